@@ -1,0 +1,20 @@
+.PHONY: help up test check bench soak
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+
+up: ## Build and run every service on this machine, until Ctrl-C
+	@scripts/up
+
+test: ## Run every test
+	@scripts/test --workspace
+
+check: ## Check format, lints, documentation, licences and spelling
+	@scripts/check
+
+bench: ## Measure, side by side with what a user would pick instead
+	@scripts/bench all
+
+soak: ## Run the fault tests for long
+	@SOAK=1 scripts/test --package blackbox --test faults -- --nocapture

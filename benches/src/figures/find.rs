@@ -1,0 +1,127 @@
+//! A `find` that matches everything in a store of a million objects.
+
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use http_body_util::BodyExt;
+use hyper::Method;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    figures::Bench,
+    load::{self, Job, api::Api, object},
+    process,
+    report::{Row, Spread, Table, count},
+};
+
+/// Braces that open in one object of the store: the object, its key, its value.
+const BRACES: usize = 3;
+
+/// Reads the whole answer, several times.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Find {
+    address: SocketAddr,
+    pid: u32,
+    cookie: String,
+    objects: u64,
+    rounds: usize,
+}
+
+/// What came of it.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Found {
+    /// Per round: from before the request is sent until the first byte of the body, in milliseconds.
+    first_byte: Vec<f64>,
+    /// Per round: until the last byte, in seconds.
+    total: Vec<f64>,
+    /// Of the last round.
+    bytes: usize,
+    /// The most resident memory over all rounds, less that before the first, in bytes.
+    growth: u64,
+}
+
+/// Measures a `find` over the filled store.
+pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let filled = bench.filled().await?;
+    let find = Find {
+        address: filled.server.address,
+        pid: filled.server.pid,
+        cookie: filled.cookie.clone(),
+        objects: bench.scale.objects,
+        rounds: bench.scale.rounds,
+    };
+    let found = load::elsewhere(&find, Duration::from_secs(120)).await?;
+    let (mut first, mut total) = (Spread::default(), Spread::default());
+    found.first_byte.iter().for_each(|&milliseconds| first.add(milliseconds));
+    found.total.iter().for_each(|&seconds| total.add(seconds));
+    let growth = found.growth as f64 / 1024.0 / 1024.0;
+    let per_second = bench.scale.objects as f64 / total.median();
+    let figure = format!("find, {} matches", count(bench.scale.objects as f64));
+    let note = format!(
+        "all in {:.2} s, {} objects/s, {:.0} MB",
+        total.median(),
+        count(per_second),
+        found.bytes as f64 / 1e6
+    );
+    let row = Row::new(format!("{figure}: first byte"), "objstore-svc")
+        .result(format!("{:.1} ms", first.median()))
+        .rounds(first.range(" ms"));
+    table.row(row.note(note).at_most(first.median(), 20.0, " ms"));
+    let row = Row::new(format!("{figure}: growth of resident memory"), "objstore-svc")
+        .result(format!("{growth:.1} MiB"));
+    table.row(
+        row.note(format!("peak of {} finds in a fresh process", bench.scale.rounds))
+            .at_most(growth, 32.0, " MiB"),
+    );
+    Ok(())
+}
+
+impl Job for Find {
+    const KIND: &'static str = "find";
+    type Outcome = Found;
+
+    async fn perform(self) -> Result<Found> {
+        let mut found = Found { first_byte: Vec::new(), total: Vec::new(), bytes: 0, growth: 0 };
+        let mut api = Api::connect(self.address).await?;
+        process::forget_peak(self.pid)?;
+        let before = process::resident(self.pid)?;
+        for _ in 0..self.rounds {
+            self.once(&mut api, &mut found).await?;
+        }
+        found.growth = process::peak(self.pid)?.saturating_sub(before);
+        Ok(found)
+    }
+}
+
+impl Find {
+    async fn once(&self, api: &mut Api, found: &mut Found) -> Result<()> {
+        let begun = Instant::now();
+        let answer = api
+            .send(Method::POST, "/find", &self.cookie, object::key(object::TYPE, "", ""))
+            .await?;
+        let mut body = answer.into_body();
+        let (mut first_byte, mut bytes, mut braces, mut last) = (None, 0, 0, None);
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame?.into_data() else { continue };
+            if !data.is_empty() {
+                first_byte.get_or_insert_with(|| begun.elapsed());
+                last = data.last().copied();
+            }
+            bytes += data.len();
+            braces += memchr::memchr_iter(b'{', &data).count();
+        }
+        ensure!(last == Some(b']'), "the array is not closed");
+        ensure!(
+            u64::try_from(braces)? == self.objects * BRACES as u64,
+            "{} objects",
+            braces / BRACES
+        );
+        found.first_byte.push(first_byte.context("an empty answer")?.as_secs_f64() * 1e3);
+        found.total.push(begun.elapsed().as_secs_f64());
+        found.bytes = bytes;
+        Ok(())
+    }
+}

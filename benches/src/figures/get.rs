@@ -1,0 +1,60 @@
+//! Reads among a million objects, side by side with a route that does nothing.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{
+    figures::Bench,
+    load::{
+        self,
+        api::Api,
+        exchange::{Exchange, Exchanged},
+        line::HOLE,
+        object,
+    },
+    peers::{self, server::Server},
+    report::{Rounds, Row, Table, count},
+};
+
+const CONNECTIONS: u64 = 64;
+/// What a get has to reach of the bare route.
+const OF_BARE: f64 = 0.7;
+
+/// Measures gets a second.
+pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let filled = bench.filled().await?;
+    let first = object::key(object::TYPE, object::NAMESPACE, &"0".repeat(HOLE.len()));
+    let bytes =
+        Api::connect(filled.server.address).await?.post("/get", &filled.cookie, first).await?;
+    let bare = peers::bare(bench, bytes).await?;
+    let (mut ours, mut theirs) = (Rounds::default(), Rounds::default());
+    for _ in 0..bench.scale.rounds {
+        ours.add(load(bench, &filled.server, &filled.cookie).await?);
+        theirs.add(load(bench, &bare, &filled.cookie).await?);
+    }
+    let figure = format!(
+        "get, 256 B, {} objects, {CONNECTIONS} connections",
+        count(bench.scale.objects as f64)
+    );
+    table.row(Row::new(figure.clone(), "objstore-svc get").exchanges(&ours));
+    table.row(
+        Row::new(figure, "bare axum route")
+            .exchanges(&theirs)
+            .ratio(ours.rate.median() / theirs.rate.median(), OF_BARE),
+    );
+    Ok(())
+}
+
+async fn load(bench: &Bench, server: &Server, cookie: &str) -> Result<Exchanged> {
+    let exchange = Exchange {
+        address: server.address,
+        pid: server.pid,
+        call: object::get_call(cookie),
+        connections: CONNECTIONS,
+        keys: bench.scale.objects,
+        warm_up: bench.scale.warm_up,
+        measured: bench.scale.measured,
+    };
+    load::elsewhere(&exchange, Duration::from_secs(30)).await
+}

@@ -1,0 +1,97 @@
+//! Durable writes, side by side with etcd and Redis.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{
+    figures::Bench,
+    load::{
+        self,
+        exchange::{Exchange, Exchanged},
+        line::Call,
+        object,
+    },
+    peers::{self, server::Server},
+    report::{Rounds, Row, Table},
+};
+
+const CONNECTIONS: [u64; 2] = [64, 256];
+/// What a set has to reach of etcd's put.
+const OF_ETCD: f64 = 2.0;
+/// What a set has to reach of Redis's SET.
+const OF_REDIS: f64 = 0.5;
+
+struct Contender {
+    name: &'static str,
+    server: Server,
+    call: Call,
+    /// The least ratio of ours to it.
+    target: Option<f64>,
+}
+
+/// Measures sets a second.
+pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let contenders = contenders(bench, table).await?;
+    for connections in CONNECTIONS {
+        let mut rounds: Vec<Rounds> = contenders.iter().map(|_| Rounds::default()).collect();
+        for _ in 0..bench.scale.rounds {
+            for (contender, rounds) in contenders.iter().zip(&mut rounds) {
+                rounds.add(load(bench, contender, connections).await?);
+            }
+        }
+        for (contender, measured) in contenders.iter().zip(&rounds) {
+            let row =
+                Row::new(format!("durable set, 256 B, {connections} connections"), contender.name)
+                    .exchanges(measured);
+            table.row(match contender.target {
+                Some(target) => row.ratio(rounds[0].rate.median() / measured.rate.median(), target),
+                None => row,
+            });
+        }
+    }
+    Ok(())
+}
+
+async fn contenders(bench: &Bench, table: &mut Table) -> Result<Vec<Contender>> {
+    let server = peers::objstore(bench).await?;
+    let call = object::set_call(&server.session().await?);
+    let mut contenders = vec![Contender { name: "objstore-svc set", server, call, target: None }];
+    #[cfg(feature = "etcd")]
+    match peers::etcd(bench).await? {
+        Some(server) => contenders.push(Contender {
+            name: "etcd put",
+            server,
+            call: object::etcd_call(),
+            target: Some(OF_ETCD),
+        }),
+        None => table.note("etcd is left out: install Debian's etcd-server."),
+    }
+    #[cfg(not(feature = "etcd"))]
+    table.note(format!(
+        "etcd (target {OF_ETCD} ×) is left out: install Debian's etcd-server, protobuf-compiler and libprotobuf-dev, and build with `--features etcd`."
+    ));
+    match peers::redis(bench).await? {
+        Some(server) => contenders.push(Contender {
+            name: "Redis SET",
+            server,
+            call: object::redis_call(),
+            target: Some(OF_REDIS),
+        }),
+        None => table.note("Redis is left out: install Debian's redis-server."),
+    }
+    Ok(contenders)
+}
+
+async fn load(bench: &Bench, contender: &Contender, connections: u64) -> Result<Exchanged> {
+    let exchange = Exchange {
+        address: contender.server.address,
+        pid: contender.server.pid,
+        call: contender.call.clone(),
+        connections,
+        keys: bench.scale.keys,
+        warm_up: bench.scale.warm_up,
+        measured: bench.scale.measured,
+    };
+    load::elsewhere(&exchange, Duration::from_secs(30)).await
+}

@@ -1,0 +1,147 @@
+//! Requests and replies in a closed loop: every connection sends its next request when it has the reply to the last.
+
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+
+use crate::load::{
+    Job, all,
+    line::{Call, Line, Template},
+    window::{Busy, Latency, Tally, Window},
+};
+
+/// As many requests as the server takes, over keys drawn evenly.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Exchange {
+    /// The server.
+    pub(crate) address: SocketAddr,
+    /// Its process.
+    pub(crate) pid: u32,
+    /// What is asked of it.
+    pub(crate) call: Call,
+    /// Connections, each with one request in flight.
+    pub(crate) connections: u64,
+    /// Numbers are drawn from 0 to here.
+    pub(crate) keys: u64,
+    /// Runs that long before it counts.
+    pub(crate) warm_up: Duration,
+    /// Counts that long.
+    pub(crate) measured: Duration,
+}
+
+/// What came of an [`Exchange`].
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Exchanged {
+    /// Replies a second.
+    pub(crate) rate: f64,
+    /// From before a request is sent until its reply is there.
+    pub(crate) latency: Latency,
+    /// Processor time.
+    pub(crate) busy: Busy,
+}
+
+impl Job for Exchange {
+    const KIND: &'static str = "exchange";
+    type Outcome = Exchanged;
+
+    async fn perform(self) -> Result<Exchanged> {
+        let mut workers = JoinSet::new();
+        let tally = Arc::new(Tally::new(Window::after(self.warm_up, self.measured))?);
+        match &self.call {
+            #[cfg(feature = "etcd")]
+            Call::Etcd { key, value } => {
+                crate::load::etcd::spawn(&self, key, value, &tally, &mut workers).await?
+            }
+            call => {
+                let template = Arc::new(Template::new(call)?);
+                for seed in 0..self.connections {
+                    let line = Line::open(self.address).await?;
+                    workers.spawn(converse(
+                        line,
+                        Arc::clone(&template),
+                        Numbers::new(seed, self.keys),
+                        Arc::clone(&tally),
+                    ));
+                }
+            }
+        }
+        let watched = tally.window.observe(self.pid, || tally.count());
+        let ((rate, busy), ()) = tokio::try_join!(watched, all(workers))?;
+        Ok(Exchanged { rate, latency: tally.latency(), busy })
+    }
+}
+
+async fn converse(
+    mut line: Line,
+    template: Arc<Template>,
+    mut numbers: Numbers,
+    tally: Arc<Tally>,
+) -> Result<()> {
+    loop {
+        let number = numbers.draw();
+        let begun = Instant::now();
+        line.exchange(&template, number).await?;
+        if !tally.note(begun) {
+            return Ok(());
+        }
+    }
+}
+
+/// Every number once.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Fill {
+    /// The server.
+    pub(crate) address: SocketAddr,
+    /// What is asked of it.
+    pub(crate) call: Call,
+    /// Connections, each with one request in flight.
+    pub(crate) connections: u64,
+    /// Numbers from 0 to here.
+    pub(crate) count: u64,
+}
+
+impl Job for Fill {
+    const KIND: &'static str = "fill";
+    type Outcome = ();
+
+    async fn perform(self) -> Result<()> {
+        let mut workers = JoinSet::new();
+        let template = Arc::new(Template::new(&self.call)?);
+        for first in 0..self.connections {
+            let (mut line, template) = (Line::open(self.address).await?, Arc::clone(&template));
+            workers.spawn(async move {
+                let mut number = first;
+                while number < self.count {
+                    line.exchange(&template, number).await?;
+                    number += self.connections;
+                }
+                Ok(())
+            });
+        }
+        all(workers).await
+    }
+}
+
+/// Numbers drawn evenly from a range, the same in every run.
+pub(crate) struct Numbers {
+    random: fastrand::Rng,
+    end: u64,
+}
+
+impl Numbers {
+    /// From 0 to `end`.
+    pub(crate) fn new(seed: u64, end: u64) -> Self {
+        Self { random: fastrand::Rng::with_seed(seed), end }
+    }
+
+    /// The next.
+    pub(crate) fn draw(&mut self) -> u64 {
+        self.random.u64(0..self.end)
+    }
+}

@@ -1,0 +1,133 @@
+//! Load on the object store, side by side with what a user would pick instead.
+//!
+//! `bench` starts every server itself, on free ports of 127.0.0.1 with their data on disk beside its own executable, and runs each
+//! load client as a process of its own (`bench load …`). Comparisons are made in interleaved rounds, and the medians printed as a table.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the table is the product of this program, and a run of minutes reports its progress"
+)]
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "statistics: counts and sizes stay far below 2^52, and are rounded to be printed"
+)]
+
+mod figures;
+mod load;
+mod machine;
+mod peers;
+mod process;
+mod report;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use anyhow::{Result, bail, ensure};
+use clap::{Parser, Subcommand};
+use tokio::{
+    runtime::Builder,
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::{
+    figures::{Bench, Figure},
+    peers::bare,
+};
+
+/// Every process of a bench allocates as the services do, so no ratio compares allocators.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Load, side by side with what a user would pick instead.
+#[derive(Parser)]
+struct Cli {
+    /// A smoke run of seconds: every figure, too short to mean anything
+    #[arg(long, global = true)]
+    quick: bool,
+    /// The service to measure [default: objstore-svc beside this executable]
+    #[arg(long, global = true)]
+    service: Option<PathBuf>,
+    /// Where servers keep their data while they run; a real disk [default: beside this executable]
+    #[arg(long, global = true)]
+    data: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Every figure (the default)
+    All,
+    #[command(flatten)]
+    One(Figure),
+    /// One load client: performs a job and prints its outcome
+    #[command(hide = true)]
+    Load {
+        /// The kind of job
+        kind: String,
+        /// The job, as JSON
+        job: String,
+    },
+    /// The peer of `get`: a bare axum route
+    #[command(hide = true)]
+    Bare {
+        /// Where to listen on 127.0.0.1
+        port: u16,
+        /// Size of the constant answer
+        bytes: usize,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<()> {
+    let one_thread = Builder::new_current_thread().enable_all().build()?;
+    let figures = match cli.command {
+        Some(Command::Load { kind, job }) => {
+            rlimit::increase_nofile_limit(u64::MAX)?;
+            println!("{}", one_thread.block_on(load::here(&kind, &job))?);
+            return Ok(());
+        }
+        Some(Command::Bare { port, bytes }) => {
+            return Builder::new_multi_thread()
+                .enable_all()
+                .build()?
+                .block_on(bare::serve(port, bytes));
+        }
+        Some(Command::One(figure)) => vec![figure],
+        Some(Command::All) | None => Figure::ALL.to_vec(),
+    };
+    one_thread.block_on(measure(&Bench::new(cli.quick, cli.service, cli.data)?, &figures))
+}
+
+/// Measures and prints; an interruption ends the servers as well.
+async fn measure(bench: &Bench, figures: &[Figure]) -> Result<()> {
+    let table = tokio::select! {
+        table = bench.measure(figures) => table,
+        () = interrupted() => bail!("interrupted"),
+    };
+    println!("{table}\n{}", machine::line().await);
+    ensure!(!table.has_failures(), "not everything could be measured");
+    Ok(())
+}
+
+/// Returns when this process is asked to end.
+async fn interrupted() {
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => signal.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => (),
+        _ = terminated => (),
+    }
+}

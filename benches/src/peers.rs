@@ -1,0 +1,87 @@
+//! How each server is started: every one durable before it answers, otherwise as it comes.
+
+pub(crate) mod bare;
+pub(crate) mod server;
+
+use anyhow::{Context, Result};
+use tempfile::{Builder, TempDir};
+use tokio::process::Command;
+
+use crate::{
+    figures::Bench,
+    peers::server::{Ready, Server, free_port},
+};
+
+/// The service under measurement, on its embedded engine.
+pub(crate) async fn objstore(bench: &Bench) -> Result<Server> {
+    let (port, directory) = (free_port()?, directory(bench)?);
+    let mut command = Command::new(&bench.service);
+    command
+        .env("HOST", "127.0.0.1")
+        .env("PORT", port.to_string())
+        .env("OBJSTORE_DATA_DIR", directory.path().join("objects"));
+    Server::start(command, port, Ready::Answering, directory).await?.with_context(|| {
+        format!("{} is not there: cargo build --release -p objstore-svc", bench.service.display())
+    })
+}
+
+/// Redis with an append-only file that is synced before every answer; `None` when it is not installed.
+pub(crate) async fn redis(bench: &Bench) -> Result<Option<Server>> {
+    let (port, directory) = (free_port()?, directory(bench)?);
+    let mut command = Command::new("redis-server");
+    command.args([
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        &port.to_string(),
+        "--save",
+        "",
+        "--appendonly",
+        "yes",
+        "--appendfsync",
+        "always",
+        "--dir",
+    ]);
+    command.arg(directory.path());
+    Server::start(command, port, Ready::Accepting, directory).await
+}
+
+/// A cluster of one etcd; `None` when it is not installed.
+#[cfg(feature = "etcd")]
+pub(crate) async fn etcd(bench: &Bench) -> Result<Option<Server>> {
+    let (port, directory) = (free_port()?, directory(bench)?);
+    let (clients, peers) =
+        (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{}", free_port()?));
+    let mut command = Command::new("etcd");
+    command.args([
+        "--listen-client-urls",
+        &clients,
+        "--advertise-client-urls",
+        &clients,
+        "--listen-peer-urls",
+        &peers,
+    ]);
+    command.args([
+        "--initial-advertise-peer-urls",
+        &peers,
+        "--initial-cluster",
+        &format!("default={peers}"),
+        "--data-dir",
+    ]);
+    command.arg(directory.path().join("etcd"));
+    Server::start(command, port, Ready::Accepting, directory).await
+}
+
+/// The bare axum route that answers `bytes` bytes.
+pub(crate) async fn bare(bench: &Bench, bytes: usize) -> Result<Server> {
+    let port = free_port()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["bare", &port.to_string(), &bytes.to_string()]);
+    Server::start(command, port, Ready::Accepting, directory(bench)?)
+        .await?
+        .context("this executable is gone")
+}
+
+fn directory(bench: &Bench) -> Result<TempDir> {
+    Ok(Builder::new().prefix("bench-").tempdir_in(&bench.data)?)
+}

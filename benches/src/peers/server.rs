@@ -1,0 +1,123 @@
+//! A server for the length of a measurement: started on a free port with a directory of its own, ended and removed when dropped.
+
+use std::{
+    fs::{self, File},
+    io::ErrorKind,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    process::Stdio,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
+use tokio::{
+    process::{Child, Command},
+    time::sleep,
+};
+
+use crate::load::api;
+
+/// When a server counts as started.
+#[derive(Clone, Copy)]
+pub(crate) enum Ready {
+    /// It accepts connections.
+    Accepting,
+    /// `GET /ready` answers 200.
+    Answering,
+}
+
+/// A running server.
+pub(crate) struct Server {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Its process.
+    pub(crate) pid: u32,
+    child: Child,
+    command: Command,
+    ready: Ready,
+    directory: TempDir,
+}
+
+/// A port of 127.0.0.1 that nobody listens on.
+pub(crate) fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+impl Server {
+    /// Starts `command`, which listens on `port` and keeps its data in `directory`; `None` when its program is not installed.
+    pub(crate) async fn start(
+        mut command: Command,
+        port: u16,
+        ready: Ready,
+        directory: TempDir,
+    ) -> Result<Option<Self>> {
+        let log = File::create(directory.path().join("log"))?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).kill_on_drop(true);
+        let child = match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            child => child?,
+        };
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let pid = child.id().unwrap_or_default();
+        let mut server = Self { address, pid, child, command, ready, directory };
+        server.wait().await?;
+        Ok(Some(server))
+    }
+
+    /// Ends the process without warning and starts it again on the same data.
+    pub(crate) async fn restart(&mut self) -> Result<()> {
+        self.child.kill().await?;
+        self.child = self.command.spawn()?;
+        self.pid = self.child.id().unwrap_or_default();
+        self.wait().await
+    }
+
+    /// A session of a new client of the service.
+    pub(crate) async fn session(&self) -> Result<String> {
+        api::session(self.address).await
+    }
+
+    async fn wait(&mut self) -> Result<()> {
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(30) {
+            if let Some(status) = self.child.try_wait()? {
+                bail!(
+                    "{:?} ended before it was ready, {status}: {}",
+                    self.command.as_std().get_program(),
+                    self.log()
+                );
+            }
+            let ready = match self.ready {
+                Ready::Accepting => tokio::net::TcpStream::connect(self.address).await.is_ok(),
+                Ready::Answering => api::is_ready(self.address).await,
+            };
+            if ready {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        bail!("{:?} is not ready after 30 s: {}", self.command.as_std().get_program(), self.log())
+    }
+
+    fn log(&self) -> String {
+        let log = fs::read_to_string(self.directory.path().join("log"))
+            .context("no log")
+            .unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(3)..].join(" / ")
+    }
+}
+
+impl Drop for Server {
+    /// Waits for the process to be gone, so that it writes nothing into a directory that is being removed.
+    fn drop(&mut self) {
+        let _ = self.child.start_kill();
+        for _ in 0..200 {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What the kernel says of a process.
+
+use std::{fs, process, time::Duration};
+
+use anyhow::{Context, Result};
+
+/// Resident memory in bytes.
+pub(crate) fn resident(pid: u32) -> Result<u64> {
+    status(pid, "VmRSS:")
+}
+
+/// The most resident memory in bytes since [`forget_peak`].
+pub(crate) fn peak(pid: u32) -> Result<u64> {
+    status(pid, "VmHWM:")
+}
+
+/// Makes the present resident memory the peak.
+pub(crate) fn forget_peak(pid: u32) -> Result<()> {
+    fs::write(format!("/proc/{pid}/clear_refs"), "5")
+        .context("resetting the peak of resident memory")
+}
+
+fn status(pid: u32, field: &str) -> Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let kib = text
+        .lines()
+        .find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB"))
+        .with_context(|| format!("no {field}"))?;
+    Ok(kib.parse::<u64>()? * 1024)
+}
+
+/// Time on a processor so far, of all threads, in user and kernel mode.
+pub(crate) fn cpu(pid: u32) -> Result<Duration> {
+    const TICKS_A_SECOND: u64 = 100;
+    let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The second field is the name in brackets, and may hold anything; `utime` and `stime` are the 14th and 15th.
+    let (_, fields) = text.rsplit_once(") ").context("no name in stat")?;
+    let mut ticks = 0;
+    for field in fields.split(' ').skip(11).take(2) {
+        ticks += field.parse::<u64>()?;
+    }
+    Ok(Duration::from_millis(ticks * (1_000 / TICKS_A_SECOND)))
+}
+
+/// This process.
+pub(crate) fn own() -> u32 {
+    process::id()
+}

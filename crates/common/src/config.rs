@@ -1,0 +1,242 @@
+//! Settings: a flag, else an environment variable of the same meaning, else a default.
+//!
+//! A service derives its settings with `clap` and embeds [`ServerConfig`]. Secrets are the
+//! exception: they come by variable or file, never by flag, so that no process list shows them.
+
+use std::{fmt, fs, net::IpAddr, path::PathBuf, process, time::Duration};
+
+use clap::{
+    ArgMatches, Args, Command, Parser, ValueEnum,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use tracing_subscriber::EnvFilter;
+use zeroize::Zeroizing;
+
+/// Settings that every service has.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Server")]
+pub struct ServerConfig {
+    /// Address to listen on; 0.0.0.0 for every interface
+    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
+    pub host: IpAddr,
+
+    /// Port to listen on; 0 picks a free one
+    #[arg(long, env = "PORT")]
+    pub port: u16,
+
+    /// What to log, in the syntax of tracing's filters
+    #[arg(long, env = "RUST_LOG", default_value = "info", value_parser = log_filter)]
+    pub rust_log: String,
+
+    /// How to log: text for people, json for machines, auto chooses text on a terminal
+    #[arg(long, env = "LOG_FORMAT", default_value = "auto")]
+    pub log_format: LogFormat,
+
+    /// How long requests in flight may take to finish after SIGTERM
+    #[arg(long, env = "DRAIN_TIMEOUT", default_value = "10s", value_parser = duration)]
+    pub drain_timeout: Duration,
+}
+
+/// The form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// One readable line an event.
+    Text,
+    /// One JSON object an event.
+    Json,
+}
+
+/// The last part of `--help`: the secrets that [`secret`] reads for every service.
+pub const SECRETS_HELP: &str = "Secrets (variables only, or a file named by the same variable with _FILE):\n  \
+     METRICS_TOKEN  Bearer token that /metrics asks for; open when unset or empty";
+
+/// Parses the command line and the environment, or ends the process: with the help that was asked
+/// for, or with one line that names the setting that is wrong.
+pub fn parse<C: Parser>(default_port: &'static str) -> C {
+    let command = command::<C>(default_port);
+    match parse_from(command.clone(), std::env::args_os()) {
+        Ok(config) => config,
+        Err(error)
+            if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) =>
+        {
+            error.exit()
+        }
+        Err(error) => refuse(&explain(&command, &error)),
+    }
+}
+
+fn command<C: Parser>(default_port: &'static str) -> Command {
+    let mut command = C::command()
+        .mut_arg("port", |port| port.default_value(default_port).required(false))
+        .mut_args(|arg| arg.hide_env_values(true));
+    command.build();
+    command
+}
+
+fn parse_from<C: Parser>(
+    command: Command,
+    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+) -> Result<C, clap::Error> {
+    let mut matches: ArgMatches = command.try_get_matches_from(arguments)?;
+    C::from_arg_matches_mut(&mut matches)
+}
+
+/// Ends the process over a setting, with one line on standard error.
+pub fn refuse(reason: &dyn fmt::Display) -> ! {
+    #[expect(clippy::print_stderr, reason = "logging is not set up before the settings are read")]
+    {
+        eprintln!("error: {reason}");
+    }
+    process::exit(2)
+}
+
+/// One line that names a setting by its variable and its flag.
+fn explain(command: &Command, error: &clap::Error) -> String {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(value)) => Some(value.clone()),
+        Some(ContextValue::Strings(values)) => Some(values.join(", ")),
+        _ => None,
+    };
+    let setting = text(ContextKind::InvalidArg).map(|shown| {
+        let commands = std::iter::once(command).chain(command.get_subcommands());
+        let known = commands.flat_map(Command::get_arguments).find(|arg| arg.to_string() == shown);
+        match known.and_then(|arg| Some((arg.get_env()?, arg.get_long()?))) {
+            Some((variable, flag)) => format!("{} (--{flag})", variable.display()),
+            None => shown,
+        }
+    });
+    let (Some(setting), Some(value)) = (setting, text(ContextKind::InvalidValue)) else {
+        let rendered = error.to_string();
+        let first = rendered.lines().next().unwrap_or_default();
+        return first.trim_start_matches("error: ").to_owned();
+    };
+    let reason = match (std::error::Error::source(error), text(ContextKind::ValidValue)) {
+        (Some(source), _) => source.to_string(),
+        (None, Some(valid)) => format!("not one of {valid}"),
+        (None, None) => "not a valid value".to_owned(),
+    };
+    format!("{setting} is {value:?}: {reason}")
+}
+
+/// A duration as people write it: `10s`, `500ms`, `30d`.
+pub fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
+    humantime::parse_duration(text)
+}
+
+fn log_filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseError> {
+    EnvFilter::try_new(text).map(|_| text.to_owned())
+}
+
+/// A secret setting: wiped when dropped, never shown.
+#[derive(Clone)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// The secret itself, for the one place that compares or sends it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret")
+    }
+}
+
+/// Why a secret could not be read. Never holds the secret.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// Both ways of giving it were used.
+    #[error("{0} and {0}_FILE are both set: give one of them")]
+    Ambiguous(&'static str),
+    /// The variable does not hold text.
+    #[error("{0} is not valid UTF-8")]
+    NotText(&'static str),
+    /// The file it names cannot be read.
+    #[error("{name}_FILE is {path:?}: {source}")]
+    Unreadable {
+        /// The variable.
+        name: &'static str,
+        /// The file it names.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Reads the secret `name` from its variable, or from the file that `name_FILE` names (less one
+/// line end). Unset and empty are the same: none.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads variables by itself")]
+pub fn secret(name: &'static str) -> Result<Option<Secret>, SecretError> {
+    let direct = std::env::var_os(name).filter(|value| !value.is_empty());
+    let file = std::env::var_os(format!("{name}_FILE")).filter(|value| !value.is_empty());
+    let value =
+        match (direct, file) {
+            (Some(_), Some(_)) => return Err(SecretError::Ambiguous(name)),
+            (None, None) => return Ok(None),
+            (Some(value), None) => value.into_string().map_err(|_| SecretError::NotText(name))?,
+            (None, Some(path)) => {
+                let path = PathBuf::from(path);
+                let mut text = fs::read_to_string(&path)
+                    .map_err(|source| SecretError::Unreadable { name, path, source })?;
+                if text.ends_with('\n') {
+                    text.pop();
+                    if text.ends_with('\r') {
+                        text.pop();
+                    }
+                }
+                text
+            }
+        };
+    Ok((!value.is_empty()).then(|| Secret(Zeroizing::new(value))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Settings {
+        #[command(flatten)]
+        server: ServerConfig,
+    }
+
+    fn parse_line(line: &str) -> Result<Settings, String> {
+        let command = command::<Settings>("5001");
+        let arguments = line.split_whitespace().map(Into::into);
+        parse_from(command.clone(), arguments).map_err(|error| explain(&command, &error))
+    }
+
+    #[test]
+    fn the_defaults_listen_on_loopback() {
+        let settings = parse_line("service").unwrap();
+        assert_eq!(settings.server.host.to_string(), "127.0.0.1");
+        assert_eq!(settings.server.port, 5001);
+        assert_eq!(settings.server.drain_timeout, Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_wrong_setting_is_one_line_that_names_its_variable() {
+        for (line, expected) in [
+            ("service --port 70000", "PORT (--port) is \"70000\": "),
+            ("service --host nowhere", "HOST (--host) is \"nowhere\": "),
+            ("service --drain-timeout soon", "DRAIN_TIMEOUT (--drain-timeout) is \"soon\": "),
+            ("service --log-format xml", "LOG_FORMAT (--log-format) is \"xml\": not one of "),
+            ("service --rust-log a=b=c", "RUST_LOG (--rust-log) is \"a=b=c\": "),
+            ("service --prot 1", "unexpected argument '--prot' found"),
+        ] {
+            let message = parse_line(line).unwrap_err();
+            assert!(message.starts_with(expected), "{line}: {message}");
+            assert!(!message.contains('\n'), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_secret_does_not_show_itself() {
+        let secret = Secret(Zeroizing::new("opensesame".to_owned()));
+        assert_eq!(format!("{secret:?}"), "Secret");
+    }
+}

@@ -1,0 +1,16 @@
+//! What the services share: how they are configured, served, observed and stopped, and the one
+//! writer that embedded SQLite engines commit through.
+//!
+//! Only what at least two services need lives here. Nothing in this crate knows an object, a
+//! credential or a payment.
+
+pub mod body;
+pub mod config;
+pub mod error;
+pub mod operations;
+pub mod serve;
+pub mod sqlite;
+
+pub mod telemetry;
+
+pub use error::ErrorBody;

@@ -1,0 +1,141 @@
+//! The routes for those who run a service: `GET /health`, `GET /ready`, `GET /metrics`, and the
+//! `healthcheck` subcommand that asks the first of them.
+
+use std::{
+    fmt,
+    io::{self, BufRead as _, BufReader, Write as _},
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use prometheus::{Registry, TextEncoder};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use crate::{ErrorBody, config::Secret, error::Cause};
+
+/// How long `healthcheck` waits for an answer.
+const HEALTHCHECK_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The token that `/metrics` asks for, kept as a digest.
+#[derive(Clone)]
+pub struct MetricsToken([u8; 32]);
+
+impl MetricsToken {
+    /// A token as configured.
+    pub fn new(secret: &Secret) -> Self {
+        Self(Sha256::digest(secret.expose()).into())
+    }
+
+    /// Whether a request carries the token as `Authorization: Bearer <token>`; compared in
+    /// constant time.
+    pub fn admits(&self, headers: &HeaderMap) -> bool {
+        let credential = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+        let Some((scheme, token)) = credential.and_then(|value| value.split_at_checked(7)) else {
+            return false;
+        };
+        let given: [u8; 32] = Sha256::digest(token).into();
+        scheme.eq_ignore_ascii_case(b"Bearer ") & bool::from(given.ct_eq(&self.0))
+    }
+}
+
+impl fmt::Debug for MetricsToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("MetricsToken")
+    }
+}
+
+/// What the operations routes need of their service.
+#[derive(Clone)]
+pub struct Operations {
+    registry: Registry,
+    token: Option<MetricsToken>,
+    draining: Arc<AtomicBool>,
+    store_is_up: Arc<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl Operations {
+    /// Routes over `registry`; `store_is_up` says whether the service has what it needs to work.
+    pub fn new(
+        registry: Registry,
+        token: Option<MetricsToken>,
+        store_is_up: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { registry, token, draining: Arc::default(), store_is_up: Arc::new(store_is_up) }
+    }
+
+    /// From now on the service is not ready: it is on its way out.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// `GET /health`, `GET /ready`, `GET /metrics`.
+    pub fn routes(self) -> Router {
+        Router::new()
+            .route("/health", get(health))
+            .route("/ready", get(ready))
+            .route("/metrics", get(metrics))
+            .with_state(self)
+    }
+}
+
+async fn health() -> Response {
+    Json(json!({ "status": "ok" })).into_response()
+}
+
+async fn ready(State(operations): State<Operations>) -> Response {
+    if operations.draining.load(Ordering::Relaxed) {
+        ErrorBody::new("not_ready", "the service is stopping")
+            .response(StatusCode::SERVICE_UNAVAILABLE)
+    } else if (operations.store_is_up)() {
+        Json(json!({ "status": "ready" })).into_response()
+    } else {
+        ErrorBody::new("not_ready", "the store is not available")
+            .response(StatusCode::SERVICE_UNAVAILABLE)
+    }
+}
+
+async fn metrics(State(operations): State<Operations>, headers: HeaderMap) -> Response {
+    if operations.token.is_some_and(|token| !token.admits(&headers)) {
+        let refusal = ErrorBody::new("unauthenticated", "the metrics token is missing or wrong");
+        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+        return (challenge, refusal.response(StatusCode::UNAUTHORIZED)).into_response();
+    }
+    match TextEncoder::new().encode_to_string(&operations.registry.gather()) {
+        Ok(text) => ([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
+        Err(error) => {
+            let mut response = ErrorBody::new("internal", "an internal error occurred")
+                .response(StatusCode::INTERNAL_SERVER_ERROR);
+            response.extensions_mut().insert(Cause::new(error));
+            response
+        }
+    }
+}
+
+/// Asks the service listening on `host` and `port` for its health: for a container's health
+/// check, which has no other client at hand.
+pub fn healthcheck(host: IpAddr, port: u16) -> io::Result<()> {
+    let host = if host.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { host };
+    let mut stream = TcpStream::connect_timeout(&SocketAddr::new(host, port), HEALTHCHECK_TIMEOUT)?;
+    stream.set_read_timeout(Some(HEALTHCHECK_TIMEOUT))?;
+    stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    let mut status_line = String::new();
+    BufReader::new(stream).read_line(&mut status_line)?;
+    if status_line.starts_with("HTTP/1.1 200 ") {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("answered {:?}", status_line.trim_end())))
+    }
+}

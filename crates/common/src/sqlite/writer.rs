@@ -1,0 +1,382 @@
+//! Group commit: one thread applies whatever waits, commits it at once and only then answers.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel},
+    },
+    thread::{Builder, JoinHandle},
+    time::Duration,
+};
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::{checkpoint::Checkpointer, open};
+
+/// Operations that may wait for the writer.
+const QUEUE_LENGTH: usize = 4096;
+
+/// Bytes that waiting operations may hold; one operation may always wait.
+const QUEUE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Operations that share a commit at most.
+const BATCH_LENGTH: usize = 512;
+
+/// Bytes after which a batch takes no more operations.
+const BATCH_BYTES: usize = 8 * 1024 * 1024;
+
+/// How often an idle writer lets its engine write what waits without a client.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What a service does inside the writer's transactions.
+pub trait Engine: Send + 'static {
+    /// A write as it is asked for.
+    type Operation: Send + 'static;
+    /// What its client is told once it is on disk. Refusals are answers too.
+    type Answer: Send + 'static;
+
+    /// Bytes that an operation holds while it waits.
+    fn weight(operation: &Self::Operation) -> usize;
+
+    /// Whether there is something to write though no operation waits. Asked once a second.
+    fn is_due(&self) -> bool;
+
+    /// Applies one operation. An error fails the whole batch; a panic fails this operation only,
+    /// and the others of its batch are applied again without it.
+    fn apply(
+        &mut self,
+        transaction: &Connection,
+        operation: &Self::Operation,
+    ) -> rusqlite::Result<Self::Answer>;
+
+    /// Writes what belongs to the batch as a whole, last before the commit.
+    fn finish(&mut self, transaction: &Connection) -> rusqlite::Result<()>;
+
+    /// The batch is on disk.
+    fn committed(&mut self);
+
+    /// The batch is undone: forget what it changed in memory.
+    fn rolled_back(&mut self);
+}
+
+/// Why a write was not answered by the engine.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum WriteError {
+    /// Too much waits already. Nothing was written.
+    #[error("too many writes are waiting")]
+    Overloaded,
+    /// The commit failed. Whether anything was written is unknown.
+    #[error("the write could not be committed")]
+    NotCommitted(#[source] Arc<rusqlite::Error>),
+    /// The operation panicked. Nothing of it was written.
+    #[error("the operation panicked")]
+    Panicked,
+    /// The writer has stopped. Whether anything was written is unknown.
+    #[error("the writer has stopped")]
+    Stopped,
+}
+
+enum Item<E: Engine> {
+    Write(Job<E>),
+    Stop,
+}
+
+struct Job<E: Engine> {
+    operation: E::Operation,
+    weight: usize,
+    answer: oneshot::Sender<Result<E::Answer, WriteError>>,
+}
+
+/// Where operations are handed to the writer.
+pub struct Handle<E: Engine> {
+    queue: SyncSender<Item<E>>,
+    waiting_bytes: Arc<AtomicUsize>,
+}
+
+impl<E: Engine> Clone for Handle<E> {
+    fn clone(&self) -> Self {
+        Self { queue: self.queue.clone(), waiting_bytes: Arc::clone(&self.waiting_bytes) }
+    }
+}
+
+impl<E: Engine> Handle<E> {
+    /// Applies `operation` in the next batch; its answer comes when the batch is on disk.
+    pub async fn write(&self, operation: E::Operation) -> Result<E::Answer, WriteError> {
+        let weight = E::weight(&operation);
+        let before = self.waiting_bytes.fetch_add(weight, Ordering::Relaxed);
+        if before > 0 && before + weight > QUEUE_BYTES {
+            self.waiting_bytes.fetch_sub(weight, Ordering::Relaxed);
+            return Err(WriteError::Overloaded);
+        }
+        let (answer, answered) = oneshot::channel();
+        let job = Item::Write(Job { operation, weight, answer });
+        self.queue.try_send(job).map_err(|error| {
+            self.waiting_bytes.fetch_sub(weight, Ordering::Relaxed);
+            match error {
+                TrySendError::Full(_) => WriteError::Overloaded,
+                TrySendError::Disconnected(_) => WriteError::Stopped,
+            }
+        })?;
+        answered.await.unwrap_or(Err(WriteError::Stopped))
+    }
+
+    /// Lets the writer end once it has written everything handed over so far. Blocks while the
+    /// queue is full.
+    pub fn stop(&self) {
+        // A writer that is gone already has stopped.
+        let _ = self.queue.send(Item::Stop);
+    }
+
+    /// Bytes that operations now hold while they wait.
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes.load(Ordering::Relaxed)
+    }
+}
+
+/// The writer's thread. It ends when a [`Handle`] stops it or all of them are gone.
+pub struct Writer {
+    thread: JoinHandle<()>,
+    ended: CancellationToken,
+}
+
+impl Writer {
+    /// Opens the database at `path` and starts the thread that alone writes to it.
+    pub fn start<E: Engine>(path: &Path, engine: E) -> rusqlite::Result<(Self, Handle<E>)> {
+        let connection = open(path)?;
+        let checkpointer = Checkpointer::start(path)?;
+        let (queue, items) = sync_channel(QUEUE_LENGTH);
+        let waiting_bytes = Arc::new(AtomicUsize::new(0));
+        let ended = CancellationToken::new();
+        let thread = Builder::new()
+            .name("writer".to_owned())
+            .spawn({
+                let waiting_bytes = Arc::clone(&waiting_bytes);
+                let at_the_end = ended.clone().drop_guard();
+                move || {
+                    let _at_the_end = at_the_end;
+                    Loop {
+                        connection,
+                        checkpointer,
+                        engine,
+                        queue: items,
+                        waiting_bytes,
+                        stopping: false,
+                    }
+                    .run();
+                }
+            })
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        Ok((Self { thread, ended }, Handle { queue, waiting_bytes }))
+    }
+
+    /// Cancelled when the thread has ended, however it ended.
+    pub fn ended(&self) -> CancellationToken {
+        self.ended.clone()
+    }
+
+    /// Waits for the thread; false when it panicked.
+    pub fn join(self) -> bool {
+        self.thread.join().is_ok()
+    }
+}
+
+struct Loop<E: Engine> {
+    connection: Connection,
+    checkpointer: Checkpointer,
+    engine: E,
+    queue: Receiver<Item<E>>,
+    waiting_bytes: Arc<AtomicUsize>,
+    stopping: bool,
+}
+
+impl<E: Engine> Loop<E> {
+    fn run(mut self) {
+        while !self.stopping {
+            match self.queue.recv_timeout(TICK) {
+                Ok(Item::Write(first)) => {
+                    let batch = self.gather(first);
+                    self.write(batch);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.engine.is_due() {
+                        self.write(Vec::new());
+                    }
+                }
+                Ok(Item::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if let Err(error) = self.checkpointer.after_batch(&self.connection) {
+                tracing::warn!(cause = %error, "checkpoint failed");
+            }
+        }
+        while self.engine.is_due() && self.write(Vec::new()) {}
+        self.checkpointer.stop();
+    }
+
+    /// What waits now, up to the limits of one batch.
+    fn gather(&mut self, first: Job<E>) -> Vec<Job<E>> {
+        let mut bytes = first.weight;
+        let mut batch = vec![first];
+        while batch.len() < BATCH_LENGTH && bytes < BATCH_BYTES {
+            match self.queue.try_recv() {
+                Ok(Item::Write(job)) => {
+                    bytes += job.weight;
+                    batch.push(job);
+                }
+                Ok(Item::Stop) => {
+                    self.stopping = true;
+                    break;
+                }
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+            }
+        }
+        self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        batch
+    }
+
+    /// Commits a batch, again without the operation that panicked if one does, and answers it.
+    /// False when it could not be committed.
+    fn write(&mut self, mut batch: Vec<Job<E>>) -> bool {
+        loop {
+            match self.commit(&batch) {
+                Ok(answers) => {
+                    self.engine.committed();
+                    for (job, answer) in batch.into_iter().zip(answers) {
+                        // A client that is gone needs no answer.
+                        let _ = job.answer.send(Ok(answer));
+                    }
+                    return true;
+                }
+                Err(Failure::Panic(culprit)) => {
+                    self.engine.rolled_back();
+                    let job = batch.remove(culprit);
+                    let _ = job.answer.send(Err(WriteError::Panicked));
+                }
+                Err(Failure::Sqlite(error)) => {
+                    self.engine.rolled_back();
+                    tracing::error!(cause = %error, operations = batch.len(), "batch not committed");
+                    let error = Arc::new(error);
+                    for job in batch {
+                        let _ = job.answer.send(Err(WriteError::NotCommitted(Arc::clone(&error))));
+                    }
+                    return false;
+                }
+            }
+        }
+    }
+
+    fn commit(&mut self, batch: &[Job<E>]) -> Result<Vec<E::Answer>, Failure> {
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut answers = Vec::with_capacity(batch.len());
+        for (index, job) in batch.iter().enumerate() {
+            let applied = AssertUnwindSafe(|| self.engine.apply(&transaction, &job.operation));
+            answers.push(catch_unwind(applied).map_err(|_| Failure::Panic(index))??);
+        }
+        self.engine.finish(&transaction)?;
+        transaction.commit()?;
+        Ok(answers)
+    }
+}
+
+enum Failure {
+    Panic(usize),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts in a table; an operation is the number to add, and 13 panics after writing.
+    struct Counter {
+        commits: Arc<AtomicUsize>,
+    }
+
+    impl Engine for Counter {
+        type Operation = i64;
+        type Answer = i64;
+
+        fn weight(_: &i64) -> usize {
+            8
+        }
+
+        fn is_due(&self) -> bool {
+            false
+        }
+
+        fn apply(&mut self, transaction: &Connection, add: &i64) -> rusqlite::Result<i64> {
+            transaction.execute("UPDATE counter SET total = total + ?1", [add])?;
+            assert_ne!(*add, 13, "unlucky");
+            transaction.query_row("SELECT total FROM counter", [], |row| row.get(0))
+        }
+
+        fn finish(&mut self, _: &Connection) -> rusqlite::Result<()> {
+            Ok(())
+        }
+
+        fn committed(&mut self) {
+            self.commits.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn rolled_back(&mut self) {}
+    }
+
+    #[tokio::test]
+    async fn a_panic_undoes_its_own_operation_and_no_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("counter.db");
+        let setup = open(&path).unwrap();
+        setup
+            .execute_batch("CREATE TABLE counter (total); INSERT INTO counter VALUES (0)")
+            .unwrap();
+        let commits = Arc::new(AtomicUsize::new(0));
+        let engine = Counter { commits: Arc::clone(&commits) };
+        let (writer, handle) = Writer::start(&path, engine).unwrap();
+
+        let adds = [1, 13, 2, 13, 3].map(|add| {
+            let handle = handle.clone();
+            tokio::spawn(async move { (add, handle.write(add).await) })
+        });
+        for add in adds {
+            match add.await.unwrap() {
+                (13, answer) => assert!(matches!(answer, Err(WriteError::Panicked))),
+                (add, answer) => assert!(answer.unwrap() >= add),
+            }
+        }
+        drop(handle);
+        assert!(writer.join());
+
+        let total: i64 =
+            setup.query_row("SELECT total FROM counter", [], |row| row.get(0)).unwrap();
+        assert_eq!(total, 6);
+        assert!(commits.load(Ordering::Relaxed) <= 5);
+    }
+
+    #[tokio::test]
+    async fn an_error_fails_its_batch_and_the_writer_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("counter.db");
+        let engine = Counter { commits: Arc::default() };
+        let (writer, handle) = Writer::start(&path, engine).unwrap();
+        assert!(matches!(handle.write(1).await, Err(WriteError::NotCommitted(_))));
+
+        let other = open(&path).unwrap();
+        other
+            .execute_batch("CREATE TABLE counter (total); INSERT INTO counter VALUES (0)")
+            .unwrap();
+        assert_eq!(handle.write(1).await.unwrap(), 1);
+        drop(handle);
+        assert!(writer.join());
+    }
+}

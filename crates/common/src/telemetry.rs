@@ -1,0 +1,227 @@
+//! Logs, request identities and request metrics: what is seen of a service from outside.
+
+use std::{
+    io::{self, IsTerminal as _},
+    sync::Arc,
+    time::Instant,
+};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    middleware::Next,
+    response::Response,
+};
+use prometheus::{
+    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, exponential_buckets,
+};
+use tracing_subscriber::EnvFilter;
+use uuid::Uuid;
+
+use crate::{
+    config::{LogFormat, ServerConfig},
+    error::Cause,
+};
+
+/// The header that names a request, in and out.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest request id that is taken over from a client, in characters.
+const MAX_REQUEST_ID: usize = 128;
+
+/// Starts logging to standard output and sends panics there too.
+pub fn init(config: &ServerConfig) {
+    let filter = EnvFilter::new(&config.rust_log);
+    let lines = tracing_subscriber::fmt().with_env_filter(filter);
+    let text = match config.log_format {
+        LogFormat::Auto => io::stdout().is_terminal(),
+        LogFormat::Text => true,
+        LogFormat::Json => false,
+    };
+    if text {
+        lines.with_ansi(io::stdout().is_terminal()).init();
+    } else {
+        lines.json().flatten_event(true).init();
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(
+            message = "panic",
+            panic.place = place,
+            panic.cause = panic.payload_as_str()
+        );
+    }));
+}
+
+/// What every service measures of its HTTP traffic. Names carry the service's prefix.
+pub struct Traffic {
+    requests: IntCounterVec,
+    seconds: HistogramVec,
+    in_flight: IntGauge,
+}
+
+impl Traffic {
+    /// Makes the families and registers them.
+    pub fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let requests = IntCounterVec::new(
+            Opts::new("http_requests_total", "Requests answered, by method, route and status."),
+            &["method", "route", "status"],
+        )?;
+        let seconds = HistogramVec::new(
+            HistogramOpts::new(
+                "http_request_duration_seconds",
+                "Time from receipt to the start of the response, by route.",
+            )
+            .buckets(exponential_buckets(0.000_25, 4.0, 9)?),
+            &["route"],
+        )?;
+        let in_flight = IntGauge::new("http_requests_in_flight", "Requests being answered.")?;
+        registry.register(Box::new(requests.clone()))?;
+        registry.register(Box::new(seconds.clone()))?;
+        registry.register(Box::new(in_flight.clone()))?;
+        Ok(Self { requests, seconds, in_flight })
+    }
+}
+
+/// Lowers the gauge however a request ends.
+struct InFlight<'a>(&'a IntGauge);
+
+impl<'a> InFlight<'a> {
+    fn enter(gauge: &'a IntGauge) -> Self {
+        gauge.inc();
+        Self(gauge)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+/// The outermost layer: counts, times, names and, where a request failed, logs it. It decides
+/// nothing but headers that no handler cares for.
+pub async fn observe(
+    State(traffic): State<Arc<Traffic>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let in_flight = InFlight::enter(&traffic.in_flight);
+    let method = known_method(request.method());
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let request_id = request_id(request.headers());
+
+    let mut response = next.run(request).await;
+    drop(in_flight);
+
+    let route = route.as_ref().map_or("<unmatched>", MatchedPath::as_str);
+    let status = response.status();
+    traffic.requests.with_label_values(&[method, route, status.as_str()]).inc();
+    traffic.seconds.with_label_values(&[route]).observe(started.elapsed().as_secs_f64());
+    if status.is_server_error() || tracing::enabled!(tracing::Level::DEBUG) {
+        log(&request_id, method, route, &response, started);
+    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, request_id);
+    secure(headers);
+    response
+}
+
+fn log(request_id: &HeaderValue, method: &str, route: &str, response: &Response, started: Instant) {
+    let id = request_id.to_str().unwrap_or_default();
+    let status = response.status();
+    let duration_us = started.elapsed().as_micros();
+    let cause = response.extensions().get::<Cause>().map(tracing::field::display);
+    macro_rules! line {
+        ($level:ident) => {
+            tracing::$level!(
+                request.id = id,
+                http.method = method,
+                http.route = route,
+                http.status = status.as_u16(),
+                duration_us,
+                cause,
+                "request answered"
+            )
+        };
+    }
+    if status.is_server_error() { line!(error) } else { line!(debug) }
+}
+
+/// The methods that name themselves in a metric; any other is one label, so that clients cannot
+/// make series.
+fn known_method(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "DELETE" => "DELETE",
+        "CONNECT" => "CONNECT",
+        "OPTIONS" => "OPTIONS",
+        "TRACE" => "TRACE",
+        "PATCH" => "PATCH",
+        _ => "<other>",
+    }
+}
+
+/// The client's request id when it is sane, else a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let sane = |id: &&HeaderValue| {
+        (1..=MAX_REQUEST_ID).contains(&id.len())
+            && id
+                .as_bytes()
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))
+    };
+    match headers.get(REQUEST_ID).filter(sane) {
+        Some(id) => id.clone(),
+        None => {
+            let mut text = Uuid::encode_buffer();
+            let id = Uuid::new_v4().hyphenated().encode_lower(&mut text);
+            HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+        }
+    }
+}
+
+/// Headers for browsers that come across an API: nothing to sniff, frame, run or remember. A
+/// handler that sets one of them keeps its own.
+fn secure(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id_for(sent: &'static str) -> String {
+        let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_static(sent))]);
+        request_id(&headers).to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_sane_request_id_is_kept_and_any_other_replaced() {
+        assert_eq!(id_for("Trace_1.a-b"), "Trace_1.a-b");
+        for odd in ["", "two words", "semi;colon", "quote\"", "slash/"] {
+            let made = id_for(odd);
+            assert!(Uuid::try_parse(&made).is_ok(), "{odd:?} became {made:?}");
+        }
+    }
+
+    #[test]
+    fn headers_a_handler_set_are_kept() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=60"));
+        secure(&mut headers);
+        assert_eq!(headers[header::CACHE_CONTROL], "max-age=60");
+        assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+    }
+}

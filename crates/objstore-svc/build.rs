@@ -1,0 +1,14 @@
+//! Turns the interface description into the JSON that the service serves.
+
+use std::{env, error::Error, fs, path::Path};
+
+const SOURCE: &str = "assets/openapi.yaml";
+
+#[expect(clippy::disallowed_methods, reason = "cargo tells build scripts by variables")]
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed={SOURCE}");
+    let description: serde_json::Value = serde_norway::from_str(&fs::read_to_string(SOURCE)?)?;
+    let target = Path::new(&env::var("OUT_DIR")?).join("openapi.json");
+    fs::write(target, serde_json::to_vec(&description)?)?;
+    Ok(())
+}

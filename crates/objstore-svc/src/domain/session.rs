@@ -1,0 +1,193 @@
+//! Identities, session tokens and how long a session lives.
+
+use std::{collections::HashSet, fmt, time::Duration};
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+/// Milliseconds since the Unix epoch.
+pub type Timestamp = i64;
+
+/// The identity that a client registers: a UUID that is not nil.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClientId(Uuid);
+
+/// Why a text is no identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidId {
+    /// Not a UUID in its usual form, 8-4-4-4-12 hexadecimal digits.
+    #[error("ID is not a UUID")]
+    NotAUuid,
+    /// The nil UUID is nobody's.
+    #[error("the nil UUID cannot be registered")]
+    Nil,
+}
+
+impl ClientId {
+    /// Reads an identity.
+    pub fn parse(text: &str) -> Result<Self, InvalidId> {
+        let hyphenated = text.len() == uuid::fmt::Hyphenated::LENGTH;
+        match Uuid::try_parse(text) {
+            Ok(id) if hyphenated => Self::new(id),
+            _ => Err(InvalidId::NotAUuid),
+        }
+    }
+
+    /// An identity from a UUID.
+    pub fn new(id: Uuid) -> Result<Self, InvalidId> {
+        if id.is_nil() { Err(InvalidId::Nil) } else { Ok(Self(id)) }
+    }
+
+    /// The UUID.
+    pub fn uuid(&self) -> &Uuid {
+        &self.0
+    }
+}
+
+/// Which identities may register.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clients {
+    /// Any.
+    All,
+    /// Those on a list.
+    Listed(HashSet<ClientId>),
+}
+
+impl Clients {
+    /// Whether `client` may register.
+    pub fn admit(&self, client: ClientId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Listed(listed) => listed.contains(&client),
+        }
+    }
+}
+
+/// What a client shows to be known again: 256 random bits as 43 characters of base64url.
+pub struct Token(String);
+
+impl Token {
+    /// A token from random bits.
+    pub fn new(bits: [u8; 32]) -> Self {
+        Self(URL_SAFE_NO_PAD.encode(bits))
+    }
+
+    /// The token, for the cookie that carries it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token")
+    }
+}
+
+/// What is kept of a token: its SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenDigest([u8; 32]);
+
+impl TokenDigest {
+    /// The digest of a token as a client shows it.
+    pub fn of(token: &str) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+
+    /// The digest's bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// A session that was looked up. It is over from `expires` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// Whose it is.
+    pub client: ClientId,
+    /// When it ends.
+    pub expires: Timestamp,
+}
+
+/// How long sessions live, and how often their use extends them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetime(Duration);
+
+/// The most often a session is extended.
+const EXTEND_EVERY: Duration = Duration::from_hours(24);
+
+impl Lifetime {
+    /// Sessions that end this long after their last use.
+    pub fn new(lifetime: Duration) -> Self {
+        Self(lifetime)
+    }
+
+    /// Whole seconds a session lives, as a cookie counts them.
+    pub fn seconds(self) -> u64 {
+        self.0.as_secs()
+    }
+
+    /// Milliseconds a session lives.
+    pub fn millis(self) -> Timestamp {
+        Timestamp::try_from(self.0.as_millis()).unwrap_or(Timestamp::MAX / 4)
+    }
+
+    /// When a session made or extended at `now` ends.
+    pub fn expiry(self, now: Timestamp) -> Timestamp {
+        now.saturating_add(self.millis())
+    }
+
+    /// How long an extension holds off the next.
+    ///
+    /// Decision: a day, but half a lifetime where that is shorter, or a session in use would end.
+    pub fn extend_every(self) -> Duration {
+        EXTEND_EVERY.min(self.0 / 2)
+    }
+
+    /// Whether use of `session` at `now` extends it.
+    pub fn is_due(self, session: Session, now: Timestamp) -> bool {
+        let every = Timestamp::try_from(self.extend_every().as_millis()).unwrap_or(Timestamp::MAX);
+        self.expiry(now).saturating_sub(session.expires) >= every
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_is_a_uuid_in_its_usual_form() {
+        assert!(ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").is_ok());
+        assert!(ClientId::parse("67E55044-10B1-426F-9247-BB680E5FE0C8").is_ok());
+        assert_eq!(ClientId::parse("00000000-0000-0000-0000-000000000000"), Err(InvalidId::Nil));
+        for other in [
+            "",
+            "67e5504410b1426f9247bb680e5fe0c8",
+            "{67e55044-10b1-426f-9247-bb680e5fe0c8}",
+            "urn:uuid:67e55044-10b1-426f-9247-bb680e5fe0c8",
+            "67e55044-10b1-426f-9247-bb680e5fe0cg",
+        ] {
+            assert_eq!(ClientId::parse(other), Err(InvalidId::NotAUuid), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn use_extends_a_session_at_most_once_a_day() {
+        const HOUR: Timestamp = 3_600_000;
+        let lifetime = Lifetime::new(Duration::from_hours(30 * 24));
+        let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
+        let session = Session { client, expires: lifetime.expiry(0) };
+        assert!(!lifetime.is_due(session, 23 * HOUR));
+        assert!(lifetime.is_due(session, 24 * HOUR));
+    }
+
+    #[test]
+    fn a_short_session_in_use_does_not_end() {
+        let lifetime = Lifetime::new(Duration::from_secs(10));
+        let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
+        let session = Session { client, expires: lifetime.expiry(0) };
+        assert!(!lifetime.is_due(session, 4_999));
+        assert!(lifetime.is_due(session, 5_000));
+    }
+}

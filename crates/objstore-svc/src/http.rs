@@ -1,0 +1,70 @@
+//! Routes, and what happens to every request.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    http::header,
+    middleware::from_fn_with_state,
+    response::IntoResponse,
+    routing::{get, post},
+};
+use common::{
+    operations::Operations,
+    telemetry::{Traffic, observe},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    domain::{Clients, Lifetime},
+    store::Store,
+    watch::Hub,
+};
+
+mod body;
+mod error;
+pub(crate) mod metrics;
+mod objects;
+mod session;
+mod socket;
+mod watches;
+
+use error::Error;
+
+/// The description of the interface, as it is served.
+const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
+
+/// What handlers work with.
+pub(crate) struct App {
+    pub(crate) store: Store,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) clients: Clients,
+    pub(crate) lifetime: Lifetime,
+    pub(crate) cookie_secure: bool,
+    pub(crate) origins: Vec<String>,
+    pub(crate) max_body: usize,
+    pub(crate) shutdown: CancellationToken,
+}
+
+/// Every route of the service, in the order of the specification.
+pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic>) -> Router {
+    Router::new()
+        .route("/register", post(session::register))
+        .route("/get", post(objects::get))
+        .route("/set", post(objects::set))
+        .route("/find", post(objects::find))
+        .route("/delete", post(objects::delete))
+        .route("/watch", post(watches::watch))
+        .route("/unwatch", post(watches::unwatch))
+        .route("/socket", get(socket::socket))
+        .route("/openapi.json", get(openapi))
+        .with_state(app)
+        .merge(operations.routes())
+        .fallback(async || Error::NotFound)
+        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .layer(from_fn_with_state(traffic, observe))
+}
+
+async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
+}

@@ -1,0 +1,138 @@
+//! Bodies: read whole, scanned once, and decoded without copying.
+
+use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
+
+use axum::{
+    extract::{FromRequest, Request},
+    http::{HeaderMap, header},
+};
+use bytes::Bytes;
+use common::body;
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
+use serde_json::value::RawValue;
+
+use super::{App, Error};
+use crate::domain::{self, InvalidKey, Key, Object, Owner, Pattern, Refusal, Value};
+
+/// A body that says it is JSON, within the limits. Whether it is, [`Body::decode`] finds out.
+pub(super) struct Body(Bytes);
+
+impl FromRequest<Arc<App>> for Body {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Error> {
+        if !says_json(request.headers()) {
+            return Err(Error::ContentType);
+        }
+        Ok(Self(body::read(request.into_body(), app.max_body).await?))
+    }
+}
+
+impl Body {
+    /// Decodes a JSON object: nothing after it, no member unknown, missing or twice.
+    pub(super) fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
+        domain::check(&self.0)?;
+        let JsonObject(decoded) = serde_json::from_slice(&self.0)?;
+        Ok(decoded)
+    }
+}
+
+fn says_json(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_none_or(|value| {
+        let essence = value.as_bytes().split(|&byte| byte == b';').next().unwrap_or_default();
+        essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
+    })
+}
+
+/// A struct that is written as a JSON object. Serde alone would also take an array of its fields.
+struct JsonObject<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AsMap<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for AsMap<T> {
+            type Value = T;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+
+        deserializer.deserialize_map(AsMap(PhantomData)).map(Self)
+    }
+}
+
+/// The three parts of a key, each perhaps empty.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+struct KeyInput<'a> {
+    #[serde(borrow)]
+    r#type: Cow<'a, str>,
+    #[serde(borrow)]
+    namespace: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+/// The Object of `/set`, complete.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+pub(super) struct ObjectInput<'a> {
+    #[serde(borrow)]
+    key: JsonObject<KeyInput<'a>>,
+    #[serde(borrow)]
+    value: &'a RawValue,
+    #[serde(borrow)]
+    owner: Cow<'a, str>,
+}
+
+impl ObjectInput<'_> {
+    pub(super) fn parse(&self) -> Result<Object, Error> {
+        let JsonObject(key) = &self.key;
+        Ok(Object {
+            key: Key::new(&key.r#type, &key.namespace, &key.name)?,
+            value: Value::compact(self.value.get())?,
+            owner: Owner::new(&self.owner)?,
+        })
+    }
+}
+
+/// The Object of every other body: only its key is used.
+///
+/// Decision: `Value` and `Owner` may be left out or be anything, since clients that only name an
+/// object do not have them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "PascalCase")]
+pub(super) struct KeyOnlyInput<'a> {
+    #[serde(borrow)]
+    key: JsonObject<KeyInput<'a>>,
+    #[serde(borrow, rename = "Value")]
+    _value: Option<&'a RawValue>,
+    #[serde(borrow, rename = "Owner")]
+    _owner: Option<&'a RawValue>,
+}
+
+impl KeyOnlyInput<'_> {
+    /// The key of one object. No object has a key with an empty part.
+    pub(super) fn key(&self) -> Result<Key, Error> {
+        let JsonObject(key) = &self.key;
+        match Key::new(&key.r#type, &key.namespace, &key.name) {
+            Err(InvalidKey::Empty) => Err(Refusal::NoObject.into()),
+            key => Ok(key?),
+        }
+    }
+
+    /// The key as a pattern.
+    pub(super) fn pattern(&self) -> Result<Pattern, Error> {
+        let JsonObject(key) = &self.key;
+        Ok(Pattern::new(&key.r#type, &key.namespace, &key.name)?)
+    }
+}

@@ -1,0 +1,166 @@
+//! Every way a request can fail, and what the client is told.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use common::{ErrorBody, body::BodyError, error::Cause};
+
+use crate::{
+    domain::{InvalidId, InvalidKey, InvalidOwner, InvalidTag, InvalidValue, Refusal},
+    store::{RegisterRefusal, StoreError, WatchRefusal},
+};
+
+/// Seconds after which a client that met a full queue may try again.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+
+/// A request that failed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("the body is not what this endpoint takes: {0}")]
+    Body(String),
+    #[error("the body must be application/json")]
+    ContentType,
+    #[error("If-Match or If-None-Match is {0}")]
+    Header(#[from] InvalidTag),
+    #[error("{0}")]
+    Query(&'static str),
+    #[error("there is no valid session")]
+    Unauthenticated,
+    #[error("the owner is not the registered ID")]
+    NotOwner,
+    #[error("this origin may not open the socket")]
+    Origin,
+    #[error("there is nothing under this path")]
+    NotFound,
+    #[error("this path has no such method")]
+    MethodNotAllowed,
+    #[error("the body did not arrive in time")]
+    Timeout,
+    #[error("{0}")]
+    Precondition(Refusal),
+    #[error("the body is longer than {0} bytes")]
+    TooLarge(usize),
+    #[error("{0}")]
+    NoObject(Refusal),
+    #[error("this ID may not register")]
+    Identity,
+    #[error("{0}")]
+    Clients(RegisterRefusal),
+    #[error("{0}")]
+    Watches(WatchRefusal),
+    #[error("the connection could not be upgraded to a websocket: {0}")]
+    Upgrade(String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let message = self.to_string();
+        let answer = |status, name| ErrorBody::new(name, message).response(status);
+        match self {
+            Self::Body(_) => answer(StatusCode::BAD_REQUEST, "invalid_body"),
+            Self::ContentType => answer(StatusCode::BAD_REQUEST, "invalid_content_type"),
+            Self::Header(_) => answer(StatusCode::BAD_REQUEST, "invalid_header"),
+            Self::Query(_) => answer(StatusCode::BAD_REQUEST, "invalid_query"),
+            Self::Unauthenticated => answer(StatusCode::UNAUTHORIZED, "unauthenticated"),
+            Self::NotOwner => answer(StatusCode::UNAUTHORIZED, "not_owner"),
+            Self::Origin => answer(StatusCode::UNAUTHORIZED, "origin_not_allowed"),
+            Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found"),
+            Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            Self::Timeout => answer(StatusCode::REQUEST_TIMEOUT, "request_timeout"),
+            Self::Precondition(_) => answer(StatusCode::PRECONDITION_FAILED, "precondition_failed"),
+            Self::TooLarge(_) => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::NoObject(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "object_not_found"),
+            Self::Identity => answer(StatusCode::UNPROCESSABLE_ENTITY, "identity_refused"),
+            Self::Clients(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_clients"),
+            Self::Watches(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_watches"),
+            Self::Upgrade(_) => answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"),
+            Self::Store(StoreError::Overloaded) => {
+                let response = answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
+                ([(header::RETRY_AFTER, RETRY_AFTER)], response).into_response()
+            }
+            Self::Store(cause @ (StoreError::NotWritten(_) | StoreError::NotRead(_))) => {
+                hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
+            }
+            Self::Store(cause @ StoreError::Panicked) => hiding(
+                ErrorBody::new("internal", "an internal error occurred")
+                    .response(StatusCode::INTERNAL_SERVER_ERROR),
+                cause,
+            ),
+        }
+    }
+}
+
+/// A response whose cause is for the log alone.
+fn hiding(mut response: Response, cause: StoreError) -> Response {
+    response.extensions_mut().insert(Cause::new(cause));
+    response
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NoObject => Self::NoObject(refusal),
+            Refusal::NotOwner => Self::NotOwner,
+            Refusal::PreconditionFailed => Self::Precondition(refusal),
+        }
+    }
+}
+
+impl From<RegisterRefusal> for Error {
+    fn from(refusal: RegisterRefusal) -> Self {
+        Self::Clients(refusal)
+    }
+}
+
+impl From<WatchRefusal> for Error {
+    fn from(refusal: WatchRefusal) -> Self {
+        Self::Watches(refusal)
+    }
+}
+
+impl From<BodyError> for Error {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge { limit } => Self::TooLarge(limit),
+            BodyError::TimedOut => Self::Timeout,
+            BodyError::Broken(_) => Self::Body(error.to_string()),
+        }
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Body(error.to_string())
+    }
+}
+
+impl From<InvalidValue> for Error {
+    fn from(error: InvalidValue) -> Self {
+        Self::Body(error.to_string())
+    }
+}
+
+impl From<InvalidOwner> for Error {
+    fn from(error: InvalidOwner) -> Self {
+        Self::Body(error.to_string())
+    }
+}
+
+/// A key of a body. Where an empty part has a meaning of its own, the handler tells it before.
+impl From<InvalidKey> for Error {
+    fn from(error: InvalidKey) -> Self {
+        Self::Body(error.to_string())
+    }
+}
+
+impl From<InvalidId> for Error {
+    fn from(error: InvalidId) -> Self {
+        match error {
+            InvalidId::NotAUuid => Self::Body(error.to_string()),
+            InvalidId::Nil => Self::Identity,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! `POST /get`, `/set`, `/find`, `/delete`.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body as ResponseBody,
+    extract::{Query, State, rejection::QueryRejection},
+    http::{HeaderMap, HeaderName, StatusCode, header},
+    response::IntoResponse,
+};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use futures_util::stream;
+use serde::Deserialize;
+
+use super::{
+    App, Error,
+    body::{Body, KeyOnlyInput, ObjectInput},
+    session::Authenticated,
+};
+use crate::{
+    domain::{Intent, InvalidTag, Key, Pattern, Precondition, Refusal, Revision, Tag},
+    store::{Store, StoreError},
+};
+
+/// Objects read from the store at once, and the most a page may ask for.
+const MAX_PAGE: usize = 1000;
+
+/// Names the place where the next page begins.
+const NEXT_CURSOR: HeaderName = HeaderName::from_static("next-cursor");
+
+const JSON: (HeaderName, &str) = (header::CONTENT_TYPE, "application/json");
+
+/// Reads one object.
+pub(super) async fn get(
+    State(app): State<Arc<App>>,
+    mut session: Authenticated,
+    body: Body,
+) -> Result<impl IntoResponse, Error> {
+    let key = body.decode::<KeyOnlyInput<'_>>()?.key()?;
+    let stored = app.store.get(&key)?.ok_or(Refusal::NoObject)?;
+    let mut json = Vec::new();
+    stored.object.write_json(&mut json);
+    Ok((session.renewed(), etag(&app.store, stored.revision), [JSON], json))
+}
+
+/// Writes one object.
+pub(super) async fn set(
+    State(app): State<Arc<App>>,
+    mut session: Authenticated,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<impl IntoResponse, Error> {
+    let intent = intent(&session, &headers)?;
+    let object = body.decode::<ObjectInput<'_>>()?.parse()?;
+    drop(body);
+    let revision = app.store.set(object, intent).await??;
+    Ok((session.renewed(), etag(&app.store, revision), StatusCode::NO_CONTENT))
+}
+
+/// Deletes one object.
+pub(super) async fn delete(
+    State(app): State<Arc<App>>,
+    mut session: Authenticated,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<impl IntoResponse, Error> {
+    let intent = intent(&session, &headers)?;
+    let key = body.decode::<KeyOnlyInput<'_>>()?.key()?;
+    app.store.delete(key, intent).await??;
+    Ok((session.renewed(), StatusCode::NO_CONTENT))
+}
+
+/// The extension's page, when one is asked for.
+#[derive(Deserialize)]
+pub(super) struct FindQuery {
+    limit: Option<usize>,
+    after: Option<String>,
+}
+
+/// Finds the objects that match a pattern, all of them or a page.
+pub(super) async fn find(
+    State(app): State<Arc<App>>,
+    mut session: Authenticated,
+    query: Result<Query<FindQuery>, QueryRejection>,
+    body: Body,
+) -> Result<impl IntoResponse, Error> {
+    let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
+    let Query(query) = query.map_err(|_| Error::Query("limit is not a number"))?;
+    let after = query.after.as_deref().map(parse_cursor).transpose()?;
+    let until = match query.limit {
+        None => None,
+        Some(limit @ 1..=MAX_PAGE) => app.store.page_end(&pattern, after.as_ref(), limit).await?,
+        Some(_) => return Err(Error::Query("limit is not between 1 and 1000")),
+    };
+    let next = until.as_ref().map(|key| [(NEXT_CURSOR, cursor(key))]);
+    let found = Found { store: app.store.clone(), pattern, after, until, begun: false };
+    let chunks = ResponseBody::from_stream(stream::try_unfold(Some(found), Found::chunk));
+    Ok((session.renewed(), next, [JSON], chunks))
+}
+
+/// What is left to send of the objects that match.
+struct Found {
+    store: Store,
+    pattern: Pattern,
+    after: Option<Key>,
+    until: Option<Key>,
+    begun: bool,
+}
+
+impl Found {
+    /// Reads a page and makes it the next piece of the JSON array. An error breaks the connection:
+    /// the array is closed only when it is complete.
+    async fn chunk(found: Option<Self>) -> Result<Option<(Bytes, Option<Self>)>, StoreError> {
+        let Some(mut found) = found else { return Ok(None) };
+        let Self { store, pattern, after, until, .. } = &found;
+        let page = store.find(pattern, after.as_ref(), until.as_ref(), MAX_PAGE).await?;
+        let mut json = Vec::new();
+        for stored in &page.objects {
+            json.push(if found.begun { b',' } else { b'[' });
+            stored.object.write_json(&mut json);
+            found.begun = true;
+        }
+        if let Some(last) = page.objects.into_iter().last() {
+            found.after = Some(last.object.key);
+        }
+        if page.more {
+            return Ok(Some((json.into(), Some(found))));
+        }
+        if !found.begun {
+            json.push(b'[');
+        }
+        json.push(b']');
+        Ok(Some((json.into(), None)))
+    }
+}
+
+/// Opaque to clients: the parts of a key.
+fn cursor(key: &Key) -> String {
+    URL_SAFE_NO_PAD.encode(key.parts().join("\0"))
+}
+
+fn parse_cursor(cursor: &str) -> Result<Key, Error> {
+    let text = URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let parts = text.as_deref().map(|text| text.split('\0').collect::<Vec<_>>());
+    match parts.as_deref() {
+        Some(&[kind, namespace, name]) => Key::new(kind, namespace, name).ok(),
+        _ => None,
+    }
+    .ok_or(Error::Query("after is not a cursor"))
+}
+
+fn etag(store: &Store, revision: Revision) -> [(HeaderName, String); 1] {
+    [(header::ETAG, Tag::new(store.epoch(), revision).to_string())]
+}
+
+fn intent(session: &Authenticated, headers: &HeaderMap) -> Result<Intent, Error> {
+    let values = |name| {
+        let texts = headers.get_all(name).iter().map(|value| value.to_str());
+        texts.collect::<Result<Vec<_>, _>>().map_err(|_| InvalidTag)
+    };
+    let if_match = values(header::IF_MATCH)?;
+    let if_none_match = values(header::IF_NONE_MATCH)?;
+    let precondition = Precondition::parse(&if_match, &if_none_match)?;
+    Ok(Intent { client: session.client, precondition })
+}

@@ -1,0 +1,162 @@
+//! objstore-svc: JSON objects under three-part keys, with changes pushed over a websocket.
+//!
+//! [`start`] is the whole service as a value: it is what `main` runs.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use common::{
+    config::{SecretError, secret},
+    operations::{MetricsToken, Operations},
+    serve,
+    telemetry::Traffic,
+};
+use prometheus::Registry;
+use tokio::{
+    task::JoinHandle,
+    time::{MissedTickBehavior, interval},
+};
+use tokio_util::sync::CancellationToken;
+
+pub mod config;
+pub mod domain;
+mod http;
+pub mod store;
+pub mod watch;
+
+pub use config::Config;
+pub use store::backup;
+
+use config::ClientsFileError;
+use domain::{Lifetime, OwnerRule};
+use http::{App, metrics::ServiceMetrics};
+use store::{OpenError, Store, StoreConfig, now};
+use watch::Hub;
+
+/// How often sessions and clients that are over are looked for.
+const REAP_EVERY: Duration = Duration::from_secs(60);
+
+/// Why the service did not start. One line, which names what to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// The list of clients cannot be used.
+    #[error(transparent)]
+    Clients(#[from] ClientsFileError),
+    /// A secret cannot be read.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The metrics cannot be registered.
+    #[error("the metrics cannot be registered: {0}")]
+    Metrics(#[from] prometheus::Error),
+    /// The address cannot be listened on.
+    #[error("HOST and PORT are {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A service that listens.
+pub struct Running {
+    address: SocketAddr,
+    store: Store,
+    operations: Operations,
+    shutdown: CancellationToken,
+    serving: JoinHandle<()>,
+    dispatching: JoinHandle<()>,
+    reaping: JoinHandle<()>,
+}
+
+/// Opens the store and listens.
+pub async fn start(config: Config) -> Result<Running, StartError> {
+    let clients = config.clients()?;
+    let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
+    let lifetime = Lifetime::new(config.session_ttl);
+    let (store, feed) = Store::open(&StoreConfig {
+        data_dir: config.data_dir.clone(),
+        lifetime,
+        owner: match config.owner {
+            config::Owner::Free => OwnerRule::Free,
+            config::Owner::Match => OwnerRule::Match,
+        },
+        max_clients: config.max_clients,
+        max_watches: config.max_watches,
+        log_retention: config.log_retention,
+        log_size: config.log_size.as_u64(),
+    })?;
+    let hub = Hub::new(store.clone(), feed.revision);
+    let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
+    let reaping = tokio::spawn(reap(store.clone()));
+
+    let registry = Registry::new_custom(Some("objstore".to_owned()), None)?;
+    let traffic = Arc::new(Traffic::new(&registry)?);
+    let metrics = ServiceMetrics { store: store.clone(), hub: Arc::clone(&hub) };
+    registry.register(Box::new(metrics))?;
+    let watched = store.clone();
+    let operations = Operations::new(registry, token, move || watched.is_up());
+
+    let shutdown = CancellationToken::new();
+    let app = App {
+        store: store.clone(),
+        hub,
+        clients,
+        lifetime,
+        cookie_secure: config.cookie_secure,
+        origins: config.origins,
+        max_body: usize::try_from(config.max_body.as_u64()).unwrap_or(usize::MAX),
+        shutdown: shutdown.clone(),
+    };
+    let router = http::router(Arc::new(app), operations.clone(), traffic);
+    let address = SocketAddr::new(config.server.host, config.server.port);
+    let listen = |source| StartError::Listen { address, source };
+    let listener = serve::bind(address).map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let drain = config.server.drain_timeout;
+    let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), drain));
+    tracing::info!(server.address = %address, "listening");
+    Ok(Running { address, store, operations, shutdown, serving, dispatching, reaping })
+}
+
+impl Running {
+    /// The address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Resolves when the service cannot go on: its store can no longer write.
+    pub async fn failed(&mut self) {
+        self.store.failed().await;
+        tracing::error!("the store has failed");
+    }
+
+    /// Stops: takes no more connections, lets requests in flight finish, closes the sockets, and
+    /// writes what is left to write.
+    pub async fn stop(self) {
+        tracing::info!("stopping");
+        self.operations.drain();
+        self.shutdown.cancel();
+        self.reaping.abort();
+        let served = self.serving.await;
+        self.store.close().await;
+        let dispatched = self.dispatching.await;
+        if let Err(error) = served.and(dispatched) {
+            tracing::error!(cause = %error, "a task panicked");
+        }
+        tracing::info!("stopped");
+    }
+}
+
+async fn reap(store: Store) {
+    let mut ticks = interval(REAP_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = store.reap(now()).await {
+            tracing::warn!(cause = %error, "sessions not reaped");
+        }
+    }
+}

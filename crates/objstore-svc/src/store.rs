@@ -1,0 +1,315 @@
+//! The state of the service. Every operation is atomic, and durable before it is answered.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use tokio::sync::mpsc;
+
+use crate::domain::{
+    ClientId, Epoch, Intent, Key, Lifetime, Object, OwnerRule, Pattern, Record, Refusal, Revision,
+    Session, Stored, Timestamp, TokenDigest, Watches,
+};
+
+mod sqlite;
+
+pub use sqlite::{OpenError, Sqlite, backup};
+
+/// What a store is opened with.
+#[derive(Debug, Clone)]
+pub struct StoreConfig {
+    /// Where the embedded engine keeps its files.
+    pub data_dir: PathBuf,
+    /// How long sessions live.
+    pub lifetime: Lifetime,
+    /// Whether owners are compared.
+    pub owner: OwnerRule,
+    /// Clients there may be.
+    pub max_clients: usize,
+    /// Watches a client may have.
+    pub max_watches: usize,
+    /// How long the log keeps a change.
+    pub log_retention: Duration,
+    /// Bytes of changes the log keeps.
+    pub log_size: u64,
+}
+
+/// Why the store could not do what it was asked, whatever was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Too many writes wait. Nothing was done.
+    #[error("too many writes are waiting")]
+    Overloaded,
+    /// A write failed. Whether it was done is unknown.
+    #[error("the store could not write")]
+    NotWritten(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A read failed.
+    #[error("the store could not read")]
+    NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The operation itself is broken. Nothing was done.
+    #[error("the operation panicked")]
+    Panicked,
+}
+
+/// Why nobody was registered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RegisterRefusal {
+    /// There are as many clients as there may be.
+    #[error("there are as many clients as there may be")]
+    TooManyClients,
+}
+
+/// Why nothing more is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WatchRefusal {
+    /// The client has as many watches as it may have.
+    #[error("the client has as many watches as it may have")]
+    TooManyWatches,
+}
+
+/// Objects in the order of their pattern's shape.
+#[derive(Debug)]
+pub struct Page {
+    /// The objects.
+    pub objects: Vec<Stored>,
+    /// Whether there may be more after the last one.
+    pub more: bool,
+}
+
+/// A stretch of the log.
+#[derive(Debug)]
+pub enum LogPage {
+    /// The records that follow, oldest first; none when there is nothing yet.
+    Records(Vec<Record>),
+    /// The log no longer reaches back that far.
+    Trimmed,
+}
+
+/// What is known of a client at one moment.
+#[derive(Debug)]
+pub struct ClientState {
+    /// The moment: every record up to this revision is taken into account.
+    pub revision: Revision,
+    /// What it watches, and watched.
+    pub watches: Watches,
+    /// Up to where it has acknowledged its pushes.
+    pub position: Revision,
+}
+
+/// Numbers for the metrics.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Figures {
+    /// The newest revision.
+    pub revision: Revision,
+    /// Revisions that the log has dropped: its records begin after this one.
+    pub log_floor: Revision,
+    /// Bytes of the records the log holds.
+    pub log_bytes: u64,
+    /// Clients registered.
+    pub clients: u64,
+    /// Batches committed since the start.
+    pub commits: u64,
+    /// Operations in them.
+    pub operations: u64,
+    /// Bytes of writes that wait.
+    pub waiting_bytes: u64,
+}
+
+/// Records as they are committed, in order and without gaps from the revision they start after.
+pub struct Feed {
+    /// The store's revision when it was opened.
+    pub revision: Revision,
+    /// One batch after another.
+    pub batches: mpsc::Receiver<Vec<Record>>,
+}
+
+/// The store, on the engine it was configured with.
+#[derive(Clone)]
+pub enum Store {
+    /// SQLite in a directory of this process.
+    Sqlite(Arc<Sqlite>),
+}
+
+impl Store {
+    /// Opens the store, making it where there is none.
+    pub fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
+        let (engine, feed) = Sqlite::open(config)?;
+        Ok((Self::Sqlite(Arc::new(engine)), feed))
+    }
+
+    /// Whether the store answers.
+    pub fn is_up(&self) -> bool {
+        match self {
+            Self::Sqlite(engine) => engine.is_up(),
+        }
+    }
+
+    /// Resolves when the store can no longer write, ever: the process should end.
+    pub async fn failed(&self) {
+        match self {
+            Self::Sqlite(engine) => engine.failed().await,
+        }
+    }
+
+    /// Finishes what was asked for and closes.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite(engine) => engine.close().await,
+        }
+    }
+
+    /// The life of the store that its revisions belong to.
+    pub fn epoch(&self) -> Epoch {
+        match self {
+            Self::Sqlite(engine) => engine.epoch(),
+        }
+    }
+
+    /// Numbers for the metrics.
+    pub fn figures(&self) -> Figures {
+        match self {
+            Self::Sqlite(engine) => engine.figures(),
+        }
+    }
+
+    /// Registers `client`, unless it is, with one more session.
+    pub async fn register(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<Result<(), RegisterRefusal>, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.register(client, token, now).await,
+        }
+    }
+
+    /// The live session of a token.
+    pub fn session(
+        &self,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<Option<Session>, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.session(token, now),
+        }
+    }
+
+    /// Lets a session live on from `now`.
+    pub async fn extend(&self, token: TokenDigest, now: Timestamp) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.extend(token, now).await,
+        }
+    }
+
+    /// Removes what has been over for a lifetime: sessions, and clients that have none left.
+    pub async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.reap(now).await,
+        }
+    }
+
+    /// The object under `key`.
+    pub fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.get(key),
+        }
+    }
+
+    /// Sets an object and tells the revision of that change.
+    pub async fn set(
+        &self,
+        object: Object,
+        intent: Intent,
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.set(object, intent).await,
+        }
+    }
+
+    /// Deletes an object and tells the revision of that change.
+    pub async fn delete(
+        &self,
+        key: Key,
+        intent: Intent,
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.delete(key, intent).await,
+        }
+    }
+
+    /// The objects that `pattern` matches, after the key `after` and up to the key `until`, in the
+    /// order of the pattern's shape: at most `limit`, and fewer where they are large.
+    pub async fn find(
+        &self,
+        pattern: &Pattern,
+        after: Option<&Key>,
+        until: Option<&Key>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.find(pattern, after, until, limit).await,
+        }
+    }
+
+    /// The key of the last object of a page of `limit` objects, when more follow it.
+    pub async fn page_end(
+        &self,
+        pattern: &Pattern,
+        after: Option<&Key>,
+        limit: usize,
+    ) -> Result<Option<Key>, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.page_end(pattern, after, limit).await,
+        }
+    }
+
+    /// Lets `client` watch `pattern` from now on.
+    pub async fn watch(
+        &self,
+        client: ClientId,
+        pattern: Pattern,
+    ) -> Result<Result<(), WatchRefusal>, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.watch(client, pattern).await,
+        }
+    }
+
+    /// Ends that watch, if there is one.
+    pub async fn unwatch(&self, client: ClientId, pattern: Pattern) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.unwatch(client, pattern).await,
+        }
+    }
+
+    /// What `client` watches and has acknowledged.
+    pub async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.client(client).await,
+        }
+    }
+
+    /// Notes that `client` has acknowledged everything up to `position`. Written within a second
+    /// or two; never lowers a position.
+    pub fn acknowledge(&self, client: ClientId, position: Revision) {
+        match self {
+            Self::Sqlite(engine) => engine.acknowledge(client, position),
+        }
+    }
+
+    /// The log after `revision`: a page of it.
+    pub async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
+        match self {
+            Self::Sqlite(engine) => engine.log(after).await,
+        }
+    }
+}
+
+/// Now. The one place that asks the clock.
+#[expect(clippy::disallowed_methods, reason = "the one place that asks the clock")]
+pub fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::try_from(since.as_millis()).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,337 @@
+//! The embedded engine: SQLite in a directory that one process owns.
+
+use std::{
+    collections::HashMap,
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::available_parallelism,
+};
+
+use common::sqlite::{self as engine, BackupError, Handle, Readers, WriteError, Writer};
+use quick_cache::sync::Cache;
+use rusqlite::Connection;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    ClientState, Feed, Figures, LogPage, Page, RegisterRefusal, StoreConfig, StoreError,
+    WatchRefusal,
+};
+use crate::domain::{
+    ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
+    TokenDigest,
+};
+
+mod find;
+mod read;
+mod write;
+
+use write::{Answer, Applier, Operation};
+
+/// The database's file in the data directory.
+const DATABASE: &str = "objstore.db";
+
+/// The file whose lock says that a process owns the data directory.
+const LOCK: &str = "lock";
+
+/// Sessions kept in memory, so that a request does not look its own up on disk.
+const SESSION_CACHE: usize = 100_000;
+
+/// Batches that may be committed before the first of them is dispatched.
+const FEED_LENGTH: usize = 64;
+
+mod migrations {
+    refinery::embed_migrations!("migrations");
+}
+
+/// Why the store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The directory cannot be used.
+    #[error("the data directory {path:?} cannot be used: {source}")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another process has it.
+    #[error("the data directory {0:?} is in use by another process")]
+    InUse(PathBuf),
+    /// The database cannot be read.
+    #[error("the database cannot be opened: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// The database cannot be brought to this version's shape.
+    #[error("the database cannot be migrated: {0}")]
+    Migration(#[from] refinery::Error),
+}
+
+/// Acknowledged positions that are not on disk yet.
+#[derive(Default)]
+struct Positions {
+    waiting: HashMap<ClientId, Revision>,
+    /// Those in the batch being committed.
+    writing: HashMap<ClientId, Revision>,
+}
+
+impl Positions {
+    fn advance(&mut self, client: ClientId, position: Revision) {
+        let known = self.waiting.entry(client).or_default();
+        *known = position.max(*known);
+    }
+
+    fn of(&self, client: ClientId) -> Revision {
+        self.waiting.get(&client).max(self.writing.get(&client)).copied().unwrap_or(0)
+    }
+}
+
+/// The embedded engine.
+pub struct Sqlite {
+    readers: Arc<Readers>,
+    handle: Handle<Applier>,
+    writer: Mutex<Option<Writer>>,
+    ended: CancellationToken,
+    sessions: Cache<TokenDigest, Session>,
+    positions: Arc<Mutex<Positions>>,
+    figures: Arc<Mutex<Figures>>,
+    epoch: Epoch,
+    _lock: File,
+}
+
+impl Sqlite {
+    pub(super) fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
+        let lock = own(&config.data_dir)?;
+        let path = config.data_dir.join(DATABASE);
+        let mut connection = engine::open(&path)?;
+        migrations::migrations::runner().run(&mut connection)?;
+        let epoch = read::or_make_epoch(&connection)?;
+
+        let positions = Arc::<Mutex<Positions>>::default();
+        let figures = Arc::<Mutex<Figures>>::default();
+        let (feed, batches) = mpsc::channel(FEED_LENGTH);
+        let applier = Applier::new(&connection, config, epoch, feed, &positions, &figures)?;
+        let revision = applier.revision();
+        drop(connection);
+
+        let (writer, handle) = Writer::start(&path, applier)?;
+        let cores = available_parallelism().map_or(2, usize::from);
+        let sqlite = Self {
+            readers: Arc::new(Readers::open(&path, 2 * cores)?),
+            handle,
+            ended: writer.ended(),
+            writer: Mutex::new(Some(writer)),
+            sessions: Cache::new(SESSION_CACHE),
+            positions,
+            figures,
+            epoch,
+            _lock: lock,
+        };
+        Ok((sqlite, Feed { revision, batches }))
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        !self.ended.is_cancelled() && self.readers.read(read::answers).is_ok()
+    }
+
+    pub(super) async fn failed(&self) {
+        self.ended.cancelled().await;
+    }
+
+    pub(super) async fn close(&self) {
+        let handle = self.handle.clone();
+        // A full queue makes this wait, which no async thread may.
+        let stopped = tokio::task::spawn_blocking(move || handle.stop()).await;
+        self.ended.cancelled().await;
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if stopped.is_err() || writer.is_some_and(|writer| !writer.join()) {
+            tracing::error!("the writer panicked");
+        }
+    }
+
+    pub(super) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    pub(super) fn figures(&self) -> Figures {
+        let figures = *self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting_bytes = self.handle.waiting_bytes().try_into().unwrap_or(u64::MAX);
+        Figures { waiting_bytes, ..figures }
+    }
+
+    pub(super) async fn register(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<Result<(), RegisterRefusal>, StoreError> {
+        match self.handle.write(Operation::Register { client, token, now }).await? {
+            Answer::TooManyClients => Ok(Err(RegisterRefusal::TooManyClients)),
+            _ => Ok(Ok(())),
+        }
+    }
+
+    pub(super) fn session(
+        &self,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<Option<Session>, StoreError> {
+        let live = |session: &Session| now < session.expires;
+        if let Some(session) = self.sessions.get(&token).filter(live) {
+            return Ok(Some(session));
+        }
+        let session = self.readers.read(|it| read::session(it, token))?.filter(live);
+        if let Some(session) = session {
+            self.sessions.insert(token, session);
+        }
+        Ok(session)
+    }
+
+    pub(super) async fn extend(
+        &self,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.handle.write(Operation::Extend { token, now }).await?;
+        self.sessions.remove(&token);
+        Ok(())
+    }
+
+    pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
+        self.handle.write(Operation::Reap { now }).await?;
+        Ok(())
+    }
+
+    /// A look-up in two trees whose upper pages are in memory: it costs less than a change of
+    /// threads would, so it runs on the caller's.
+    pub(super) fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        Ok(self.readers.read(|it| read::object(it, key))?)
+    }
+
+    pub(super) async fn set(
+        &self,
+        object: Object,
+        intent: Intent,
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
+        let object = Arc::new(object);
+        Ok(self.handle.write(Operation::Set { object, intent }).await?.into_change())
+    }
+
+    pub(super) async fn delete(
+        &self,
+        key: Key,
+        intent: Intent,
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
+        Ok(self.handle.write(Operation::Delete { key, intent }).await?.into_change())
+    }
+
+    pub(super) async fn find(
+        &self,
+        pattern: &Pattern,
+        after: Option<&Key>,
+        until: Option<&Key>,
+        limit: usize,
+    ) -> Result<Page, StoreError> {
+        let range = find::Range::new(pattern, after, until);
+        self.read_aside(move |it| find::page(it, &range, limit)).await
+    }
+
+    pub(super) async fn page_end(
+        &self,
+        pattern: &Pattern,
+        after: Option<&Key>,
+        limit: usize,
+    ) -> Result<Option<Key>, StoreError> {
+        let range = find::Range::new(pattern, after, None);
+        self.read_aside(move |it| find::page_end(it, &range, limit)).await
+    }
+
+    pub(super) async fn watch(
+        &self,
+        client: ClientId,
+        pattern: Pattern,
+    ) -> Result<Result<(), WatchRefusal>, StoreError> {
+        match self.handle.write(Operation::Watch { client, pattern }).await? {
+            Answer::TooManyWatches => Ok(Err(WatchRefusal::TooManyWatches)),
+            _ => Ok(Ok(())),
+        }
+    }
+
+    pub(super) async fn unwatch(
+        &self,
+        client: ClientId,
+        pattern: Pattern,
+    ) -> Result<(), StoreError> {
+        self.handle.write(Operation::Unwatch { client, pattern }).await?;
+        Ok(())
+    }
+
+    pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
+        // In this order: what leaves the map in between is on disk before it is read there.
+        let acknowledged = self.positions().of(client);
+        let mut state = self.read_aside(move |it| read::client(it, client)).await?;
+        state.position = state.position.max(acknowledged);
+        Ok(state)
+    }
+
+    pub(super) fn acknowledge(&self, client: ClientId, position: Revision) {
+        self.positions().advance(client, position);
+    }
+
+    fn positions(&self) -> MutexGuard<'_, Positions> {
+        self.positions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
+        self.read_aside(move |it| read::log(it, after)).await
+    }
+
+    /// Reads what may take long on a thread of its own.
+    async fn read_aside<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let readers = Arc::clone(&self.readers);
+        match tokio::task::spawn_blocking(move || readers.read(read)).await {
+            Ok(read) => Ok(read?),
+            Err(_) => Err(StoreError::Panicked),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::NotRead(error.into())
+    }
+}
+
+impl From<WriteError> for StoreError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Overloaded => Self::Overloaded,
+            WriteError::Panicked => Self::Panicked,
+            WriteError::NotCommitted(_) | WriteError::Stopped => Self::NotWritten(error.into()),
+        }
+    }
+}
+
+/// Makes the directory and takes its lock, which the system lets go of when the process ends.
+fn own(data_dir: &Path) -> Result<File, OpenError> {
+    let unusable = |source| OpenError::Directory { path: data_dir.to_owned(), source };
+    fs::create_dir_all(data_dir).map_err(unusable)?;
+    let lock = File::create(data_dir.join(LOCK)).map_err(unusable)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(data_dir.to_owned())),
+        Err(TryLockError::Error(source)) => Err(unusable(source)),
+    }
+}
+
+/// Copies the store in `data_dir` to the new file `target` while a service uses it. The copy makes
+/// a new epoch when it is opened.
+pub fn backup(data_dir: &Path, target: &Path) -> Result<(), BackupError> {
+    engine::backup(&data_dir.join(DATABASE), target, |copy| {
+        copy.execute("UPDATE store SET epoch = NULL", []).map(drop)
+    })
+}

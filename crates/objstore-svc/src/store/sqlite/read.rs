@@ -1,0 +1,171 @@
+//! What is read of the database, but for searches.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
+
+use super::super::{ClientState, LogPage};
+use crate::domain::{
+    ClientId, Entry, Epoch, Key, Object, Owner, Pattern, Record, Revision, Session, Stored,
+    TokenDigest, Value, Watches,
+};
+
+/// Records in one page of the log.
+const LOG_PAGE: i64 = 256;
+
+/// Bytes after which a page of the log takes no more records.
+const LOG_PAGE_BYTES: usize = 1024 * 1024;
+
+/// What the column `event` says.
+pub(super) mod event {
+    pub(in super::super) const SET: i64 = 1;
+    pub(in super::super) const DELETE: i64 = 2;
+    pub(in super::super) const WATCH: i64 = 3;
+    pub(in super::super) const UNWATCH: i64 = 4;
+    pub(in super::super) const FORGET: i64 = 5;
+}
+
+/// Fails when the database does not answer.
+pub(super) fn answers(connection: &Connection) -> rusqlite::Result<()> {
+    connection.prepare_cached("SELECT 1 FROM store")?.query_row([], |_| Ok(()))
+}
+
+/// The store's epoch, made now if it has none.
+pub(super) fn or_make_epoch(connection: &Connection) -> rusqlite::Result<Epoch> {
+    let known: Option<i64> =
+        connection.query_row("SELECT epoch FROM store", [], |row| row.get(0))?;
+    let bits = match known {
+        Some(bits) => bits,
+        None => {
+            let bits = rand::random_range(1..=i64::MAX);
+            connection.execute("UPDATE store SET epoch = ?1", [bits])?;
+            bits
+        }
+    };
+    Ok(Epoch::new(bits.cast_unsigned()))
+}
+
+pub(super) fn session(
+    connection: &Connection,
+    token: TokenDigest,
+) -> rusqlite::Result<Option<Session>> {
+    connection
+        .prepare_cached("SELECT client, expires FROM sessions WHERE digest = ?1")?
+        .query_row([token.as_bytes()], |row| {
+            Ok(Session { client: client_id(row, 0)?, expires: row.get(1)? })
+        })
+        .optional()
+}
+
+pub(super) fn object(connection: &Connection, key: &Key) -> rusqlite::Result<Option<Stored>> {
+    connection
+        .prepare_cached(
+            "SELECT type, namespace, name, value, owner, revision FROM objects
+             WHERE type = ?1 AND namespace = ?2 AND name = ?3",
+        )?
+        .query_row(key.parts(), stored)
+        .optional()
+}
+
+/// Reads type, namespace, name, value, owner, revision.
+pub(super) fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
+    let object = Object {
+        key: key(row, 0)?,
+        value: Value::stored(row.get_ref(3)?.as_blob()?),
+        owner: Owner::new(row.get_ref(4)?.as_str()?).map_err(|error| invalid(4, error))?,
+    };
+    Ok(Stored { object, revision: revision(row, 5)? })
+}
+
+pub(super) fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<Key> {
+    let part = |offset| Ok::<_, rusqlite::Error>(row.get_ref(first + offset)?.as_str()?);
+    Key::new(part(0)?, part(1)?, part(2)?).map_err(|error| invalid(first, error))
+}
+
+fn pattern(row: &Row<'_>, first: usize) -> rusqlite::Result<Pattern> {
+    let part = |offset| Ok::<_, rusqlite::Error>(row.get_ref(first + offset)?.as_str()?);
+    Pattern::new(part(0)?, part(1)?, part(2)?).map_err(|error| invalid(first, error))
+}
+
+pub(super) fn client_id(row: &Row<'_>, column: usize) -> rusqlite::Result<ClientId> {
+    let id = uuid::Uuid::from_slice(row.get_ref(column)?.as_blob()?);
+    let id = id.map_err(|error| invalid(column, error))?;
+    ClientId::new(id).map_err(|error| invalid(column, error))
+}
+
+pub(super) fn revision(row: &Row<'_>, column: usize) -> rusqlite::Result<Revision> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+/// The store holds what its own types would refuse: it was changed by somebody else.
+fn invalid(
+    column: usize,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Blob, Box::new(error))
+}
+
+pub(super) fn head(connection: &Connection) -> rusqlite::Result<Revision> {
+    connection
+        .prepare_cached("SELECT coalesce(max(revision), 0) FROM log")?
+        .query_row([], |row| revision(row, 0))
+}
+
+/// A client at one moment. One that is not registered (any more) watches nothing.
+pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Result<ClientState> {
+    let snapshot = connection.unchecked_transaction()?;
+    let revision_now = head(&snapshot)?;
+    let position = snapshot
+        .prepare_cached("SELECT position FROM clients WHERE id = ?1")?
+        .query_row([client.uuid().as_bytes()], |row| revision(row, 0))
+        .optional()?;
+    let mut watches = Watches::default();
+    let mut statement = snapshot.prepare_cached(
+        "SELECT type, namespace, name, since, until FROM watches WHERE client = ?1",
+    )?;
+    let mut rows = statement.query([client.uuid().as_bytes()])?;
+    while let Some(row) = rows.next()? {
+        let until = row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned);
+        watches.begin(&pattern(row, 0)?, revision(row, 3)?, until);
+    }
+    Ok(ClientState { revision: revision_now, watches, position: position.unwrap_or(revision_now) })
+}
+
+/// The records after `after`. The log has no gaps and always keeps its newest record, so what does
+/// not begin with the next one has been trimmed.
+pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<LogPage> {
+    let mut statement = connection.prepare_cached(
+        "SELECT revision, event, type, namespace, name, value, owner, client FROM log
+         WHERE revision > ?1 ORDER BY revision LIMIT ?2",
+    )?;
+    let mut rows = statement.query((after.cast_signed(), LOG_PAGE))?;
+    let mut records = Vec::new();
+    let mut bytes = 0;
+    while bytes < LOG_PAGE_BYTES
+        && let Some(row) = rows.next()?
+    {
+        let record = record(row)?;
+        bytes += record.entry.size();
+        records.push(record);
+    }
+    let complete = match records.first() {
+        Some(first) => first.revision == after + 1,
+        None => after <= head(connection)?,
+    };
+    Ok(if complete { LogPage::Records(records) } else { LogPage::Trimmed })
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    let object = || {
+        let value = Value::stored(row.get_ref(5)?.as_blob()?);
+        let owner = Owner::new(row.get_ref(6)?.as_str()?).map_err(|error| invalid(6, error))?;
+        Ok::<_, rusqlite::Error>(Object { key: key(row, 2)?, value, owner }.into())
+    };
+    let entry = match row.get(1)? {
+        event::SET => Entry::Set(object()?),
+        event::DELETE => Entry::Delete(object()?),
+        event::WATCH => Entry::Watch(client_id(row, 7)?, pattern(row, 2)?),
+        event::UNWATCH => Entry::Unwatch(client_id(row, 7)?, pattern(row, 2)?),
+        event::FORGET => Entry::Forget(client_id(row, 7)?),
+        unknown => return Err(rusqlite::Error::IntegralValueOutOfRange(1, unknown)),
+    };
+    Ok(Record { revision: revision(row, 0)?, entry })
+}

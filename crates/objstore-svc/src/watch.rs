@@ -1,0 +1,118 @@
+//! Who gets which change.
+//!
+//! Committed records come in by one feed, in order. A change finds its watchers by look-up: a key
+//! is matched by eight patterns at most. What a socket is owed is a cursor over the log; while it
+//! keeps up it gets the revisions it is owed in a bounded queue, and the frames from a ring that
+//! all sockets share. One that falls behind reads the ring, then the log, then, where the log no
+//! longer reaches back, the objects themselves. So a slow client costs neither memory nor another
+//! client's time.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use tokio::{sync::Notify, task::yield_now};
+
+use crate::{
+    domain::{ClientId, Record, Revision},
+    store::{Feed, Store, StoreError},
+};
+
+mod ring;
+mod state;
+mod subscriber;
+
+pub use ring::Form;
+pub use subscriber::{Burst, Subscriber};
+
+use state::State;
+
+/// Revisions queued to sockets before the dispatcher lets others run.
+const DISPATCH_STRETCH: usize = 8192;
+
+/// Where changes meet those who watch.
+pub struct Hub {
+    store: Store,
+    state: Mutex<State>,
+    pushes: AtomicU64,
+}
+
+/// Numbers for the metrics.
+#[derive(Debug, Clone, Copy)]
+pub struct WatchFigures {
+    /// Sockets open.
+    pub sockets: usize,
+    /// Clients that have one.
+    pub clients: usize,
+    /// Messages handed to sockets since the start.
+    pub pushes: u64,
+}
+
+impl Hub {
+    /// A hub over `store` that has seen all up to `revision`.
+    pub fn new(store: Store, revision: Revision) -> Arc<Self> {
+        Arc::new(Self { store, state: Mutex::new(State::new(revision)), pushes: AtomicU64::new(0) })
+    }
+
+    /// Dispatches what is committed until the store is closed.
+    pub async fn run(self: Arc<Self>, mut feed: Feed) {
+        while let Some(records) = feed.batches.recv().await {
+            let mut records = records.into_iter().peekable();
+            while records.peek().is_some() {
+                for socket in self.dispatch(&mut records) {
+                    socket.notify_one();
+                }
+                yield_now().await;
+            }
+        }
+    }
+
+    fn dispatch(&self, records: &mut impl Iterator<Item = Record>) -> Vec<Arc<Notify>> {
+        let mut state = self.state();
+        let mut woken = Vec::new();
+        let mut queued = 0;
+        while queued < DISPATCH_STRETCH
+            && let Some(record) = records.next()
+        {
+            queued += 1 + state.dispatch(record, &mut woken);
+        }
+        woken
+    }
+
+    /// Opens a cursor for one more socket of `client`: from `since` on, else from where the client
+    /// has acknowledged.
+    pub async fn subscribe(
+        self: &Arc<Self>,
+        client: ClientId,
+        form: Form,
+        since: Option<Revision>,
+    ) -> Result<Subscriber, StoreError> {
+        loop {
+            let known = self.store.client(client).await?;
+            let ahead = since.is_some_and(|since| since > known.revision);
+            // Not attached when dispatching has run away from what was just read: read it again.
+            if let Some(attached) = self.state().attach(client, known, form, since) {
+                return Ok(Subscriber::new(Arc::clone(self), client, form, attached, ahead));
+            }
+        }
+    }
+
+    /// Notes that `client` has everything up to `revision`.
+    pub fn acknowledge(&self, client: ClientId, revision: Revision) {
+        if self.state().acknowledge(client, revision) {
+            self.store.acknowledge(client, revision);
+        }
+    }
+
+    /// Numbers for the metrics.
+    pub fn figures(&self) -> WatchFigures {
+        let (sockets, clients) = self.state().count();
+        WatchFigures { sockets, clients, pushes: self.pushes.load(Ordering::Relaxed) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing is left half done by a panic under the lock but the work of that record.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,389 @@
+//! Everything the hub knows, under its one lock.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use slab::Slab;
+use tokio::sync::Notify;
+
+use super::ring::{self, Form, Ring};
+use crate::{
+    domain::{ClientId, Entry, Key, Object, Pattern, Record, Revision, Shape, Watches},
+    store::ClientState,
+};
+
+/// Revisions that wait for one socket. One more, and the socket reads the log instead.
+const QUEUE_LENGTH: usize = 1024;
+
+/// Messages handed to a socket at once.
+const BURST_LENGTH: usize = 256;
+
+/// Bytes after which a burst takes no more messages.
+const BURST_BYTES: usize = 64 * 1024;
+
+/// Records looked through at once for a socket that is behind.
+const SCAN_LENGTH: usize = 256;
+
+pub(super) struct State {
+    ring: Ring,
+    /// Who watches each pattern: a client's slot, and the revision of its watch.
+    index: HashMap<Pattern, Vec<(usize, Revision)>>,
+    /// Patterns of each shape in the index.
+    shapes: [usize; 8],
+    clients: Slab<Client>,
+    slots: HashMap<ClientId, usize>,
+    sockets: Slab<Socket>,
+    /// Kept for its memory.
+    pattern_text: String,
+}
+
+/// A client that has a socket.
+struct Client {
+    watches: Watches,
+    position: Revision,
+    sockets: Vec<usize>,
+    /// The last change queued to it, so that one matched twice is pushed once.
+    queued: Revision,
+}
+
+struct Socket {
+    client: usize,
+    form: Form,
+    /// Whether it has seen everything but what is in its queue.
+    live: bool,
+    /// Nothing up to here is queued: it has that already.
+    after: Revision,
+    queue: VecDeque<Revision>,
+    wake: Arc<Notify>,
+}
+
+/// A socket that was attached.
+pub(super) struct Attached {
+    pub(super) socket: usize,
+    pub(super) cursor: Revision,
+    pub(super) wake: Arc<Notify>,
+}
+
+/// What there is for a socket.
+pub(super) enum Next {
+    /// These messages, perhaps none, and the cursor after them.
+    Messages(Revision),
+    /// Nothing now: it has everything up to here.
+    Idle(Revision),
+    /// What the log has after its cursor.
+    Log,
+}
+
+impl State {
+    pub(super) fn new(revision: Revision) -> Self {
+        Self {
+            ring: Ring::new(revision),
+            index: HashMap::new(),
+            shapes: [0; 8],
+            clients: Slab::new(),
+            slots: HashMap::new(),
+            sockets: Slab::new(),
+            pattern_text: String::new(),
+        }
+    }
+
+    /// The newest revision dispatched.
+    pub(super) fn head(&self) -> Revision {
+        self.ring.head()
+    }
+
+    pub(super) fn count(&self) -> (usize, usize) {
+        (self.sockets.len(), self.clients.len())
+    }
+
+    /// Takes in the next record, says how many queues it went to, and adds the sockets to wake.
+    pub(super) fn dispatch(&mut self, record: Record, woken: &mut Vec<Arc<Notify>>) -> usize {
+        let record = Arc::new(record);
+        self.ring.push(Arc::clone(&record));
+        match &record.entry {
+            Entry::Set(object) => self.queue(record.revision, &object.key, false, woken),
+            Entry::Delete(object) => self.queue(record.revision, &object.key, true, woken),
+            Entry::Watch(client, pattern) => {
+                if let Some(&slot) = self.slots.get(client) {
+                    self.begin(slot, pattern, record.revision);
+                }
+                0
+            }
+            Entry::Unwatch(client, pattern) => {
+                if let Some(&slot) = self.slots.get(client) {
+                    self.clients[slot].watches.end(pattern, record.revision);
+                    self.unindex(slot, pattern);
+                }
+                0
+            }
+            Entry::Forget(client) => {
+                if let Some(&slot) = self.slots.get(client) {
+                    self.forget(slot, record.revision);
+                }
+                0
+            }
+        }
+    }
+
+    fn queue(
+        &mut self,
+        revision: Revision,
+        key: &Key,
+        is_delete: bool,
+        woken: &mut Vec<Arc<Notify>>,
+    ) -> usize {
+        let mut queued = 0;
+        for shape in Shape::ALL {
+            if self.shapes[shape.index()] == 0 {
+                continue;
+            }
+            key.pattern(shape, &mut self.pattern_text);
+            let watchers =
+                self.index.get(self.pattern_text.as_str()).map_or(&[][..], Vec::as_slice);
+            for &(slot, since) in watchers {
+                let client = &mut self.clients[slot];
+                if since < revision && client.queued < revision {
+                    client.queued = revision;
+                    for &socket in &client.sockets {
+                        self.sockets[socket].queue(revision, is_delete, woken);
+                    }
+                    queued += client.sockets.len();
+                }
+            }
+        }
+        queued
+    }
+
+    /// Adds a socket for a client that was read from the store, or is known from another socket.
+    /// None when what was read is too old to be brought up to date.
+    pub(super) fn attach(
+        &mut self,
+        id: ClientId,
+        known: ClientState,
+        form: Form,
+        since: Option<Revision>,
+    ) -> Option<Attached> {
+        let slot = match self.slots.get(&id) {
+            Some(&slot) => slot,
+            None => self.attach_client(id, known)?,
+        };
+        let wake = Arc::new(Notify::new());
+        let socket = self.sockets.insert(Socket {
+            client: slot,
+            form,
+            live: false,
+            after: 0,
+            queue: VecDeque::new(),
+            wake: Arc::clone(&wake),
+        });
+        let client = &mut self.clients[slot];
+        client.sockets.push(socket);
+        let cursor = since.unwrap_or(client.position);
+        Some(Attached { socket, cursor, wake })
+    }
+
+    fn attach_client(&mut self, id: ClientId, known: ClientState) -> Option<usize> {
+        let ClientState { revision, mut watches, position } = known;
+        for record in self.ring.after(revision.min(self.head()))? {
+            match &record.entry {
+                Entry::Watch(client, pattern) if *client == id => {
+                    watches.begin(pattern, record.revision, None);
+                }
+                Entry::Unwatch(client, pattern) if *client == id => {
+                    watches.end(pattern, record.revision);
+                }
+                _ => {}
+            }
+        }
+        let patterns: Vec<(Pattern, Revision)> = watches.watched_after(self.head()).collect();
+        let slot =
+            self.clients.insert(Client { watches, position, sockets: Vec::new(), queued: 0 });
+        self.slots.insert(id, slot);
+        for (pattern, since) in patterns {
+            self.index(slot, &pattern, since);
+        }
+        Some(slot)
+    }
+
+    /// Removes a socket, and its client with the last one.
+    pub(super) fn detach(&mut self, id: ClientId, socket: usize) {
+        let slot = self.sockets.remove(socket).client;
+        let client = &mut self.clients[slot];
+        client.sockets.retain(|&other| other != socket);
+        if client.sockets.is_empty() {
+            let client = self.clients.remove(slot);
+            self.slots.remove(&id);
+            for pattern in client.watches.patterns() {
+                self.unindex(slot, pattern);
+            }
+        }
+    }
+
+    fn begin(&mut self, slot: usize, pattern: &Pattern, since: Revision) {
+        self.clients[slot].watches.begin(pattern, since, None);
+        self.index(slot, pattern, since);
+    }
+
+    fn forget(&mut self, slot: usize, until: Revision) {
+        let patterns: Vec<Pattern> = self.clients[slot].watches.open_patterns().cloned().collect();
+        for pattern in patterns {
+            self.clients[slot].watches.end(&pattern, until);
+            self.unindex(slot, &pattern);
+        }
+    }
+
+    fn index(&mut self, slot: usize, pattern: &Pattern, since: Revision) {
+        if !self.index.contains_key(pattern) {
+            self.shapes[pattern.shape().index()] += 1;
+        }
+        let watchers = self.index.entry(pattern.clone()).or_default();
+        if watchers.iter().all(|&(other, _)| other != slot) {
+            watchers.push((slot, since));
+        }
+    }
+
+    fn unindex(&mut self, slot: usize, pattern: &Pattern) {
+        let Some(watchers) = self.index.get_mut(pattern) else { return };
+        watchers.retain(|&(other, _)| other != slot);
+        if watchers.is_empty() {
+            self.index.remove(pattern);
+            self.shapes[pattern.shape().index()] -= 1;
+        }
+    }
+
+    /// Moves a client's position on; false when it was there already.
+    pub(super) fn acknowledge(&mut self, id: ClientId, revision: Revision) -> bool {
+        let Some(&slot) = self.slots.get(&id) else { return true };
+        let client = &mut self.clients[slot];
+        let moved = revision > client.position;
+        client.position = client.position.max(revision);
+        moved
+    }
+
+    /// What a socket whose cursor is `cursor` gets next, without asking the store.
+    pub(super) fn next(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Bytes>) -> Next {
+        if self.sockets[socket].live {
+            self.next_queued(socket, burst)
+        } else if cursor >= self.head() {
+            self.go_live(socket, cursor);
+            Next::Idle(cursor)
+        } else {
+            self.next_in_ring(socket, cursor, burst)
+        }
+    }
+
+    fn go_live(&mut self, socket: usize, cursor: Revision) {
+        let socket = &mut self.sockets[socket];
+        socket.live = true;
+        socket.after = cursor;
+    }
+
+    fn next_queued(&mut self, socket: usize, burst: &mut Vec<Bytes>) -> Next {
+        let head = self.head();
+        let socket = &mut self.sockets[socket];
+        let mut bytes = 0;
+        while burst.len() < BURST_LENGTH
+            && bytes < BURST_BYTES
+            && let Some(&revision) = socket.queue.front()
+        {
+            let Some(frame) = self.ring.frame(revision, socket.form) else {
+                // Gone from the ring: the socket is slower than the traffic.
+                socket.fall_behind();
+                return Next::Messages(revision - 1);
+            };
+            bytes += frame.len();
+            burst.push(frame);
+            socket.queue.pop_front();
+            socket.after = revision;
+        }
+        match socket.queue.front() {
+            Some(_) => Next::Messages(socket.after),
+            None => {
+                socket.queue.shrink_to(BURST_LENGTH);
+                let cursor = head.max(socket.after);
+                if burst.is_empty() { Next::Idle(cursor) } else { Next::Messages(cursor) }
+            }
+        }
+    }
+
+    fn next_in_ring(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Bytes>) -> Next {
+        let Socket { client, form, .. } = self.sockets[socket];
+        let watches = &self.clients[client].watches;
+        let Some(records) = self.ring.after(cursor) else { return Next::Log };
+        let (mut cursor, mut bytes) = (cursor, 0);
+        let mut owed = Vec::new();
+        for record in records.take(SCAN_LENGTH) {
+            if owed.len() >= BURST_LENGTH || bytes >= BURST_BYTES {
+                break;
+            }
+            cursor = record.revision;
+            if is_owed(watches, record, form) {
+                bytes += record.entry.size();
+                owed.push(cursor);
+            }
+        }
+        burst.extend(owed.into_iter().filter_map(|revision| self.ring.frame(revision, form)));
+        Next::Messages(cursor)
+    }
+
+    /// The messages that records read from the log make for a socket, and the cursor after them.
+    /// Records that are not dispatched yet are left for later: a watch among them is not known.
+    pub(super) fn match_log(
+        &self,
+        socket: usize,
+        records: &[Record],
+        burst: &mut Vec<Bytes>,
+    ) -> Option<Revision> {
+        let Socket { client, form, .. } = self.sockets[socket];
+        let watches = &self.clients[client].watches;
+        let seen = records.iter().take_while(|record| record.revision <= self.head());
+        let mut cursor = None;
+        for record in seen {
+            cursor = Some(record.revision);
+            if is_owed(watches, record, form) {
+                burst.extend(ring::frame(record, form));
+            }
+        }
+        cursor
+    }
+
+    /// What the client of a socket watches.
+    pub(super) fn watches(&self, socket: usize) -> &Watches {
+        &self.clients[self.sockets[socket].client].watches
+    }
+}
+
+impl Socket {
+    fn queue(&mut self, revision: Revision, is_delete: bool, woken: &mut Vec<Arc<Notify>>) {
+        if !self.live || revision <= self.after || (is_delete && self.form == Form::Objects) {
+            return;
+        }
+        if self.queue.len() >= QUEUE_LENGTH {
+            self.fall_behind();
+            return;
+        }
+        if self.queue.is_empty() {
+            woken.push(Arc::clone(&self.wake));
+        }
+        self.queue.push_back(revision);
+    }
+
+    /// From now on the socket reads the log from its cursor, until it has caught up.
+    fn fall_behind(&mut self) {
+        self.live = false;
+        self.queue = VecDeque::new();
+    }
+}
+
+/// Whether a client that watches this is told of this record.
+fn is_owed(watches: &Watches, record: &Record, form: Form) -> bool {
+    let told = |object: &Object| watches.match_change(&object.key, record.revision);
+    match &record.entry {
+        Entry::Set(object) => told(object),
+        Entry::Delete(object) => form == Form::Events && told(object),
+        Entry::Watch(..) | Entry::Unwatch(..) | Entry::Forget(_) => false,
+    }
+}

@@ -1,0 +1,186 @@
+//! The cursor of one socket.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use bytes::Bytes;
+use tokio::{sync::Notify, task::yield_now};
+
+use super::{
+    Hub,
+    ring::{Form, current_frame, reset_frame},
+    state::{Attached, Next},
+};
+use crate::{
+    domain::{ClientId, Key, Pattern, Revision, Watches},
+    store::{LogPage, StoreError},
+};
+
+/// Objects read at once for a client whose place in the log is gone.
+const RESET_PAGE: usize = 256;
+
+/// Messages in the order they are sent.
+pub type Burst = Vec<Bytes>;
+
+/// What one socket is owed, from a cursor on. Dropping it ends the subscription.
+pub struct Subscriber {
+    hub: Arc<Hub>,
+    client: ClientId,
+    form: Form,
+    socket: usize,
+    wake: Arc<Notify>,
+    cursor: Revision,
+    reset: Option<Reset>,
+}
+
+/// The pass over the objects of a client that the log can no longer serve.
+struct Reset {
+    /// What it watched when the pass began.
+    watches: Watches,
+    /// What of that is left to read, the next pattern last.
+    patterns: Vec<Pattern>,
+    /// Where the next page of it begins.
+    after: Option<Key>,
+    /// What changes after this comes from the log, once the pass is over.
+    through: Revision,
+    /// Values up to this are old news.
+    from: Revision,
+    /// Whether the client has been told, if its form tells it.
+    announced: bool,
+}
+
+impl Subscriber {
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        client: ClientId,
+        form: Form,
+        attached: Attached,
+        ahead: bool,
+    ) -> Self {
+        let Attached { socket, cursor, wake } = attached;
+        let mut subscriber = Self { hub, client, form, socket, wake, cursor, reset: None };
+        if ahead {
+            // A revision that is not there yet is one of another life of the store.
+            subscriber.cursor = 0;
+            subscriber.reset = Some(subscriber.begin_reset());
+        }
+        subscriber
+    }
+
+    /// The client whose socket this is.
+    pub fn client(&self) -> ClientId {
+        self.client
+    }
+
+    /// Everything up to this revision that the client is owed has been given out.
+    pub fn cursor(&self) -> Revision {
+        self.cursor
+    }
+
+    /// Waits for messages and adds them to `burst`, which is empty. Cancel safe: what was not
+    /// given out is given out by the next call.
+    pub async fn next(&mut self, burst: &mut Burst) -> Result<(), StoreError> {
+        loop {
+            if self.reset.is_some() {
+                self.next_of_reset(burst).await?;
+            } else {
+                let next = self.hub.state().next(self.socket, self.cursor, burst);
+                match next {
+                    Next::Messages(cursor) => self.cursor = cursor,
+                    Next::Idle(cursor) => {
+                        self.cursor = cursor;
+                        self.wake.notified().await;
+                    }
+                    Next::Log => self.next_of_log(burst).await?,
+                }
+            }
+            if !burst.is_empty() {
+                self.hub.pushes.fetch_add(burst.len().try_into().unwrap_or(0), Ordering::Relaxed);
+                return Ok(());
+            }
+            yield_now().await;
+        }
+    }
+
+    async fn next_of_log(&mut self, burst: &mut Burst) -> Result<(), StoreError> {
+        match self.hub.store.log(self.cursor).await? {
+            LogPage::Records(records) => {
+                let cursor = self.hub.state().match_log(self.socket, &records, burst);
+                self.cursor = cursor.unwrap_or(self.cursor);
+            }
+            LogPage::Trimmed => self.reset = Some(self.begin_reset()),
+        }
+        Ok(())
+    }
+
+    fn begin_reset(&self) -> Reset {
+        let state = self.hub.state();
+        let watches = state.watches(self.socket).clone();
+        let mut patterns: Vec<Pattern> = watches.open_patterns().cloned().collect();
+        patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.shape()));
+        Reset {
+            watches,
+            patterns,
+            after: None,
+            through: state.head(),
+            from: self.cursor,
+            announced: self.form == Form::Objects,
+        }
+    }
+
+    /// One page of the pass. The cursor stays where it is until the pass is over.
+    async fn next_of_reset(&mut self, burst: &mut Burst) -> Result<(), StoreError> {
+        let Some(reset) = &mut self.reset else { return Ok(()) };
+        if !reset.announced {
+            burst.push(reset_frame(reset.through));
+            reset.announced = true;
+            return Ok(());
+        }
+        let Some(pattern) = reset.patterns.last() else {
+            self.cursor = reset.through;
+            self.reset = None;
+            return Ok(());
+        };
+        let page = self.hub.store.find(pattern, reset.after.as_ref(), None, RESET_PAGE).await?;
+        let last = page.objects.last().map(|stored| stored.object.key.clone());
+        {
+            let state = self.hub.state();
+            for stored in page.objects {
+                let key = &stored.object.key;
+                let still_watched = state.watches(self.socket).match_current(key, Revision::MAX);
+                if reset.tells(pattern, key, stored.revision, self.form) && still_watched.is_some()
+                {
+                    burst.push(current_frame(stored.revision, &stored.object, self.form));
+                }
+            }
+        }
+        match last.filter(|_| page.more) {
+            Some(key) => reset.after = Some(key),
+            None => {
+                reset.after = None;
+                reset.patterns.pop();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Reset {
+    /// Whether the value that `revision` gave `key` is told while reading `pattern`: once, under
+    /// the first pattern that matches. Plain sockets are told what changed since their cursor;
+    /// those that were told of the reset start over, so they get everything.
+    fn tells(&self, pattern: &Pattern, key: &Key, revision: Revision, form: Form) -> bool {
+        let (newer_than, watched_before) = match form {
+            Form::Objects => (self.from, revision),
+            Form::Events => (0, Revision::MAX),
+        };
+        revision > newer_than
+            && revision <= self.through
+            && self.watches.match_current(key, watched_before) == Some(pattern.shape())
+    }
+}
+
+impl Drop for Subscriber {
+    fn drop(&mut self) {
+        self.hub.state().detach(self.client, self.socket);
+    }
+}

@@ -1,0 +1,219 @@
+//! An OpenAPI document that says what a service may answer.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use jsonschema::Validator;
+use reqwest::{Method, header::CONTENT_TYPE};
+use serde_json::{Value, json, value::RawValue};
+
+use crate::http::Answer;
+
+/// A document, and the validators of those of its schemas that were needed.
+///
+/// Places in it are JSON pointers, such as `/components/schemas/Object`.
+pub struct Document {
+    root: Value,
+    validators: Mutex<HashMap<String, Arc<Validator>>>,
+}
+
+impl Document {
+    /// Reads a document.
+    ///
+    /// # Panics
+    ///
+    /// When it is not YAML.
+    pub fn parse(yaml: &str) -> Self {
+        Self {
+            root: serde_norway::from_str(yaml).expect("the document is YAML"),
+            validators: Mutex::default(),
+        }
+    }
+
+    /// The whole document.
+    pub fn root(&self) -> &Value {
+        &self.root
+    }
+
+    /// Checks that an answer is one that the document describes; and when it is a success, that the
+    /// request was one too.
+    ///
+    /// # Panics
+    ///
+    /// When not.
+    pub fn check(&self, answer: &Answer) {
+        let (operation, response) = self.place(answer);
+        let described =
+            self.root.pointer(&response).unwrap_or_else(|| panic!("is not described: {answer:?}"));
+        self.check_headers(answer, &response, described);
+        self.check_body(answer, &response, described);
+        if let Some(operation) = operation.filter(|_| answer.status.is_success()) {
+            self.check_request(answer, &operation);
+        }
+    }
+
+    /// Checks a text against the schema at `schema`.
+    ///
+    /// # Panics
+    ///
+    /// When it is not JSON, or does not satisfy the schema.
+    pub fn check_text(&self, schema: &str, text: &str) {
+        let raw: &RawValue =
+            serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        self.check_value(schema, &approximate(raw));
+    }
+
+    /// Checks a value against the schema at `schema`.
+    ///
+    /// # Panics
+    ///
+    /// When it does not satisfy the schema.
+    pub fn check_value(&self, schema: &str, value: &Value) {
+        let problems: Vec<_> = self
+            .validator(schema)
+            .iter_errors(value)
+            .map(|problem| format!("{}: {problem}", problem.instance_path()))
+            .collect();
+        assert!(problems.is_empty(), "{value} is not a {schema}:\n{}", problems.join("\n"));
+    }
+
+    /// The operation that was asked for, if there is one, and the place of the response.
+    fn place(&self, answer: &Answer) -> (Option<String>, String) {
+        let path = format!("/paths/{}", escaped(&answer.sent.path));
+        if self.root.pointer(&path).is_none() {
+            assert_eq!(answer.status, 404, "the path is not described: {answer:?}");
+            return (None, "/components/responses/NotFound".to_owned());
+        }
+        let operation = match &answer.sent.method {
+            &Method::HEAD => format!("{path}/get"),
+            method => format!("{path}/{}", method.as_str().to_lowercase()),
+        };
+        if self.root.pointer(&operation).is_none() {
+            assert_eq!(answer.status, 405, "the method is not described: {answer:?}");
+            return (None, "/components/responses/MethodNotAllowed".to_owned());
+        }
+        let response = self.resolve(format!("{operation}/responses/{}", answer.status.as_u16()));
+        (Some(operation), response)
+    }
+
+    /// Beside the headers that the document lists, every answer has two, and none invites other origins.
+    fn check_headers(&self, answer: &Answer, response: &str, described: &Value) {
+        for name in described["headers"].as_object().into_iter().flat_map(|headers| headers.keys())
+        {
+            let header = self.resolve(format!("{response}/headers/{name}"));
+            let required =
+                self.root.pointer(&format!("{header}/required")) == Some(&Value::Bool(true));
+            match answer.header(name) {
+                Some(value) => self.check_value(&format!("{header}/schema"), &value.into()),
+                None => assert!(!required, "{name} is missing: {answer:?}"),
+            }
+        }
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer:?}");
+        assert!(answer.header("x-request-id").is_some_and(|id| !id.is_empty()), "{answer:?}");
+        let shared =
+            answer.headers.keys().find(|name| name.as_str().starts_with("access-control-"));
+        assert_eq!(shared, None, "{answer:?}");
+    }
+
+    fn check_body(&self, answer: &Answer, response: &str, described: &Value) {
+        let sent = answer.header(CONTENT_TYPE.as_str());
+        let Some(content) = described["content"].as_object() else {
+            assert_eq!(sent, None, "{answer:?}");
+            assert!(answer.body.is_empty(), "{answer:?}");
+            return;
+        };
+        let sent = sent.unwrap_or_else(|| panic!("has no content type: {answer:?}"));
+        let Some(media) = content.keys().find(|media| essence(media) == essence(sent)) else {
+            panic!("has a content type that is not described: {answer:?}");
+        };
+        if answer.sent.method == Method::HEAD {
+            assert!(answer.body.is_empty(), "{answer:?}");
+        } else if essence(media) == "application/json" {
+            self.check_text(
+                &format!("{response}/content/{}/schema", escaped(media)),
+                answer.text(),
+            );
+        }
+    }
+
+    fn check_request(&self, answer: &Answer, operation: &str) {
+        let body = self.resolve(format!("{operation}/requestBody"));
+        if self.root.pointer(&body).is_some() {
+            let text = std::str::from_utf8(&answer.sent.body).expect("accepted bodies are UTF-8");
+            self.check_text(&format!("{body}/content/application~1json/schema"), text);
+        }
+        for (name, value) in &answer.sent.query {
+            let schema = self.query_schema(operation, name);
+            let value = match self.root.pointer(&format!("{schema}/type")) {
+                Some(Value::String(kind)) if kind != "string" => {
+                    serde_json::from_str(value).unwrap_or_default()
+                }
+                _ => Value::from(value.as_str()),
+            };
+            self.check_value(&schema, &value);
+        }
+    }
+
+    fn query_schema(&self, operation: &str, name: &str) -> String {
+        (0..)
+            .map(|index| self.resolve(format!("{operation}/parameters/{index}")))
+            .map_while(|place| Some((self.root.pointer(&place)?, place)))
+            .find(|(parameter, _)| parameter["in"] == "query" && parameter["name"] == name)
+            .map(|(_, place)| format!("{place}/schema"))
+            .unwrap_or_else(|| panic!("{operation} describes no parameter {name}"))
+    }
+
+    /// Follows references until there is none.
+    fn resolve(&self, place: String) -> String {
+        match self.root.pointer(&format!("{place}/$ref")) {
+            Some(Value::String(reference)) => {
+                self.resolve(reference.trim_start_matches('#').to_owned())
+            }
+            _ => place,
+        }
+    }
+
+    /// The document, with a reference at its top, is a schema in which every other reference holds.
+    fn validator(&self, schema: &str) -> Arc<Validator> {
+        let mut validators = self.validators.lock().unwrap_or_else(PoisonError::into_inner);
+        let validator = validators.entry(schema.to_owned()).or_insert_with(|| {
+            let mut root = self.root.clone();
+            root["$ref"] = json!(format!("#{schema}"));
+            let made =
+                jsonschema::draft202012::options().should_validate_formats(true).build(&root);
+            Arc::new(made.unwrap_or_else(|error| panic!("{schema} is no schema: {error}")))
+        });
+        Arc::clone(validator)
+    }
+}
+
+impl fmt::Debug for Document {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Document({})", self.root["info"]["title"])
+    }
+}
+
+/// A JSON value with 0 in place of numbers that fit no `f64`: schemas look at none of those.
+fn approximate(raw: &RawValue) -> Value {
+    let text = raw.get();
+    if text.starts_with('{') {
+        let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).expect("an object");
+        members.into_iter().map(|(name, raw)| (name, approximate(raw))).collect()
+    } else if text.starts_with('[') {
+        let items: Vec<&RawValue> = serde_json::from_str(text).expect("an array");
+        items.into_iter().map(approximate).collect()
+    } else {
+        serde_json::from_str(text).unwrap_or(json!(0))
+    }
+}
+
+fn essence(media: &str) -> &str {
+    media.split(';').next().unwrap_or_default().trim()
+}
+
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}

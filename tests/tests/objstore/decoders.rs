@@ -1,0 +1,95 @@
+//! Whatever bytes a body has, the answer is one the document lists, and no failure of the service.
+
+use blackbox::objstore::{Client, Object, Service};
+use proptest::{
+    collection::vec,
+    prelude::{Just, ProptestConfig, Strategy, any},
+    prop_oneof,
+    sample::{Index, select},
+    test_runner::{TestCaseError, TestRunner},
+};
+use tokio::runtime::Runtime;
+
+const PATHS: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
+
+/// Pieces that JSON is made of, whole and broken.
+const PIECES: [&str; 24] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "\"",
+    "\\",
+    "\\u",
+    "\\ud83d",
+    "\\u0000",
+    "null",
+    "true",
+    "1e400",
+    "-0",
+    "0.",
+    r#""Key""#,
+    r#""Value""#,
+    r#""Owner""#,
+    r#""ID""#,
+    r#""Type":"t""#,
+    r#"{"Type":"t","Namespace":"s","Name":"n"}"#,
+    " ",
+    "\u{feff}",
+];
+
+/// A body that a path takes, with some bytes of it replaced by others.
+fn damaged() -> impl Strategy<Value = Vec<u8>> {
+    let whole = prop_oneof![
+        Just(Object::fresh().body()),
+        Just(Object::fresh().key.body()),
+        Just(format!(r#"{{"ID":"{}"}}"#, uuid::Uuid::new_v4())),
+    ];
+    (whole, any::<Index>(), 0..4_usize, vec(any::<u8>(), 0..4)).prop_map(
+        |(whole, at, removed, inserted)| {
+            let mut bytes = whole.into_bytes();
+            let at = at.index(bytes.len());
+            let end = (at + removed).min(bytes.len());
+            bytes.splice(at..end, inserted);
+            bytes
+        },
+    )
+}
+
+fn body() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        vec(any::<u8>(), 0..64),
+        vec(select(&PIECES[..]), 0..24).prop_map(|pieces| pieces.concat().into_bytes()),
+        damaged(),
+    ]
+}
+
+/// The client has checked the answer against the document already.
+async fn is_no_failure(client: &Client, path: &str, body: Vec<u8>) -> Result<(), TestCaseError> {
+    let answer = client.post(path, body).await;
+    if answer.status.is_server_error() {
+        return Err(TestCaseError::fail(format!("{answer:?}")));
+    }
+    Ok(())
+}
+
+#[test]
+fn any_bytes_are_answered_as_the_document_says() {
+    let runtime = Runtime::new().unwrap();
+    let service = runtime.block_on(Service::with(&[]));
+    let client = runtime.block_on(service.client());
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 1500,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let cases = (select(&PATHS[..]), body());
+    let outcome =
+        runner.run(&cases, |(path, body)| runtime.block_on(is_no_failure(&client, path, body)));
+    if let Err(problem) = outcome {
+        panic!("{problem}");
+    }
+    let _ = runtime.block_on(client.fetch("/ready")).expect(200);
+}

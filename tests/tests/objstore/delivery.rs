@@ -1,0 +1,207 @@
+//! At least once: what is acknowledged, and what comes again.
+
+use std::time::{Duration, Instant};
+
+use blackbox::{
+    objstore::{Client, Object, Service, Socket},
+    process::DEADLINE,
+};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
+
+use crate::fence::no_more_pushes;
+
+/// A client that watches an object, with an open socket that answers nothing.
+async fn mute_watcher(service: &Service) -> (Client, Object, Socket) {
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    socket.mute().await;
+    (client, object, socket)
+}
+
+#[tokio::test]
+async fn what_changes_while_no_socket_is_open_is_sent_when_one_opens() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    assert_eq!(socket.next_push().await, object);
+    socket.acknowledge().await;
+    socket.close().await;
+    client.set(&object.numbered(1)).await;
+    client.set(&object.numbered(2)).await;
+    let mut socket = client.socket().await;
+    assert_eq!(socket.next_pushes(2).await, [object.numbered(1), object.numbered(2)]);
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_does_not_come_again() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    for number in 0..5 {
+        client.set(&object.numbered(number)).await;
+    }
+    socket.next_pushes(5).await;
+    socket.acknowledge().await;
+    socket.close().await;
+    no_more_pushes(&client, &mut client.socket().await).await;
+}
+
+#[tokio::test]
+async fn what_was_not_acknowledged_comes_again_on_every_next_socket() {
+    let service = Service::any().await;
+    let (client, object, mut socket) = mute_watcher(&service).await;
+    client.set(&object).await;
+    client.set(&object.numbered(1)).await;
+    for _ in 0..3 {
+        assert_eq!(socket.next_pushes(2).await, [object.clone(), object.numbered(1)]);
+        drop(socket);
+        socket = client.socket().await;
+        socket.mute().await;
+    }
+}
+
+#[tokio::test]
+async fn a_ping_follows_a_burst_soon() {
+    let service = Service::any().await;
+    let (client, object, mut socket) = mute_watcher(&service).await;
+    let set = Instant::now();
+    client.set(&object).await;
+    socket.next_push().await;
+    socket.ping(DEADLINE).await;
+    // A tenth of a second is promised; far more is allowed to a busy machine, but not the 20 s
+    // after which a ping comes anyway.
+    assert!(set.elapsed() < Duration::from_secs(5), "{:?}", set.elapsed());
+}
+
+#[tokio::test]
+async fn a_pong_acknowledges_what_came_before_its_ping_and_nothing_after() {
+    let service = Service::any().await;
+    let (client, object, mut socket) = mute_watcher(&service).await;
+    client.set(&object).await;
+    socket.next_push().await;
+    let mark = socket.ping(DEADLINE).await;
+    client.set(&object.numbered(1)).await;
+    socket.next_push().await;
+    socket.unmute().await;
+    socket.send(Message::Pong(mark)).await;
+    socket.close().await;
+    let mut socket = client.socket().await;
+    assert_eq!(socket.next_push().await, object.numbered(1));
+    no_more_pushes(&client, &mut socket).await;
+}
+
+#[tokio::test]
+async fn a_pong_that_answers_no_ping_acknowledges_nothing() {
+    let service = Service::any().await;
+    let (client, object, mut socket) = mute_watcher(&service).await;
+    client.set(&object).await;
+    socket.next_push().await;
+    let mark = socket.ping(DEADLINE).await;
+    socket.unmute().await;
+    let mut longer = mark.to_vec();
+    longer.push(0);
+    let largest = vec![0xff; mark.len()];
+    for payload in [Vec::new(), b"0".to_vec(), vec![0; 125], longer, largest] {
+        socket.send(Message::Pong(Bytes::from(payload))).await;
+    }
+    socket.close().await;
+    assert_eq!(client.socket().await.next_push().await, object);
+}
+
+#[tokio::test]
+async fn the_close_frame_of_a_client_acknowledges_nothing() {
+    let service = Service::any().await;
+    let (client, object, mut socket) = mute_watcher(&service).await;
+    client.set(&object).await;
+    socket.next_push().await;
+    socket.unmute().await;
+    socket.close().await;
+    assert_eq!(client.socket().await.next_push().await, object);
+}
+
+#[tokio::test]
+async fn an_acknowledgement_on_one_socket_counts_for_the_next_whichever_it_is() {
+    let service = Service::any().await;
+    let (client, object, mut mute) = mute_watcher(&service).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    assert_eq!(mute.next_push().await, object);
+    assert_eq!(socket.next_push().await, object);
+    socket.acknowledge().await;
+    socket.close().await;
+    drop(mute);
+    no_more_pushes(&client, &mut client.socket().await).await;
+}
+
+#[tokio::test]
+async fn an_older_acknowledgement_takes_nothing_back() {
+    let service = Service::any().await;
+    let (client, object, mut behind) = mute_watcher(&service).await;
+    let mut ahead = client.socket().await;
+    client.set(&object).await;
+    assert_eq!(behind.next_push().await, object);
+    let mark = behind.ping(DEADLINE).await;
+    client.set(&object.numbered(1)).await;
+    ahead.next_pushes(2).await;
+    ahead.acknowledge().await;
+    ahead.close().await;
+    behind.unmute().await;
+    behind.send(Message::Pong(mark)).await;
+    behind.close().await;
+    no_more_pushes(&client, &mut client.socket().await).await;
+}
+
+#[tokio::test]
+async fn a_socket_that_is_open_beside_another_misses_nothing_that_other_acknowledged() {
+    let service = Service::any().await;
+    let (client, object, mut slow) = mute_watcher(&service).await;
+    let mut quick = client.socket().await;
+    for number in 0..10 {
+        client.set(&object.numbered(number)).await;
+        assert_eq!(quick.next_push().await, object.numbered(number));
+        quick.acknowledge().await;
+    }
+    let expected: Vec<_> = (0..10).map(|number| object.numbered(number)).collect();
+    assert_eq!(slow.next_pushes(10).await, expected);
+}
+
+#[tokio::test]
+async fn a_client_that_keeps_reconnecting_misses_nothing() {
+    const COUNT: usize = 120;
+    let service = Service::any().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let writing = async {
+        for number in 0..COUNT {
+            client.set(&object.numbered(number)).await;
+        }
+    };
+    let reading = async {
+        let mut next = 0;
+        let mut round = 0;
+        while next < COUNT {
+            let mut socket = client.socket().await;
+            let first = socket.next_push().await.number();
+            assert!(first <= next, "{next} was missed: {first} came");
+            let mut last = first;
+            for _ in 0..(7 + round % 5).min(COUNT - 1 - first) {
+                let number = socket.next_push().await.number();
+                assert_eq!(number, last + 1);
+                last = number;
+            }
+            next = next.max(last + 1);
+            if round % 2 == 0 {
+                socket.acknowledge().await;
+                socket.close().await;
+            }
+            round += 1;
+        }
+    };
+    tokio::join!(writing, reading);
+}

@@ -1,0 +1,112 @@
+//! Paths and methods that are none, and what every answer has.
+
+use blackbox::objstore::{Client, Object, Service};
+use reqwest::Method;
+
+const POSTED: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
+const FETCHED: [&str; 5] = ["/socket", "/health", "/ready", "/metrics", "/openapi.json"];
+
+#[tokio::test]
+async fn a_path_that_is_none_is_404_with_or_without_a_session() {
+    let service = Service::any().await;
+    for client in [service.stranger(), service.client().await] {
+        for path in [
+            "/",
+            "/get/",
+            "//get",
+            "/GET",
+            "/get/x",
+            "/objects",
+            "/.git/config",
+            "/%00",
+            "/socket/",
+            "/*",
+        ] {
+            client.fetch(path).await.refused(404, "not_found");
+            client.post(path, "{}").await.refused(404, "not_found");
+        }
+    }
+}
+
+async fn is_not_allowed(client: &Client, method: &Method, path: &str, allowed: &str) {
+    let answer = client.request(method.clone(), path).send().await.expect(405);
+    let allow = answer.header("allow").unwrap();
+    assert!(allow.split(',').any(|method| method.trim() == allowed), "{answer:?}");
+    assert!(!allow.contains(method.as_str()), "{answer:?}");
+    if method != Method::HEAD {
+        answer.refused(405, "method_not_allowed");
+    }
+}
+
+#[tokio::test]
+async fn a_method_the_path_does_not_take_is_405_and_allow_says_which_it_takes() {
+    let service = Service::any().await;
+    let unusual = Method::from_bytes(b"BREW").unwrap();
+    for client in [service.stranger(), service.client().await] {
+        for method in [
+            Method::OPTIONS,
+            Method::PUT,
+            Method::DELETE,
+            Method::PATCH,
+            Method::TRACE,
+            unusual.clone(),
+        ] {
+            for path in POSTED {
+                is_not_allowed(&client, &method, path, "POST").await;
+            }
+            for path in FETCHED {
+                is_not_allowed(&client, &method, path, "GET").await;
+            }
+        }
+        for path in POSTED {
+            is_not_allowed(&client, &Method::GET, path, "POST").await;
+            is_not_allowed(&client, &Method::HEAD, path, "POST").await;
+        }
+        for path in FETCHED {
+            is_not_allowed(&client, &Method::POST, path, "GET").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_browser_of_another_origin_is_not_invited() {
+    let client = Service::any().await.client().await;
+    let preflight = client
+        .request(Method::OPTIONS, "/get")
+        .header("origin", "https://app.example")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "content-type");
+    preflight.send().await.refused(405, "method_not_allowed");
+    let request = client.request(Method::POST, "/find").header("origin", "https://app.example");
+    let answer = request.body(Object::fresh().body()).send().await.expect(200);
+    assert!(!answer.headers.contains_key("access-control-allow-origin"));
+}
+
+#[tokio::test]
+async fn a_sane_request_id_is_given_back() {
+    let client = Service::any().await.client().await;
+    for id in ["1", "a-b_c.D", &"x".repeat(128)] {
+        for path in ["/health", "/nowhere", "/get"] {
+            let answer = client.request(Method::GET, path).header("x-request-id", id).send().await;
+            assert_eq!(answer.header("x-request-id"), Some(id));
+        }
+    }
+}
+
+#[tokio::test]
+async fn any_other_request_id_is_replaced() {
+    let client = Service::any().await.client().await;
+    let long = "x".repeat(129);
+    for id in ["", "two words", "semi;colon", "new\tline", "é", "<b>", "\"", &long] {
+        let answer = client.request(Method::GET, "/health").header("x-request-id", id).send().await;
+        let given = answer.headers["x-request-id"].to_str().unwrap();
+        assert!(!given.is_empty() && given != id, "{given}");
+    }
+}
+
+#[tokio::test]
+async fn requests_without_an_id_get_different_ones() {
+    let client = Service::any().await.client().await;
+    let (first, second) = (client.fetch("/health").await, client.fetch("/health").await);
+    assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
+}

@@ -1,0 +1,129 @@
+//! `GET /socket?events=true`.
+
+use blackbox::objstore::{Event, Key, Object, Service, revision};
+
+use crate::fence::no_more_events;
+
+#[tokio::test]
+async fn events_tell_sets_and_deletions_with_their_revisions() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket_with("?events=true").await;
+    let first = revision(&client.set(&object).await);
+    let second = revision(&client.set(&object.numbered(2)).await);
+    client.delete(&object.key).await;
+    let fourth = revision(&client.set(&object).await);
+    assert_eq!(socket.next_event().await, Event::Set(first, object.clone()));
+    assert_eq!(socket.next_event().await, Event::Set(second, object.numbered(2)));
+    let Event::Delete(third, deleted) = socket.next_event().await else { panic!("no deletion") };
+    assert_eq!(deleted, object.numbered(2));
+    assert!(second < third && third < fourth);
+    assert_eq!(socket.next_event().await, Event::Set(fourth, object));
+}
+
+#[tokio::test]
+async fn a_deletion_tells_the_owner_and_the_spelling_of_what_was_deleted() {
+    let client = Service::any().await.client().await;
+    let object =
+        Object { owner: "é".to_owned(), ..Object::new(&Key::fresh(), r#"{"a":1.0,"a":1e400}"#) };
+    client.set(&object).await;
+    client.watch(&object.key).await;
+    client.delete(&object.key).await;
+    let mut socket = client.socket_with("?events=true").await;
+    let Event::Delete(_, deleted) = socket.next_event().await else { panic!("no deletion") };
+    assert_eq!(deleted, object);
+}
+
+#[tokio::test]
+async fn a_refused_deletion_is_no_event() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket_with("?events=true").await;
+    client.post("/delete", object.body()).await.refused(422, "object_not_found");
+    no_more_events(&client, &mut socket).await;
+}
+
+#[tokio::test]
+async fn events_false_is_as_if_it_were_not_said() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket_with("?events=false").await;
+    client.set(&object).await;
+    client.delete(&object.key).await;
+    client.set(&object.numbered(1)).await;
+    assert_eq!(socket.next_pushes(2).await, [object.clone(), object.numbered(1)]);
+}
+
+#[tokio::test]
+async fn a_socket_with_events_and_one_without_share_the_delivery_position() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut events = client.socket_with("?events=true").await;
+    let first = revision(&client.set(&object).await);
+    assert_eq!(events.next_event().await, Event::Set(first, object.clone()));
+    events.acknowledge().await;
+    events.close().await;
+    let second = revision(&client.set(&object.numbered(1)).await);
+    let mut pushes = client.socket().await;
+    pushes.mute().await;
+    assert_eq!(pushes.next_push().await, object.numbered(1));
+    drop(pushes);
+    let mut events = client.socket_with("?events=true").await;
+    assert_eq!(events.next_event().await, Event::Set(second, object.numbered(1)));
+}
+
+#[tokio::test]
+async fn an_acknowledged_event_does_not_come_again_a_deletion_included() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket_with("?events=true").await;
+    client.set(&object).await;
+    client.delete(&object.key).await;
+    socket.next_event().await;
+    socket.next_event().await;
+    socket.acknowledge().await;
+    socket.close().await;
+    let mut socket = client.socket_with("?events=true").await;
+    no_more_events(&client, &mut socket).await;
+}
+
+#[tokio::test]
+async fn since_starts_after_that_revision_whatever_was_acknowledged() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut revisions = Vec::new();
+    for number in 0..5 {
+        revisions.push(revision(&client.set(&object.numbered(number)).await));
+    }
+    let mut socket = client.socket().await;
+    socket.next_pushes(5).await;
+    socket.acknowledge().await;
+    socket.close().await;
+    for from in [0, 2, 4] {
+        let mut socket =
+            client.socket_with(&format!("?events=true&since={}", revisions[from])).await;
+        for (number, &revision) in revisions.iter().enumerate().skip(from + 1) {
+            let expected = Event::Set(revision, object.numbered(number));
+            assert_eq!(socket.next_event().await, expected);
+        }
+        no_more_events(&client, &mut socket).await;
+    }
+}
+
+#[tokio::test]
+async fn since_reaches_no_change_made_before_the_watch() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    let before = revision(&client.set(&object).await);
+    client.set(&object.numbered(1)).await;
+    client.watch(&object.key).await;
+    let after = revision(&client.set(&object.numbered(2)).await);
+    let mut socket = client.socket_with(&format!("?events=true&since={before}")).await;
+    assert_eq!(socket.next_event().await, Event::Set(after, object.numbered(2)));
+}

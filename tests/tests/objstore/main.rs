@@ -1,0 +1,27 @@
+//! objstore-svc, held against its specification and its contract.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+
+mod bodies;
+mod decoders;
+mod delivery;
+mod document;
+mod errors;
+mod events;
+mod fence;
+mod find;
+mod keys;
+mod limits;
+mod objects;
+mod operations;
+mod owners;
+mod preconditions;
+mod program;
+mod pushes;
+mod recovery;
+mod registration;
+mod sessions;
+mod socket;
+mod stopping;
+mod values;
+mod watching;

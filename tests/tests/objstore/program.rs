@@ -1,0 +1,180 @@
+//! The program: its settings, its help, its subcommands.
+
+use std::{fs, process::Output};
+
+use blackbox::{
+    objstore::{Idle, Object, PROGRAM, Service},
+    process,
+};
+use reqwest::Method;
+
+fn output(output: &Output) -> String {
+    let Output { stdout, stderr, .. } = output;
+    String::from_utf8_lossy(stdout).into_owned() + &String::from_utf8_lossy(stderr)
+}
+
+#[tokio::test]
+async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() {
+    for (name, value) in [
+        ("HOST", "nowhere"),
+        ("PORT", "65536"),
+        ("RUST_LOG", "a=b=c"),
+        ("LOG_FORMAT", "xml"),
+        ("DRAIN_TIMEOUT", "soon"),
+        ("METRICS_TOKEN_FILE", "/no/such/file"),
+        ("OBJSTORE_SESSION_TTL", "for ever"),
+        ("OBJSTORE_COOKIE_SECURE", "perhaps"),
+        ("OBJSTORE_OWNER", "nobody"),
+        ("OBJSTORE_CLIENTS_FILE", "/no/such/file"),
+        ("OBJSTORE_MAX_CLIENTS", "many"),
+        ("OBJSTORE_MAX_BODY", "huge"),
+        ("OBJSTORE_MAX_WATCHES", "-1"),
+        ("OBJSTORE_LOG_RETENTION", "1"),
+        ("OBJSTORE_LOG_SIZE", "1 shelf"),
+    ] {
+        let ended = process::run(Idle::new(&[]).with(name, value).command()).await;
+        let said = output(&ended);
+        assert!(!ended.status.success(), "{name}={value}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{name}={value}: {said}");
+        assert!(said.contains(name), "{name}={value}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_line_in_the_list_of_clients_ends_the_process_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("clients");
+    fs::write(&list, "# clients\nnot-a-uuid\n").unwrap();
+    let place = Idle::new(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]);
+    let ended = process::run(place.command()).await;
+    let said = output(&ended);
+    assert!(!ended.status.success());
+    assert!(
+        said.contains("OBJSTORE_CLIENTS_FILE") && said.trim_end().lines().count() == 1,
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_data_directory_that_cannot_be_used_ends_the_process_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    let place = Idle::new(&[]).with("OBJSTORE_DATA_DIR", file.to_str().unwrap());
+    let ended = process::run(place.command()).await;
+    assert!(!ended.status.success(), "{}", output(&ended));
+}
+
+#[tokio::test]
+async fn every_setting_is_a_flag_too_and_the_flag_wins() {
+    let place = Idle::new(&[("OBJSTORE_OWNER", "free"), ("OBJSTORE_MAX_WATCHES", "0")]);
+    let mut command = place.command();
+    command.args([
+        "--owner",
+        "match",
+        "--max-watches=1",
+        "--session-ttl",
+        "1h",
+        "--max-body",
+        "1KiB",
+    ]);
+    command.args([
+        "--log-retention",
+        "1d",
+        "--log-size",
+        "1GiB",
+        "--max-clients",
+        "5",
+        "--host",
+        "127.0.0.1",
+    ]);
+    let service = place.start_with(command).await;
+    let client = service.client().await;
+    client.watch(&Object::fresh().key).await;
+    client.post("/set", Object::fresh().body()).await.refused(401, "not_owner");
+    client.post("/set", " ".repeat(1025)).await.refused(413, "body_too_large");
+}
+
+#[tokio::test]
+async fn help_names_every_variable_and_shows_no_value() {
+    let settings = [
+        ("METRICS_TOKEN", "xyzzy-token"),
+        ("OBJSTORE_DATA_DIR", "/xyzzy-directory"),
+        ("OBJSTORE_CLIENTS_FILE", "/xyzzy-clients"),
+        ("OBJSTORE_ORIGINS", "https://xyzzy.example"),
+    ];
+    let mut command = process::command(PROGRAM, &settings);
+    command.arg("--help");
+    let ended = process::run(command).await;
+    let help = output(&ended);
+    assert!(ended.status.success(), "{help}");
+    assert!(!help.contains("xyzzy"), "{help}");
+    for name in [
+        "HOST",
+        "PORT",
+        "RUST_LOG",
+        "LOG_FORMAT",
+        "DRAIN_TIMEOUT",
+        "METRICS_TOKEN",
+        "METRICS_TOKEN_FILE",
+        "OBJSTORE_DATA_DIR",
+        "OBJSTORE_SESSION_TTL",
+        "OBJSTORE_COOKIE_SECURE",
+        "OBJSTORE_OWNER",
+        "OBJSTORE_CLIENTS_FILE",
+        "OBJSTORE_MAX_CLIENTS",
+        "OBJSTORE_ORIGINS",
+        "OBJSTORE_MAX_BODY",
+        "OBJSTORE_MAX_WATCHES",
+        "OBJSTORE_LOG_RETENTION",
+        "OBJSTORE_LOG_SIZE",
+        "healthcheck",
+        "backup",
+    ] {
+        assert!(help.contains(name), "{name} is missing:\n{help}");
+    }
+}
+
+#[tokio::test]
+async fn healthcheck_tells_whether_a_service_listens() {
+    let service = Service::with(&[]).await;
+    let port = service.process().address().port().to_string();
+    let check = async || {
+        let mut command = process::command(PROGRAM, &[("PORT", &port)]);
+        command.arg("healthcheck");
+        process::run(command).await
+    };
+    let healthy = check().await;
+    assert!(healthy.status.success(), "{}", output(&healthy));
+    service.stop().await;
+    assert!(!check().await.status.success());
+}
+
+#[tokio::test]
+async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_place() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    let (object, missed) = (Object::fresh(), Object::fresh());
+    client.watch(&missed.key).await;
+    client.set(&missed).await;
+    let tag = client.set(&object).await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("copy.db");
+    let mut command = service.place().command();
+    command.args(["backup", "--to", file.to_str().unwrap()]);
+    let ended = process::run(command).await;
+    assert!(ended.status.success(), "{}", output(&ended));
+    client.set(&object.numbered(1)).await;
+
+    let restored = Idle::new(&[]);
+    fs::copy(&file, restored.data().join("objstore.db")).unwrap();
+    let restored = restored.start().await;
+    let client = client.at(&restored);
+    assert_eq!(client.get(&object.key).await, object);
+    assert_eq!(client.socket().await.next_push().await, missed);
+    let anew = client.etag(&object.key).await;
+    assert_ne!(anew.split('-').next(), tag.split('-').next(), "the epoch is made anew");
+    let request = client.request(Method::POST, "/set").header("if-match", tag);
+    request.body(object.body()).send().await.refused(412, "precondition_failed");
+    client.set(&object.numbered(2)).await;
+}

@@ -1,0 +1,201 @@
+//! `POST /register`.
+
+use std::{collections::BTreeSet, fs, time::Instant};
+
+use blackbox::{
+    objstore::{Object, Service},
+    process::DEADLINE,
+};
+use reqwest::Method;
+use uuid::Uuid;
+
+fn registration(id: impl std::fmt::Display) -> String {
+    format!(r#"{{"ID":"{id}"}}"#)
+}
+
+#[tokio::test]
+async fn registering_sets_a_cookie_named_token_for_every_path_out_of_the_reach_of_scripts() {
+    let service = Service::with(&[]).await;
+    let answer = service.stranger().register().await;
+    let cookie = answer.header("set-cookie").unwrap().to_owned();
+    let mut attributes: BTreeSet<&str> = cookie.split("; ").collect();
+    assert!(attributes.pop_last().unwrap().starts_with("token="), "{cookie}");
+    let expected = ["HttpOnly", "Max-Age=2592000", "Path=/", "SameSite=Lax"];
+    assert_eq!(attributes, BTreeSet::from(expected), "{cookie}");
+}
+
+#[tokio::test]
+async fn the_cookie_is_secure_when_the_setting_says_so() {
+    let service = Service::with(&[("OBJSTORE_COOKIE_SECURE", "true")]).await;
+    let answer = service.stranger().register().await;
+    let cookie = answer.header("set-cookie").unwrap();
+    assert!(cookie.split("; ").any(|attribute| attribute == "Secure"), "{cookie}");
+}
+
+#[tokio::test]
+async fn the_cookie_lasts_as_long_as_the_session() {
+    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "2h")]).await;
+    let answer = service.stranger().register().await;
+    let cookie = answer.header("set-cookie").unwrap();
+    assert!(cookie.split("; ").any(|attribute| attribute == "Max-Age=7200"), "{cookie}");
+}
+
+#[tokio::test]
+async fn a_token_has_256_bits_and_no_two_are_alike() {
+    let service = Service::any().await;
+    let mut tokens = BTreeSet::new();
+    for _ in 0..16 {
+        let token = service.client().await.token().to_owned();
+        let bits_per_letter =
+            if token.bytes().all(|byte| byte.is_ascii_hexdigit()) { 4 } else { 6 };
+        assert!(token.len() * bits_per_letter >= 256, "{token}");
+        assert!(tokens.insert(token));
+    }
+}
+
+#[tokio::test]
+async fn neither_the_token_nor_a_value_is_in_the_log_and_the_token_is_not_in_the_data() {
+    let service = Service::with(&[("RUST_LOG", "trace")]).await;
+    let client = service.client().await;
+    let object = Object { value: r#"{"secret":"xyzzy-plugh"}"#.to_owned(), ..Object::fresh() };
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    client.get(&object.key).await;
+    assert_eq!(socket.next_push().await, object);
+    socket.close().await;
+    let log = service.process().log().join("\n");
+    assert!(!log.contains(client.token()), "{log}");
+    assert!(!log.contains("xyzzy-plugh"), "{log}");
+    let place = service.stop().await;
+    for entry in fs::read_dir(place.data()).unwrap() {
+        let data = fs::read(entry.unwrap().path()).unwrap();
+        let token = client.token().as_bytes();
+        assert!(!data.windows(token.len()).any(|window| window == token));
+    }
+}
+
+#[tokio::test]
+async fn an_id_is_the_hyphenated_form_in_either_case() {
+    let service = Service::any().await;
+    let client = service.stranger();
+    let id = Uuid::new_v4();
+    for id in [id.to_string(), id.to_string().to_uppercase(), Uuid::max().to_string()] {
+        let _ = client.post("/register", registration(id)).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn the_case_of_the_letters_of_an_id_makes_no_other_client() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let upper = registration(client.id().to_string().to_uppercase());
+    let answer = client.post("/register", upper).await.expect(200);
+    let cookie = answer.header("set-cookie").unwrap();
+    let token = cookie.split(['=', ';']).nth(1).unwrap();
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    client.set(&object).await;
+    assert_eq!(client.with_token(token).socket().await.next_push().await, object);
+}
+
+#[tokio::test]
+async fn an_id_that_is_no_uuid_is_400() {
+    let client = Service::any().await.stranger();
+    let id = Uuid::new_v4();
+    for (label, id) in [
+        ("empty", String::new()),
+        ("a word", "client".to_owned()),
+        ("without hyphens", id.simple().to_string()),
+        ("in braces", id.braced().to_string()),
+        ("a URN", id.urn().to_string()),
+        ("one digit short", id.to_string()[1..].to_owned()),
+        ("one digit long", format!("{id}0")),
+        ("with a space before", format!(" {id}")),
+        ("with a space after", format!("{id} ")),
+        ("with a letter that is no digit", format!("g{}", &id.to_string()[1..])),
+        ("with a hyphen out of place", "123e4567e-89b-12d3-a456-426614174000".to_owned()),
+        ("with a letter of two bytes", format!("é{}", &id.to_string()[2..])),
+    ] {
+        println!("{label}");
+        client.post("/register", registration(id)).await.refused(400, "invalid_body");
+    }
+}
+
+#[tokio::test]
+async fn the_nil_uuid_is_422() {
+    let client = Service::any().await.stranger();
+    client.post("/register", registration(Uuid::nil())).await.refused(422, "identity_refused");
+}
+
+#[tokio::test]
+async fn only_listed_ids_are_accepted_where_there_is_a_list() {
+    let (first, second) = (Uuid::new_v4(), Uuid::new_v4());
+    let directory = tempfile::tempdir().unwrap();
+    let list = directory.path().join("clients");
+    let text =
+        format!("# who may come in\n{first}\n\n  # and\n{}\n", second.to_string().to_uppercase());
+    fs::write(&list, text).unwrap();
+    let service = Service::with(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]).await;
+    service.client_with(first).await;
+    service.client_with(second).await;
+    let other = registration(Uuid::new_v4());
+    service.stranger().post("/register", other).await.refused(422, "identity_refused");
+}
+
+#[tokio::test]
+async fn registering_needs_no_session_and_ignores_one() {
+    let service = Service::any().await;
+    let mut client = service.stranger().with_token("no-such-session");
+    client.register().await;
+    client.find(&Object::fresh().key).await;
+}
+
+#[tokio::test]
+async fn registering_again_gives_a_new_session_of_the_same_client_and_ends_none() {
+    let service = Service::any().await;
+    let first = service.client().await;
+    let second = service.client_with(first.id()).await;
+    assert_ne!(first.token(), second.token());
+    let object = Object::fresh();
+    first.watch(&object.key).await;
+    second.set(&object).await;
+    assert_eq!(second.socket().await.next_push().await, object);
+    assert_eq!(first.get(&object.key).await, object);
+}
+
+#[tokio::test]
+async fn a_refused_registration_sets_no_cookie() {
+    let client = Service::any().await.stranger();
+    for body in [registration(Uuid::nil()), registration("x"), String::new()] {
+        let request = client.request(Method::POST, "/register").body(body);
+        assert_eq!(request.send().await.header("set-cookie"), None);
+    }
+}
+
+#[tokio::test]
+async fn there_are_no_more_clients_than_the_setting_says() {
+    let service = Service::with(&[("OBJSTORE_MAX_CLIENTS", "2")]).await;
+    let first = service.client().await;
+    service.client().await;
+    let other = registration(Uuid::new_v4());
+    service.stranger().post("/register", other.clone()).await.refused(422, "too_many_clients");
+    service.client_with(first.id()).await;
+
+    let service = service.stop().await.start().await;
+    service.stranger().post("/register", other).await.refused(422, "too_many_clients");
+    service.client_with(first.id()).await;
+}
+
+#[tokio::test]
+async fn a_client_whose_sessions_have_all_ended_is_removed_and_makes_room() {
+    let settings = [("OBJSTORE_MAX_CLIENTS", "1"), ("OBJSTORE_SESSION_TTL", "1s")];
+    let service = Service::with(&settings).await;
+    let gone = service.client().await;
+    gone.watch(&Object::fresh().key).await;
+    let next = service.stranger();
+    let deadline = Instant::now() + DEADLINE;
+    while next.post("/register", registration(next.id())).await.status != 200 {
+        assert!(Instant::now() < deadline, "there is still no room");
+    }
+}

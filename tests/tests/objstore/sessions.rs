@@ -1,0 +1,183 @@
+//! The session cookie, on every endpoint that needs it.
+
+use std::time::Duration;
+
+use blackbox::objstore::{Client, Object, Service, unique};
+use reqwest::Method;
+use tokio::time::{Instant, sleep_until};
+
+/// The endpoints that need a session and take a body.
+const BODIED: [&str; 6] = ["/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
+
+async fn is_refused_everywhere(client: &Client) {
+    for path in BODIED {
+        client.post(path, Object::fresh().body()).await.refused(401, "unauthenticated");
+    }
+    client.fetch("/socket").await.refused(401, "unauthenticated");
+    let upgrade = client.request(Method::GET, "/socket").upgrade().await;
+    upgrade.unwrap_err().refused(401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn every_endpoint_but_register_needs_the_cookie() {
+    is_refused_everywhere(&Service::any().await.stranger()).await;
+}
+
+#[tokio::test]
+async fn a_token_that_was_not_handed_out_is_401() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let token = client.token();
+    let changed = if token.starts_with('A') { "B" } else { "A" };
+    for (label, token) in [
+        ("none", String::new()),
+        ("a word", "token".to_owned()),
+        ("the first half", token[..token.len() / 2].to_owned()),
+        ("one letter more", format!("{token}A")),
+        ("another first letter", format!("{changed}{}", &token[1..])),
+        ("the identity", client.id().to_string()),
+        ("as many letters, all alike", "A".repeat(token.len())),
+        ("far too many letters", "A".repeat(5000)),
+    ] {
+        println!("{label}");
+        is_refused_everywhere(&client.with_token(&token)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_token_counts_nowhere_but_in_its_cookie() {
+    let service = Service::any().await;
+    let token = service.client().await.token().to_owned();
+    let body = Object::fresh().body();
+    let stranger = service.stranger();
+    for (name, value) in [
+        ("authorization", format!("Bearer {token}")),
+        ("cookie", format!("session={token}")),
+        ("cookie", format!("Token={token}")),
+        ("cookie", format!("xtoken={token}")),
+        ("cookie", token.clone()),
+        ("x-token", token.clone()),
+    ] {
+        println!("{name}: {value}");
+        let request = stranger.request(Method::POST, "/find").header(name, value);
+        request.body(body.clone()).send().await.refused(401, "unauthenticated");
+    }
+    stranger.post(&format!("/get?token={token}"), body).await.refused(401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn the_cookie_is_found_among_others() {
+    let service = Service::any().await;
+    let token = service.client().await.token().to_owned();
+    for cookies in [
+        format!("theme=dark; token={token}"),
+        format!("token={token}; theme=dark"),
+        format!("a=1; token={token}; b=2; c"),
+        format!("theme=\"a b\";token={token}"),
+    ] {
+        println!("{cookies}");
+        let request = service.stranger().request(Method::POST, "/find").header("cookie", cookies);
+        let _ = request.body(Object::fresh().key.body()).send().await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn authentication_comes_before_everything_in_the_request() {
+    let stranger = Service::any().await.stranger();
+    for path in BODIED {
+        stranger.post(path, "{").await.refused(401, "unauthenticated");
+        let request = stranger.request(Method::POST, path).header("content-type", "text/plain");
+        request.body("{}").send().await.refused(401, "unauthenticated");
+        let request = stranger.request(Method::POST, path).header("if-match", "?");
+        request.body("{}").send().await.refused(401, "unauthenticated");
+    }
+    stranger.post("/find?limit=0", "{}").await.refused(401, "unauthenticated");
+    stranger.fetch("/socket?events=perhaps").await.refused(401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn use_does_not_send_the_cookie_again_on_the_first_day() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    for path in BODIED {
+        let answer = client.post(path, Object::fresh().body()).await;
+        assert_eq!(answer.header("set-cookie"), None, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_used_ends_with_its_lifetime() {
+    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "1s")]).await;
+    let registered = Instant::now();
+    let client = service.client().await;
+    // The lifetime itself is what has to pass: nothing else tells that it has.
+    sleep_until(registered + Duration::from_millis(2200)).await;
+    is_refused_everywhere(&client).await;
+}
+
+#[tokio::test]
+async fn a_session_in_use_is_extended_and_the_cookie_sent_again() {
+    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "2s")]).await;
+    let registered = Instant::now();
+    let client = service.client().await;
+    let body = Object::fresh().key.body();
+    let mut renewed = 0;
+    while registered.elapsed() < Duration::from_secs(5) {
+        let answer = client.post("/find", body.clone()).await.expect(200);
+        if let Some(cookie) = answer.header("set-cookie") {
+            assert!(cookie.starts_with(&format!("token={};", client.token())), "{cookie}");
+            assert!(cookie.ends_with("Max-Age=2") || cookie.contains("Max-Age=2;"), "{cookie}");
+            renewed += 1;
+        }
+    }
+    assert!((1..=6).contains(&renewed), "the cookie was sent again {renewed} times");
+}
+
+#[tokio::test]
+async fn an_open_socket_keeps_its_session() {
+    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "2s")]).await;
+    let client = service.client().await;
+    let mut socket = client.socket().await;
+    let lifetimes = Instant::now() + Duration::from_secs(5);
+    // Reading is what a client does all that time; nothing is pushed.
+    socket.listen_until(lifetimes).await;
+    client.find(&Object::fresh().key).await;
+}
+
+#[tokio::test]
+async fn a_session_and_all_its_client_has_survive_a_restart() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    client.set(&object).await;
+    let service = service.stop().await.start().await;
+    let client = client.at(&service);
+    assert_eq!(client.get(&object.key).await, object);
+    assert_eq!(client.socket().await.next_push().await, object);
+    client.set(&object.numbered(1)).await;
+}
+
+#[tokio::test]
+async fn what_a_client_watches_is_no_other_clients() {
+    let service = Service::any().await;
+    let (watching, other) = (service.client().await, service.client().await);
+    let (watched, own) = (Object::fresh(), Object::fresh());
+    watching.watch(&watched.key).await;
+    other.watch(&own.key).await;
+    let mut socket = other.socket().await;
+    watching.set(&watched).await;
+    watching.set(&own).await;
+    assert_eq!(socket.next_push().await, own);
+}
+
+#[tokio::test]
+async fn objects_are_shared_between_clients() {
+    let service = Service::any().await;
+    let (first, second) = (service.client().await, service.client().await);
+    let object = Object { owner: unique("owner"), ..Object::fresh() };
+    first.set(&object).await;
+    assert_eq!(second.get(&object.key).await, object);
+    second.delete(&object.key).await;
+    first.post("/get", object.key.body()).await.refused(422, "object_not_found");
+}

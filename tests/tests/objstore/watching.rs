@@ -1,0 +1,186 @@
+//! `POST /watch` and `/unwatch`.
+
+use blackbox::objstore::{Client, Key, Object, Service};
+
+use crate::fence::no_more_pushes;
+
+#[tokio::test]
+async fn every_shape_of_pattern_watches_what_it_finds_and_nothing_else() {
+    let service = Service::any().await;
+    let writer = service.client().await;
+    for given in 1..8 {
+        let (matching, other) = (Object::fresh(), Object::fresh());
+        let mut pattern = matching.key.clone();
+        let mut differing = matching.key.clone();
+        let parts = [
+            (&mut pattern.r#type, &mut differing.r#type, &other.key.r#type),
+            (&mut pattern.namespace, &mut differing.namespace, &other.key.namespace),
+            (&mut pattern.name, &mut differing.name, &other.key.name),
+        ];
+        for (index, (part, differing, other)) in parts.into_iter().enumerate() {
+            if given & (1 << index) == 0 {
+                part.clear();
+            } else {
+                differing.clone_from(other);
+            }
+        }
+        let client = service.client().await;
+        client.watch(&pattern).await;
+        let mut socket = client.socket().await;
+        writer.set(&Object::new(&differing, "{}")).await;
+        writer.set(&other).await;
+        writer.set(&matching).await;
+        assert_eq!(socket.next_push().await, matching, "{pattern:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_empty_pattern_watches_every_object() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    client.watch(&Key::new("", "", "")).await;
+    let mut socket = client.socket().await;
+    for _ in 0..5 {
+        let object = Object::fresh();
+        client.set(&object).await;
+        assert_eq!(socket.next_push().await, object);
+    }
+}
+
+#[tokio::test]
+async fn what_exists_when_it_is_watched_is_not_pushed() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.set(&object).await;
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    client.watch(&object.key.named("")).await;
+    no_more_pushes(&client, &mut socket).await;
+}
+
+#[tokio::test]
+async fn watching_twice_is_watching_once() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    assert_eq!(socket.next_push().await, object);
+    client.unwatch(&object.key).await;
+    client.set(&object.numbered(1)).await;
+    no_more_pushes(&client, &mut socket).await;
+}
+
+#[tokio::test]
+async fn a_change_that_several_patterns_match_is_pushed_once() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    client.watch(&object.key.named("")).await;
+    client.watch(&Key::new("", &object.key.namespace, "")).await;
+    client.watch(&Key::new("", "", &object.key.name)).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    assert_eq!(socket.next_push().await, object);
+    no_more_pushes(&client, &mut socket).await;
+}
+
+#[tokio::test]
+async fn what_is_no_longer_watched_is_no_longer_pushed() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    assert_eq!(socket.next_push().await, object);
+    client.unwatch(&object.key).await;
+    client.set(&object.numbered(1)).await;
+    no_more_pushes(&client, &mut socket).await;
+}
+
+#[tokio::test]
+async fn unwatching_one_pattern_leaves_the_others() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    let (by_type, by_name) = (object.key.named(""), Key::new("", "", &object.key.name));
+    client.watch(&by_type).await;
+    client.watch(&by_name).await;
+    client.unwatch(&object.key).await;
+    client.unwatch(&by_type).await;
+    client.set(&object).await;
+    assert_eq!(client.socket().await.next_push().await, object);
+}
+
+#[tokio::test]
+async fn unwatching_what_was_not_watched_is_no_error() {
+    let client = Service::any().await.client().await;
+    client.unwatch(&Key::fresh()).await;
+    client.unwatch(&Key::new("", "", "")).await;
+}
+
+#[tokio::test]
+async fn a_watch_matches_exactly_the_changes_made_while_it_stood() {
+    let client = Service::any().await.client().await;
+    let object = Object::fresh();
+    let mut number = 0;
+    for watched in [false, true, false, true] {
+        if watched {
+            client.watch(&object.key).await;
+        } else {
+            client.unwatch(&object.key).await;
+        }
+        for _ in 0..3 {
+            client.set(&object.numbered(number)).await;
+            number += 1;
+        }
+    }
+    let mut socket = client.socket().await;
+    let expected = [3, 4, 5, 9, 10, 11].map(|number| object.numbered(number));
+    assert_eq!(socket.next_pushes(6).await, expected);
+    no_more_pushes(&client, &mut socket).await;
+}
+
+#[tokio::test]
+async fn watches_may_come_and_go_while_a_socket_is_open() {
+    let client = Service::any().await.client().await;
+    let mut socket = client.socket().await;
+    for number in 0..10 {
+        let object = Object::fresh().numbered(number);
+        client.set(&object).await;
+        client.watch(&object.key).await;
+        client.set(&object).await;
+        assert_eq!(socket.next_push().await, object);
+        client.unwatch(&object.key).await;
+        client.set(&object).await;
+    }
+    no_more_pushes(&client, &mut socket).await;
+}
+
+async fn is_full(client: &Client) {
+    client.post("/watch", Key::fresh().body()).await.refused(422, "too_many_watches");
+}
+
+#[tokio::test]
+async fn a_client_watches_no_more_patterns_than_the_setting_says() {
+    let service = Service::with(&[("OBJSTORE_MAX_WATCHES", "3")]).await;
+    let (client, other) = (service.client().await, service.client().await);
+    let objects: Vec<_> = (0..3).map(|_| Object::fresh()).collect();
+    for object in &objects {
+        client.watch(&object.key).await;
+    }
+    is_full(&client).await;
+    is_full(&service.client_with(client.id()).await).await;
+    client.watch(&objects[0].key).await;
+    other.watch(&Key::fresh()).await;
+
+    client.unwatch(&objects[0].key).await;
+    client.watch(&Key::fresh()).await;
+    is_full(&client).await;
+
+    let service = service.stop().await.start().await;
+    let client = client.at(&service);
+    is_full(&client).await;
+    client.set(&objects[1]).await;
+    assert_eq!(client.socket().await.next_push().await, objects[1]);
+}
