@@ -8,7 +8,7 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::Response,
 };
@@ -119,8 +119,9 @@ pub async fn observe(
     let status = response.status();
     traffic.requests.with_label_values(&[method, route, status.as_str()]).inc();
     traffic.seconds.with_label_values(&[route]).observe(started.elapsed().as_secs_f64());
-    if status.is_server_error() || tracing::enabled!(tracing::Level::DEBUG) {
-        log(&request_id, method, route, &response, started);
+    let cause = response.extensions_mut().remove::<Cause>();
+    if cause.is_some() || tracing::enabled!(tracing::Level::DEBUG) {
+        log(&request_id, method, route, status, started, cause);
     }
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, request_id);
@@ -128,25 +129,35 @@ pub async fn observe(
     response
 }
 
-fn log(request_id: &HeaderValue, method: &str, route: &str, response: &Response, started: Instant) {
+/// The one line of a request: an error where the client was not told what went wrong.
+fn log(
+    request_id: &HeaderValue,
+    method: &str,
+    route: &str,
+    status: StatusCode,
+    started: Instant,
+    cause: Option<Cause>,
+) {
     let id = request_id.to_str().unwrap_or_default();
-    let status = response.status();
-    let duration_us = started.elapsed().as_micros();
-    let cause = response.extensions().get::<Cause>().map(tracing::field::display);
+    let status = status.as_u16();
+    let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     macro_rules! line {
-        ($level:ident) => {
+        ($level:ident $(, $cause:ident)?) => {
             tracing::$level!(
                 request.id = id,
                 http.method = method,
                 http.route = route,
-                http.status = status.as_u16(),
+                http.status = status,
                 duration_us,
-                cause,
+                $(cause = %$cause,)?
                 "request answered"
             )
         };
     }
-    if status.is_server_error() { line!(error) } else { line!(debug) }
+    match cause {
+        Some(cause) => line!(error, cause),
+        None => line!(debug),
+    }
 }
 
 /// The methods that name themselves in a metric; any other is one label, so that clients cannot

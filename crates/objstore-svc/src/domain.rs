@@ -4,14 +4,16 @@ mod key;
 mod log;
 mod object;
 mod precondition;
+mod refusal;
 mod session;
 mod value;
 mod watches;
 
 pub use key::{InvalidKey, Key, MAX_PART, Pattern, Shape};
 pub use log::{Entry, Record, Revision};
-pub use object::{Intent, InvalidOwner, MAX_OWNER, Object, Owner, OwnerRule, Refusal, Stored};
+pub use object::{Intent, InvalidOwner, MAX_OWNER, Object, Owner, OwnerRule, Stored};
 pub use precondition::{Epoch, InvalidTag, Precondition, Tag};
+pub use refusal::Refusal;
 pub use session::{ClientId, Clients, InvalidId, Lifetime, Session, Timestamp, Token, TokenDigest};
 pub use value::{InvalidValue, MAX_NESTING, Value, check};
 pub use watches::Watches;

@@ -14,10 +14,11 @@ use common::{
     telemetry::{Traffic, observe},
 };
 use tokio_util::sync::CancellationToken;
+use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{
     domain::{Clients, Lifetime},
-    store::Store,
+    store::{Store, StoreError},
     watch::Hub,
 };
 
@@ -62,6 +63,7 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic
         .merge(operations.routes())
         .fallback(async || Error::NotFound)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .layer(CatchPanicLayer::custom(|_| Error::Store(StoreError::Panicked).into_response()))
         .layer(from_fn_with_state(traffic, observe))
 }
 

@@ -53,22 +53,6 @@ pub enum StoreError {
     Panicked,
 }
 
-/// Why nobody was registered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RegisterRefusal {
-    /// There are as many clients as there may be.
-    #[error("there are as many clients as there may be")]
-    TooManyClients,
-}
-
-/// Why nothing more is watched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum WatchRefusal {
-    /// The client has as many watches as it may have.
-    #[error("the client has as many watches as it may have")]
-    TooManyWatches,
-}
-
 /// Objects in the order of their pattern's shape.
 #[derive(Debug)]
 pub struct Page {
@@ -180,7 +164,7 @@ impl Store {
         client: ClientId,
         token: TokenDigest,
         now: Timestamp,
-    ) -> Result<Result<(), RegisterRefusal>, StoreError> {
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
         match self {
             Self::Sqlite(engine) => engine.register(client, token, now).await,
         }
@@ -271,7 +255,7 @@ impl Store {
         &self,
         client: ClientId,
         pattern: Pattern,
-    ) -> Result<Result<(), WatchRefusal>, StoreError> {
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
         match self {
             Self::Sqlite(engine) => engine.watch(client, pattern).await,
         }

@@ -64,7 +64,8 @@ async fn a_body_that_is_no_json_object_of_the_right_members_is_400() {
 
 #[tokio::test]
 async fn a_body_that_is_no_utf8_is_400() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for (path, body) in valid() {
         for (label, bytes) in [
             ("a byte of no letter", &b"\xff"[..]),
@@ -85,7 +86,8 @@ async fn a_body_that_is_no_utf8_is_400() {
 
 #[tokio::test]
 async fn white_space_around_and_within_a_body_is_allowed() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for (path, body) in valid() {
         let spaced = body.replace(':', " :\t").replace("{\"", "{\r\n \"").replace('}', " }");
         is_decoded(&client, path, &format!(" \n{spaced}\r\n\t ")).await;
@@ -94,7 +96,8 @@ async fn white_space_around_and_within_a_body_is_allowed() {
 
 #[tokio::test]
 async fn member_names_may_be_escaped_and_come_in_any_order() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for path in OBJECTS {
         let body = r#"{"Owner":"o","\u0056alue":{},"\u004bey":{"Name":"n","Typ\u0065":"t","Namespace":"s"}}"#;
         is_decoded(&client, path, body).await;
@@ -105,7 +108,8 @@ async fn member_names_may_be_escaped_and_come_in_any_order() {
 
 #[tokio::test]
 async fn a_key_that_is_missing_incomplete_or_of_the_wrong_type_is_400() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for path in OBJECTS {
         for (label, key) in [
             ("missing", ""),
@@ -144,7 +148,8 @@ async fn a_key_that_is_missing_incomplete_or_of_the_wrong_type_is_400() {
 
 #[tokio::test]
 async fn an_array_in_place_of_an_object_is_400() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for path in OBJECTS {
         for body in [
             r#"[{"Type":"t","Namespace":"s","Name":"n"},{},"o"]"#,
@@ -161,7 +166,8 @@ async fn an_array_in_place_of_an_object_is_400() {
 
 #[tokio::test]
 async fn set_needs_a_value_that_is_an_object_and_an_owner_that_is_a_string() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for (label, members) in [
         ("no Value", r#""Owner":"o""#),
         ("Value null", r#""Value":null,"Owner":"o""#),
@@ -193,7 +199,8 @@ async fn set_needs_a_value_that_is_an_object_and_an_owner_that_is_a_string() {
 
 #[tokio::test]
 async fn every_endpoint_but_set_ignores_value_and_owner() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let long = format!(r#","Owner":"{}""#, "o".repeat(5000));
     for path in SELECTORS {
         for members in [
@@ -215,7 +222,8 @@ async fn every_endpoint_but_set_ignores_value_and_owner() {
 
 #[tokio::test]
 async fn a_body_is_decoded_when_its_type_is_json_or_not_given() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for (path, body) in valid() {
         let request = client.request(Method::POST, path).body(body.clone());
         assert!(request.send().await.status != 400, "{path} without a type");

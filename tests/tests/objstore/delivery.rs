@@ -22,7 +22,8 @@ async fn mute_watcher(service: &Service) -> (Client, Object, Socket) {
 
 #[tokio::test]
 async fn what_changes_while_no_socket_is_open_is_sent_when_one_opens() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket().await;
@@ -38,7 +39,8 @@ async fn what_changes_while_no_socket_is_open_is_sent_when_one_opens() {
 
 #[tokio::test]
 async fn what_was_acknowledged_does_not_come_again() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket().await;

@@ -70,7 +70,8 @@ async fn a_method_the_path_does_not_take_is_405_and_allow_says_which_it_takes() 
 
 #[tokio::test]
 async fn a_browser_of_another_origin_is_not_invited() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let preflight = client
         .request(Method::OPTIONS, "/get")
         .header("origin", "https://app.example")
@@ -84,7 +85,8 @@ async fn a_browser_of_another_origin_is_not_invited() {
 
 #[tokio::test]
 async fn a_sane_request_id_is_given_back() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for id in ["1", "a-b_c.D", &"x".repeat(128)] {
         for path in ["/health", "/nowhere", "/get"] {
             let answer = client.request(Method::GET, path).header("x-request-id", id).send().await;
@@ -95,7 +97,8 @@ async fn a_sane_request_id_is_given_back() {
 
 #[tokio::test]
 async fn any_other_request_id_is_replaced() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let long = "x".repeat(129);
     for id in ["", "two words", "semi;colon", "new\tline", "é", "<b>", "\"", &long] {
         let answer = client.request(Method::GET, "/health").header("x-request-id", id).send().await;
@@ -106,7 +109,8 @@ async fn any_other_request_id_is_replaced() {
 
 #[tokio::test]
 async fn requests_without_an_id_get_different_ones() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let (first, second) = (client.fetch("/health").await, client.fetch("/health").await);
     assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
 }

@@ -6,7 +6,8 @@ use crate::fence::no_more_events;
 
 #[tokio::test]
 async fn events_tell_sets_and_deletions_with_their_revisions() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket_with("?events=true").await;
@@ -24,7 +25,8 @@ async fn events_tell_sets_and_deletions_with_their_revisions() {
 
 #[tokio::test]
 async fn a_deletion_tells_the_owner_and_the_spelling_of_what_was_deleted() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object =
         Object { owner: "é".to_owned(), ..Object::new(&Key::fresh(), r#"{"a":1.0,"a":1e400}"#) };
     client.set(&object).await;
@@ -37,7 +39,8 @@ async fn a_deletion_tells_the_owner_and_the_spelling_of_what_was_deleted() {
 
 #[tokio::test]
 async fn a_refused_deletion_is_no_event() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket_with("?events=true").await;
@@ -47,7 +50,8 @@ async fn a_refused_deletion_is_no_event() {
 
 #[tokio::test]
 async fn events_false_is_as_if_it_were_not_said() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket_with("?events=false").await;
@@ -59,7 +63,8 @@ async fn events_false_is_as_if_it_were_not_said() {
 
 #[tokio::test]
 async fn a_socket_with_events_and_one_without_share_the_delivery_position() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut events = client.socket_with("?events=true").await;
@@ -78,7 +83,8 @@ async fn a_socket_with_events_and_one_without_share_the_delivery_position() {
 
 #[tokio::test]
 async fn an_acknowledged_event_does_not_come_again_a_deletion_included() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket_with("?events=true").await;
@@ -94,7 +100,8 @@ async fn an_acknowledged_event_does_not_come_again_a_deletion_included() {
 
 #[tokio::test]
 async fn since_starts_after_that_revision_whatever_was_acknowledged() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut revisions = Vec::new();
@@ -118,7 +125,8 @@ async fn since_starts_after_that_revision_whatever_was_acknowledged() {
 
 #[tokio::test]
 async fn since_reaches_no_change_made_before_the_watch() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     let before = revision(&client.set(&object).await);
     client.set(&object.numbered(1)).await;

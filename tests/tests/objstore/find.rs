@@ -130,7 +130,8 @@ async fn pages_to_the_end_are_the_stream() {
 
 #[tokio::test]
 async fn the_last_page_has_no_cursor_though_it_is_full() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let key = Key::fresh();
     let objects = ["a", "b", "c", "d"].map(|name| Object::new(&key.named(name), "{}"));
     set_all(&client, &objects).await;
@@ -145,7 +146,8 @@ async fn the_last_page_has_no_cursor_though_it_is_full() {
 
 #[tokio::test]
 async fn pages_go_on_though_the_object_they_stopped_at_is_gone() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let key = Key::fresh();
     let objects = ["a", "b", "c", "d"].map(|name| Object::new(&key.named(name), "{}"));
     set_all(&client, &objects).await;
@@ -158,7 +160,8 @@ async fn pages_go_on_though_the_object_they_stopped_at_is_gone() {
 
 #[tokio::test]
 async fn a_find_without_a_page_has_no_cursor() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.set(&object).await;
     let answer = client.post("/find", object.key.body()).await.expect(200);
@@ -167,7 +170,8 @@ async fn a_find_without_a_page_has_no_cursor() {
 
 #[tokio::test]
 async fn nothing_that_matches_is_an_empty_array() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let nothing = |answer: Answer| assert_eq!(answer.expect(200).text(), "[]");
     nothing(client.post("/find", Key::fresh().body()).await);
     nothing(client.post("/find", Key::fresh().named("").body()).await);
@@ -176,7 +180,8 @@ async fn nothing_that_matches_is_an_empty_array() {
 
 #[tokio::test]
 async fn a_part_matches_the_whole_text_and_in_its_case() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::new(&Key::fresh().named("Name%_*"), "{}");
     client.set(&object).await;
     for name in ["Name", "Name%", "name%_*", "NAME%_*", "%", "*", "_______", "Name%_* "] {
@@ -187,7 +192,8 @@ async fn a_part_matches_the_whole_text_and_in_its_case() {
 
 #[tokio::test]
 async fn a_limit_or_a_cursor_that_is_none_is_400() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for query in [
         "limit=0",
         "limit=1001",

@@ -13,7 +13,8 @@ fn with_part(part: usize, text: &str) -> Key {
 
 #[tokio::test]
 async fn a_key_part_has_1_to_512_bytes() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for part in 0..3 {
         for text in ["x".to_owned(), "x".repeat(512), "é".repeat(256), "😀".repeat(128)] {
             let object = Object::new(&with_part(part, &text), "{}");
@@ -29,7 +30,8 @@ async fn a_key_part_has_1_to_512_bytes() {
 
 #[tokio::test]
 async fn a_key_part_above_512_bytes_or_with_u0000_is_400_everywhere() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for part in 0..3 {
         for text in
             ["x".repeat(513), format!("{}é", "x".repeat(511)), "a\0b".to_owned(), "\0".to_owned()]
@@ -44,7 +46,8 @@ async fn a_key_part_above_512_bytes_or_with_u0000_is_400_everywhere() {
 
 #[tokio::test]
 async fn an_empty_key_part_is_400_for_set_and_422_for_get_and_delete() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for part in 0..3 {
         let object = Object::new(&with_part(part, ""), "{}");
         client.post("/set", object.body()).await.refused(400, "invalid_body");
@@ -58,7 +61,8 @@ async fn an_empty_key_part_is_400_for_set_and_422_for_get_and_delete() {
 
 #[tokio::test]
 async fn an_owner_has_1_to_1024_bytes_without_u0000() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for owner in ["o".to_owned(), "o".repeat(1024), "é".repeat(512), " ".to_owned()] {
         let object = Object { owner, ..Object::fresh() };
         client.set(&object).await;
@@ -74,7 +78,8 @@ async fn an_owner_has_1_to_1024_bytes_without_u0000() {
 
 #[tokio::test]
 async fn keys_are_equal_only_when_every_byte_is() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let (r#type, namespace) = (unique("type"), unique("namespace"));
     let names = [
         "name",
@@ -121,7 +126,8 @@ async fn keys_are_equal_only_when_every_byte_is() {
 
 #[tokio::test]
 async fn the_parts_of_a_key_are_not_run_together() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let (a, b) = (unique("a"), unique("b"));
     let left = Object::new(&Key::new(&format!("{a}/{b}"), "x", "y"), r#"{"left":1}"#);
     let right = Object::new(&Key::new(&a, &format!("{b}/x"), "y"), r#"{"right":1}"#);

@@ -6,7 +6,8 @@ use reqwest::Method;
 
 #[tokio::test]
 async fn an_object_that_was_set_is_read_back_whole() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object { owner: "Ünal \"the owner\"".to_owned(), ..Object::fresh() };
     client.set(&object).await;
     assert_eq!(client.get(&object.key).await, object);
@@ -14,7 +15,8 @@ async fn an_object_that_was_set_is_read_back_whole() {
 
 #[tokio::test]
 async fn setting_again_replaces_value_and_owner() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let first = Object::fresh();
     let second = Object { owner: "somebody else".to_owned(), ..first.numbered(2) };
     client.set(&first).await;
@@ -25,7 +27,8 @@ async fn setting_again_replaces_value_and_owner() {
 
 #[tokio::test]
 async fn reading_or_deleting_what_is_not_there_is_422() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.post("/get", object.body()).await.refused(422, "object_not_found");
     client.post("/delete", object.body()).await.refused(422, "object_not_found");
@@ -33,7 +36,8 @@ async fn reading_or_deleting_what_is_not_there_is_422() {
 
 #[tokio::test]
 async fn a_deleted_object_is_gone_and_can_be_set_anew() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.set(&object).await;
     client.delete(&object.key).await;
@@ -46,7 +50,8 @@ async fn a_deleted_object_is_gone_and_can_be_set_anew() {
 
 #[tokio::test]
 async fn deleting_looks_at_nothing_but_the_key() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.set(&object).await;
     let other = Object { owner: "nobody".to_owned(), ..object.numbered(9) };
@@ -67,7 +72,8 @@ async fn a_set_that_was_answered_is_seen_at_once_by_everyone() {
 
 #[tokio::test]
 async fn the_entity_tag_of_get_is_that_of_the_last_set() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     let first = client.set(&object).await;
     assert_eq!(client.etag(&object.key).await, first);

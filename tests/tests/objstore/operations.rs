@@ -14,7 +14,8 @@ use serde_json::Value;
 
 #[tokio::test]
 async fn health_ready_metrics_and_the_document_need_no_session() {
-    let stranger = Service::with(&[]).await.stranger();
+    let service = Service::with(&[]).await;
+    let stranger = service.stranger();
     assert_eq!(stranger.fetch("/health").await.expect(200).text(), r#"{"status":"ok"}"#);
     assert_eq!(stranger.fetch("/ready").await.expect(200).text(), r#"{"status":"ready"}"#);
     let _ = stranger.fetch("/metrics").await.expect(200);
@@ -23,7 +24,8 @@ async fn health_ready_metrics_and_the_document_need_no_session() {
 
 #[tokio::test]
 async fn the_document_that_is_served_is_the_one_the_answers_are_held_against() {
-    let answer = Service::any().await.stranger().fetch("/openapi.json").await.expect(200);
+    let service = Service::any().await;
+    let answer = service.stranger().fetch("/openapi.json").await.expect(200);
     let served: Value = serde_json::from_str(answer.text()).unwrap();
     assert_eq!(served, *DOCUMENT.root());
     assert_eq!(served["info"]["version"], "0.1.0");

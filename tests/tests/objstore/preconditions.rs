@@ -44,7 +44,8 @@ fn conditions(tag: &str) -> [Vec<(&'static str, String)>; 2] {
 
 #[tokio::test]
 async fn a_write_happens_exactly_when_its_condition_holds() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for path in ["/set", "/delete"] {
         let object = Object::fresh();
         let tag = client.set(&object).await;
@@ -67,7 +68,8 @@ async fn a_write_happens_exactly_when_its_condition_holds() {
 
 #[tokio::test]
 async fn set_without_an_object_fails_every_if_match_and_no_if_none_match() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for value in ["*", "\"0000000000000000-1\""] {
         let object = Object::fresh();
         with(&client, "/set", &[("if-match", value)], &object)
@@ -80,7 +82,8 @@ async fn set_without_an_object_fails_every_if_match_and_no_if_none_match() {
 
 #[tokio::test]
 async fn delete_without_an_object_is_422_whatever_the_condition() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for name in ["if-match", "if-none-match"] {
         for value in ["*", "\"0000000000000000-1\""] {
             let answer = with(&client, "/delete", &[(name, value)], &Object::fresh()).await;
@@ -91,7 +94,8 @@ async fn delete_without_an_object_is_422_whatever_the_condition() {
 
 #[tokio::test]
 async fn both_conditions_have_to_hold() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     let tag = client.set(&object).await;
     let both = [("if-match", tag.as_str()), ("if-none-match", "*")];
@@ -102,7 +106,8 @@ async fn both_conditions_have_to_hold() {
 
 #[tokio::test]
 async fn a_tag_of_before_a_deletion_matches_no_object_set_after_it() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     let tag = client.set(&object).await;
     client.delete(&object.key).await;
@@ -112,7 +117,8 @@ async fn a_tag_of_before_a_deletion_matches_no_object_set_after_it() {
 
 #[tokio::test]
 async fn a_malformed_condition_is_400_and_changes_nothing() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.set(&object).await;
     for name in ["if-match", "if-none-match"] {

@@ -20,7 +20,8 @@ async fn a_watched_object_is_pushed_whole_to_the_client_that_set_it_and_to_other
 
 #[tokio::test]
 async fn every_set_is_pushed_though_nothing_in_the_object_changed() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket().await;
@@ -33,7 +34,8 @@ async fn every_set_is_pushed_though_nothing_in_the_object_changed() {
 
 #[tokio::test]
 async fn a_deletion_is_not_pushed() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket().await;
@@ -46,7 +48,8 @@ async fn a_deletion_is_not_pushed() {
 
 #[tokio::test]
 async fn a_refused_set_is_not_pushed() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key.named("")).await;
     let mut socket = client.socket().await;
@@ -58,7 +61,8 @@ async fn a_refused_set_is_not_pushed() {
 
 #[tokio::test]
 async fn changes_come_in_the_order_they_were_made_with_the_value_of_each() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket().await;
@@ -71,7 +75,8 @@ async fn changes_come_in_the_order_they_were_made_with_the_value_of_each() {
 
 #[tokio::test]
 async fn a_value_that_was_overwritten_and_deleted_since_is_still_pushed() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     for number in 0..3 {
@@ -85,7 +90,8 @@ async fn a_value_that_was_overwritten_and_deleted_since_is_still_pushed() {
 
 #[tokio::test]
 async fn changes_of_several_objects_keep_their_common_order() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let key = Key::fresh();
     let objects = ["a", "b", "c"].map(|name| Object::new(&key.named(name), "{}"));
     client.watch(&objects[2].key).await;

@@ -101,7 +101,8 @@ async fn the_case_of_the_letters_of_an_id_makes_no_other_client() {
 
 #[tokio::test]
 async fn an_id_that_is_no_uuid_is_400() {
-    let client = Service::any().await.stranger();
+    let service = Service::any().await;
+    let client = service.stranger();
     let id = Uuid::new_v4();
     for (label, id) in [
         ("empty", String::new()),
@@ -124,7 +125,8 @@ async fn an_id_that_is_no_uuid_is_400() {
 
 #[tokio::test]
 async fn the_nil_uuid_is_422() {
-    let client = Service::any().await.stranger();
+    let service = Service::any().await;
+    let client = service.stranger();
     client.post("/register", registration(Uuid::nil())).await.refused(422, "identity_refused");
 }
 
@@ -166,7 +168,8 @@ async fn registering_again_gives_a_new_session_of_the_same_client_and_ends_none(
 
 #[tokio::test]
 async fn a_refused_registration_sets_no_cookie() {
-    let client = Service::any().await.stranger();
+    let service = Service::any().await;
+    let client = service.stranger();
     for body in [registration(Uuid::nil()), registration("x"), String::new()] {
         let request = client.request(Method::POST, "/register").body(body);
         assert_eq!(request.send().await.header("set-cookie"), None);

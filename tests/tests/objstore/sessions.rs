@@ -20,7 +20,8 @@ async fn is_refused_everywhere(client: &Client) {
 
 #[tokio::test]
 async fn every_endpoint_but_register_needs_the_cookie() {
-    is_refused_everywhere(&Service::any().await.stranger()).await;
+    let service = Service::any().await;
+    is_refused_everywhere(&service.stranger()).await;
 }
 
 #[tokio::test]
@@ -83,7 +84,8 @@ async fn the_cookie_is_found_among_others() {
 
 #[tokio::test]
 async fn authentication_comes_before_everything_in_the_request() {
-    let stranger = Service::any().await.stranger();
+    let service = Service::any().await;
+    let stranger = service.stranger();
     for path in BODIED {
         stranger.post(path, "{").await.refused(401, "unauthenticated");
         let request = stranger.request(Method::POST, path).header("content-type", "text/plain");

@@ -18,7 +18,8 @@ const HANDSHAKE: [(&str, &str); 4] = [
 
 #[tokio::test]
 async fn what_asks_for_no_websocket_is_500() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     client.fetch("/socket").await.refused(500, "not_upgraded");
     for (changed, value) in [
         ("connection", None),
@@ -43,7 +44,8 @@ async fn what_asks_for_no_websocket_is_500() {
 
 #[tokio::test]
 async fn a_query_that_means_nothing_is_500() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     for query in [
         "events=perhaps",
         "events=",
@@ -108,14 +110,16 @@ async fn without_a_list_only_our_own_origin_is_let_in() {
 
 #[tokio::test]
 async fn a_session_is_asked_for_before_the_origin() {
-    let stranger = Service::any().await.stranger();
+    let service = Service::any().await;
+    let stranger = service.stranger();
     let request = stranger.request(Method::GET, "/socket").header("origin", "https://evil.example");
     request.upgrade().await.unwrap_err().refused(401, "unauthenticated");
 }
 
 #[tokio::test]
 async fn what_a_client_says_is_ignored_up_to_4_kib() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let mut socket = client.socket().await;
     for message in [
         Message::text(""),
@@ -133,7 +137,8 @@ async fn what_a_client_says_is_ignored_up_to_4_kib() {
 
 #[tokio::test]
 async fn a_message_above_4_kib_ends_the_socket_and_acknowledges_nothing() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     for message in [Message::text("x".repeat(4097)), Message::binary(vec![0; 100_000])] {
@@ -171,7 +176,8 @@ async fn wait_for_ping(socket: &mut Socket) -> Duration {
 
 #[tokio::test]
 async fn an_idle_socket_is_pinged_every_20_s_and_a_peer_that_misses_two_is_closed() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let (mut answering, mut mute) = (client.socket().await, client.socket().await);
     mute.mute().await;
     let living = async {

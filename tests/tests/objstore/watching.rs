@@ -49,7 +49,8 @@ async fn the_empty_pattern_watches_every_object() {
 
 #[tokio::test]
 async fn what_exists_when_it_is_watched_is_not_pushed() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.set(&object).await;
     client.watch(&object.key).await;
@@ -60,7 +61,8 @@ async fn what_exists_when_it_is_watched_is_not_pushed() {
 
 #[tokio::test]
 async fn watching_twice_is_watching_once() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     client.watch(&object.key).await;
@@ -74,7 +76,8 @@ async fn watching_twice_is_watching_once() {
 
 #[tokio::test]
 async fn a_change_that_several_patterns_match_is_pushed_once() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     client.watch(&object.key.named("")).await;
@@ -88,7 +91,8 @@ async fn a_change_that_several_patterns_match_is_pushed_once() {
 
 #[tokio::test]
 async fn what_is_no_longer_watched_is_no_longer_pushed() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket().await;
@@ -101,7 +105,8 @@ async fn what_is_no_longer_watched_is_no_longer_pushed() {
 
 #[tokio::test]
 async fn unwatching_one_pattern_leaves_the_others() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     let (by_type, by_name) = (object.key.named(""), Key::new("", "", &object.key.name));
     client.watch(&by_type).await;
@@ -114,14 +119,16 @@ async fn unwatching_one_pattern_leaves_the_others() {
 
 #[tokio::test]
 async fn unwatching_what_was_not_watched_is_no_error() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     client.unwatch(&Key::fresh()).await;
     client.unwatch(&Key::new("", "", "")).await;
 }
 
 #[tokio::test]
 async fn a_watch_matches_exactly_the_changes_made_while_it_stood() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let object = Object::fresh();
     let mut number = 0;
     for watched in [false, true, false, true] {
@@ -143,7 +150,8 @@ async fn a_watch_matches_exactly_the_changes_made_while_it_stood() {
 
 #[tokio::test]
 async fn watches_may_come_and_go_while_a_socket_is_open() {
-    let client = Service::any().await.client().await;
+    let service = Service::any().await;
+    let client = service.client().await;
     let mut socket = client.socket().await;
     for number in 0..10 {
         let object = Object::fresh().numbered(number);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{ClientId, Epoch, Key, Precondition, Revision, Tag, Value};
+use super::{ClientId, Epoch, Key, Precondition, Refusal, Revision, Tag, Value};
 
 /// Bytes that an owner may have.
 pub const MAX_OWNER: usize = 1024;
@@ -113,20 +113,6 @@ pub struct Stored {
     pub object: Object,
     /// The revision of the change that made it so.
     pub revision: Revision,
-}
-
-/// Why a change was refused. A refused change changes nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// There is nothing to delete.
-    #[error("there is no object under this key")]
-    NoObject,
-    /// The object belongs to somebody else.
-    #[error("the object belongs to another identity")]
-    NotOwner,
-    /// The object is not in the state the client asked for.
-    #[error("the precondition does not hold")]
-    PreconditionFailed,
 }
 
 /// Who changes an object, and under which condition.

@@ -8,7 +8,7 @@ use common::{ErrorBody, body::BodyError, error::Cause};
 
 use crate::{
     domain::{InvalidId, InvalidKey, InvalidOwner, InvalidTag, InvalidValue, Refusal},
-    store::{RegisterRefusal, StoreError, WatchRefusal},
+    store::StoreError,
 };
 
 /// Seconds after which a client that met a full queue may try again.
@@ -27,8 +27,6 @@ pub(super) enum Error {
     Query(&'static str),
     #[error("there is no valid session")]
     Unauthenticated,
-    #[error("the owner is not the registered ID")]
-    NotOwner,
     #[error("this origin may not open the socket")]
     Origin,
     #[error("there is nothing under this path")]
@@ -37,20 +35,12 @@ pub(super) enum Error {
     MethodNotAllowed,
     #[error("the body did not arrive in time")]
     Timeout,
-    #[error("{0}")]
-    Precondition(Refusal),
     #[error("the body is longer than {0} bytes")]
     TooLarge(usize),
-    #[error("{0}")]
-    NoObject(Refusal),
-    #[error("this ID may not register")]
-    Identity,
-    #[error("{0}")]
-    Clients(RegisterRefusal),
-    #[error("{0}")]
-    Watches(WatchRefusal),
     #[error("the connection could not be upgraded to a websocket: {0}")]
     Upgrade(String),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -65,17 +55,27 @@ impl IntoResponse for Error {
             Self::Header(_) => answer(StatusCode::BAD_REQUEST, "invalid_header"),
             Self::Query(_) => answer(StatusCode::BAD_REQUEST, "invalid_query"),
             Self::Unauthenticated => answer(StatusCode::UNAUTHORIZED, "unauthenticated"),
-            Self::NotOwner => answer(StatusCode::UNAUTHORIZED, "not_owner"),
+            Self::Refused(Refusal::NotOwner) => answer(StatusCode::UNAUTHORIZED, "not_owner"),
             Self::Origin => answer(StatusCode::UNAUTHORIZED, "origin_not_allowed"),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found"),
             Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::Timeout => answer(StatusCode::REQUEST_TIMEOUT, "request_timeout"),
-            Self::Precondition(_) => answer(StatusCode::PRECONDITION_FAILED, "precondition_failed"),
+            Self::Refused(Refusal::PreconditionFailed) => {
+                answer(StatusCode::PRECONDITION_FAILED, "precondition_failed")
+            }
             Self::TooLarge(_) => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
-            Self::NoObject(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "object_not_found"),
-            Self::Identity => answer(StatusCode::UNPROCESSABLE_ENTITY, "identity_refused"),
-            Self::Clients(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_clients"),
-            Self::Watches(_) => answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_watches"),
+            Self::Refused(Refusal::NoObject) => {
+                answer(StatusCode::UNPROCESSABLE_ENTITY, "object_not_found")
+            }
+            Self::Refused(Refusal::Identity) => {
+                answer(StatusCode::UNPROCESSABLE_ENTITY, "identity_refused")
+            }
+            Self::Refused(Refusal::TooManyClients) => {
+                answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_clients")
+            }
+            Self::Refused(Refusal::TooManyWatches) => {
+                answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_watches")
+            }
             Self::Upgrade(_) => answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"),
             Self::Store(StoreError::Overloaded) => {
                 let response = answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
@@ -97,28 +97,6 @@ impl IntoResponse for Error {
 fn hiding(mut response: Response, cause: StoreError) -> Response {
     response.extensions_mut().insert(Cause::new(cause));
     response
-}
-
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::NoObject => Self::NoObject(refusal),
-            Refusal::NotOwner => Self::NotOwner,
-            Refusal::PreconditionFailed => Self::Precondition(refusal),
-        }
-    }
-}
-
-impl From<RegisterRefusal> for Error {
-    fn from(refusal: RegisterRefusal) -> Self {
-        Self::Clients(refusal)
-    }
-}
-
-impl From<WatchRefusal> for Error {
-    fn from(refusal: WatchRefusal) -> Self {
-        Self::Watches(refusal)
-    }
 }
 
 impl From<BodyError> for Error {
@@ -160,7 +138,7 @@ impl From<InvalidId> for Error {
     fn from(error: InvalidId) -> Self {
         match error {
             InvalidId::NotAUuid => Self::Body(error.to_string()),
-            InvalidId::Nil => Self::Identity,
+            InvalidId::Nil => Refusal::Identity.into(),
         }
     }
 }

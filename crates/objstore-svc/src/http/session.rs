@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::{App, Error, body::Body};
 use crate::{
-    domain::{ClientId, Token, TokenDigest},
+    domain::{ClientId, Refusal, Token, TokenDigest},
     store::now,
 };
 
@@ -33,7 +33,7 @@ pub(super) async fn register(
 ) -> Result<impl IntoResponse, Error> {
     let client = ClientId::parse(&body.decode::<RegisterInput<'_>>()?.id)?;
     if !app.clients.admit(client) {
-        return Err(Error::Identity);
+        return Err(Refusal::Identity.into());
     }
     let token = Token::new(rand::random());
     app.store.register(client, TokenDigest::of(token.as_str()), now()).await??;

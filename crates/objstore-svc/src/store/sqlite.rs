@@ -15,10 +15,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    ClientState, Feed, Figures, LogPage, Page, RegisterRefusal, StoreConfig, StoreError,
-    WatchRefusal,
-};
+use super::{ClientState, Feed, Figures, LogPage, Page, StoreConfig, StoreError};
 use crate::domain::{
     ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
     TokenDigest,
@@ -28,7 +25,7 @@ mod find;
 mod read;
 mod write;
 
-use write::{Answer, Applier, Operation};
+use write::{Applier, Operation};
 
 /// The database's file in the data directory.
 const DATABASE: &str = "objstore.db";
@@ -165,11 +162,8 @@ impl Sqlite {
         client: ClientId,
         token: TokenDigest,
         now: Timestamp,
-    ) -> Result<Result<(), RegisterRefusal>, StoreError> {
-        match self.handle.write(Operation::Register { client, token, now }).await? {
-            Answer::TooManyClients => Ok(Err(RegisterRefusal::TooManyClients)),
-            _ => Ok(Ok(())),
-        }
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
+        Ok(self.handle.write(Operation::Register { client, token, now }).await?)
     }
 
     pub(super) fn session(
@@ -193,13 +187,13 @@ impl Sqlite {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        self.handle.write(Operation::Extend { token, now }).await?;
+        self.handle.write(Operation::Extend { token, now }).await.map(drop)?;
         self.sessions.remove(&token);
         Ok(())
     }
 
     pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.handle.write(Operation::Reap { now }).await?;
+        self.handle.write(Operation::Reap { now }).await.map(drop)?;
         Ok(())
     }
 
@@ -215,7 +209,7 @@ impl Sqlite {
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
         let object = Arc::new(object);
-        Ok(self.handle.write(Operation::Set { object, intent }).await?.into_change())
+        Ok(self.handle.write(Operation::Set { object, intent }).await?)
     }
 
     pub(super) async fn delete(
@@ -223,7 +217,7 @@ impl Sqlite {
         key: Key,
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        Ok(self.handle.write(Operation::Delete { key, intent }).await?.into_change())
+        Ok(self.handle.write(Operation::Delete { key, intent }).await?)
     }
 
     pub(super) async fn find(
@@ -251,11 +245,8 @@ impl Sqlite {
         &self,
         client: ClientId,
         pattern: Pattern,
-    ) -> Result<Result<(), WatchRefusal>, StoreError> {
-        match self.handle.write(Operation::Watch { client, pattern }).await? {
-            Answer::TooManyWatches => Ok(Err(WatchRefusal::TooManyWatches)),
-            _ => Ok(Ok(())),
-        }
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
+        Ok(self.handle.write(Operation::Watch { client, pattern }).await?)
     }
 
     pub(super) async fn unwatch(
@@ -263,7 +254,7 @@ impl Sqlite {
         client: ClientId,
         pattern: Pattern,
     ) -> Result<(), StoreError> {
-        self.handle.write(Operation::Unwatch { client, pattern }).await?;
+        self.handle.write(Operation::Unwatch { client, pattern }).await.map(drop)?;
         Ok(())
     }
 

@@ -1,0 +1,106 @@
+//! The log: appended to by every change, trimmed by age and size.
+
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use super::{super::super::now, Applier, OVERHEAD, read, read::event};
+use crate::domain::{Entry, Record, Revision, Timestamp};
+
+/// Records dropped in one commit: more than one commit adds, so that trimming keeps up.
+const TRIM_BATCH: i64 = 2048;
+
+/// The oldest record that the log holds.
+#[derive(Clone, Copy)]
+pub(super) struct Oldest {
+    pub(super) revision: Revision,
+    pub(super) at: Timestamp,
+    pub(super) bytes_through: i64,
+}
+
+impl Applier {
+    /// Appends to the log and gives the new record's revision.
+    pub(super) fn append(
+        &mut self,
+        transaction: &Connection,
+        entry: Entry,
+    ) -> rusqlite::Result<Revision> {
+        let revision = self.state.revision + 1;
+        let at = now();
+        let (event, parts, object, client) = match &entry {
+            Entry::Set(object) => (event::SET, Some(object.key.parts()), Some(object), None),
+            Entry::Delete(object) => (event::DELETE, Some(object.key.parts()), Some(object), None),
+            Entry::Watch(client, pattern) => {
+                (event::WATCH, Some(pattern.parts()), None, Some(client))
+            }
+            Entry::Unwatch(client, pattern) => {
+                (event::UNWATCH, Some(pattern.parts()), None, Some(client))
+            }
+            Entry::Forget(client) => (event::FORGET, None, None, Some(client)),
+        };
+        let bytes = i64::try_from(entry.size() + OVERHEAD).unwrap_or(i64::MAX);
+        let bytes_through = self.state.bytes.saturating_add(bytes);
+        transaction
+            .prepare_cached("INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+            .execute((
+                revision.cast_signed(),
+                at,
+                bytes_through,
+                event,
+                parts.map(|parts| parts[0]),
+                parts.map(|parts| parts[1]),
+                parts.map(|parts| parts[2]),
+                object.map(|object| object.value.as_bytes()),
+                object.map(|object| object.owner.as_str()),
+                client.map(|client| client.uuid().as_bytes()),
+            ))?;
+        self.state.bytes = bytes_through;
+        self.state.oldest.get_or_insert(Oldest { revision, at, bytes_through });
+        self.state.revision = revision;
+        self.records.push(Record { revision, entry });
+        Ok(revision)
+    }
+
+    /// Whether the log's oldest record is too old or one of too many.
+    pub(super) fn is_over(&self, oldest: Oldest, now: Timestamp) -> bool {
+        let retention = Timestamp::try_from(self.config.log_retention.as_millis());
+        let size = i64::try_from(self.config.log_size).unwrap_or(i64::MAX);
+        oldest.revision < self.state.revision
+            && (now.saturating_sub(oldest.at) > retention.unwrap_or(Timestamp::MAX)
+                || self.state.bytes.saturating_sub(oldest.bytes_through) > size)
+    }
+
+    pub(super) fn trim(&mut self, transaction: &Connection) -> rusqlite::Result<()> {
+        let now = now();
+        if !self.state.oldest.is_some_and(|oldest| self.is_over(oldest, now)) {
+            return Ok(());
+        }
+        let mut statement = transaction.prepare_cached(
+            "SELECT revision, at, bytes_through FROM log ORDER BY revision LIMIT ?1",
+        )?;
+        let mut rows = statement.query([TRIM_BATCH + 1])?;
+        while let Some(row) = rows.next()? {
+            let oldest = read_oldest(row)?;
+            self.state.oldest = Some(oldest);
+            if !self.is_over(oldest, now) {
+                break;
+            }
+        }
+        let kept = self.state.oldest.map_or(0, |oldest| oldest.revision).cast_signed();
+        transaction.prepare_cached("DELETE FROM log WHERE revision < ?1")?.execute([kept])?;
+        transaction.prepare_cached("DELETE FROM watches WHERE until <= ?1")?.execute([kept - 1])?;
+        Ok(())
+    }
+}
+
+pub(super) fn oldest(connection: &Connection) -> rusqlite::Result<Option<Oldest>> {
+    connection
+        .query_row(
+            "SELECT revision, at, bytes_through FROM log ORDER BY revision LIMIT 1",
+            [],
+            read_oldest,
+        )
+        .optional()
+}
+
+fn read_oldest(row: &Row<'_>) -> rusqlite::Result<Oldest> {
+    Ok(Oldest { revision: read::revision(row, 0)?, at: row.get(1)?, bytes_through: row.get(2)? })
+}
