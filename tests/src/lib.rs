@@ -15,3 +15,4 @@ pub mod http;
 pub mod objstore;
 pub mod openapi;
 pub mod process;
+pub mod soak;

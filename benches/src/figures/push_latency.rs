@@ -110,11 +110,7 @@ impl Job for PushLatency {
         let mut templates = Vec::new();
         for name in &names {
             let body = object::object(NAMESPACE, name, &object::stamped_value(256));
-            templates.push(Template::new(&Call::Http {
-                path: "/set".to_owned(),
-                cookie: cookie.clone(),
-                body,
-            })?);
+            templates.push(Template::new(&Call::set(cookie, body))?);
         }
         let course = Arc::new(Course::new(&self, templates)?);
         let mut receivers = JoinSet::new();
@@ -135,12 +131,16 @@ impl PushLatency {
             let line = Line::open(self.address).await?;
             setters.spawn(set(line, index, Arc::clone(course)));
         }
-        let observed = course.pushes.window.observe(self.pid, || course.pushes.count());
-        let ((rate, busy), ()) = tokio::try_join!(observed, all(setters))?;
+        let (busy, ()) = tokio::try_join!(course.pushes.window.busy(self.pid), all(setters))?;
         timeout(Duration::from_secs(10), course.finished())
             .await
             .context("pushes are missing 10 s after the last set")?;
-        Ok(Pushed { rate, push: course.pushes.latency(), set: course.answers.latency(), busy })
+        Ok(Pushed {
+            rate: course.pushes.rate(),
+            push: course.pushes.latency(),
+            set: course.answers.latency(),
+            busy,
+        })
     }
 }
 

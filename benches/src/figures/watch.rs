@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::Semaphore,
@@ -103,7 +103,7 @@ impl Job for Watch {
             sockets.spawn(follow(socket, Arc::clone(&course)));
         }
         tokio::select! {
-            ended = all(sockets) => ended.and(Err(anyhow::anyhow!("a socket ended"))),
+            ended = all(sockets) => ended.and(Err(anyhow!("a socket ended"))),
             watched = self.drive(&course) => watched,
         }
     }
@@ -115,22 +115,21 @@ impl Watch {
         let cookie = api::session(self.address).await?;
         let mut setters = JoinSet::new();
         for setter in 0..SETTERS {
-            let body = push(setter);
-            let template = Template::new(&Call::Http {
-                path: "/set".to_owned(),
-                cookie: cookie.clone(),
-                body,
-            })?;
             let line = Line::open(self.address).await?;
-            setters.spawn(set(line, template, setter * NUMBERS, window.closes, Arc::clone(course)));
+            let template = Template::new(&Call::set(&cookie, push(setter)))?;
+            let setter = Setter { line, template, next: setter * NUMBERS };
+            setters.spawn(setter.run(window.closes, Arc::clone(course)));
         }
-        let observed = window.observe(self.pid, || course.delivered.load(Relaxed));
-        let ((rate, busy), ()) = tokio::try_join!(observed, all(setters))?;
+        let (busy, delivered, ()) = tokio::try_join!(
+            window.busy(self.pid),
+            async { Ok(window.growth(&course.delivered).await) },
+            all(setters)
+        )?;
         timeout(Duration::from_secs(30), course.finished())
             .await
             .context("pushes are missing 30 s after the last set")?;
         course.check_order()?;
-        Ok(Watched { rate, push_bytes: push(0).len(), busy })
+        Ok(Watched { rate: window.rate(delivered), push_bytes: push(0).len(), busy })
     }
 }
 
@@ -139,21 +138,23 @@ fn push(setter: u64) -> String {
     object::object(NAMESPACE, &format!("{setter:02}"), &object::stamped_value(219))
 }
 
-async fn set(
-    mut line: Line,
+/// A connection that sets its own object again and again.
+struct Setter {
+    line: Line,
     template: Template,
-    first: u64,
-    closes: Instant,
-    course: Arc<Course>,
-) -> Result<()> {
-    let mut number = first;
-    while Instant::now() < closes {
-        course.free.acquire().await?.forget();
-        line.exchange(&template, number).await?;
-        course.sets.fetch_add(1, Relaxed);
-        number += 1;
+    next: u64,
+}
+
+impl Setter {
+    async fn run(mut self, closes: Instant, course: Arc<Course>) -> Result<()> {
+        while Instant::now() < closes {
+            course.free.acquire().await?.forget();
+            self.line.exchange(&self.template, self.next).await?;
+            course.sets.fetch_add(1, Relaxed);
+            self.next += 1;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 async fn follow(mut socket: Socket, course: Arc<Course>) -> Result<()> {

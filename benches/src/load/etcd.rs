@@ -13,22 +13,23 @@ use crate::load::{
 };
 
 /// Tasks that share one HTTP/2 connection; with fewer, etcd itself is slower.
-const TASKS_A_CHANNEL: u64 = 8;
+const TASKS_A_CHANNEL: usize = 16;
 
-/// Spawns a task for every connection of the plan.
-pub(crate) async fn spawn(
+/// A task for every connection of the plan.
+pub(crate) async fn workers(
     plan: &Exchange,
     key: &str,
     value: &str,
     tally: &Arc<Tally>,
-    workers: &mut JoinSet<Result<()>>,
-) -> Result<()> {
-    for first in (0..plan.connections).step_by(usize::try_from(TASKS_A_CHANNEL)?) {
+) -> Result<JoinSet<Result<()>>> {
+    let prefix = key.replace(HOLE, "");
+    let mut workers = JoinSet::new();
+    for first in (0..plan.connections).step_by(TASKS_A_CHANNEL) {
         let channel = Client::connect([plan.address.to_string()], None).await?.kv_client();
-        for seed in first..plan.connections.min(first + TASKS_A_CHANNEL) {
-            let (mut channel, mut numbers, tally) =
-                (channel.clone(), Numbers::new(seed, plan.keys), Arc::clone(tally));
-            let (prefix, value) = (key.replace(HOLE, ""), value.to_owned());
+        for seed in (first..plan.connections).take(TASKS_A_CHANNEL) {
+            let (mut channel, tally) = (channel.clone(), Arc::clone(tally));
+            let (prefix, value) = (prefix.clone(), value.to_owned());
+            let mut numbers = Numbers::new(seed, plan.keys);
             workers.spawn(async move {
                 loop {
                     let key = format!("{prefix}{:0width$}", numbers.draw(), width = HOLE.len());
@@ -41,5 +42,5 @@ pub(crate) async fn spawn(
             });
         }
     }
-    Ok(())
+    Ok(workers)
 }

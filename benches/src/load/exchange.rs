@@ -10,6 +10,8 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
+#[cfg(feature = "etcd")]
+use crate::load::etcd;
 use crate::load::{
     Job, all,
     line::{Call, Line, Template},
@@ -51,45 +53,36 @@ impl Job for Exchange {
     type Outcome = Exchanged;
 
     async fn perform(self) -> Result<Exchanged> {
-        let mut workers = JoinSet::new();
         let tally = Arc::new(Tally::new(Window::after(self.warm_up, self.measured))?);
-        match &self.call {
+        let workers = match &self.call {
             #[cfg(feature = "etcd")]
-            Call::Etcd { key, value } => {
-                crate::load::etcd::spawn(&self, key, value, &tally, &mut workers).await?
-            }
-            call => {
-                let template = Arc::new(Template::new(call)?);
-                for seed in 0..self.connections {
-                    let line = Line::open(self.address).await?;
-                    workers.spawn(converse(
-                        line,
-                        Arc::clone(&template),
-                        Numbers::new(seed, self.keys),
-                        Arc::clone(&tally),
-                    ));
-                }
-            }
-        }
-        let watched = tally.window.observe(self.pid, || tally.count());
-        let ((rate, busy), ()) = tokio::try_join!(watched, all(workers))?;
-        Ok(Exchanged { rate, latency: tally.latency(), busy })
+            Call::Etcd { key, value } => etcd::workers(&self, key, value, &tally).await?,
+            call => self.workers(Template::new(call)?, &tally).await?,
+        };
+        let (busy, ()) = tokio::try_join!(tally.window.busy(self.pid), all(workers))?;
+        Ok(Exchanged { rate: tally.rate(), latency: tally.latency(), busy })
     }
 }
 
-async fn converse(
-    mut line: Line,
-    template: Arc<Template>,
-    mut numbers: Numbers,
-    tally: Arc<Tally>,
-) -> Result<()> {
-    loop {
-        let number = numbers.draw();
-        let begun = Instant::now();
-        line.exchange(&template, number).await?;
-        if !tally.note(begun) {
-            return Ok(());
+impl Exchange {
+    async fn workers(&self, template: Template, tally: &Arc<Tally>) -> Result<JoinSet<Result<()>>> {
+        let template = Arc::new(template);
+        let mut workers = JoinSet::new();
+        for seed in 0..self.connections {
+            let (mut line, template) = (Line::open(self.address).await?, Arc::clone(&template));
+            let (mut numbers, tally) = (Numbers::new(seed, self.keys), Arc::clone(tally));
+            workers.spawn(async move {
+                loop {
+                    let number = numbers.draw();
+                    let begun = Instant::now();
+                    line.exchange(&template, number).await?;
+                    if !tally.note(begun) {
+                        return Ok(());
+                    }
+                }
+            });
         }
+        Ok(workers)
     }
 }
 

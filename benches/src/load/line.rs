@@ -43,6 +43,13 @@ pub(crate) enum Call {
     },
 }
 
+impl Call {
+    /// A set of an object by the client with this cookie.
+    pub(crate) fn set(cookie: &str, object: String) -> Self {
+        Self::Http { path: "/set".to_owned(), cookie: cookie.to_owned(), body: object }
+    }
+}
+
 /// The bytes of a [`Call`], around the number.
 pub(crate) struct Template {
     before: Vec<u8>,

@@ -31,11 +31,7 @@ pub(crate) fn object(namespace: &str, name: &str, value: &str) -> String {
 
 /// Sets the object with the number that fills the hole.
 pub(crate) fn set_call(cookie: &str) -> Call {
-    Call::Http {
-        path: "/set".to_owned(),
-        cookie: cookie.to_owned(),
-        body: object(NAMESPACE, HOLE, &value(256)),
-    }
+    Call::set(cookie, object(NAMESPACE, HOLE, &value(256)))
 }
 
 /// Reads it.

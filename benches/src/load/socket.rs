@@ -21,7 +21,7 @@ const FINAL: u8 = 0x80;
 const MASKED: u8 = 0x80;
 
 thread_local! {
-    /// Bytes are read here and parsed at once, so a thousand sockets share one warm buffer.
+    /// Bytes are read here and parsed at once, so a thousand sockets share one warm buffer. It is larger than any partial frame.
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 1 << 18]);
 }
 
@@ -56,7 +56,7 @@ impl Socket {
         Ok(Self { stream, partial: answer.split_off(head), pongs: Vec::new(), pings: 0 })
     }
 
-    /// Waits for bytes, hands over each message that is complete with them, and answers pings. Cancelling it loses no message.
+    /// Waits for bytes, hands over each message that is complete with them, and answers pings.
     pub(crate) async fn receive(
         &mut self,
         mut on_message: impl FnMut(&[u8]) -> Result<()>,
@@ -64,24 +64,11 @@ impl Socket {
         poll_fn(|context| {
             SCRATCH.with_borrow_mut(|scratch| {
                 let kept = self.partial.len();
-                ensure_fits(kept, scratch)?;
                 scratch[..kept].copy_from_slice(&self.partial);
                 let mut space = ReadBuf::new(&mut scratch[kept..]);
                 ready!(Pin::new(&mut self.stream).poll_read(context, &mut space))?;
                 let read = space.filled().len();
-                ensure_open(read)?;
-                let bytes = &scratch[..kept + read];
-                let parsed = frames(bytes, |opcode, payload| match opcode {
-                    TEXT => on_message(payload),
-                    PING => {
-                        self.pings += 1;
-                        pong(payload, &mut self.pongs)
-                    }
-                    _ => bail!("the service sent a frame of kind {opcode:#x}"),
-                })?;
-                self.partial.clear();
-                self.partial.extend_from_slice(&bytes[parsed..]);
-                Poll::Ready(Ok::<_, anyhow::Error>(()))
+                Poll::Ready(self.take(&scratch[..kept + read], &mut on_message))
             })
         })
         .await?;
@@ -91,16 +78,26 @@ impl Socket {
         }
         Ok(())
     }
-}
 
-fn ensure_fits(kept: usize, scratch: &[u8]) -> Result<()> {
-    ensure!(kept < scratch.len(), "a frame is larger than any push of a bench");
-    Ok(())
-}
-
-fn ensure_open(read: usize) -> Result<()> {
-    ensure!(read > 0, "the service closed a socket");
-    Ok(())
+    /// Takes the partial frame and what was read after it.
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        mut on_message: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        ensure!(bytes.len() > self.partial.len(), "the service closed a socket");
+        let parsed = frames(bytes, |opcode, payload| match opcode {
+            TEXT => on_message(payload),
+            PING => {
+                self.pings += 1;
+                pong(payload, &mut self.pongs)
+            }
+            _ => bail!("the service sent a frame of kind {opcode:#x}"),
+        })?;
+        self.partial.clear();
+        self.partial.extend_from_slice(&bytes[parsed..]);
+        Ok(())
+    }
 }
 
 /// Size of the answer's head, once it is complete.

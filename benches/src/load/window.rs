@@ -1,7 +1,10 @@
 //! The stretch of time that counts, and what is tallied in it.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -48,25 +51,34 @@ impl Window {
         Self { opens, closes: opens + measured }
     }
 
-    /// Waits for the window to open and to close; `count` is read at both moments. Gives the counted per second and the cores kept busy.
-    pub(crate) async fn observe(self, server: u32, count: impl Fn() -> u64) -> Result<(f64, Busy)> {
+    /// Something a second, of what happened this often in the window.
+    pub(crate) fn rate(self, count: u64) -> f64 {
+        count as f64 / (self.closes - self.opens).as_secs_f64()
+    }
+
+    /// By how much a counter grows from when the window opens until it closes.
+    pub(crate) async fn growth(self, counter: &AtomicU64) -> u64 {
         sleep_until(self.opens.into()).await;
-        let (begun, counted) = (Instant::now(), count());
-        let before = (process::cpu(server)?, process::cpu(process::own())?);
+        let before = counter.load(Relaxed);
         sleep_until(self.closes.into()).await;
-        let (seconds, counted) = (begun.elapsed().as_secs_f64(), count() - counted);
-        let after = (process::cpu(server)?, process::cpu(process::own())?);
-        let cores = |before: Duration, after: Duration| {
-            after.saturating_sub(before).as_secs_f64() / seconds
-        };
-        Ok((
-            counted as f64 / seconds,
-            Busy { server: cores(before.0, after.0), client: cores(before.1, after.1) },
-        ))
+        counter.load(Relaxed) - before
+    }
+
+    /// The cores kept busy from when the window opens until it closes.
+    pub(crate) async fn busy(self, server: u32) -> Result<Busy> {
+        let cpu = || Ok::<_, anyhow::Error>((process::cpu(server)?, process::cpu(process::own())?));
+        sleep_until(self.opens.into()).await;
+        let (opened, before) = (Instant::now(), cpu()?);
+        sleep_until(self.closes.into()).await;
+        let (seconds, after) = (opened.elapsed().as_secs_f64(), cpu()?);
+        Ok(Busy {
+            server: (after.0 - before.0).as_secs_f64() / seconds,
+            client: (after.1 - before.1).as_secs_f64() / seconds,
+        })
     }
 }
 
-/// Latencies of what ended inside a window, from any number of tasks.
+/// Latencies of what began inside a window, however late it ended, from any number of tasks.
 pub(crate) struct Tally {
     /// What counts.
     pub(crate) window: Window,
@@ -85,7 +97,7 @@ impl Tally {
     /// Notes that what began then ends now; `false` once the window is closed.
     pub(crate) fn note(&self, begun: Instant) -> bool {
         let now = Instant::now();
-        if now >= self.window.opens && now < self.window.closes {
+        if begun >= self.window.opens && begun < self.window.closes {
             let nanoseconds = u64::try_from((now - begun).as_nanos()).unwrap_or(u64::MAX);
             self.nanoseconds
                 .lock()
@@ -95,9 +107,9 @@ impl Tally {
         now < self.window.closes
     }
 
-    /// How many were noted.
-    pub(crate) fn count(&self) -> u64 {
-        self.nanoseconds.lock().unwrap_or_else(PoisonError::into_inner).len()
+    /// How many a second were noted.
+    pub(crate) fn rate(&self) -> f64 {
+        self.window.rate(self.nanoseconds.lock().unwrap_or_else(PoisonError::into_inner).len())
     }
 
     /// Their percentiles.

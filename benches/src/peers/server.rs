@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use tempfile::TempDir;
 use tokio::{
     process::{Child, Command},
@@ -101,9 +101,7 @@ impl Server {
     }
 
     fn log(&self) -> String {
-        let log = fs::read_to_string(self.directory.path().join("log"))
-            .context("no log")
-            .unwrap_or_default();
+        let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(3)..].join(" / ")
     }

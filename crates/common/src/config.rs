@@ -3,7 +3,14 @@
 //! A service derives its settings with `clap` and embeds [`ServerConfig`]. Secrets are the
 //! exception: they come by variable or file, never by flag, so that no process list shows them.
 
-use std::{fmt, fs, net::IpAddr, path::PathBuf, process, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    fmt, fs,
+    net::IpAddr,
+    path::PathBuf,
+    process,
+    time::Duration,
+};
 
 use clap::{
     ArgMatches, Args, Command, Parser, ValueEnum,
@@ -70,14 +77,24 @@ pub fn parse<C: Parser>(default_port: &'static str) -> C {
 fn command<C: Parser>(default_port: &'static str) -> Command {
     let mut command = C::command()
         .mut_arg("port", |port| port.default_value(default_port).required(false))
-        .mut_args(|arg| arg.hide_env_values(true));
+        .mut_args(|arg| match arg.get_env() {
+            None => arg,
+            Some(variable) if is_empty(variable) => arg.env(None::<&str>).global(true),
+            Some(_) => arg.hide_env_values(true).global(true),
+        });
     command.build();
     command
 }
 
+/// An empty variable is one that is not set: that is how compose files leave one out.
+#[expect(clippy::disallowed_methods, reason = "asks only whether clap should look at it")]
+fn is_empty(variable: &OsStr) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value.is_empty())
+}
+
 fn parse_from<C: Parser>(
     command: Command,
-    arguments: impl IntoIterator<Item = std::ffi::OsString>,
+    arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<C, clap::Error> {
     let mut matches: ArgMatches = command.try_get_matches_from(arguments)?;
     C::from_arg_matches_mut(&mut matches)
@@ -169,7 +186,7 @@ pub enum SecretError {
 
 /// Reads the secret `name` from its variable, or from the file that `name_FILE` names (less one
 /// line end). Unset and empty are the same: none.
-#[expect(clippy::disallowed_methods, reason = "the one place that reads variables by itself")]
+#[expect(clippy::disallowed_methods, reason = "secrets are not clap's to read")]
 pub fn secret(name: &'static str) -> Result<Option<Secret>, SecretError> {
     let direct = std::env::var_os(name).filter(|value| !value.is_empty());
     let file = std::env::var_os(format!("{name}_FILE")).filter(|value| !value.is_empty());

@@ -3,9 +3,13 @@
 //! `axum::serve` has neither, so this drives hyper itself. HTTP/1.1 only: the services speak to
 //! programs and proxies, and a websocket needs nothing newer.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::{Router, extract::Request};
+use axum::{
+    Router,
+    extract::Request,
+    http::{HeaderValue, header},
+};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -20,6 +24,10 @@ use tokio_util::{
     task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
 use tower::Service as _;
+
+use crate::body;
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// How long a client may take to send the head of a request, and a connection may stay idle.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
@@ -120,9 +128,18 @@ async fn accept(
 }
 
 async fn connection(stream: TcpStream, router: Router, place: Place, shutdown: CancellationToken) {
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(place.clone());
-        router.clone().call(request)
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (mut head, body) = request.into_parts();
+        head.extensions.insert(place.clone());
+        let (body, leftover) = body::lend(body);
+        let answer = router.clone().call(Request::from_parts(head, body));
+        async move {
+            let mut response = answer.await?;
+            if !leftover.drain().await {
+                response.headers_mut().insert(header::CONNECTION, CLOSE);
+            }
+            Ok::<_, Infallible>(response)
+        }
     });
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_TIMEOUT));

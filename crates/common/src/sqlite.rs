@@ -2,14 +2,15 @@
 //!
 //! Writes are durable before they are answered, and what waits shares a commit: while one batch is
 //! synced to disk the next one gathers. Checkpoints run on a thread of their own; the writer only
-//! finishes a nearly complete one, so that the log starts over.
+//! finishes one of which little is left, or that the thread cannot finish under the load, so that
+//! the write-ahead log starts over.
 
 use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Mutex, PoisonError, TryLockError},
     time::Duration,
 };
 
@@ -18,7 +19,7 @@ use rusqlite::{Connection, OpenFlags};
 mod checkpoint;
 mod writer;
 
-pub use writer::{Engine, Handle, WriteError, Writer};
+pub use writer::{Engine, Handle, StartError, WriteError, Writer};
 
 /// How long a connection waits for a lock that another process holds, such as a backup's.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,6 +30,14 @@ const PAGE_CACHE_KIB: i64 = 4096;
 /// Prepared statements that one connection keeps.
 const STATEMENT_CACHE: usize = 64;
 
+/// Bytes of the write-ahead log's file that are kept when the log starts over.
+const LOG_FILE: i64 = 64 * 1024 * 1024;
+
+/// Makes an empty file that only its owner may read, unless there is a file.
+pub fn create(path: &Path) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
+}
+
 /// Opens a connection that may write: WAL, every commit synced, checkpoints left to the writer.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
@@ -36,6 +45,7 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_FILE)?;
     tune(&connection)?;
     Ok(connection)
 }
@@ -56,35 +66,35 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// A fixed set of connections that only read. They never wait for the writer.
-pub struct Readers {
-    connections: Vec<Mutex<Connection>>,
-    next: AtomicUsize,
-}
+pub struct Readers(Vec<Mutex<Connection>>);
 
 impl Readers {
-    /// Opens `count` connections (at least one) to a database that exists.
-    pub fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
-        let connections = (0..count.max(1))
-            .map(|_| open_reader(path).map(Mutex::new))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { connections, next: AtomicUsize::new(0) })
+    /// Opens `count` connections (at least one) to a database that exists. Each maps up to
+    /// `mapped` bytes of it into memory, where reads of single rows save the copies; what scans
+    /// the database should map nothing, so that the process does not seem to hold all of it.
+    pub fn open(path: &Path, count: usize, mapped: u64) -> rusqlite::Result<Self> {
+        let open = |_| {
+            let connection = open_reader(path)?;
+            connection.pragma_update(None, "mmap_size", mapped.cast_signed())?;
+            Ok(Mutex::new(connection))
+        };
+        (0..count.max(1)).map(open).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Reads with a connection that is free, or with the next in turn once it is. Blocks: what may
-    /// take long belongs on a blocking thread.
+    /// Reads with the first connection that is free, whose caches are the warmest, or waits for
+    /// one. Blocks: what may take long belongs on a blocking thread.
     pub fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.connections.len();
-        let (before, from_turn) = self.connections.split_at(turn);
-        let free = from_turn.iter().chain(before).find_map(|reader| reader.try_lock().ok());
-        let connection = match free {
-            Some(connection) => connection,
-            // A read that panicked leaves nothing half done on a connection that cannot write.
-            None => self.connections[turn].lock().unwrap_or_else(PoisonError::into_inner),
-        };
-        read(&connection)
+        // A read that panicked leaves nothing half done on a connection that cannot write.
+        let free = self.0.iter().find_map(|reader| match reader.try_lock() {
+            Ok(connection) => Some(connection),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        });
+        let wait = || self.0[0].lock().unwrap_or_else(PoisonError::into_inner);
+        read(&free.unwrap_or_else(wait))
     }
 }
 
@@ -102,7 +112,7 @@ pub enum BackupError {
     Sqlite(#[from] rusqlite::Error),
     /// The copy could not be synced or put in place.
     #[error("the copy could not be put in place: {0}")]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
 }
 
 /// Copies the database at `source` to the new file `target` while others use it: one consistent
@@ -121,21 +131,17 @@ pub fn backup(
     let mut partial = target.as_os_str().to_owned();
     partial.push(".partial");
     let partial = PathBuf::from(partial);
-    match std::fs::remove_file(&partial) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-        _ => {}
+    match fs::remove_file(&partial) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => create(&partial)?,
     }
-    let reader = open_reader(source)?;
-    reader.execute("VACUUM INTO ?1", [partial.to_str()])?;
+    open_reader(source)?.execute("VACUUM INTO ?1", [partial.to_str()])?;
     let copy = Connection::open(&partial)?;
     prepare(&copy)?;
     copy.close().map_err(|(_, error)| error)?;
-    let file = std::fs::File::open(&partial)?;
-    #[cfg(unix)]
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    file.sync_all()?;
-    std::fs::rename(&partial, target)?;
+    File::open(&partial)?.sync_all()?;
+    fs::rename(&partial, target)?;
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-    std::fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
+    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
     Ok(())
 }

@@ -63,7 +63,7 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic
         .merge(operations.routes())
         .fallback(async || Error::NotFound)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-        .layer(CatchPanicLayer::custom(|_| Error::Store(StoreError::Panicked).into_response()))
+        .layer(CatchPanicLayer::custom(|_| Error::from(StoreError::Panicked).into_response()))
         .layer(from_fn_with_state(traffic, observe))
 }
 

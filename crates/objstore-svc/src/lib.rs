@@ -27,9 +27,9 @@ pub use config::Config;
 pub use store::backup;
 
 use config::ClientsFileError;
-use domain::{Lifetime, OwnerRule};
+use domain::Lifetime;
 use http::{App, metrics::ServiceMetrics};
-use store::{OpenError, Store, StoreConfig, now};
+use store::{OpenError, Store, now};
 use watch::Hub;
 
 /// How often sessions and clients that are over are looked for.
@@ -75,19 +75,7 @@ pub struct Running {
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let clients = config.clients()?;
     let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
-    let lifetime = Lifetime::new(config.session_ttl);
-    let (store, feed) = Store::open(&StoreConfig {
-        data_dir: config.data_dir.clone(),
-        lifetime,
-        owner: match config.owner {
-            config::Owner::Free => OwnerRule::Free,
-            config::Owner::Match => OwnerRule::Match,
-        },
-        max_clients: config.max_clients,
-        max_watches: config.max_watches,
-        log_retention: config.log_retention,
-        log_size: config.log_size.as_u64(),
-    })?;
+    let (store, feed) = Store::open(&config.store())?;
     let hub = Hub::new(store.clone(), feed.revision);
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
     let reaping = tokio::spawn(reap(store.clone()));
@@ -104,7 +92,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         store: store.clone(),
         hub,
         clients,
-        lifetime,
+        lifetime: Lifetime::new(config.session_ttl),
         cookie_secure: config.cookie_secure,
         origins: config.origins,
         max_body: usize::try_from(config.max_body.as_u64()).unwrap_or(usize::MAX),
@@ -127,10 +115,15 @@ impl Running {
         self.address
     }
 
-    /// Resolves when the service cannot go on: its store can no longer write.
+    /// Resolves when the service cannot go on: its store can no longer write, or a task that runs
+    /// as long as it does has ended.
     pub async fn failed(&mut self) {
-        self.store.failed().await;
-        tracing::error!("the store has failed");
+        let ended = tokio::select! {
+            () = self.store.failed() => "store",
+            _ = &mut self.serving => "accept loop",
+            _ = &mut self.dispatching => "dispatcher",
+        };
+        tracing::error!(part = ended, "the service cannot go on");
     }
 
     /// Stops: takes no more connections, lets requests in flight finish, closes the sockets, and
@@ -140,11 +133,13 @@ impl Running {
         self.operations.drain();
         self.shutdown.cancel();
         self.reaping.abort();
-        let served = self.serving.await;
+        // What has ended already was told by `failed`, and must not be waited for again.
+        if !self.serving.is_finished() {
+            let _ = self.serving.await;
+        }
         self.store.close().await;
-        let dispatched = self.dispatching.await;
-        if let Err(error) = served.and(dispatched) {
-            tracing::error!(cause = %error, "a task panicked");
+        if !self.dispatching.is_finished() {
+            let _ = self.dispatching.await;
         }
         tracing::info!("stopped");
     }

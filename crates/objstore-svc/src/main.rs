@@ -2,12 +2,7 @@
 
 use std::process::ExitCode;
 
-use common::{
-    config::{parse, refuse},
-    operations::healthcheck,
-    serve::stop_signal,
-    telemetry,
-};
+use common::{config, operations, serve, telemetry};
 use objstore_svc::{
     Config, backup,
     config::{Cli, Command, DEFAULT_PORT},
@@ -18,28 +13,27 @@ use objstore_svc::{
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Cli { command, config } = parse::<Cli>(DEFAULT_PORT);
-    let done = match command {
-        None => return serve(config),
-        Some(Command::Healthcheck) => {
-            healthcheck(config.server.host, config.server.port).map_err(Into::into)
+    let Cli { command, config } = config::parse(DEFAULT_PORT);
+    let server = &config.server;
+    match command {
+        None => return run(config),
+        Some(Command::Healthcheck) => operations::healthcheck(server.host, server.port)
+            .unwrap_or_else(|error| config::refuse(&error)),
+        Some(Command::Backup { to }) => {
+            backup(&config.data_dir, &to).unwrap_or_else(|error| config::refuse(&error));
         }
-        Some(Command::Backup { to }) => backup(&config.data_dir, &to).map_err(Box::from),
-    };
-    done.map_or_else(|error: Box<dyn std::error::Error>| refuse(&error), |()| ExitCode::SUCCESS)
+    }
+    ExitCode::SUCCESS
 }
 
 #[tokio::main]
-async fn serve(config: Config) -> ExitCode {
+async fn run(config: Config) -> ExitCode {
     telemetry::init(&config.server);
-    let mut running = match start(config).await {
-        Ok(running) => running,
-        Err(error) => refuse(&error),
-    };
-    let clean = tokio::select! {
-        stop = stop_signal() => stop.is_ok(),
+    let mut running = start(config).await.unwrap_or_else(|error| config::refuse(&error));
+    let told_to = tokio::select! {
+        told_to = serve::stop_signal() => told_to.is_ok(),
         () = running.failed() => false,
     };
     running.stop().await;
-    if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if told_to { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -62,6 +62,15 @@ pub struct Page {
     pub more: bool,
 }
 
+/// The end of a page that was asked for by its length.
+#[derive(Debug)]
+pub struct PageEnd {
+    /// The key of its last object.
+    pub key: Key,
+    /// Whether there is another after it.
+    pub more: bool,
+}
+
 /// A stretch of the log.
 #[derive(Debug)]
 pub enum LogPage {
@@ -164,7 +173,7 @@ impl Store {
         client: ClientId,
         token: TokenDigest,
         now: Timestamp,
-    ) -> Result<Result<Revision, Refusal>, StoreError> {
+    ) -> Result<Result<(), Refusal>, StoreError> {
         match self {
             Self::Sqlite(engine) => engine.register(client, token, now).await,
         }
@@ -238,13 +247,13 @@ impl Store {
         }
     }
 
-    /// The key of the last object of a page of `limit` objects, when more follow it.
+    /// Where a page of at most `limit` objects ends; none when it is empty.
     pub async fn page_end(
         &self,
         pattern: &Pattern,
         after: Option<&Key>,
         limit: usize,
-    ) -> Result<Option<Key>, StoreError> {
+    ) -> Result<Option<PageEnd>, StoreError> {
         match self {
             Self::Sqlite(engine) => engine.page_end(pattern, after, limit).await,
         }
@@ -255,7 +264,7 @@ impl Store {
         &self,
         client: ClientId,
         pattern: Pattern,
-    ) -> Result<Result<Revision, Refusal>, StoreError> {
+    ) -> Result<Result<(), Refusal>, StoreError> {
         match self {
             Self::Sqlite(engine) => engine.watch(client, pattern).await,
         }

@@ -19,12 +19,14 @@ use crate::{
     store::{Feed, Store, StoreError},
 };
 
+mod marks;
 mod ring;
 mod state;
 mod subscriber;
 
+pub use marks::Marks;
 pub use ring::Form;
-pub use subscriber::{Burst, Subscriber};
+pub use subscriber::{Acknowledgements, Burst, Subscriber};
 
 use state::State;
 
@@ -91,17 +93,11 @@ impl Hub {
         loop {
             let known = self.store.client(client).await?;
             let ahead = since.is_some_and(|since| since > known.revision);
+            let attached = self.state().attach(client, known, form, since);
             // Not attached when dispatching has run away from what was just read: read it again.
-            if let Some(attached) = self.state().attach(client, known, form, since) {
+            if let Some(attached) = attached {
                 return Ok(Subscriber::new(Arc::clone(self), client, form, attached, ahead));
             }
-        }
-    }
-
-    /// Notes that `client` has everything up to `revision`.
-    pub fn acknowledge(&self, client: ClientId, revision: Revision) {
-        if self.state().acknowledge(client, revision) {
-            self.store.acknowledge(client, revision);
         }
     }
 
@@ -112,7 +108,7 @@ impl Hub {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing is left half done by a panic under the lock but the work of that record.
+        // The service ends when dispatching panics; nobody else changes more than its own socket.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

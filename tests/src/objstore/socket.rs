@@ -89,19 +89,27 @@ impl Socket {
 
     /// Waits for the next ping, and answers it unless the socket is muted.
     pub async fn ping(&mut self, within: Duration) -> Bytes {
+        let end = Instant::now() + within;
         loop {
-            if let Message::Ping(mark) = self.next_message(within).await {
+            if let Message::Ping(mark) = self.next_message(end).await {
                 return mark;
             }
         }
     }
 
     /// Reads until a ping that follows everything received was answered. The service knows once it
-    /// has answered [`Socket::close`].
+    /// has answered [`Socket::close`]. What comes meanwhile is acknowledged too, and is the next
+    /// push, or in [`Socket::unread`].
     pub async fn acknowledge(&mut self) {
+        let end = Instant::now() + DEADLINE;
         while self.owing {
-            self.next_message(DEADLINE).await;
+            self.next_message(end).await;
         }
+    }
+
+    /// The pushes that were received and not asked for yet.
+    pub fn unread(&mut self) -> Vec<Object> {
+        self.waiting.drain(..).map(|text| Object::parse(&text)).collect()
     }
 
     /// From now on nothing that this end says reaches the service.
@@ -175,8 +183,9 @@ impl Socket {
     ///
     /// When the service does not close in time.
     pub async fn closed(&mut self) -> u16 {
+        let end = Instant::now() + DEADLINE;
         loop {
-            if let Message::Close(frame) = self.next_message(DEADLINE).await {
+            if let Message::Close(frame) = self.next_message(end).await {
                 return frame.expect("a close code").code.into();
             }
         }
@@ -203,17 +212,18 @@ impl Socket {
     }
 
     async fn next_text(&mut self) -> String {
+        let end = Instant::now() + DEADLINE;
         loop {
             if let Some(text) = self.waiting.pop_front() {
                 return text;
             }
-            self.next_message(DEADLINE).await;
+            self.next_message(end).await;
         }
     }
 
     /// Reads one message. Texts wait for who asks for them.
-    async fn next_message(&mut self, within: Duration) -> Message {
-        let next = timeout(within, self.stream.next()).await.expect("a message comes in time");
+    async fn next_message(&mut self, end: Instant) -> Message {
+        let next = timeout_at(end, self.stream.next()).await.expect("a message comes in time");
         let message = next.expect("the socket is open").expect("the socket works");
         match &message {
             Message::Text(text) => {

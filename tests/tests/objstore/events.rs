@@ -112,15 +112,17 @@ async fn since_starts_after_that_revision_whatever_was_acknowledged() {
     socket.next_pushes(5).await;
     socket.acknowledge().await;
     socket.close().await;
-    for from in [0, 2, 4] {
+    for from in [0, 1, 3] {
         let mut socket =
             client.socket_with(&format!("?events=true&since={}", revisions[from])).await;
         for (number, &revision) in revisions.iter().enumerate().skip(from + 1) {
             let expected = Event::Set(revision, object.numbered(number));
             assert_eq!(socket.next_event().await, expected);
         }
-        no_more_events(&client, &mut socket).await;
     }
+    let newest = format!("?events=true&since={}", revisions[4]);
+    let mut socket = client.socket_with(&newest).await;
+    no_more_events(&client, &mut socket).await;
 }
 
 #[tokio::test]
@@ -134,4 +136,20 @@ async fn since_reaches_no_change_made_before_the_watch() {
     let after = revision(&client.set(&object.numbered(2)).await);
     let mut socket = client.socket_with(&format!("?events=true&since={before}")).await;
     assert_eq!(socket.next_event().await, Event::Set(after, object.numbered(2)));
+}
+
+#[tokio::test]
+async fn since_a_revision_that_is_not_there_yet_starts_over() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let first = revision(&client.set(&object).await);
+    let ahead = first + 1_000_000_000;
+    let mut socket = client.socket_with(&format!("?events=true&since={ahead}")).await;
+    let Event::Reset(reset) = socket.next_event().await else { panic!("no reset") };
+    assert!(reset >= first && reset < ahead);
+    assert_eq!(socket.next_event().await, Event::Set(first, object.clone()));
+    let next = revision(&client.set(&object.numbered(1)).await);
+    assert_eq!(socket.next_event().await, Event::Set(next, object.numbered(1)));
 }

@@ -105,6 +105,18 @@ async fn both_conditions_have_to_hold() {
 }
 
 #[tokio::test]
+async fn several_lines_of_a_condition_are_one_list() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    let tag = client.set(&object).await;
+    let none = [("if-none-match", "\"other\""), ("if-none-match", tag.as_str())];
+    with(&client, "/set", &none, &object).await.refused(412, "precondition_failed");
+    let any = [("if-match", "\"other\""), ("if-match", tag.as_str())];
+    let _ = with(&client, "/set", &any, &object).await.expect(204);
+}
+
+#[tokio::test]
 async fn a_tag_of_before_a_deletion_matches_no_object_set_after_it() {
     let service = Service::any().await;
     let client = service.client().await;

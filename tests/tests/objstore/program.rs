@@ -116,7 +116,6 @@ async fn help_names_every_variable_and_shows_no_value() {
         "LOG_FORMAT",
         "DRAIN_TIMEOUT",
         "METRICS_TOKEN",
-        "METRICS_TOKEN_FILE",
         "OBJSTORE_DATA_DIR",
         "OBJSTORE_SESSION_TTL",
         "OBJSTORE_COOKIE_SECURE",

@@ -1,9 +1,12 @@
 //! Delivery across restarts and crashes, and beyond the log.
 
+use std::collections::BTreeSet;
+
 use blackbox::{
     objstore::{Event, Key, Object, Service, revision},
     process::DEADLINE,
 };
+use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use crate::fence::no_more_pushes;
@@ -83,69 +86,109 @@ async fn leaving_the_close_frame_of_a_stopping_service_unanswered_acknowledges_n
     assert_eq!(client.socket().await.next_push().await, object);
 }
 
-/// Sets objects in turn, until the log has lost what it held at `since`.
-async fn outgrow_the_log(service: &Service, since: u64) -> Vec<Object> {
-    let client = service.client().await;
+/// Sets objects named a, b and c until the log has lost what it held at `since`, and gives the last
+/// of each. The service is restarted, for what it has in memory may reach further back than its log.
+async fn outgrow_the_log(mut service: Service, since: u64) -> (Service, [Object; 3]) {
     let key = Key::fresh();
     let filler = "x".repeat(16 * 1024);
     let started = Instant::now();
     loop {
-        let mut latest = Vec::new();
-        for name in ["a", "b", "c"] {
-            for number in 0..8 {
-                let object =
-                    Object::new(&key.named(name), format!(r#"{{"n":{number},"x":"{filler}"}}"#));
-                client.set(&object).await;
-                latest.retain(|one: &Object| one.key != object.key);
-                latest.push(object);
-            }
+        let client = service.client().await;
+        let objects = ["a", "b", "c"].map(|name| {
+            let number = started.elapsed().as_millis();
+            Object::new(&key.named(name), format!(r#"{{"n":{number},"x":"{filler}"}}"#))
+        });
+        for object in objects.iter().cycle().take(12) {
+            client.set(object).await;
         }
         client.watch(&key).await;
+        service = service.stop().await.start().await;
+        let client = client.at(&service);
         let mut socket = client.socket_with(&format!("?events=true&since={since}")).await;
         client.set(&Object::new(&key, "{}")).await;
         if matches!(socket.next_event().await, Event::Reset(_)) {
-            return latest;
+            return (service, objects);
         }
         assert!(started.elapsed() < DEADLINE, "the log holds more than it may");
     }
 }
 
-fn small_log() -> [(&'static str, &'static str); 1] {
-    [("OBJSTORE_LOG_SIZE", "64KiB")]
-}
+/// Settings with which the log soon forgets.
+const FORGETFUL: [(&str, &str); 2] =
+    [("OBJSTORE_LOG_SIZE", "64KiB"), ("OBJSTORE_LOG_RETENTION", "1s")];
 
 #[tokio::test]
 async fn a_client_behind_the_log_gets_the_current_objects_and_what_follows() {
-    let service = Service::with(&small_log()).await;
-    let client = service.client().await;
-    client.watch(&Key::new("", "", "a")).await;
-    client.watch(&Key::new("", "", "c")).await;
-    let overwritten = Object::fresh();
-    client.watch(&overwritten.key).await;
-    client.set(&overwritten).await;
-    let since = revision(&client.set(&overwritten.numbered(1)).await);
-    let latest = outgrow_the_log(&service, since).await;
+    for setting in FORGETFUL {
+        println!("{setting:?}");
+        let service = Service::with(&[setting]).await;
+        let client = service.client().await;
+        client.watch(&Key::new("", "", "a")).await;
+        client.watch(&Key::new("", "", "c")).await;
+        let overwritten = Object::fresh();
+        client.watch(&overwritten.key).await;
+        client.set(&overwritten).await;
+        let since = revision(&client.set(&overwritten.numbered(1)).await);
+        let (service, latest) = outgrow_the_log(service, since).await;
+        let client = client.at(&service);
 
+        let mut socket = client.socket().await;
+        let last = Object::new(&Key::fresh().named("a"), "{}");
+        client.set(&last).await;
+        let expected = [&latest[0], &latest[2], &overwritten.numbered(1), &last];
+        let mut received = Vec::new();
+        while !expected.iter().all(|object| received.contains(*object)) {
+            received.push(socket.next_push().await);
+        }
+        assert!(received.iter().all(|object| object.key.name != "b"));
+        assert!(!received.contains(&overwritten));
+        socket.acknowledge().await;
+        socket.close().await;
+        no_more_pushes(&client, &mut client.socket().await).await;
+    }
+}
+
+#[tokio::test]
+async fn a_pass_over_the_current_objects_that_breaks_off_loses_none() {
+    const COUNT: usize = 1000;
+    let service = Service::with(&FORGETFUL[..1]).await;
+    let client = service.client().await;
+    let key = Key::fresh();
+    client.watch(&key.named("")).await;
+    let since = revision(&client.set(&Object::new(&key.named("0"), "{}")).await);
+    // Large enough for pings to be answered while the pass goes on.
+    let value = format!(r#"{{"x":"{}"}}"#, "x".repeat(8 * 1024));
+    let named = |number: usize| Object::new(&key.named(&number.to_string()), value.clone());
+    let objects: Vec<_> = (0..COUNT).map(named).collect();
+    join_all(objects.iter().map(|object| client.set(object))).await;
+    let (service, _) = outgrow_the_log(service, since).await;
+    let client = client.at(&service);
+
+    let mut received = BTreeSet::new();
+    for count in [1, 100, 300] {
+        if received.len() < COUNT {
+            let mut socket = client.socket().await;
+            let mut pushes = socket.next_pushes(count).await;
+            socket.acknowledge().await;
+            pushes.append(&mut socket.unread());
+            received.extend(pushes.into_iter().map(|push| push.key.name));
+            socket.close().await;
+        }
+    }
+    let changed = objects[0].numbered(1);
     let mut socket = client.socket().await;
-    let last = latest[0].numbered(99);
-    client.set(&last).await;
-    let mut received = Vec::new();
-    while received.last() != Some(&last) {
-        received.push(socket.next_push().await);
+    client.set(&changed).await;
+    let mut told = false;
+    while !told || received.len() < COUNT {
+        let push = socket.next_push().await;
+        told |= push == changed;
+        received.insert(push.key.name);
     }
-    for object in [&latest[0], &latest[2], &overwritten.numbered(1)] {
-        assert!(received.contains(object), "{:?} is missing", object.key);
-    }
-    assert!(received.iter().all(|object| object.key.name != "b"));
-    assert!(!received.contains(&overwritten));
-    socket.acknowledge().await;
-    socket.close().await;
-    no_more_pushes(&client, &mut client.socket().await).await;
 }
 
 #[tokio::test]
 async fn events_since_a_revision_beyond_the_log_begin_with_a_reset() {
-    let service = Service::with(&small_log()).await;
+    let service = Service::with(&FORGETFUL[..1]).await;
     let client = service.client().await;
     let (kept, deleted) = (Object::fresh(), Object::fresh());
     client.watch(&kept.key).await;
@@ -154,7 +197,8 @@ async fn events_since_a_revision_beyond_the_log_begin_with_a_reset() {
     client.set(&kept).await;
     let kept_at = revision(&client.set(&kept.numbered(1)).await);
     client.delete(&deleted.key).await;
-    outgrow_the_log(&service, since).await;
+    let (service, _) = outgrow_the_log(service, since).await;
+    let client = client.at(&service);
 
     let mut socket = client.socket_with(&format!("?events=true&since={since}")).await;
     let Event::Reset(reset) = socket.next_event().await else { panic!("no reset") };

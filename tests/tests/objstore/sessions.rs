@@ -1,10 +1,7 @@
 //! The session cookie, on every endpoint that needs it.
 
-use std::time::Duration;
-
 use blackbox::objstore::{Client, Object, Service, unique};
 use reqwest::Method;
-use tokio::time::{Instant, sleep_until};
 
 /// The endpoints that need a session and take a body.
 const BODIED: [&str; 6] = ["/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
@@ -105,45 +102,6 @@ async fn use_does_not_send_the_cookie_again_on_the_first_day() {
         let answer = client.post(path, Object::fresh().body()).await;
         assert_eq!(answer.header("set-cookie"), None, "{answer:?}");
     }
-}
-
-#[tokio::test]
-async fn a_session_that_is_not_used_ends_with_its_lifetime() {
-    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "1s")]).await;
-    let registered = Instant::now();
-    let client = service.client().await;
-    // The lifetime itself is what has to pass: nothing else tells that it has.
-    sleep_until(registered + Duration::from_millis(2200)).await;
-    is_refused_everywhere(&client).await;
-}
-
-#[tokio::test]
-async fn a_session_in_use_is_extended_and_the_cookie_sent_again() {
-    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "2s")]).await;
-    let registered = Instant::now();
-    let client = service.client().await;
-    let body = Object::fresh().key.body();
-    let mut renewed = 0;
-    while registered.elapsed() < Duration::from_secs(5) {
-        let answer = client.post("/find", body.clone()).await.expect(200);
-        if let Some(cookie) = answer.header("set-cookie") {
-            assert!(cookie.starts_with(&format!("token={};", client.token())), "{cookie}");
-            assert!(cookie.ends_with("Max-Age=2") || cookie.contains("Max-Age=2;"), "{cookie}");
-            renewed += 1;
-        }
-    }
-    assert!((1..=6).contains(&renewed), "the cookie was sent again {renewed} times");
-}
-
-#[tokio::test]
-async fn an_open_socket_keeps_its_session() {
-    let service = Service::with(&[("OBJSTORE_SESSION_TTL", "2s")]).await;
-    let client = service.client().await;
-    let mut socket = client.socket().await;
-    let lifetimes = Instant::now() + Duration::from_secs(5);
-    // Reading is what a client does all that time; nothing is pushed.
-    socket.listen_until(lifetimes).await;
-    client.find(&Object::fresh().key).await;
 }
 
 #[tokio::test]

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use blackbox::objstore::{Object, Service, Socket};
+use blackbox::objstore::{Object, Service};
 use reqwest::Method;
-use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::fence::no_more_pushes;
@@ -166,27 +165,4 @@ async fn a_vanished_client_disturbs_nobody() {
         client.set(&object).await;
         assert_eq!(socket.next_push().await, object);
     }
-}
-
-async fn wait_for_ping(socket: &mut Socket) -> Duration {
-    let started = Instant::now();
-    socket.ping(Duration::from_secs(25)).await;
-    started.elapsed()
-}
-
-#[tokio::test]
-async fn an_idle_socket_is_pinged_every_20_s_and_a_peer_that_misses_two_is_closed() {
-    let service = Service::any().await;
-    let client = service.client().await;
-    let (mut answering, mut mute) = (client.socket().await, client.socket().await);
-    mute.mute().await;
-    let living = async {
-        for _ in 0..3 {
-            let waited = wait_for_ping(&mut answering).await;
-            assert!(waited < Duration::from_secs(22), "{waited:?}");
-        }
-    };
-    let dying = mute.ended(Duration::from_secs(70));
-    tokio::join!(living, dying);
-    no_more_pushes(&client, &mut answering).await;
 }

@@ -2,67 +2,99 @@
 
 use std::{
     path::Path,
-    sync::mpsc::{SyncSender, TrySendError, sync_channel},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{SyncSender, TrySendError, sync_channel},
+    },
     thread::{Builder, JoinHandle},
 };
 
 use rusqlite::Connection;
 
+use super::StartError;
+
 /// Pages in the log, not yet in the database, that make a checkpoint worth its sync.
 const START_AT: u32 = 2_000;
 
-/// Pages in the log above which the writer finishes a checkpoint itself, if little is left of it.
+/// Pages in the log above which the writer finishes a checkpoint of which little is left.
 const FINISH_AT: u32 = 4_000;
 
 /// What "little" is: pages the writer copies between two batches.
 const LITTLE: u32 = 1_000;
 
-/// Pages in the log above which the writer finishes whatever is left: the disk is slower than the
-/// load, and a log without end would be worse than a pause.
+/// Pages in the log above which the writer finishes a checkpoint that the thread could not: the
+/// disk is slower than the load, and a log without end would be worse than a pause.
 const FINISH_ALWAYS_AT: u32 = 64_000;
 
 /// The thread that checkpoints when it is told to.
 pub(super) struct Checkpointer {
     wake: SyncSender<()>,
     thread: JoinHandle<()>,
+    /// Checkpoints the thread has run.
+    turns: Arc<AtomicU64>,
+    /// How many there were when the log was found too long.
+    turns_before: Option<u64>,
 }
 
 impl Checkpointer {
-    pub(super) fn start(path: &Path) -> rusqlite::Result<Self> {
+    pub(super) fn start(path: &Path) -> Result<Self, StartError> {
         let connection = super::open(path)?;
         let (wake, woken) = sync_channel(1);
-        let thread = Builder::new()
-            .name("checkpoint".to_owned())
-            .spawn(move || {
-                while woken.recv().is_ok() {
-                    if let Err(error) = checkpoint(&connection, "PASSIVE") {
-                        tracing::warn!(cause = %error, "checkpoint failed");
-                    }
+        let turns = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&turns);
+        let run = move || {
+            while woken.recv().is_ok() {
+                if let Err(error) = checkpoint(&connection, "PASSIVE") {
+                    tracing::warn!(cause = %error, "checkpoint failed");
                 }
-            })
-            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
-        Ok(Self { wake, thread })
+                counted.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let thread = Builder::new().name("checkpoint".to_owned()).spawn(run);
+        let thread = thread.map_err(StartError::Thread)?;
+        Ok(Self { wake, thread, turns, turns_before: None })
     }
 
     /// Called by the writer between two batches.
-    pub(super) fn after_batch(&self, writer: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn after_batch(&mut self, writer: &Connection) -> rusqlite::Result<()> {
         let log = checkpoint(writer, "NOOP")?;
-        let little_is_left = log.pages > FINISH_AT && log.left() <= LITTLE && log.left() > 0;
-        if little_is_left || log.pages > FINISH_ALWAYS_AT && log.left() > LITTLE {
-            checkpoint(writer, "PASSIVE")?;
-        } else if log.left() > START_AT
+        let left = log.pages.saturating_sub(log.copied);
+        if left > START_AT
             && let Err(TrySendError::Disconnected(())) = self.wake.try_send(())
         {
             tracing::error!("the checkpoint thread is gone");
         }
+        let little = log.pages > FINISH_AT && (1..=LITTLE).contains(&left);
+        if little || self.is_losing(log.pages, left) {
+            checkpoint(writer, "PASSIVE")?;
+        }
         Ok(())
     }
 
-    /// Ends the thread once its checkpoint, if it is at one, is done.
-    pub(super) fn stop(self) {
+    /// Whether the log is too long though the thread has had a whole turn since it was.
+    fn is_losing(&mut self, pages: u32, left: u32) -> bool {
+        if pages <= FINISH_ALWAYS_AT || left <= LITTLE {
+            self.turns_before = None;
+            return false;
+        }
+        let turns = self.turns.load(Ordering::Relaxed);
+        // The first turn that ends may have begun before; the second is whole.
+        let lost = turns >= *self.turns_before.get_or_insert(turns) + 2;
+        if lost {
+            self.turns_before = None;
+        }
+        lost
+    }
+
+    /// Ends the thread once its checkpoint, if it is at one, is done, and empties the log.
+    pub(super) fn stop(self, writer: &Connection) {
         drop(self.wake);
         if self.thread.join().is_err() {
             tracing::error!("the checkpoint thread panicked");
+        }
+        if let Err(error) = checkpoint(writer, "TRUNCATE") {
+            tracing::warn!(cause = %error, "checkpoint failed");
         }
     }
 }
@@ -71,12 +103,6 @@ impl Checkpointer {
 struct Log {
     pages: u32,
     copied: u32,
-}
-
-impl Log {
-    fn left(&self) -> u32 {
-        self.pages.saturating_sub(self.copied)
-    }
 }
 
 fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<Log> {

@@ -1,6 +1,7 @@
 //! Group commit: one thread applies whatever waits, commits it at once and only then answers.
 
 use std::{
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::{
@@ -43,8 +44,11 @@ pub trait Engine: Send + 'static {
     /// Bytes that an operation holds while it waits.
     fn weight(operation: &Self::Operation) -> usize;
 
-    /// Whether there is something to write though no operation waits. Asked once a second.
+    /// Whether there is something to do though no operation waits. Asked once a second.
     fn is_due(&self) -> bool;
+
+    /// Whether there is something that must be on disk before the writer ends.
+    fn has_unwritten(&self) -> bool;
 
     /// Applies one operation. An error fails the whole batch; a panic fails this operation only,
     /// and the others of its batch are applied again without it.
@@ -62,6 +66,17 @@ pub trait Engine: Send + 'static {
 
     /// The batch is undone: forget what it changed in memory.
     fn rolled_back(&mut self);
+}
+
+/// Why a writer did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database cannot be opened.
+    #[error("the database cannot be opened: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// A thread cannot be had.
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[source] io::Error),
 }
 
 /// Why a write was not answered by the engine.
@@ -146,7 +161,7 @@ pub struct Writer {
 
 impl Writer {
     /// Opens the database at `path` and starts the thread that alone writes to it.
-    pub fn start<E: Engine>(path: &Path, engine: E) -> rusqlite::Result<(Self, Handle<E>)> {
+    pub fn start<E: Engine>(path: &Path, engine: E) -> Result<(Self, Handle<E>), StartError> {
         let connection = open(path)?;
         let checkpointer = Checkpointer::start(path)?;
         let (queue, items) = sync_channel(QUEUE_LENGTH);
@@ -170,7 +185,7 @@ impl Writer {
                     .run();
                 }
             })
-            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+            .map_err(StartError::Thread)?;
         Ok((Self { thread, ended }, Handle { queue, waiting_bytes }))
     }
 
@@ -213,8 +228,8 @@ impl<E: Engine> Loop<E> {
                 tracing::warn!(cause = %error, "checkpoint failed");
             }
         }
-        while self.engine.is_due() && self.write(Vec::new()) {}
-        self.checkpointer.stop();
+        while self.engine.has_unwritten() && self.write(Vec::new()) {}
+        self.checkpointer.stop(&self.connection);
     }
 
     /// What waits now, up to the limits of one batch.
@@ -258,7 +273,7 @@ impl<E: Engine> Loop<E> {
                 }
                 Err(Failure::Sqlite(error)) => {
                     self.engine.rolled_back();
-                    tracing::error!(cause = %error, operations = batch.len(), "batch not committed");
+                    tracing::debug!(cause = %error, operations = batch.len(), "batch not committed");
                     let error = Arc::new(error);
                     for job in batch {
                         let _ = job.answer.send(Err(WriteError::NotCommitted(Arc::clone(&error))));
@@ -270,6 +285,10 @@ impl<E: Engine> Loop<E> {
     }
 
     fn commit(&mut self, batch: &[Job<E>]) -> Result<Vec<E::Answer>, Failure> {
+        if !self.connection.is_autocommit() {
+            // The last rollback failed, too.
+            self.connection.execute_batch("ROLLBACK")?;
+        }
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut answers = Vec::with_capacity(batch.len());
@@ -312,6 +331,10 @@ mod tests {
         }
 
         fn is_due(&self) -> bool {
+            false
+        }
+
+        fn has_unwritten(&self) -> bool {
             false
         }
 

@@ -68,6 +68,9 @@ impl Clients {
 pub struct Token(String);
 
 impl Token {
+    /// Characters a token has.
+    pub const LENGTH: usize = 43;
+
     /// A token from random bits.
     pub fn new(bits: [u8; 32]) -> Self {
         Self(URL_SAFE_NO_PAD.encode(bits))

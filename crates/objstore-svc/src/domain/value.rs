@@ -12,7 +12,7 @@ pub struct Value(Box<[u8]>);
 
 impl Value {
     /// Takes a value from `json`, which must be well-formed JSON; its shape and depth are for
-    /// [`check`] to refuse.
+    /// [`check_nesting_and_escapes`] to refuse.
     pub fn compact(json: &str) -> Result<Self, InvalidValue> {
         let mut bytes = Vec::with_capacity(json.len());
         let mut in_string = false;
@@ -65,9 +65,9 @@ pub enum InvalidValue {
     LoneSurrogate,
 }
 
-/// Scans a body once for what a JSON parser lets through: nesting without end and lone surrogate
-/// escapes. Says nothing about bytes that are no JSON.
-pub fn check(body: &[u8]) -> Result<(), InvalidValue> {
+/// Scans a whole body once, ignored members included, for what a JSON parser lets through: nesting
+/// without end and lone surrogate escapes. Says nothing about bytes that are no JSON.
+pub fn check_nesting_and_escapes(body: &[u8]) -> Result<(), InvalidValue> {
     let mut depth = 0_usize;
     let mut rest = body;
     while let [byte, tail @ ..] = rest {
@@ -142,16 +142,19 @@ mod tests {
     #[test]
     fn nesting_ends_at_the_limit() {
         let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
-        assert_eq!(check(nested(MAX_NESTING).as_bytes()), Ok(()));
-        assert_eq!(check(nested(MAX_NESTING + 1).as_bytes()), Err(InvalidValue::TooDeep));
+        assert_eq!(check_nesting_and_escapes(nested(MAX_NESTING).as_bytes()), Ok(()));
+        assert_eq!(
+            check_nesting_and_escapes(nested(MAX_NESTING + 1).as_bytes()),
+            Err(InvalidValue::TooDeep)
+        );
         let in_a_string = format!("\"{}\"", "[".repeat(1000));
-        assert_eq!(check(in_a_string.as_bytes()), Ok(()));
+        assert_eq!(check_nesting_and_escapes(in_a_string.as_bytes()), Ok(()));
     }
 
     #[test]
     fn half_a_surrogate_pair_is_refused() {
         for good in [r#""\ud83d\ude00""#, r#""\\ud800""#, r#""\u00ff\\""#, r#""\uD7FF\uE000""#] {
-            assert_eq!(check(good.as_bytes()), Ok(()), "{good}");
+            assert_eq!(check_nesting_and_escapes(good.as_bytes()), Ok(()), "{good}");
         }
         for bad in [
             r#""\ud800""#,
@@ -160,20 +163,24 @@ mod tests {
             r#""\ud800\ud800""#,
             r#"{"\uDBFFx":1}"#,
         ] {
-            assert_eq!(check(bad.as_bytes()), Err(InvalidValue::LoneSurrogate), "{bad}");
+            assert_eq!(
+                check_nesting_and_escapes(bad.as_bytes()),
+                Err(InvalidValue::LoneSurrogate),
+                "{bad}"
+            );
         }
     }
 
     proptest! {
         #[test]
         fn any_bytes_can_be_scanned(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = check(&bytes);
+            let _ = check_nesting_and_escapes(&bytes);
         }
 
         #[test]
         fn escapes_of_any_text_are_no_lone_surrogates(text in any::<String>()) {
             let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
-            prop_assert_eq!(check(format!("\"{escaped}\"").as_bytes()), Ok(()));
+            prop_assert_eq!(check_nesting_and_escapes(format!("\"{escaped}\"").as_bytes()), Ok(()));
         }
     }
 }

@@ -15,7 +15,9 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{App, Error};
-use crate::domain::{self, InvalidKey, Key, Object, Owner, Pattern, Refusal, Value};
+use crate::domain::{
+    InvalidKey, Key, Object, Owner, Pattern, Refusal, Value, check_nesting_and_escapes,
+};
 
 /// A body that says it is JSON, within the limits. Whether it is, [`Body::decode`] finds out.
 pub(super) struct Body(Bytes);
@@ -34,7 +36,7 @@ impl FromRequest<Arc<App>> for Body {
 impl Body {
     /// Decodes a JSON object: nothing after it, no member unknown, missing or twice.
     pub(super) fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
-        domain::check(&self.0)?;
+        check_nesting_and_escapes(&self.0)?;
         let JsonObject(decoded) = serde_json::from_slice(&self.0)?;
         Ok(decoded)
     }

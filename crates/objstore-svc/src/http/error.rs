@@ -39,10 +39,14 @@ pub(super) enum Error {
     TooLarge(usize),
     #[error("the connection could not be upgraded to a websocket: {0}")]
     Upgrade(String),
+    #[error("the connection could not be upgraded to a websocket: the store is not available")]
+    Subscription(#[source] StoreError),
+    #[error("an internal error occurred")]
+    Internal(#[source] StoreError),
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
 }
 
 impl IntoResponse for Error {
@@ -77,18 +81,19 @@ impl IntoResponse for Error {
                 answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_watches")
             }
             Self::Upgrade(_) => answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"),
+            Self::Subscription(cause) => {
+                hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"), cause)
+            }
+            Self::Internal(cause) => {
+                hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
+            }
             Self::Store(StoreError::Overloaded) => {
                 let response = answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
                 ([(header::RETRY_AFTER, RETRY_AFTER)], response).into_response()
             }
-            Self::Store(cause @ (StoreError::NotWritten(_) | StoreError::NotRead(_))) => {
+            Self::Store(cause) => {
                 hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
             }
-            Self::Store(cause @ StoreError::Panicked) => hiding(
-                ErrorBody::new("internal", "an internal error occurred")
-                    .response(StatusCode::INTERNAL_SERVER_ERROR),
-                cause,
-            ),
         }
     }
 }
@@ -97,6 +102,15 @@ impl IntoResponse for Error {
 fn hiding(mut response: Response, cause: StoreError) -> Response {
     response.extensions_mut().insert(Cause::new(cause));
     response
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Panicked => Self::Internal(error),
+            _ => Self::Store(error),
+        }
+    }
 }
 
 impl From<BodyError> for Error {

@@ -10,7 +10,7 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt as _, future::ready, stream};
 use serde::Deserialize;
 
 use super::{
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     domain::{Intent, InvalidTag, Key, Pattern, Precondition, Refusal, Revision, Tag},
-    store::{Store, StoreError},
+    store::{PageEnd, Store, StoreError},
 };
 
 /// Objects read from the store at once, and the most a page may ask for.
@@ -41,7 +41,7 @@ pub(super) async fn get(
     let stored = app.store.get(&key)?.ok_or(Refusal::NoObject)?;
     let mut json = Vec::new();
     stored.object.write_json(&mut json);
-    Ok((session.renewed(), etag(&app.store, stored.revision), [JSON], json))
+    Ok((session.renew(&app).await, etag(&app.store, stored.revision), [JSON], json))
 }
 
 /// Writes one object.
@@ -53,9 +53,10 @@ pub(super) async fn set(
 ) -> Result<impl IntoResponse, Error> {
     let intent = intent(&session, &headers)?;
     let object = body.decode::<ObjectInput<'_>>()?.parse()?;
+    // The write may wait, and what it needs is in the object.
     drop(body);
     let revision = app.store.set(object, intent).await??;
-    Ok((session.renewed(), etag(&app.store, revision), StatusCode::NO_CONTENT))
+    Ok((session.renew(&app).await, etag(&app.store, revision), StatusCode::NO_CONTENT))
 }
 
 /// Deletes one object.
@@ -68,7 +69,7 @@ pub(super) async fn delete(
     let intent = intent(&session, &headers)?;
     let key = body.decode::<KeyOnlyInput<'_>>()?.key()?;
     app.store.delete(key, intent).await??;
-    Ok((session.renewed(), StatusCode::NO_CONTENT))
+    Ok((session.renew(&app).await, StatusCode::NO_CONTENT))
 }
 
 /// The extension's page, when one is asked for.
@@ -86,17 +87,18 @@ pub(super) async fn find(
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
-    let Query(query) = query.map_err(|_| Error::Query("limit is not a number"))?;
+    let Query(query) =
+        query.map_err(|_| Error::Query("limit or after is not what it should be"))?;
     let after = query.after.as_deref().map(parse_cursor).transpose()?;
-    let until = match query.limit {
-        None => None,
-        Some(limit @ 1..=MAX_PAGE) => app.store.page_end(&pattern, after.as_ref(), limit).await?,
-        Some(_) => return Err(Error::Query("limit is not between 1 and 1000")),
-    };
-    let next = until.as_ref().map(|key| [(NEXT_CURSOR, cursor(key))]);
-    let found = Found { store: app.store.clone(), pattern, after, until, begun: false };
-    let chunks = ResponseBody::from_stream(stream::try_unfold(Some(found), Found::chunk));
-    Ok((session.renewed(), next, [JSON], chunks))
+    let (found, next) = Found::new(&app.store, pattern, after, query.limit).await?;
+    // The first piece before the status line: a store that cannot read is told as such.
+    let first = Found::piece(found).await?;
+    let rest = first.map(|(first, found)| {
+        stream::once(ready(Ok(first))).chain(stream::try_unfold(found, Found::piece))
+    });
+    let pieces = ResponseBody::from_stream(stream::iter(rest).flatten());
+    let next = next.map(|key| [(NEXT_CURSOR, cursor(&key))]);
+    Ok((session.renew(&app).await, next, [JSON], pieces))
 }
 
 /// What is left to send of the objects that match.
@@ -109,9 +111,32 @@ struct Found {
 }
 
 impl Found {
-    /// Reads a page and makes it the next piece of the JSON array. An error breaks the connection:
+    /// All that match after `after`, or a page of `limit` and the cursor of the next one.
+    async fn new(
+        store: &Store,
+        pattern: Pattern,
+        after: Option<Key>,
+        limit: Option<usize>,
+    ) -> Result<(Option<Self>, Option<Key>), Error> {
+        let end = match limit {
+            None => None,
+            Some(limit @ 1..=MAX_PAGE) => {
+                // A page without an end is empty, and so is what follows it.
+                store
+                    .page_end(&pattern, after.as_ref(), limit)
+                    .await?
+                    .or_else(|| after.clone().map(|key| PageEnd { key, more: false }))
+            }
+            Some(_) => return Err(Error::Query("limit is not between 1 and 1000")),
+        };
+        let next = end.as_ref().filter(|end| end.more).map(|end| end.key.clone());
+        let until = end.map(|end| end.key);
+        Ok((Some(Self { store: store.clone(), pattern, after, until, begun: false }), next))
+    }
+
+    /// Reads some and makes them the next piece of the JSON array. An error breaks the connection:
     /// the array is closed only when it is complete.
-    async fn chunk(found: Option<Self>) -> Result<Option<(Bytes, Option<Self>)>, StoreError> {
+    async fn piece(found: Option<Self>) -> Result<Option<(Bytes, Option<Self>)>, StoreError> {
         let Some(mut found) = found else { return Ok(None) };
         let Self { store, pattern, after, until, .. } = &found;
         let page = store.find(pattern, after.as_ref(), until.as_ref(), MAX_PAGE).await?;

@@ -19,6 +19,9 @@ use crate::{
 /// The cookie that carries the session token.
 const COOKIE: &str = "token";
 
+/// Tokens of one request that are looked up.
+const MAX_TOKENS: usize = 4;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RegisterInput<'a> {
@@ -44,16 +47,26 @@ pub(super) async fn register(
 pub(super) struct Authenticated {
     pub(super) client: ClientId,
     pub(super) token: TokenDigest,
-    renewed: Option<SetCookie>,
+    /// The token itself, while this use may extend the session.
+    due: Option<String>,
 }
 
 /// The header that hands a client its session.
 type SetCookie = AppendHeaders<[(header::HeaderName, HeaderValue); 1]>;
 
 impl Authenticated {
-    /// The cookie to send again, when this use has extended the session.
-    pub(super) fn renewed(&mut self) -> Option<SetCookie> {
-        self.renewed.take()
+    /// Extends the session if that is due, and gives the cookie to send again: for the answer to a
+    /// request that was done, as one that was refused would keep it from its client.
+    pub(super) async fn renew(&mut self, app: &App) -> Option<SetCookie> {
+        let token = self.due.take()?;
+        match app.store.extend(self.token, now()).await {
+            Ok(()) => Some(set_cookie(app, &token)),
+            Err(error) => {
+                // The session is as good as before: reads go on without a disk.
+                tracing::warn!(cause = %error, "session not extended");
+                None
+            }
+        }
     }
 }
 
@@ -62,33 +75,29 @@ impl FromRequestParts<Arc<App>> for Authenticated {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Error> {
         let now = now();
-        for token in tokens(&parts.headers) {
-            let digest = TokenDigest::of(&token);
-            let Some(session) = app.store.session(digest, now)? else { continue };
-            let mut renewed = None;
-            if app.lifetime.is_due(session, now) {
-                // The session is as good as before if this fails: reads go on without a disk.
-                match app.store.extend(digest, now).await {
-                    Ok(()) => renewed = Some(set_cookie(app, &token)),
-                    Err(error) => tracing::warn!(cause = %error, "session not extended"),
-                }
+        for cookie in tokens(&parts.headers) {
+            let token = TokenDigest::of(&cookie);
+            if let Some(session) = app.store.session(token, now)? {
+                let due = app.lifetime.is_due(session, now).then_some(cookie);
+                return Ok(Self { client: session.client, token, due });
             }
-            return Ok(Self { client: session.client, token: digest, renewed });
         }
         Err(Error::Unauthenticated)
     }
 }
 
-/// Every token a request carries: a browser may hold several, from several paths.
+/// What may be a token among the cookies of a request: a browser may hold several, from several
+/// paths. Cookies of others are none of our business, whatever is in them.
 fn tokens(headers: &HeaderMap) -> impl Iterator<Item = String> {
     headers
         .get_all(header::COOKIE)
         .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(Cookie::split_parse)
-        .filter_map(Result::ok)
-        .filter(|cookie| cookie.name() == COOKIE)
-        .map(|cookie| cookie.value().to_owned())
+        .flat_map(|value| value.as_bytes().split(|&byte| byte == b';'))
+        .filter_map(|pair| str::from_utf8(pair.trim_ascii()).ok())
+        .filter_map(|pair| pair.strip_prefix(COOKIE)?.strip_prefix('='))
+        .filter(|token| token.len() == Token::LENGTH)
+        .take(MAX_TOKENS)
+        .map(str::to_owned)
 }
 
 fn set_cookie(app: &App, token: &str) -> SetCookie {
@@ -103,4 +112,28 @@ fn set_cookie(app: &App, token: &str) -> SetCookie {
     // A token is base64url, so this holds.
     let value = HeaderValue::try_from(cookie.to_string());
     AppendHeaders([(header::SET_COOKIE, value.unwrap_or(HeaderValue::from_static("")))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_found_among_any_other_cookies() {
+        let (first, second) = ("a".repeat(Token::LENGTH), "b".repeat(Token::LENGTH));
+        let foreign = format!("theme=\u{e9}; tokens={first}; token=short;token={first} ;x=y");
+        let headers: HeaderMap = [foreign, format!("token={second}")]
+            .into_iter()
+            .map(|value| (header::COOKIE, HeaderValue::from_bytes(value.as_bytes()).unwrap()))
+            .collect();
+        assert_eq!(tokens(&headers).collect::<Vec<_>>(), [first, second]);
+    }
+
+    #[test]
+    fn few_tokens_are_looked_up() {
+        let many = format!("token={};", "a".repeat(Token::LENGTH)).repeat(100);
+        let headers =
+            HeaderMap::from_iter([(header::COOKIE, HeaderValue::try_from(many).unwrap())]);
+        assert_eq!(tokens(&headers).count(), MAX_TOKENS);
+    }
 }

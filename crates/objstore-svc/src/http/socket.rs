@@ -4,13 +4,7 @@
 //! has been served; the pong that returns it is the client's acknowledgement, since a pong comes
 //! after everything that was sent before its ping.
 
-use std::{
-    collections::VecDeque,
-    convert::Infallible,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
@@ -28,17 +22,18 @@ use axum::{
 use bytes::Bytes;
 use common::serve::Place;
 use futures_util::{
-    Sink, SinkExt as _, StreamExt as _,
+    SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
 };
 use serde::Deserialize;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::{App, Error, session::Authenticated};
 use crate::{
     domain::{Revision, TokenDigest},
     store::now,
-    watch::{Burst, Form, Subscriber},
+    watch::{Acknowledgements, Burst, Form, Marks, Subscriber},
 };
 
 /// The longest time between two pings.
@@ -47,11 +42,8 @@ const PING_EVERY: Duration = Duration::from_secs(15);
 /// How long after a burst its acknowledgement is asked for.
 const PING_AFTER_BURST: Duration = Duration::from_millis(50);
 
-/// How long a ping may stay unanswered: two of them missed.
+/// How long a ping may stay unanswered, two of them missed, and a burst untaken.
 const PONG_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Pings that may be unanswered at once.
-const MAX_MARKS: usize = 64;
 
 /// How long a client may take to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -61,6 +53,10 @@ const MAX_INCOMING: usize = 4096;
 
 /// Memory that a socket holds for reading.
 const READ_BUFFER: usize = 4096;
+
+/// Bytes after which a socket writes what was fed to it. What it keeps for writing grows to this
+/// and the largest message it ever sent.
+const WRITE_BUFFER: usize = 16 * 1024;
 
 /// The extension's form of the messages, when it is asked for.
 #[derive(Deserialize)]
@@ -87,11 +83,12 @@ pub(super) async fn socket(
     let form = if query.events { Form::Events } else { Form::Objects };
     let since = query.since.filter(|_| query.events);
     let subscriber = app.hub.subscribe(session.client, form, since).await;
-    let subscriber = subscriber.map_err(|error| Error::Upgrade(error.to_string()))?;
+    let subscriber = subscriber.map_err(Error::Subscription)?;
 
-    let (renewed, token) = (session.renewed(), session.token);
+    let (renewed, token) = (session.renew(&app).await, session.token);
     let response = upgrade
         .read_buffer_size(READ_BUFFER)
+        .write_buffer_size(WRITE_BUFFER)
         .max_message_size(MAX_INCOMING)
         .max_frame_size(MAX_INCOMING)
         .on_upgrade(async move |socket| {
@@ -134,11 +131,9 @@ enum End {
 
 async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: TokenDigest) {
     let marks = Marks::default();
+    let acknowledgements = subscriber.acknowledgements();
     let (mut sink, stream) = socket.split();
-    let client = subscriber.client();
-    let mut acknowledging = pin!(acknowledge(stream, &marks, |revision| {
-        app.hub.acknowledge(client, revision);
-    }));
+    let mut acknowledging = pin!(acknowledge(stream, &marks, &acknowledgements));
     let end = tokio::select! {
         () = &mut acknowledging => return,
         never = keep_session(app, token) => match never {},
@@ -149,20 +144,23 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
         End::Failed => (close_code::ERROR, "the store is not available"),
         End::Dead => return,
     };
-    marks.close(code, subscriber.cursor());
-    let close = Message::Close(Some(CloseFrame { code, reason: Utf8Bytes::from_static(reason) }));
-    // The answer is read until the stream ends: what comes before it may acknowledge, too.
+    // A last ping, since only a pong acknowledges: a close frame may be the client's own, which
+    // crossed ours. It is read until the stream ends.
     let farewell = async {
-        if sink.send(close).await.is_ok() {
-            acknowledging.await;
+        if let Some(payload) = marks.add(subscriber.cursor()) {
+            sink.feed(Message::Ping(payload)).await?;
         }
+        let reason = Utf8Bytes::from_static(reason);
+        sink.send(Message::Close(Some(CloseFrame { code, reason }))).await?;
+        acknowledging.await;
+        Ok::<_, axum::Error>(())
     };
-    if timeout(CLOSE_TIMEOUT, farewell).await.is_err() {
+    if !matches!(timeout(CLOSE_TIMEOUT, farewell).await, Ok(Ok(()))) {
         tracing::debug!("a client did not answer the close frame");
     }
 }
 
-/// Sends bursts and pings until the service or the client ends it.
+/// Sends bursts and pings until the service stops or there is nobody to send to.
 async fn push(
     sink: &mut SplitSink<WebSocket, Message>,
     subscriber: &mut Subscriber,
@@ -177,13 +175,10 @@ async fn push(
             () = app.shutdown.cancelled() => return End::Away,
             () = sleep_until(ping_at) => {
                 ping_at = Instant::now() + PING_EVERY;
-                if marks.is_overdue() {
+                if marks.is_overdue(PONG_TIMEOUT) {
                     return End::Dead;
                 }
-                match marks.add(subscriber.cursor()) {
-                    Some(payload) => sink.send(Message::Ping(payload)).await,
-                    None => Ok(()),
-                }
+                send(sink, &mut burst, marks.add(subscriber.cursor()), &app.shutdown).await
             }
             next = subscriber.next(&mut burst) => {
                 if let Err(error) = next {
@@ -191,24 +186,45 @@ async fn push(
                     return End::Failed;
                 }
                 ping_at = ping_at.min(Instant::now() + PING_AFTER_BURST);
-                send(sink, &mut burst).await
+                send(sink, &mut burst, None, &app.shutdown).await
             }
         };
-        if sent.is_err() {
+        if !sent {
             return End::Dead;
         }
     }
 }
 
-/// Sends a burst with one flush.
-async fn send<S: Sink<Message> + Unpin>(sink: &mut S, burst: &mut Burst) -> Result<(), S::Error> {
-    for frame in burst.drain(..) {
-        // Frames are JSON, which is text.
-        if let Ok(text) = Utf8Bytes::try_from(frame) {
-            sink.feed(Message::Text(text)).await?;
+/// Sends a burst, or a ping, with one flush. False when the client does not take it in time, which
+/// is shorter when the service is stopping.
+async fn send(
+    sink: &mut SplitSink<WebSocket, Message>,
+    burst: &mut Burst,
+    ping: Option<Bytes>,
+    shutdown: &CancellationToken,
+) -> bool {
+    let sending = async {
+        for frame in burst.drain(..) {
+            // Frames are JSON, which is text.
+            if let Ok(text) = Utf8Bytes::try_from(frame) {
+                sink.feed(Message::Text(text)).await?;
+            }
         }
+        if let Some(payload) = ping {
+            sink.feed(Message::Ping(payload)).await?;
+        }
+        sink.flush().await
+    };
+    let stopping = async {
+        shutdown.cancelled().await;
+        sleep(CLOSE_TIMEOUT).await;
+    };
+    tokio::select! {
+        biased;
+        sent = sending => sent.is_ok(),
+        () = sleep(PONG_TIMEOUT) => false,
+        () = stopping => false,
     }
-    sink.flush().await
 }
 
 /// Reads until the stream ends, past a close frame too, and passes on what the client proves to
@@ -216,16 +232,13 @@ async fn send<S: Sink<Message> + Unpin>(sink: &mut S, burst: &mut Burst) -> Resu
 async fn acknowledge(
     mut stream: SplitStream<WebSocket>,
     marks: &Marks,
-    acknowledged: impl Fn(Revision),
+    acknowledgements: &Acknowledgements,
 ) {
     while let Some(Ok(message)) = stream.next().await {
-        let revision = match message {
-            Message::Pong(payload) => marks.answered(&payload),
-            Message::Close(frame) => marks.closed(frame.map(|frame| frame.code)),
-            Message::Text(_) | Message::Binary(_) | Message::Ping(_) => None,
-        };
-        if let Some(revision) = revision {
-            acknowledged(revision);
+        if let Message::Pong(payload) = message
+            && let Some(revision) = marks.answered(&payload)
+        {
+            acknowledgements.acknowledge(revision);
         }
     }
 }
@@ -240,96 +253,11 @@ async fn keep_session(app: &App, token: TokenDigest) -> Infallible {
     }
 }
 
-/// What was sent to one client that it has not acknowledged.
-#[derive(Default)]
-struct Marks(Mutex<Unanswered>);
-
-#[derive(Default)]
-struct Unanswered {
-    pings: VecDeque<Mark>,
-    close: Option<(u16, Revision)>,
-}
-
-struct Mark {
-    payload: [u8; 8],
-    revision: Revision,
-    sent: Instant,
-}
-
-impl Marks {
-    /// The payload of a ping that follows everything up to `revision`; none while too many are
-    /// unanswered.
-    fn add(&self, revision: Revision) -> Option<Bytes> {
-        let pings = &mut self.unanswered().pings;
-        if pings.len() >= MAX_MARKS {
-            return None;
-        }
-        let payload = rand::random();
-        pings.push_back(Mark { payload, revision, sent: Instant::now() });
-        Some(Bytes::copy_from_slice(&payload))
-    }
-
-    /// What the answer to a ping proves. Answers to nothing prove nothing.
-    fn answered(&self, payload: &[u8]) -> Option<Revision> {
-        let pings = &mut self.unanswered().pings;
-        let index = pings.iter().position(|mark| mark.payload == payload)?;
-        pings.drain(..=index).next_back().map(|mark| mark.revision)
-    }
-
-    /// Whether the client has missed its pings.
-    fn is_overdue(&self) -> bool {
-        self.unanswered().pings.front().is_some_and(|mark| mark.sent.elapsed() >= PONG_TIMEOUT)
-    }
-
-    /// A close frame with `code` follows everything up to `revision`.
-    fn close(&self, code: u16, revision: Revision) {
-        self.unanswered().close = Some((code, revision));
-    }
-
-    /// What a close frame proves: nothing, unless it answers ours and so repeats its code.
-    fn closed(&self, code: Option<u16>) -> Option<Revision> {
-        let (ours, revision) = self.unanswered().close?;
-        (code == Some(ours)).then_some(revision)
-    }
-
-    fn unanswered(&self) -> MutexGuard<'_, Unanswered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
 
     use super::*;
-
-    #[test]
-    fn the_answer_to_a_ping_proves_what_was_sent_before_it() {
-        let marks = Marks::default();
-        let payloads = [3, 5, 9].map(|revision| marks.add(revision).unwrap());
-        assert_eq!(marks.answered(b"made up"), None);
-        assert_eq!(marks.answered(&payloads[1]), Some(5));
-        assert_eq!(marks.answered(&payloads[0]), None, "an older ping proves nothing more");
-        assert_eq!(marks.answered(&payloads[2]), Some(9));
-    }
-
-    #[test]
-    fn only_the_answer_to_our_own_close_frame_proves_anything() {
-        let marks = Marks::default();
-        assert_eq!(marks.closed(Some(close_code::AWAY)), None);
-        marks.close(close_code::AWAY, 7);
-        assert_eq!(marks.closed(Some(close_code::NORMAL)), None);
-        assert_eq!(marks.closed(None), None);
-        assert_eq!(marks.closed(Some(close_code::AWAY)), Some(7));
-    }
-
-    #[test]
-    fn unanswered_pings_are_bounded() {
-        let marks = Marks::default();
-        assert!((0..MAX_MARKS).all(|_| marks.add(1).is_some()));
-        assert!(marks.add(1).is_none());
-        assert!(!marks.is_overdue());
-    }
 
     #[test]
     fn an_origin_is_ours_or_listed() {

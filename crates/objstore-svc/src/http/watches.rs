@@ -18,7 +18,7 @@ pub(super) async fn watch(
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
     app.store.watch(session.client, pattern).await??;
-    Ok((session.renewed(), StatusCode::NO_CONTENT))
+    Ok((session.renew(&app).await, StatusCode::NO_CONTENT))
 }
 
 /// Takes a pattern from the watches of the client, if it is there.
@@ -29,5 +29,5 @@ pub(super) async fn unwatch(
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
     app.store.unwatch(session.client, pattern).await?;
-    Ok((session.renewed(), StatusCode::NO_CONTENT))
+    Ok((session.renew(&app).await, StatusCode::NO_CONTENT))
 }

@@ -1,9 +1,9 @@
 //! The embedded engine: SQLite in a directory that one process owns.
 
 use std::{
-    collections::HashMap,
-    fs::{self, File, TryLockError},
+    fs::{DirBuilder, File, TryLockError},
     io,
+    os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::available_parallelism,
@@ -12,19 +12,21 @@ use std::{
 use common::sqlite::{self as engine, BackupError, Handle, Readers, WriteError, Writer};
 use quick_cache::sync::Cache;
 use rusqlite::Connection;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::{ClientState, Feed, Figures, LogPage, Page, StoreConfig, StoreError};
+use super::{ClientState, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError};
 use crate::domain::{
     ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
     TokenDigest,
 };
 
 mod find;
+mod positions;
 mod read;
 mod write;
 
+use positions::Positions;
 use write::{Applier, Operation};
 
 /// The database's file in the data directory.
@@ -35,6 +37,9 @@ const LOCK: &str = "lock";
 
 /// Sessions kept in memory, so that a request does not look its own up on disk.
 const SESSION_CACHE: usize = 100_000;
+
+/// Bytes of the database that look-ups read without copying them.
+const MAPPED: u64 = 64 * 1024 * 1024 * 1024;
 
 /// Batches that may be committed before the first of them is dispatched.
 const FEED_LENGTH: usize = 64;
@@ -60,33 +65,21 @@ pub enum OpenError {
     /// The database cannot be read.
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// Its writer cannot be started.
+    #[error(transparent)]
+    Writer(#[from] engine::StartError),
     /// The database cannot be brought to this version's shape.
     #[error("the database cannot be migrated: {0}")]
     Migration(#[from] refinery::Error),
 }
 
-/// Acknowledged positions that are not on disk yet.
-#[derive(Default)]
-struct Positions {
-    waiting: HashMap<ClientId, Revision>,
-    /// Those in the batch being committed.
-    writing: HashMap<ClientId, Revision>,
-}
-
-impl Positions {
-    fn advance(&mut self, client: ClientId, position: Revision) {
-        let known = self.waiting.entry(client).or_default();
-        *known = position.max(*known);
-    }
-
-    fn of(&self, client: ClientId) -> Revision {
-        self.waiting.get(&client).max(self.writing.get(&client)).copied().unwrap_or(0)
-    }
-}
-
 /// The embedded engine.
 pub struct Sqlite {
-    readers: Arc<Readers>,
+    /// For single rows, on the caller's thread.
+    points: Readers,
+    /// For pages, on threads of their own.
+    scans: Arc<Readers>,
+    scanning: Semaphore,
     handle: Handle<Applier>,
     writer: Mutex<Option<Writer>>,
     ended: CancellationToken,
@@ -115,7 +108,9 @@ impl Sqlite {
         let (writer, handle) = Writer::start(&path, applier)?;
         let cores = available_parallelism().map_or(2, usize::from);
         let sqlite = Self {
-            readers: Arc::new(Readers::open(&path, 2 * cores)?),
+            points: Readers::open(&path, cores, MAPPED)?,
+            scans: Arc::new(Readers::open(&path, cores, 0)?),
+            scanning: Semaphore::new(cores),
             handle,
             ended: writer.ended(),
             writer: Mutex::new(Some(writer)),
@@ -129,7 +124,7 @@ impl Sqlite {
     }
 
     pub(super) fn is_up(&self) -> bool {
-        !self.ended.is_cancelled() && self.readers.read(read::answers).is_ok()
+        !self.ended.is_cancelled() && self.points.read(read::answers).is_ok()
     }
 
     pub(super) async fn failed(&self) {
@@ -162,8 +157,8 @@ impl Sqlite {
         client: ClientId,
         token: TokenDigest,
         now: Timestamp,
-    ) -> Result<Result<Revision, Refusal>, StoreError> {
-        Ok(self.handle.write(Operation::Register { client, token, now }).await?)
+    ) -> Result<Result<(), Refusal>, StoreError> {
+        Ok(self.handle.write(Operation::Register { client, token, now }).await?.map(drop))
     }
 
     pub(super) fn session(
@@ -175,7 +170,7 @@ impl Sqlite {
         if let Some(session) = self.sessions.get(&token).filter(live) {
             return Ok(Some(session));
         }
-        let session = self.readers.read(|it| read::session(it, token))?.filter(live);
+        let session = self.points.read(|it| read::session(it, token))?.filter(live);
         if let Some(session) = session {
             self.sessions.insert(token, session);
         }
@@ -193,14 +188,16 @@ impl Sqlite {
     }
 
     pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
-        self.handle.write(Operation::Reap { now }).await.map(drop)?;
+        while let Ok(done) = self.handle.write(Operation::Reap { now }).await?
+            && done.more
+        {}
         Ok(())
     }
 
     /// A look-up in two trees whose upper pages are in memory: it costs less than a change of
     /// threads would, so it runs on the caller's.
     pub(super) fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
-        Ok(self.readers.read(|it| read::object(it, key))?)
+        Ok(self.points.read(|it| read::object(it, key))?)
     }
 
     pub(super) async fn set(
@@ -209,7 +206,7 @@ impl Sqlite {
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
         let object = Arc::new(object);
-        Ok(self.handle.write(Operation::Set { object, intent }).await?)
+        Ok(self.handle.write(Operation::Set { object, intent }).await?.map(|done| done.revision))
     }
 
     pub(super) async fn delete(
@@ -217,7 +214,7 @@ impl Sqlite {
         key: Key,
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        Ok(self.handle.write(Operation::Delete { key, intent }).await?)
+        Ok(self.handle.write(Operation::Delete { key, intent }).await?.map(|done| done.revision))
     }
 
     pub(super) async fn find(
@@ -236,7 +233,7 @@ impl Sqlite {
         pattern: &Pattern,
         after: Option<&Key>,
         limit: usize,
-    ) -> Result<Option<Key>, StoreError> {
+    ) -> Result<Option<PageEnd>, StoreError> {
         let range = find::Range::new(pattern, after, None);
         self.read_aside(move |it| find::page_end(it, &range, limit)).await
     }
@@ -245,8 +242,8 @@ impl Sqlite {
         &self,
         client: ClientId,
         pattern: Pattern,
-    ) -> Result<Result<Revision, Refusal>, StoreError> {
-        Ok(self.handle.write(Operation::Watch { client, pattern }).await?)
+    ) -> Result<Result<(), Refusal>, StoreError> {
+        Ok(self.handle.write(Operation::Watch { client, pattern }).await?.map(drop))
     }
 
     pub(super) async fn unwatch(
@@ -283,8 +280,10 @@ impl Sqlite {
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let readers = Arc::clone(&self.readers);
-        match tokio::task::spawn_blocking(move || readers.read(read)).await {
+        // Without it, threads would pile up where the connections are fewer.
+        let _turn = self.scanning.acquire().await;
+        let scans = Arc::clone(&self.scans);
+        match tokio::task::spawn_blocking(move || scans.read(read)).await {
             Ok(read) => Ok(read?),
             Err(_) => Err(StoreError::Panicked),
         }
@@ -307,13 +306,17 @@ impl From<WriteError> for StoreError {
     }
 }
 
-/// Makes the directory and takes its lock, which the system lets go of when the process ends.
+/// Makes the directory, for its owner alone, and the database's file; and takes the lock, which
+/// the system lets go of when the process ends.
 fn own(data_dir: &Path) -> Result<File, OpenError> {
     let unusable = |source| OpenError::Directory { path: data_dir.to_owned(), source };
-    fs::create_dir_all(data_dir).map_err(unusable)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(unusable)?;
     let lock = File::create(data_dir.join(LOCK)).map_err(unusable)?;
     match lock.try_lock() {
-        Ok(()) => Ok(lock),
+        Ok(()) => {
+            engine::create(&data_dir.join(DATABASE)).map_err(unusable)?;
+            Ok(lock)
+        }
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse(data_dir.to_owned())),
         Err(TryLockError::Error(source)) => Err(unusable(source)),
     }

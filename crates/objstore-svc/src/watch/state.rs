@@ -6,6 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use indexmap::IndexMap;
 use slab::Slab;
 use tokio::sync::Notify;
 
@@ -29,8 +30,8 @@ const SCAN_LENGTH: usize = 256;
 
 pub(super) struct State {
     ring: Ring,
-    /// Who watches each pattern: a client's slot, and the revision of its watch.
-    index: HashMap<Pattern, Vec<(usize, Revision)>>,
+    /// Who watches each pattern: clients' slots, each with the revision of its watch.
+    index: HashMap<Pattern, IndexMap<usize, Revision>>,
     /// Patterns of each shape in the index.
     shapes: [usize; 8],
     clients: Slab<Client>,
@@ -52,6 +53,8 @@ struct Client {
 struct Socket {
     client: usize,
     form: Form,
+    /// Where its cursor began. What is before that, its acknowledgements do not cover.
+    start: Revision,
     /// Whether it has seen everything but what is in its queue.
     live: bool,
     /// Nothing up to here is queued: it has that already.
@@ -141,9 +144,8 @@ impl State {
                 continue;
             }
             key.pattern(shape, &mut self.pattern_text);
-            let watchers =
-                self.index.get(self.pattern_text.as_str()).map_or(&[][..], Vec::as_slice);
-            for &(slot, since) in watchers {
+            let watchers = self.index.get(self.pattern_text.as_str());
+            for (&slot, &since) in watchers.into_iter().flatten() {
                 let client = &mut self.clients[slot];
                 if since < revision && client.queued < revision {
                     client.queued = revision;
@@ -170,19 +172,19 @@ impl State {
             Some(&slot) => slot,
             None => self.attach_client(id, known)?,
         };
+        let start = since.unwrap_or(self.clients[slot].position);
         let wake = Arc::new(Notify::new());
         let socket = self.sockets.insert(Socket {
             client: slot,
             form,
+            start,
             live: false,
             after: 0,
             queue: VecDeque::new(),
             wake: Arc::clone(&wake),
         });
-        let client = &mut self.clients[slot];
-        client.sockets.push(socket);
-        let cursor = since.unwrap_or(client.position);
-        Some(Attached { socket, cursor, wake })
+        self.clients[slot].sockets.push(socket);
+        Some(Attached { socket, cursor: start, wake })
     }
 
     fn attach_client(&mut self, id: ClientId, known: ClientState) -> Option<usize> {
@@ -240,27 +242,27 @@ impl State {
             self.shapes[pattern.shape().index()] += 1;
         }
         let watchers = self.index.entry(pattern.clone()).or_default();
-        if watchers.iter().all(|&(other, _)| other != slot) {
-            watchers.push((slot, since));
-        }
+        watchers.entry(slot).or_insert(since);
     }
 
     fn unindex(&mut self, slot: usize, pattern: &Pattern) {
         let Some(watchers) = self.index.get_mut(pattern) else { return };
-        watchers.retain(|&(other, _)| other != slot);
+        watchers.swap_remove(&slot);
         if watchers.is_empty() {
             self.index.remove(pattern);
             self.shapes[pattern.shape().index()] -= 1;
         }
     }
 
-    /// Moves a client's position on; false when it was there already.
-    pub(super) fn acknowledge(&mut self, id: ClientId, revision: Revision) -> bool {
-        let Some(&slot) = self.slots.get(&id) else { return true };
-        let client = &mut self.clients[slot];
-        let moved = revision > client.position;
-        client.position = client.position.max(revision);
-        moved
+    /// Moves the position of a socket's client on; false when it stays where it is.
+    pub(super) fn acknowledge(&mut self, socket: usize, revision: Revision) -> bool {
+        let Socket { client, start, .. } = self.sockets[socket];
+        let position = &mut self.clients[client].position;
+        let moves = start <= *position && revision > *position;
+        if moves {
+            *position = revision;
+        }
+        moves
     }
 
     /// What a socket whose cursor is `cursor` gets next, without asking the store.

@@ -66,14 +66,14 @@ impl Subscriber {
         subscriber
     }
 
-    /// The client whose socket this is.
-    pub fn client(&self) -> ClientId {
-        self.client
-    }
-
     /// Everything up to this revision that the client is owed has been given out.
     pub fn cursor(&self) -> Revision {
         self.cursor
+    }
+
+    /// What the client's acknowledgements are told to.
+    pub fn acknowledgements(&self) -> Acknowledgements {
+        Acknowledgements { hub: Arc::clone(&self.hub), client: self.client, socket: self.socket }
     }
 
     /// Waits for messages and adds them to `burst`, which is empty. Cancel safe: what was not
@@ -146,7 +146,7 @@ impl Subscriber {
             let state = self.hub.state();
             for stored in page.objects {
                 let key = &stored.object.key;
-                let still_watched = state.watches(self.socket).match_current(key, Revision::MAX);
+                let still_watched = state.watches(self.socket).match_current(key);
                 if reset.tells(pattern, key, stored.revision, self.form) && still_watched.is_some()
                 {
                     burst.push(current_frame(stored.revision, &stored.object, self.form));
@@ -164,18 +164,32 @@ impl Subscriber {
     }
 }
 
+/// Moves a client's position on. Not to outlive its [`Subscriber`].
+pub struct Acknowledgements {
+    hub: Arc<Hub>,
+    client: ClientId,
+    socket: usize,
+}
+
+impl Acknowledgements {
+    /// The client has everything up to `revision` that this socket was owed.
+    pub fn acknowledge(&self, revision: Revision) {
+        if self.hub.state().acknowledge(self.socket, revision) {
+            self.hub.store.acknowledge(self.client, revision);
+        }
+    }
+}
+
 impl Reset {
     /// Whether the value that `revision` gave `key` is told while reading `pattern`: once, under
-    /// the first pattern that matches. Plain sockets are told what changed since their cursor;
-    /// those that were told of the reset start over, so they get everything.
+    /// the first pattern that matches. Plain sockets are told what changed since their cursor, by
+    /// a change before the watch too, as it may have been owed to an earlier watch; those that
+    /// were told of the reset start over, so they get everything.
     fn tells(&self, pattern: &Pattern, key: &Key, revision: Revision, form: Form) -> bool {
-        let (newer_than, watched_before) = match form {
-            Form::Objects => (self.from, revision),
-            Form::Events => (0, Revision::MAX),
-        };
+        let newer_than = if form == Form::Objects { self.from } else { 0 };
         revision > newer_than
             && revision <= self.through
-            && self.watches.match_current(key, watched_before) == Some(pattern.shape())
+            && self.watches.match_current(key) == Some(pattern.shape())
     }
 }
 

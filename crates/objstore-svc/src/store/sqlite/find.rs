@@ -2,7 +2,10 @@
 
 use rusqlite::{Connection, params_from_iter, types::Value as Parameter};
 
-use super::{super::Page, read};
+use super::{
+    super::{Page, PageEnd},
+    read,
+};
 use crate::domain::{Key, Pattern};
 
 /// Bytes after which a page takes no more objects.
@@ -35,26 +38,27 @@ impl Range {
     /// After `after` and up to `until`, where they are given.
     pub(super) fn new(pattern: &Pattern, after: Option<&Key>, until: Option<&Key>) -> Self {
         let shape = pattern.shape();
-        let order = ORDERS[shape.index()];
-        let columns = order.parts.map(|part| COLUMNS[part]).join(", ");
+        let Order { parts, index } = ORDERS[shape.index()];
+        let given = parts.iter().filter(|&&part| shape.has(part)).count();
+        // SQLite seeks by the parts that are not given. Compared by all three, it would scan.
+        let compared = &parts[given.min(2)..];
+
+        let mut conditions = vec!["TRUE".to_owned()];
         let mut parameters = Vec::new();
-        let mut conditions = Vec::new();
-        for part in order.parts.into_iter().filter(|&part| shape.has(part)) {
+        for &part in &parts[..given] {
             conditions.push(format!("{} = ?", COLUMNS[part]));
             parameters.push(pattern.parts()[part].to_owned().into());
         }
-        let bounds = [(after, ">"), (until, "<=")];
-        for (bound, comparison) in bounds.into_iter().filter_map(|(key, it)| Some((key?, it))) {
-            conditions.push(format!("({columns}) {comparison} (?, ?, ?)"));
-            parameters.extend(order.parts.map(|part| bound.parts()[part].to_owned().into()));
-        }
-        if conditions.is_empty() {
-            conditions.push("TRUE".to_owned());
+        for (bound, comparison) in [(after, ">"), (until, "<=")] {
+            let Some(key) = bound else { continue };
+            let places = vec!["?"; compared.len()].join(", ");
+            conditions.push(format!("({}) {comparison} ({places})", columns(compared)));
+            parameters.extend(compared.iter().map(|&part| key.parts()[part].to_owned().into()));
         }
         let clauses = format!(
-            "FROM objects INDEXED BY {} WHERE {} ORDER BY {columns} LIMIT ?",
-            order.index,
+            "FROM objects INDEXED BY {index} WHERE {} ORDER BY {} LIMIT ?",
             conditions.join(" AND "),
+            columns(parts),
         );
         Self { clauses, parameters }
     }
@@ -63,6 +67,10 @@ impl Range {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.parameters.iter().cloned().chain([limit.into()])
     }
+}
+
+fn columns(parts: &[usize]) -> String {
+    parts.iter().map(|&part| COLUMNS[part]).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn page(connection: &Connection, range: &Range, limit: usize) -> rusqlite::Result<Page> {
@@ -87,20 +95,52 @@ pub(super) fn page_end(
     connection: &Connection,
     range: &Range,
     limit: usize,
-) -> rusqlite::Result<Option<Key>> {
+) -> rusqlite::Result<Option<PageEnd>> {
     let sql = format!("SELECT type, namespace, name {}", range.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(range.parameters(limit + 1)))?;
-    let mut last = None;
-    let mut seen = 0;
-    while let Some(row) = rows.next()? {
-        seen += 1;
-        if seen > limit {
-            return Ok(last);
-        }
-        if seen == limit {
-            last = Some(read::key(row, 0)?);
+    let mut end = None;
+    for _ in 0..limit {
+        match rows.next()? {
+            Some(row) => end = Some(read::key(row, 0)?),
+            None => return Ok(end.map(|key| PageEnd { key, more: false })),
         }
     }
-    Ok(None)
+    let more = rows.next()?.is_some();
+    Ok(end.map(|key| PageEnd { key, more }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_of_every_pattern_is_sought_in_an_index() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        super::super::migrations::migrations::runner().run(&mut connection).unwrap();
+        let key = Key::new("t", "ns", "n").unwrap();
+        for (pattern, sought) in [
+            (["", "", ""], "objects_by_key ((type,namespace,name)>(?,?,?))"),
+            (["t", "", ""], "objects_by_key (type=? AND (namespace,name)>(?,?))"),
+            (["", "ns", ""], "objects_by_namespace (namespace=? AND (name,type)>(?,?))"),
+            (["t", "ns", ""], "objects_by_key (type=? AND namespace=? AND name>?)"),
+            (["", "", "n"], "objects_by_name (name=? AND (type,namespace)>(?,?))"),
+            (["t", "", "n"], "objects_by_name (name=? AND type=? AND namespace>?)"),
+            (["", "ns", "n"], "objects_by_namespace (namespace=? AND name=? AND type>?)"),
+            (["t", "ns", "n"], "objects_by_key (type=? AND namespace=? AND name=?)"),
+        ] {
+            let [kind, namespace, name] = pattern;
+            let pattern = Pattern::new(kind, namespace, name).unwrap();
+            let range = Range::new(&pattern, Some(&key), None);
+            let sql = format!("EXPLAIN QUERY PLAN SELECT value {}", range.clauses);
+            let plan: Vec<String> = connection
+                .prepare(&sql)
+                .unwrap()
+                .query_map(params_from_iter(range.parameters(1)), |row| row.get(3))
+                .unwrap()
+                .collect::<Result<_, _>>()
+                .unwrap();
+            assert_eq!(plan, [format!("SEARCH objects USING INDEX {sought}")], "{pattern:?}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::domain::{
 const LOG_PAGE: i64 = 256;
 
 /// Bytes after which a page of the log takes no more records.
-const LOG_PAGE_BYTES: usize = 1024 * 1024;
+const LOG_PAGE_BYTES: usize = 64 * 1024;
 
 /// What the column `event` says.
 pub(super) mod event {
@@ -62,6 +62,18 @@ pub(super) fn object(connection: &Connection, key: &Key) -> rusqlite::Result<Opt
              WHERE type = ?1 AND namespace = ?2 AND name = ?3",
         )?
         .query_row(key.parts(), stored)
+        .optional()
+}
+
+pub(super) fn revision_of(
+    connection: &Connection,
+    key: &Key,
+) -> rusqlite::Result<Option<Revision>> {
+    connection
+        .prepare_cached(
+            "SELECT revision FROM objects WHERE type = ?1 AND namespace = ?2 AND name = ?3",
+        )?
+        .query_row(key.parts(), |row| revision(row, 0))
         .optional()
 }
 

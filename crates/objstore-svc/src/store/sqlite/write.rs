@@ -42,8 +42,16 @@ pub(super) enum Operation {
     Unwatch { client: ClientId, pattern: Pattern },
 }
 
-/// What became of it: the store's newest revision after it, or why nothing was done.
-pub(super) type Answer = Result<Revision, Refusal>;
+/// What became of it, or why nothing was done.
+pub(super) type Answer = Result<Done, Refusal>;
+
+/// An operation that was done.
+pub(super) struct Done {
+    /// The newest revision after it: its own, when it made one.
+    pub(super) revision: Revision,
+    /// Whether it left some of its work to another operation of its kind.
+    pub(super) more: bool,
+}
 
 /// The numbers that every batch moves on.
 #[derive(Clone, Copy)]
@@ -116,6 +124,10 @@ impl Applier {
         self.positions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn done(&self) -> Answer {
+        Ok(Done { revision: self.state.revision, more: false })
+    }
+
     fn tell(&self, commits: u64) {
         let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
         let State { revision, bytes, oldest, clients, operations } = self.committed;
@@ -151,7 +163,11 @@ impl Engine for Applier {
 
     fn is_due(&self) -> bool {
         let over = |oldest| self.is_over(oldest, now());
-        !self.positions().waiting.is_empty() || self.state.oldest.is_some_and(over)
+        self.has_unwritten() || self.state.oldest.is_some_and(over)
+    }
+
+    fn has_unwritten(&self) -> bool {
+        !self.positions().is_empty()
     }
 
     fn apply(
@@ -176,7 +192,10 @@ impl Engine for Applier {
     fn finish(&mut self, transaction: &Connection) -> rusqlite::Result<()> {
         self.trim(transaction)?;
         let idle = self.state.operations == self.committed.operations;
-        if idle || self.positions_written.elapsed() >= POSITIONS_EVERY {
+        if idle || self.positions().is_amid() {
+            self.write_positions(transaction)?;
+        } else if self.positions_written.elapsed() >= POSITIONS_EVERY {
+            self.positions_written = Instant::now();
             self.write_positions(transaction)?;
         }
         Ok(())
@@ -184,7 +203,7 @@ impl Engine for Applier {
 
     fn committed(&mut self) {
         self.committed = self.state;
-        self.positions().writing.clear();
+        self.positions().written();
         self.tell(1);
         let records = mem::take(&mut self.records);
         if !records.is_empty() && self.feed.blocking_send(records).is_err() {
@@ -195,9 +214,6 @@ impl Engine for Applier {
     fn rolled_back(&mut self) {
         self.state = self.committed;
         self.records.clear();
-        let mut positions = self.positions();
-        for (client, position) in mem::take(&mut positions.writing) {
-            positions.advance(client, position);
-        }
+        self.positions().put_back();
     }
 }

@@ -1,14 +1,12 @@
 //! Clients: their sessions, what they watch, and what they have acknowledged.
 
-use std::time::Instant;
-
 use rusqlite::Connection;
 
-use super::{Answer, Applier, read};
-use crate::domain::{ClientId, Entry, Pattern, Refusal, Revision, Timestamp, TokenDigest};
+use super::{Answer, Applier, Done, read};
+use crate::domain::{ClientId, Entry, Pattern, Refusal, Timestamp, TokenDigest};
 
 /// Sessions removed in one commit.
-const REAP_BATCH: i64 = 1000;
+const REAP_BATCH: usize = 1000;
 
 /// Positions written in one commit.
 const POSITIONS_BATCH: usize = 512;
@@ -38,7 +36,7 @@ impl Applier {
             id,
             self.config.lifetime.expiry(now),
         ))?;
-        Ok(Ok(self.state.revision))
+        Ok(self.done())
     }
 
     /// Sessions stay for one more lifetime after their end, and a client as long as any of them:
@@ -56,8 +54,11 @@ impl Applier {
                      (SELECT digest FROM sessions WHERE expires <= ?1 LIMIT ?2)
                  RETURNING client",
             )?
-            .query_map((before, REAP_BATCH), |row| read::client_id(row, 0))?
+            .query_map((before, i64::try_from(REAP_BATCH).unwrap_or(i64::MAX)), |row| {
+                read::client_id(row, 0)
+            })?
             .collect::<Result<_, _>>()?;
+        let more = clients.len() == REAP_BATCH;
         for client in clients {
             let id = client.uuid().as_bytes();
             let removed = transaction
@@ -79,7 +80,7 @@ impl Applier {
                 self.state.clients -= removed;
             }
         }
-        Ok(Ok(self.state.revision))
+        Ok(self.done().map(|done| Done { more, ..done }))
     }
 
     pub(super) fn extend(
@@ -91,7 +92,7 @@ impl Applier {
         transaction
             .prepare_cached("UPDATE sessions SET expires = max(expires, ?2) WHERE digest = ?1")?
             .execute((token.as_bytes(), self.config.lifetime.expiry(now)))?;
-        Ok(Ok(self.state.revision))
+        Ok(self.done())
     }
 
     pub(super) fn watch(
@@ -109,7 +110,7 @@ impl Applier {
             )?
             .exists((id, kind, namespace, name))?;
         if known {
-            return Ok(Ok(self.state.revision));
+            return Ok(self.done());
         }
         let counted = transaction
             .prepare_cached(
@@ -123,7 +124,7 @@ impl Applier {
         transaction
             .prepare_cached("INSERT INTO watches VALUES (?1, ?2, ?3, ?4, ?5, NULL)")?
             .execute((id, kind, namespace, name, since.cast_signed()))?;
-        Ok(Ok(self.state.revision))
+        Ok(self.done())
     }
 
     pub(super) fn unwatch(
@@ -146,27 +147,18 @@ impl Applier {
                 .execute([client.uuid().as_bytes()])?;
             self.append(transaction, Entry::Unwatch(client, pattern.clone()))?;
         }
-        Ok(Ok(self.state.revision))
+        Ok(self.done())
     }
 
+    /// Writes some of what clients have acknowledged. What is taken is written to its end before
+    /// more is, so that no client waits behind others that acknowledge all the time.
     pub(super) fn write_positions(&mut self, transaction: &Connection) -> rusqlite::Result<()> {
+        let batch = self.positions().take(POSITIONS_BATCH);
         let mut statement = transaction
             .prepare_cached("UPDATE clients SET position = ?2 WHERE id = ?1 AND position < ?2")?;
-        for (client, position) in self.take_positions() {
+        for (client, position) in batch {
             statement.execute((client.uuid().as_bytes(), position.cast_signed()))?;
         }
-        self.positions_written = Instant::now();
         Ok(())
-    }
-
-    pub(super) fn take_positions(&self) -> Vec<(ClientId, Revision)> {
-        let mut positions = self.positions();
-        let taken: Vec<_> =
-            positions.waiting.iter().take(POSITIONS_BATCH).map(|(&id, &at)| (id, at)).collect();
-        for &(client, position) in &taken {
-            positions.waiting.remove(&client);
-            positions.writing.insert(client, position);
-        }
-        taken
     }
 }

@@ -18,7 +18,7 @@ impl Applier {
         let current = if intent.precondition.is_empty() {
             None
         } else {
-            read::object(transaction, &object.key)?.map(|stored| stored.revision)
+            read::revision_of(transaction, &object.key)?
         };
         if let Err(refusal) = intent.decide_set(object, current, self.config.owner, self.epoch) {
             return Ok(Err(refusal));
@@ -39,7 +39,7 @@ impl Applier {
                 object.owner.as_str(),
                 revision.cast_signed(),
             ))?;
-        Ok(Ok(revision))
+        Ok(self.done())
     }
 
     pub(super) fn delete(
@@ -57,8 +57,8 @@ impl Applier {
                         "DELETE FROM objects WHERE type = ?1 AND namespace = ?2 AND name = ?3",
                     )?
                     .execute(key.parts())?;
-                let revision = self.append(transaction, Entry::Delete(Arc::new(object)))?;
-                Ok(Ok(revision))
+                self.append(transaction, Entry::Delete(Arc::new(object)))?;
+                Ok(self.done())
             }
         }
     }

@@ -1,0 +1,64 @@
+//! The answer to a find, read as slowly as one likes.
+
+use blackbox::{
+    objstore::{Client, Key, Service},
+    process::DEADLINE,
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpStream,
+    time::timeout,
+};
+
+use crate::peer::connect;
+
+/// An answer of which the head was read.
+pub(crate) struct Answer {
+    stream: BufReader<TcpStream>,
+}
+
+impl Answer {
+    /// Asks for all that matches. The system reads little ahead.
+    pub(crate) async fn to_find(service: &Service, client: &Client, pattern: &Key) -> Self {
+        let body = pattern.body();
+        let request = format!(
+            "POST /find HTTP/1.1\r\nHost: objects\r\nCookie: token={}\r\nContent-Length: {}\r\n\
+             \r\n{body}",
+            client.token(),
+            body.len()
+        );
+        let mut stream = BufReader::new(connect(service).await);
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Self { stream };
+        assert_eq!(answer.line().await.as_deref(), Some("HTTP/1.1 200 OK"));
+        while answer.line().await.expect("a whole head") != "" {}
+        answer
+    }
+
+    /// The next piece of the body; none after the last.
+    ///
+    /// # Panics
+    ///
+    /// When the connection breaks.
+    pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
+        let length = self.line().await.expect("the next piece");
+        let mut piece = vec![0; usize::from_str_radix(&length, 16).unwrap()];
+        timeout(DEADLINE, self.stream.read_exact(&mut piece)).await.unwrap().unwrap();
+        assert_eq!(self.line().await.as_deref(), Some(""));
+        Some(piece).filter(|piece| !piece.is_empty())
+    }
+
+    /// Whether the answer is broken off, somewhere in what is left of it.
+    pub(crate) async fn breaks_off(mut self) -> bool {
+        let mut rest = Vec::new();
+        // By a reset or by a plain end.
+        let _ = timeout(DEADLINE, self.stream.read_to_end(&mut rest)).await.expect("it ends");
+        !rest.ends_with(b"\r\n0\r\n\r\n")
+    }
+
+    async fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        timeout(DEADLINE, self.stream.read_line(&mut line)).await.unwrap().ok()?;
+        line.strip_suffix("\r\n").map(str::to_owned)
+    }
+}

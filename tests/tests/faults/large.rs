@@ -1,0 +1,87 @@
+//! Much of everything: watches, bytes in a value.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use blackbox::objstore::{Key, Object, Service};
+use tokio::task::JoinSet;
+
+use crate::line::Line;
+
+/// Watches that a client may have.
+const WATCHES: usize = 10_000;
+
+/// Requests on their way at once.
+const AT_ONCE: usize = 50;
+
+/// How long watching all of it may take, on a busy machine and without optimisation.
+const WATCHING: Duration = Duration::from_secs(60);
+
+/// How long a push or a socket may take then.
+const PROMPT: Duration = Duration::from_secs(2);
+
+/// Bytes that a body may have.
+const LARGEST: usize = 1 << 20;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_may_have_ten_thousand_watches_and_is_served_as_fast_but_not_one_more() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    let key = Arc::new(Key::fresh());
+    let name = |number: usize| format!("{number:05}");
+    let line = Line::new(&service, &client);
+    let started = Instant::now();
+    let mut watching = JoinSet::new();
+    for first in 0..AT_ONCE {
+        let (line, key) = (line.clone(), Arc::clone(&key));
+        watching.spawn(async move {
+            for number in (first..WATCHES).step_by(AT_ONCE) {
+                let reply = line.post("/watch", key.named(&name(number)).body()).await;
+                assert_eq!(reply.expect("an answer").status, 204);
+            }
+        });
+    }
+    watching.join_all().await;
+    assert!(started.elapsed() < WATCHING, "watching took {:?}", started.elapsed());
+    client.post("/watch", key.named("more").body()).await.refused(422, "too_many_watches");
+    client.watch(&key.named(&name(17))).await;
+
+    let started = Instant::now();
+    let mut socket = client.socket().await;
+    let missed = Object::new(&key.named("more"), "{}");
+    client.set(&missed).await;
+    for number in [0, 1, WATCHES / 2, WATCHES - 1] {
+        let object = Object::new(&key.named(&name(number)), "{}");
+        client.set(&object).await;
+        assert_eq!(socket.next_push().await, object);
+    }
+    assert!(started.elapsed() < PROMPT, "pushes took {:?}", started.elapsed());
+    client.unwatch(&key.named(&name(17))).await;
+    client.watch(&missed.key).await;
+}
+
+#[tokio::test]
+async fn a_value_as_large_as_a_body_may_be_is_stored_found_and_pushed_whole() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    let small = Object::new(&Key::fresh(), r#"{"x":""}"#);
+    let filler = "é€𝄞\\n".chars().cycle();
+    let mut text = String::new();
+    for letter in filler {
+        if small.body().len() + text.len() + letter.len_utf8() + 1 > LARGEST {
+            break;
+        }
+        text.push(letter);
+    }
+    let text = text.trim_end_matches('\\');
+    let object = Object { value: format!(r#"{{"x":"{text}"}}"#), ..small };
+    assert!(object.body().len() > LARGEST - 8, "{}", object.body().len());
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    assert!(client.get(&object.key).await == object);
+    assert!(client.find(&object.key).await == [object.clone()]);
+    assert!(socket.next_push().await == object);
+}

@@ -1,0 +1,26 @@
+//! objstore-svc when things go wrong: it is killed, its disk is full, its clients are slow, silent
+//! or gone. Nothing acknowledged is lost, and nobody else is disturbed.
+//!
+//! Everything here is bounded; with `SOAK=1` in the environment it goes on for long.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+
+mod answer;
+mod crew;
+mod database;
+mod eventually;
+mod full_disk;
+mod gone;
+mod kills;
+mod large;
+mod line;
+mod listener;
+mod peer;
+mod resident;
+mod search;
+mod slow;
+mod small_disk;
+mod sync;
+mod trace;
+mod visitor;
+mod wrapped;

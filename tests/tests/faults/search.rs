@@ -1,0 +1,164 @@
+//! Finding much, and finding slowly while others write.
+
+use std::time::{Duration, Instant};
+
+use blackbox::{
+    objstore::{Client, Key, Object, Service},
+    soak::{rounds, seed},
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use crate::{
+    answer::Answer,
+    database::{FILE, stuff},
+    line::Line,
+    resident::resident,
+};
+
+/// How long the first byte may take, on a busy machine and without optimisation.
+const FIRST_BYTE: Duration = Duration::from_secs(2);
+
+/// Memory that finding everything may take.
+const GROWTH: u64 = 32 * 1024 * 1024;
+
+/// Digits of the name of an object that was stuffed into a store.
+const DIGITS: usize = 7;
+
+fn name(number: usize) -> String {
+    format!("{number:0DIGITS$}")
+}
+
+/// A service with so many objects under the key, and a client of it.
+async fn stuffed(key: &Key, count: usize, filler: usize) -> (Service, Client) {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    client.set(&Object::fresh()).await;
+    let place = service.stop().await;
+    stuff(&place.data().join(FILE), key, count, filler);
+    let service = place.start().await;
+    let client = client.at(&service);
+    (service, client)
+}
+
+/// Counts the names in a text that comes in pieces: they are the numbers from 0 on.
+#[derive(Default)]
+struct Names {
+    next: usize,
+    /// The end of what came, which may be a part of a name.
+    rest: String,
+}
+
+impl Names {
+    fn take(&mut self, piece: &[u8]) {
+        const BEFORE: &str = r#""Name":""#;
+        self.rest.push_str(std::str::from_utf8(piece).unwrap());
+        let mut taken = 0;
+        while let Some(at) = self.rest[taken..].find(BEFORE) {
+            let begin = taken + at + BEFORE.len();
+            let Some(found) = self.rest.get(begin..begin + DIGITS) else { break };
+            assert_eq!(found, name(self.next), "what comes next");
+            self.next += 1;
+            taken = begin + DIGITS;
+        }
+        let kept = self.rest.len().saturating_sub(BEFORE.len() + DIGITS);
+        self.rest.drain(..taken.max(kept));
+    }
+}
+
+/// Finds all with this pattern and checks what comes, how soon, and in how much memory.
+async fn find_numbered(service: &Service, client: &Client, pattern: &Key, count: usize) {
+    let before = resident(service);
+    let mut most = before;
+    let started = Instant::now();
+    let mut answer = Answer::to_find(service, client, pattern).await;
+    let mut first = None;
+    let mut names = Names::default();
+    while let Some(piece) = answer.chunk().await {
+        first.get_or_insert_with(|| started.elapsed());
+        names.take(&piece);
+        most = most.max(resident(service));
+    }
+    assert_eq!(names.next, count, "{pattern:?}");
+    assert!(first.unwrap() < FIRST_BYTE, "{pattern:?} took {first:?}");
+    assert!(most - before < GROWTH, "{pattern:?} took {} bytes", most - before);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn finding_very_many_objects_begins_soon_and_takes_little_memory() {
+    let count = rounds(100_000, 1_000_000);
+    let key = Key::fresh();
+    let (service, client) = stuffed(&key, count, 500).await;
+    for pattern in [key.named(""), Key::new("", &key.namespace, "")] {
+        find_numbered(&service, &client, &pattern, count).await;
+    }
+}
+
+/// What others do to the object with this number while all are found.
+#[derive(PartialEq, Eq)]
+enum Fate {
+    Stays,
+    IsOverwritten,
+    ComesAndGoes,
+}
+
+fn fate(number: usize) -> Fate {
+    match number % 4 {
+        0 | 1 => Fate::Stays,
+        2 => Fate::IsOverwritten,
+        _ => Fate::ComesAndGoes,
+    }
+}
+
+/// Does it, in the neighbourhood of this number; and sets an object between two others.
+async fn disturb(line: &Line, key: &Key, number: usize) {
+    let object = Object::new(&key.named(&name(number)), r#"{"new":true}"#);
+    let between = Object::new(&key.named(&format!("{}+", name(number))), r#"{"new":true}"#);
+    let requests = match fate(number) {
+        Fate::Stays => vec![("/set", between.body())],
+        Fate::IsOverwritten => vec![("/set", object.body())],
+        Fate::ComesAndGoes => vec![
+            ("/set", object.body()),
+            ("/delete", object.key.body()),
+            ("/set", object.body()),
+            ("/delete", object.key.body()),
+        ],
+    };
+    for (path, body) in requests {
+        let reply = line.post(path, body).await.expect("an answer");
+        assert_eq!(reply.status, 204, "{reply:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_reader_finds_every_object_that_does_not_change_exactly_once() {
+    const COUNT: usize = 3_000;
+    const FILLER: usize = 8 * 1024;
+    let key = Key::fresh();
+    let (service, client) = stuffed(&key, COUNT, FILLER).await;
+    let line = Line::new(&service, &client);
+    let mut answer = Answer::to_find(&service, &client, &key.named("")).await;
+    let mut body = Vec::new();
+    // Far ahead of the reader: who holds a snapshot, or all of the answer, still has the last.
+    let last = key.named(&name(COUNT - 1));
+    client.delete(&last).await;
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    while let Some(piece) = answer.chunk().await {
+        body.extend(piece);
+        for _ in 0..4 {
+            disturb(&line, &key, dice.random_range(0..COUNT - 1)).await;
+        }
+    }
+    let found = Object::parse_all(std::str::from_utf8(&body).unwrap());
+    let names: Vec<_> = found.iter().map(|object| object.key.name.as_str()).collect();
+    assert!(names.is_sorted_by(|one, next| one < next), "something is there twice");
+    assert!(!names.contains(&&*last.name), "the answer was complete before it was read");
+    let value = format!(r#"{{"x":"{}"}}"#, "x".repeat(FILLER));
+    for number in (0..COUNT).filter(|&number| fate(number) == Fate::Stays) {
+        let at = names.binary_search(&&*name(number)).unwrap_or_else(|_| panic!("{number} is missing"));
+        assert!(found[at].value == value, "{number} has changed");
+    }
+    for object in &found {
+        assert!([&*value, r#"{"new":true}"#].contains(&&*object.value), "half a value");
+    }
+}

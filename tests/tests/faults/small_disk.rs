@@ -1,0 +1,87 @@
+//! A small disk, which only a holder and what is run by its side see, and which is gone with them.
+
+use std::{
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+};
+
+use crate::wrapped::wrapped;
+
+/// A file system in memory.
+pub(crate) struct SmallDisk {
+    place: TempDir,
+    /// Keeps the namespace in which the disk is mounted, until its input ends.
+    holder: Child,
+}
+
+impl SmallDisk {
+    /// A disk of so many MiB.
+    ///
+    /// # Panics
+    ///
+    /// When nothing may be mounted here.
+    pub(crate) async fn new(mebibytes: u32) -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let script = format!(
+            "mount -t tmpfs -o size={mebibytes}m tmpfs '{}' && echo mounted && exec cat",
+            place.path().display()
+        );
+        let mut command = Command::new("/usr/bin/unshare");
+        if !is_root() {
+            command.args(["--user", "--map-root-user"]);
+        }
+        command.args(["--mount", "sh", "-c", &script]);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut holder = command.spawn().expect("unshare is missing: apt-get install util-linux");
+        let mut said = String::new();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).await.unwrap();
+        assert_eq!(
+            said, "mounted\n",
+            "a full disk cannot be had: mounting is not permitted here. Run the tests as root with \
+             CAP_SYS_ADMIN (in a container: --privileged), or where users may unshare"
+        );
+        Self { place, holder }
+    }
+
+    /// The directory that is the disk, where the disk is seen.
+    pub(crate) fn path(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// The same directory, seen from here.
+    pub(crate) fn seen_from_here(&self) -> PathBuf {
+        let root = format!("/proc/{}/root", self.holder.id().unwrap());
+        Path::new(&root).join(self.path().strip_prefix("/").unwrap())
+    }
+
+    /// The command that runs another where the disk is seen.
+    pub(crate) fn beside(&self, inner: &Command) -> Command {
+        let target = format!("--target={}", self.holder.id().unwrap());
+        let mut arguments = vec![&*target, "--mount"];
+        if !is_root() {
+            arguments.extend(["--user", "--preserve-credentials"]);
+        }
+        wrapped(inner, "/usr/bin/nsenter", "util-linux", &arguments)
+    }
+
+    /// Makes the disk this large, whatever is on it.
+    pub(crate) async fn resize(&self, mebibytes: u32) {
+        let size = format!("remount,size={mebibytes}m");
+        let mut mount = Command::new("/usr/bin/mount");
+        mount.args(["-o", &size]).arg(self.path());
+        let status = self.beside(&mount).status().await.unwrap();
+        assert!(status.success(), "the disk cannot be made larger");
+    }
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}

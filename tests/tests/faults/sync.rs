@@ -1,0 +1,81 @@
+//! That an acknowledged write is on disk, not only on its way there: kill -9 cannot show that, the
+//! order of the system calls does.
+
+use blackbox::objstore::{Client, Idle, Key, Object, Service, unique};
+use reqwest::Method;
+use tokio::task::JoinSet;
+
+use crate::trace::{Call, calls, traced};
+
+/// Clients that set at the same time, so that their sets share commits.
+const CLIENTS: usize = 4;
+
+/// Sets of each.
+const SETS: usize = 25;
+
+impl Call {
+    fn is_sync(&self) -> bool {
+        ["fsync", "fdatasync"].contains(&&*self.name)
+    }
+
+    /// Whether it is about the write-ahead log.
+    fn is_of_log(&self) -> bool {
+        let path = self.arguments.split('>').next().unwrap();
+        path.ends_with("objstore.db-wal")
+    }
+
+    fn is_answer_to(&self, mark: &str) -> bool {
+        self.arguments.contains("HTTP/1.1 204") && self.arguments.contains(mark)
+    }
+}
+
+/// Sets one object after another, each with a mark that is in the request's id too.
+async fn set_marked(client: Client) -> Vec<String> {
+    let key = Key::fresh();
+    let mut marks = Vec::new();
+    for _ in 0..SETS {
+        let mark = unique("mark");
+        let object = Object::new(&key, format!(r#"{{"mark":"{mark}"}}"#));
+        let request = client.request(Method::POST, "/set").header("x-request-id", &mark);
+        let _ = request.body(object.body()).send().await.expect(204);
+        marks.push(mark);
+    }
+    marks
+}
+
+async fn trace_of_sets() -> (Vec<Call>, Vec<String>) {
+    let place = Idle::new(&[]);
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("calls");
+    let command = traced(&place.command(), &log);
+    let service: Service = place.start_with(command).await;
+    let mut setting = JoinSet::new();
+    for _ in 0..CLIENTS {
+        setting.spawn(set_marked(service.client().await));
+    }
+    let marks = setting.join_all().await.concat();
+    service.stop().await;
+    (calls(&log).await, marks)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn between_the_write_of_a_commit_and_its_answers_the_log_is_synced() {
+    let (calls, marks) = trace_of_sets().await;
+    assert_eq!(marks.len(), CLIENTS * SETS);
+    for mark in &marks {
+        let written = calls
+            .iter()
+            .find(|call| call.is_of_log() && !call.is_sync() && call.arguments.contains(mark))
+            .unwrap_or_else(|| panic!("{mark} was written nowhere"));
+        let synced = calls
+            .iter()
+            .find(|call| call.is_of_log() && call.is_sync() && call.began > written.ended)
+            .unwrap_or_else(|| panic!("{mark} was never synced"));
+        let answered = calls
+            .iter()
+            .find(|call| call.is_answer_to(mark))
+            .unwrap_or_else(|| panic!("{mark} was not answered"));
+        assert_eq!(synced.result, 0, "{synced:?}");
+        assert!(synced.ended < answered.began, "{mark} was answered before {synced:?} ended");
+    }
+}

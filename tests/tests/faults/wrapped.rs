@@ -1,0 +1,27 @@
+//! Running the service inside another program.
+
+use std::path::Path;
+
+use tokio::process::Command;
+
+/// The command that runs `inner` by way of `program`, which ends by running its last arguments.
+///
+/// # Panics
+///
+/// When there is no such program: then Debian's `package` is missing.
+pub(crate) fn wrapped(inner: &Command, program: &str, package: &str, arguments: &[&str]) -> Command {
+    assert!(
+        Path::new(program).exists(),
+        "{program} is missing; install it with: apt-get install {package}"
+    );
+    let inner = inner.as_std();
+    let mut command = std::process::Command::new(program);
+    command.args(arguments).arg(inner.get_program()).args(inner.get_args());
+    command.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(std::process::Stdio::null());
+    command.stdout(std::process::Stdio::piped());
+    command.stderr(std::process::Stdio::piped());
+    let mut command = Command::from(command);
+    command.kill_on_drop(true);
+    command
+}

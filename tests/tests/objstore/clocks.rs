@@ -1,0 +1,106 @@
+//! What only the passing of time shows. These tests wait because time is what they test; they are
+//! among the first by name, so that the others run meanwhile.
+
+use std::time::Duration;
+
+use blackbox::objstore::{Object, Service};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    time::{Instant, sleep, timeout},
+};
+use uuid::Uuid;
+
+use crate::fence::no_more_pushes;
+
+#[tokio::test]
+async fn an_idle_socket_is_pinged_every_20_s_and_a_peer_that_misses_two_is_closed() {
+    let service = Service::any().await;
+    let client = service.client().await;
+    let (mut answering, mut mute) = (client.socket().await, client.socket().await);
+    mute.mute().await;
+    let living = async {
+        for _ in 0..2 {
+            answering.ping(Duration::from_secs(22)).await;
+        }
+    };
+    let dying = async {
+        mute.ping(Duration::from_secs(22)).await;
+        mute.ping(Duration::from_secs(22)).await;
+        mute.ended(Duration::from_secs(25)).await;
+    };
+    tokio::join!(living, dying);
+    no_more_pushes(&client, &mut answering).await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_408() {
+    let service = Service::any().await;
+    let token = service.client().await.token().to_owned();
+    let head = format!(
+        "POST /get HTTP/1.1\r\nHost: objects\r\nCookie: token={token}\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    let mut connection = service.connect().await;
+    connection.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    let read = timeout(Duration::from_secs(45), connection.read(&mut answer)).await;
+    answer.truncate(read.expect("an answer in time").unwrap());
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains(r#""error":"request_timeout""#), "{answer}");
+}
+
+async fn short_lived() -> Service {
+    Service::with(&[("OBJSTORE_SESSION_TTL", "2s"), ("OBJSTORE_MAX_CLIENTS", "1")]).await
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_used_ends_with_its_lifetime() {
+    let service = short_lived().await;
+    let client = service.client().await;
+    sleep(Duration::from_secs(3)).await;
+    client.post("/find", Object::fresh().body()).await.refused(401, "unauthenticated");
+    client.fetch("/socket").await.refused(401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn a_session_in_use_is_extended_and_the_cookie_sent_again() {
+    let service = short_lived().await;
+    let registered = Instant::now();
+    let client = service.client().await;
+    let body = Object::fresh().key.body();
+    let mut renewals = 0;
+    while registered.elapsed() < Duration::from_secs(5) {
+        let answer = client.post("/find", body.clone()).await.expect(200);
+        if let Some(cookie) = answer.header("set-cookie") {
+            assert!(cookie.starts_with(&format!("token={};", client.token())), "{cookie}");
+            assert!(cookie.split("; ").any(|attribute| attribute == "Max-Age=2"), "{cookie}");
+            renewals += 1;
+        }
+    }
+    assert!((1..=6).contains(&renewals), "the cookie was sent again {renewals} times");
+}
+
+#[tokio::test]
+async fn an_open_socket_keeps_its_session() {
+    let service = short_lived().await;
+    let client = service.client().await;
+    let mut socket = client.socket().await;
+    socket.listen_until(Instant::now() + Duration::from_secs(5)).await;
+    client.find(&Object::fresh().key).await;
+}
+
+#[tokio::test]
+async fn a_client_whose_sessions_have_all_ended_is_removed_and_makes_room() {
+    let service = short_lived().await;
+    let gone = service.client().await;
+    gone.watch(&Object::fresh().key).await;
+    sleep(Duration::from_secs(5)).await;
+    // A service that starts tidies up at once, one that goes on within a minute.
+    let service = service.stop().await.start().await;
+    let next = service.stranger();
+    let registration = format!(r#"{{"ID":"{}"}}"#, Uuid::new_v4());
+    let deadline = Instant::now() + Duration::from_secs(70);
+    while next.post("/register", registration.clone()).await.status != 200 {
+        assert!(Instant::now() < deadline, "there is still no room");
+    }
+}
