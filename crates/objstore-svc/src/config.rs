@@ -6,10 +6,7 @@ use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use common::config::{SECRETS_HELP, ServerConfig, duration};
 
-use crate::{
-    domain::{ClientId, Clients, Lifetime, OwnerRule},
-    store::StoreConfig,
-};
+use crate::domain::{ClientId, Clients};
 
 /// The port the service listens on unless it is told another.
 pub const DEFAULT_PORT: &str = "5001";
@@ -125,22 +122,6 @@ pub enum ClientsFileError {
 }
 
 impl Config {
-    /// What the store is opened with.
-    pub fn store(&self) -> StoreConfig {
-        StoreConfig {
-            data_dir: self.data_dir.clone(),
-            lifetime: Lifetime::new(self.session_ttl),
-            owner: match self.owner {
-                Owner::Free => OwnerRule::Free,
-                Owner::Match => OwnerRule::Match,
-            },
-            max_clients: self.max_clients,
-            max_watches: self.max_watches,
-            log_retention: self.log_retention,
-            log_size: self.log_size.as_u64(),
-        }
-    }
-
     /// The identities that may register.
     pub fn clients(&self) -> Result<Clients, ClientsFileError> {
         let Some(path) = &self.clients_file else { return Ok(Clients::All) };

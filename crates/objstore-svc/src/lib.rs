@@ -27,9 +27,9 @@ pub use config::Config;
 pub use store::backup;
 
 use config::ClientsFileError;
-use domain::Lifetime;
+use domain::{Lifetime, OwnerRule};
 use http::{App, metrics::ServiceMetrics};
-use store::{OpenError, Store, now};
+use store::{OpenError, Store, StoreConfig, now};
 use watch::Hub;
 
 /// How often sessions and clients that are over are looked for.
@@ -75,7 +75,7 @@ pub struct Running {
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let clients = config.clients()?;
     let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
-    let (store, feed) = Store::open(&config.store())?;
+    let (store, feed) = Store::open(&store_config(&config))?;
     let hub = Hub::new(store.clone(), feed.revision);
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
     let reaping = tokio::spawn(reap(store.clone()));
@@ -107,6 +107,21 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), drain));
     tracing::info!(server.address = %address, "listening");
     Ok(Running { address, store, operations, shutdown, serving, dispatching, reaping })
+}
+
+fn store_config(config: &Config) -> StoreConfig {
+    StoreConfig {
+        data_dir: config.data_dir.clone(),
+        lifetime: Lifetime::new(config.session_ttl),
+        owner: match config.owner {
+            config::Owner::Free => OwnerRule::Free,
+            config::Owner::Match => OwnerRule::Match,
+        },
+        max_clients: config.max_clients,
+        max_watches: config.max_watches,
+        log_retention: config.log_retention,
+        log_size: config.log_size.as_u64(),
+    }
 }
 
 impl Running {

@@ -165,7 +165,11 @@ impl Writer {
     /// Sets or deletes; false when nobody says whether that was done.
     async fn write(&mut self, line: &Line) -> bool {
         let slot = self.dice.random_range(0..KEYS);
-        if self.dice.random_bool(0.2) { self.delete(slot, line).await } else { self.set(slot, line).await }
+        if self.dice.random_bool(0.2) {
+            self.delete(slot, line).await
+        } else {
+            self.set(slot, line).await
+        }
     }
 
     async fn set(&mut self, slot: usize, line: &Line) -> bool {

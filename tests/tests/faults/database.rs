@@ -27,15 +27,22 @@ struct Record {
 impl Database {
     /// Reads it in one snapshot. The file itself has to be in order.
     pub(crate) fn read(file: &Path) -> Self {
-        let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        let connection =
+            Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
         let snapshot = connection.unchecked_transaction().unwrap();
         let health: String =
             snapshot.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!(health, "ok");
-        let mut log = snapshot.prepare("SELECT revision, event, type, namespace, name, value FROM log ORDER BY revision").unwrap();
+        let mut log = snapshot
+            .prepare(
+                "SELECT revision, event, type, namespace, name, value FROM log ORDER BY revision",
+            )
+            .unwrap();
         let log = log.query_map([], record).unwrap().map(Result::unwrap).collect();
-        let mut objects = snapshot.prepare("SELECT revision, type, namespace, name, value FROM objects").unwrap();
-        let objects = objects.query_map([], |row| Ok((parts(row, 1)?, (revision(row)?, row.get(4)?))));
+        let mut objects =
+            snapshot.prepare("SELECT revision, type, namespace, name, value FROM objects").unwrap();
+        let objects =
+            objects.query_map([], |row| Ok((parts(row, 1)?, (revision(row)?, row.get(4)?))));
         Self { log, objects: objects.unwrap().map(Result::unwrap).collect() }
     }
 
@@ -51,8 +58,12 @@ impl Database {
         for (record, expected) in self.log.iter().zip(1..) {
             assert_eq!(record.revision, expected, "the log has a gap");
             match &record.change {
-                Some((key, Some(value))) => drop(objects.insert(key.clone(), (expected, value.clone()))),
-                Some((key, None)) => assert!(objects.remove(key).is_some(), "{key:?} was deleted twice"),
+                Some((key, Some(value))) => {
+                    drop(objects.insert(key.clone(), (expected, value.clone())))
+                }
+                Some((key, None)) => {
+                    assert!(objects.remove(key).is_some(), "{key:?} was deleted twice")
+                }
                 None => {}
             }
         }
@@ -82,7 +93,8 @@ impl Database {
     /// The values that objects of this type were set to, in order.
     pub(crate) fn sets(&self, kind: &str) -> Vec<String> {
         let changes = self.log.iter().filter_map(|record| record.change.as_ref());
-        let values = changes.filter(|(key, _)| key[0] == kind).filter_map(|(_, value)| value.clone());
+        let values =
+            changes.filter(|(key, _)| key[0] == kind).filter_map(|(_, value)| value.clone());
         values.map(|value| String::from_utf8(value).unwrap()).collect()
     }
 }

@@ -1,8 +1,9 @@
 //! A disk without room.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs};
 
 use blackbox::{
+    http::Answer,
     objstore::{Client, Idle, Key, Object, Service},
     process::DEADLINE,
 };
@@ -10,7 +11,6 @@ use blackbox::{
 use crate::{
     database::{Database, FILE},
     eventually::eventually,
-    line::Line,
     small_disk::SmallDisk,
 };
 
@@ -21,8 +21,11 @@ const ENLARGED: u32 = 48;
 /// Bytes of the fillers, from those that fill the disk fast to those that fill its last corner.
 const FILLERS: [usize; 3] = [100_000, 5_000, 10];
 
-/// Writes that have to fail one after another, so that no room is left.
-const FAILURES: usize = 5;
+/// Turns in which every write has to fail, one after another, so that no room is left.
+const FAILURES: usize = 8;
+
+/// One deletion in so many turns, so that most objects stay.
+const DELETE_EVERY: usize = 4;
 
 /// A service whose directory is on a small disk, and what it has acknowledged.
 struct Scene {
@@ -30,8 +33,10 @@ struct Scene {
     service: Service,
     client: Client,
     key: Key,
+    /// What was set.
+    set: Vec<Object>,
+    /// What was not deleted since.
     acknowledged: BTreeMap<String, Object>,
-    next: usize,
 }
 
 impl Scene {
@@ -42,31 +47,69 @@ impl Scene {
         let service = place.start_with(command).await;
         let client = service.client().await;
         let key = Key::fresh();
-        Self { disk, service, client, key, acknowledged: BTreeMap::new(), next: 0 }
+        Self { disk, service, client, key, set: Vec::new(), acknowledged: BTreeMap::new() }
     }
 
     /// Sets one more object; false when there is no room for it.
     async fn set(&mut self, filler: usize) -> bool {
-        self.next += 1;
-        let key = self.key.named(&format!("{:05}", self.next));
+        let key = self.key.named(&format!("{:05}", self.set.len()));
         let filler = "x".repeat(filler);
-        let object = Object::new(&key, format!(r#"{{"n":{},"x":"{filler}"}}"#, self.next));
-        let answer = self.client.post("/set", object.body()).await;
-        if answer.status == 204 {
+        let object = Object::new(&key, format!(r#"{{"x":"{filler}"}}"#));
+        let is_set = is_done(&self.client.post("/set", object.body()).await);
+        if is_set {
+            self.set.push(object.clone());
             self.acknowledged.insert(key.name, object);
-            return true;
         }
-        answer.refused(503, "storage_unavailable");
-        false
+        is_set
+    }
+
+    /// Deletes the first object; false when there is no room for that.
+    async fn delete(&mut self) -> bool {
+        let first = self.acknowledged.first_entry().unwrap();
+        let is_deleted = is_done(&self.client.post("/delete", first.get().key.body()).await);
+        if is_deleted {
+            first.remove();
+        }
+        is_deleted
     }
 
     async fn fill(&mut self) {
         for filler in FILLERS {
             let mut failures = 0;
+            let mut turns = 0;
             while failures < FAILURES {
-                failures = if self.set(filler).await { 0 } else { failures + 1 };
+                turns += 1;
+                let is_set = self.set(filler).await;
+                let is_watched = is_done(&self.client.post("/watch", Key::fresh().body()).await);
+                let id = self.service.stranger().id();
+                let registration = format!(r#"{{"ID":"{id}"}}"#);
+                let is_registered = is_done(&self.client.post("/register", registration).await);
+                let is_deleted = turns % DELETE_EVERY == 0 && self.delete().await;
+                let any = is_set || is_watched || is_registered || is_deleted;
+                failures = if any { 0 } else { failures + 1 };
             }
         }
+    }
+
+    /// The same service, ended and started again.
+    async fn again(self, end: impl AsyncFnOnce(Service, &SmallDisk) -> Idle) -> Self {
+        let place = end(self.service, &self.disk).await;
+        let command = self.disk.beside(&place.command());
+        let service = place.start_with(command).await;
+        let client = self.client.at(&service);
+        Self { service, client, ..self }
+    }
+
+    /// Makes room; writes go on without more ado.
+    async fn enlarge(&mut self) {
+        self.disk.resize(ENLARGED).await;
+        let filler = FILLERS[0];
+        eventually("writes go on", DEADLINE, async || self.set(filler).await.then_some(())).await;
+        for _ in 0..20 {
+            assert!(self.set(filler).await, "there is room again");
+        }
+        assert!(self.delete().await, "there is room again");
+        self.reads_go_on().await;
     }
 
     /// Reads everything that was acknowledged, in every way there is.
@@ -82,6 +125,14 @@ impl Scene {
     }
 }
 
+/// Whether a write was done. If not, the disk has to be the reason.
+fn is_done(answer: &Answer) -> bool {
+    if !answer.status.is_success() {
+        answer.refused(503, "storage_unavailable");
+    }
+    answer.status.is_success()
+}
+
 #[tokio::test]
 async fn a_full_disk_stops_writes_but_not_reads_and_nothing_is_lost_when_there_is_room_again() {
     let mut scene = Scene::new().await;
@@ -91,31 +142,28 @@ async fn a_full_disk_stops_writes_but_not_reads_and_nothing_is_lost_when_there_i
     assert!(scene.set(10).await, "there is room at first");
     scene.fill().await;
 
-    for path in ["/delete", "/watch"] {
-        let first = scene.acknowledged.values().next().unwrap().key.body();
-        scene.client.post(path, first).await.refused(503, "storage_unavailable");
-    }
     scene.reads_go_on().await;
-    let objects: Vec<_> = scene.acknowledged.values().cloned().collect();
-    assert!(socket.next_pushes(objects.len()).await == objects);
+    assert!(socket.next_pushes(scene.set.len()).await == scene.set);
 
-    scene.disk.resize(ENLARGED).await;
-    let filler = FILLERS[0];
-    eventually("writes go on", DEADLINE, async || scene.set(filler).await.then_some(())).await;
-    for _ in 0..20 {
-        assert!(scene.set(filler).await, "there is room again");
-    }
-    scene.reads_go_on().await;
-    let first = scene.acknowledged.pop_first().unwrap().1;
-    scene.client.delete(&first.key).await;
+    scene.enlarge().await;
     socket.acknowledge().await;
     socket.close().await;
 
-    let file = scene.disk.seen_from_here().join(FILE);
-    let place = scene.service.stop().await;
-    Database::read(&file).is_whole();
-    let command = scene.disk.beside(&place.command());
-    scene.service = place.start_with(command).await;
-    scene.client = scene.client.at(&scene.service);
+    let scene = scene.again(async |service, disk| {
+        let place = service.stop().await;
+        let copy = place.data().join(FILE);
+        fs::copy(disk.seen_from_here().join(FILE), &copy).unwrap();
+        Database::read(&copy).is_whole();
+        place
+    });
+    scene.await.reads_go_on().await;
+}
+
+#[tokio::test]
+async fn a_service_that_is_killed_on_a_full_disk_starts_there_and_has_lost_nothing() {
+    let mut scene = Scene::new().await;
+    scene.fill().await;
+    let mut scene = scene.again(async |service, _| service.kill().await).await;
     scene.reads_go_on().await;
+    scene.enlarge().await;
 }

@@ -47,7 +47,8 @@ async fn a_peer_that_stops_is_cut_off_whatever_it_was_doing_and_loses_nothing() 
 }
 
 #[tokio::test]
-async fn a_client_that_vanished_gets_everything_on_its_next_socket_while_the_old_one_still_stands() {
+async fn a_client_that_vanished_gets_everything_on_its_next_socket_while_the_old_one_still_stands()
+{
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();

@@ -6,10 +6,12 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
 
 mod answer;
+mod backup;
 mod crew;
 mod database;
 mod eventually;
 mod full_disk;
+mod full_queue;
 mod gone;
 mod kills;
 mod large;
@@ -20,6 +22,7 @@ mod resident;
 mod search;
 mod slow;
 mod small_disk;
+mod stop;
 mod sync;
 mod trace;
 mod visitor;

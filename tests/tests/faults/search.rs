@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use blackbox::{
-    objstore::{Client, Key, Object, Service},
-    soak::{rounds, seed},
-};
-use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use crate::{
     answer::Answer,
     database::{FILE, stuff},
     line::Line,
     resident::resident,
 };
+use blackbox::{
+    objstore::{Client, Key, Object, Service},
+    soak::{rounds, seed},
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
 /// How long the first byte may take, on a busy machine and without optimisation.
 const FIRST_BYTE: Duration = Duration::from_secs(2);
@@ -155,7 +155,8 @@ async fn a_slow_reader_finds_every_object_that_does_not_change_exactly_once() {
     assert!(!names.contains(&&*last.name), "the answer was complete before it was read");
     let value = format!(r#"{{"x":"{}"}}"#, "x".repeat(FILLER));
     for number in (0..COUNT).filter(|&number| fate(number) == Fate::Stays) {
-        let at = names.binary_search(&&*name(number)).unwrap_or_else(|_| panic!("{number} is missing"));
+        let at =
+            names.binary_search(&&*name(number)).unwrap_or_else(|_| panic!("{number} is missing"));
         assert!(found[at].value == value, "{number} has changed");
     }
     for object in &found {

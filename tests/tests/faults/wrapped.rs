@@ -9,7 +9,12 @@ use tokio::process::Command;
 /// # Panics
 ///
 /// When there is no such program: then Debian's `package` is missing.
-pub(crate) fn wrapped(inner: &Command, program: &str, package: &str, arguments: &[&str]) -> Command {
+pub(crate) fn wrapped(
+    inner: &Command,
+    program: &str,
+    package: &str,
+    arguments: &[&str],
+) -> Command {
     assert!(
         Path::new(program).exists(),
         "{program} is missing; install it with: apt-get install {package}"

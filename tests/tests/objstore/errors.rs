@@ -2,6 +2,10 @@
 
 use blackbox::objstore::{Client, Object, Service};
 use reqwest::Method;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    net::TcpStream,
+};
 
 const POSTED: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
 const FETCHED: [&str; 5] = ["/socket", "/health", "/ready", "/metrics", "/openapi.json"];
@@ -113,4 +117,34 @@ async fn requests_without_an_id_get_different_ones() {
     let client = service.client().await;
     let (first, second) = (client.fetch("/health").await, client.fetch("/health").await);
     assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
+}
+
+#[tokio::test]
+async fn a_connection_serves_on_after_a_request_that_was_refused_before_its_body_came() {
+    let service = Service::any().await;
+    let address = service.url().strip_prefix("http://").unwrap().trim_end_matches('/');
+    let mut connection = BufReader::new(TcpStream::connect(address).await.unwrap());
+    connection.get_mut().set_nodelay(true).unwrap();
+    for _ in 0..20 {
+        let head = "POST /get HTTP/1.1\r\nHost: x\r\nContent-Length: 64\r\n\r\n";
+        connection.write_all(head.as_bytes()).await.unwrap();
+        connection.write_all(&[b' '; 64]).await.unwrap();
+        assert!(status_line(&mut connection).await.starts_with("HTTP/1.1 401 "));
+        connection.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        assert!(status_line(&mut connection).await.starts_with("HTTP/1.1 200 "));
+    }
+}
+
+/// Reads one answer whole, and gives its first line.
+async fn status_line(connection: &mut BufReader<TcpStream>) -> String {
+    let mut lines = Vec::new();
+    while lines.last().is_none_or(|line| line != "\r\n") {
+        let mut line = String::new();
+        assert_ne!(connection.read_line(&mut line).await.unwrap(), 0, "the connection has ended");
+        lines.push(line);
+    }
+    let length = lines.iter().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.unwrap().trim().parse().unwrap()];
+    connection.read_exact(&mut body).await.unwrap();
+    lines.swap_remove(0)
 }

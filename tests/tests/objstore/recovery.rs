@@ -51,7 +51,7 @@ async fn what_was_not_acknowledged_comes_again_after_a_kill() {
 }
 
 #[tokio::test]
-async fn answering_the_close_frame_of_a_stopping_service_acknowledges() {
+async fn the_close_frame_of_a_client_acknowledges_nothing_even_while_the_service_stops() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -62,7 +62,26 @@ async fn answering_the_close_frame_of_a_stopping_service_acknowledges() {
     socket.next_push().await;
     service.process().terminate().await;
     assert_eq!(socket.closed().await, 1001);
+    // It may as well be the client's own, sent before it saw the service's.
     socket.agree().await;
+    let service = service.ended().await.start().await;
+    let client = client.at(&service);
+    assert_eq!(client.socket().await.next_push().await, object);
+}
+
+#[tokio::test]
+async fn answering_the_last_ping_of_a_stopping_service_acknowledges() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    socket.mute().await;
+    client.set(&object).await;
+    socket.next_push().await;
+    service.process().terminate().await;
+    socket.unmute().await;
+    assert_eq!(socket.closed().await, 1001);
     let service = service.ended().await.start().await;
     let client = client.at(&service);
     no_more_pushes(&client, &mut client.socket().await).await;

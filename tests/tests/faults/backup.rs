@@ -1,0 +1,63 @@
+//! A backup that is made while others write, and the store that it is restored to.
+
+use std::fs;
+
+use blackbox::{
+    objstore::{Idle, Key, Object, Service, revision},
+    process::run,
+    soak::{rounds, seed},
+};
+
+use crate::{
+    crew::{Crew, number},
+    database::{Database, FILE},
+    listener::Listener,
+};
+
+/// Answers before the backup begins, and at least as many are due while it is made.
+const WRITES: usize = 600;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_backup_made_under_load_has_all_that_was_acknowledged_before_and_no_half_of_what_came_then()
+ {
+    for _ in 0..rounds(1, 20) {
+        let seed = seed();
+        println!("SEED={seed}");
+        let service = Service::with(&[]).await;
+        let client = service.client().await;
+        let tag = client.set(&Object::new(&Key::fresh(), "{}")).await;
+        let crew = Crew::new(6, seed);
+        let kind = crew.kind.clone();
+        let mut listener = Listener::new(&service, &crew, false).await;
+        let mut shift = crew.start(&service, &client);
+        shift.answered(WRITES).await;
+
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("copy.db");
+        let mut command = service.place().command();
+        command.arg("backup").arg("--to").arg(&file);
+        let before = shift.ledger();
+        let ended = run(command).await;
+        assert!(ended.status.success(), "{ended:?}");
+        let during = shift.ledger().sets.len() - before.sets.len();
+        assert!(during > 0, "nothing was written meanwhile: this shows nothing");
+        shift.stop().await;
+
+        let copy = Database::read(&file);
+        copy.is_whole();
+        copy.holds(&before);
+        let sets: Vec<_> = copy.sets(&kind).iter().map(|value| number(value)).collect();
+
+        let place = Idle::new(&[]);
+        fs::copy(&file, place.data().join(FILE)).unwrap();
+        let restored = place.start().await;
+        let client = client.at(&restored);
+        listener.catch_up(&restored, &sets).await;
+        let anew = client.set(&Object::fresh()).await;
+        assert_eq!(revision(&anew), copy.revision() + 1);
+        assert_ne!(anew.split('-').next(), tag.split('-').next(), "the epoch is made anew");
+        Database::read(&restored.place().data().join(FILE)).is_whole();
+        let original = client.at(&service);
+        assert_eq!(original.set(&Object::fresh()).await.split('-').next(), tag.split('-').next());
+    }
+}

@@ -1,0 +1,94 @@
+//! What a watching client heard, and what it should have.
+
+use std::collections::{HashMap, HashSet};
+
+use blackbox::objstore::{Client, Key};
+use rand::{RngExt as _, rngs::StdRng};
+
+use crate::{
+    actor::{WatchCall, matches, write},
+    history::{Change, Operation, Outcome},
+};
+
+/// What came over one socket.
+pub(crate) struct Heard {
+    writes: Vec<u64>,
+    /// Whether the service knows that all of it has arrived.
+    acknowledged: bool,
+}
+
+/// Listens until the fence comes, over one socket after another.
+pub(crate) async fn listen(client: Client, fence: Key, mut dice: StdRng) -> Vec<Heard> {
+    let mut sockets = Vec::new();
+    loop {
+        let mut socket = client.socket().await;
+        let mut heard = Heard { writes: Vec::new(), acknowledged: false };
+        for _ in 0..dice.random_range(5..60) {
+            let push = socket.next_push().await;
+            if push.key == fence {
+                sockets.push(heard);
+                return sockets;
+            }
+            heard.writes.push(write(&push));
+        }
+        if dice.random_bool(0.5) {
+            socket.acknowledge().await;
+            let unread = socket.unread();
+            let fenced = unread.iter().any(|push| push.key == fence);
+            heard.writes.extend(unread.iter().filter(|push| push.key != fence).map(write));
+            heard.acknowledged = true;
+            socket.close().await;
+            if fenced {
+                sockets.push(heard);
+                return sockets;
+            }
+        }
+        sockets.push(heard);
+    }
+}
+
+/// Says what should not have come, did not come, or came in the wrong order.
+pub(crate) fn check(
+    changes: &[Change],
+    operations: &[Operation],
+    keys: &[Key],
+    watching: &[Vec<WatchCall>],
+    sockets: &[Heard],
+) -> Result<(), String> {
+    let revisions: HashMap<u64, u64> =
+        changes.iter().filter_map(|change| Some((change.write?, change.revision))).collect();
+    let mut acknowledged = 0;
+    for heard in sockets {
+        let came: Vec<u64> = heard.writes.iter().map(|write| revisions[write]).collect();
+        if !came.is_sorted_by(|one, next| one < next) {
+            return Err(format!("the order is another: {came:?}"));
+        }
+        if came.first().is_some_and(|first| *first <= acknowledged) {
+            return Err(format!("{came:?} came, but {acknowledged} was acknowledged"));
+        }
+        if heard.acknowledged {
+            acknowledged = came.last().copied().unwrap_or(acknowledged);
+        }
+    }
+    let came: HashSet<u64> =
+        sockets.iter().flat_map(|heard| heard.writes.iter().copied()).collect();
+    for operation in operations {
+        let Outcome::Set { write, .. } = operation.outcome else { continue };
+        let watches = watching
+            .iter()
+            .filter(|calls| matches(&calls[0].pattern, &keys[operation.key]))
+            .flat_map(|calls| calls.chunks(2));
+        let (mut surely, mut perhaps) = (false, false);
+        for calls in watches {
+            let ends = calls.get(1).map_or((u64::MAX, u64::MAX), |call| (call.began, call.ended));
+            surely |= calls[0].ended < operation.began && operation.ended < ends.0;
+            perhaps |= calls[0].began < operation.ended && operation.began < ends.1;
+        }
+        match came.contains(&write) {
+            true if !perhaps => return Err(format!("{operation:?} came, though not watched")),
+            false if surely => return Err(format!("{operation:?} did not come, though watched")),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Concurrent clients that set, get, delete, find and watch the same few keys.
+
+use std::sync::Arc;
+
+use blackbox::{
+    objstore::{Client, Event, Object, Service, Socket},
+    soak::{rounds, seed},
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+
+use crate::{
+    actor::{Actor, Stage, value, write},
+    delivery,
+    history::{self, Change},
+};
+
+/// Clients in a round.
+const ACTORS: usize = 4;
+
+/// What each of them does.
+const ACTIONS: usize = 150;
+
+/// Every change, until the fence.
+async fn witness(mut socket: Socket, stage: Arc<Stage>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    loop {
+        let (revision, object, is_set) = match socket.next_event().await {
+            Event::Set(revision, object) => (revision, object, true),
+            Event::Delete(revision, object) => (revision, object, false),
+            Event::Reset(_) => panic!("the log is long enough"),
+        };
+        if object.key == stage.fence {
+            return changes;
+        }
+        let write = is_set.then(|| write(&object));
+        changes.push(Change { revision, key: stage.index(&object.key), write });
+    }
+}
+
+async fn round(service: &Service, dice: &mut StdRng) -> Result<(), String> {
+    let stage = Arc::new(Stage::new());
+    let observer = service.client().await;
+    observer.watch(&stage.all()).await;
+    let socket = observer.socket_with("?events=true").await;
+    let witnessing = tokio::spawn(witness(socket, Arc::clone(&stage)));
+
+    let mut acting = Vec::new();
+    let mut listening = Vec::new();
+    for place in 0..ACTORS {
+        let client: Client = service.client().await;
+        client.watch(&stage.fence).await;
+        let dice_of_its_own = StdRng::seed_from_u64(dice.random());
+        let listen = delivery::listen(client.clone(), stage.fence.clone(), dice_of_its_own);
+        listening.push(tokio::spawn(listen));
+        let dice_of_its_own = StdRng::seed_from_u64(dice.random());
+        let actor = Actor::new(client, (place, ACTORS), Arc::clone(&stage), dice_of_its_own);
+        acting.push(tokio::spawn(actor.act(ACTIONS)));
+    }
+    let mut actors = Vec::new();
+    for actor in acting {
+        actors.push(actor.await.unwrap());
+    }
+    observer.set(&Object::new(&stage.fence, value(0))).await;
+
+    let changes = witnessing.await.unwrap();
+    let operations: Vec<_> =
+        actors.iter().flat_map(|actor| actor.operations.iter().cloned()).collect();
+    history::check(&changes, &operations)?;
+    for (actor, heard) in actors.iter().zip(listening) {
+        let heard = heard.await.unwrap();
+        delivery::check(&changes, &operations, &stage.keys, &actor.watching, &heard)?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_concurrent_clients_see_and_hear_is_what_one_order_of_all_changes_explains() {
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    let service = Service::any().await;
+    for number in 0..rounds(4, 400) {
+        println!("round {number}");
+        round(&service, &mut dice).await.unwrap();
+    }
+}

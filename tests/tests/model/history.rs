@@ -1,0 +1,243 @@
+//! What clients saw, and whether it can have been so.
+//!
+//! Every change has a revision, so the order of the changes is given. What remains to be shown is
+//! that each operation has a place in that order, in the time between its beginning and its end:
+//! a write at its revision, a read somewhere between two.
+
+use std::collections::{BTreeMap, HashSet};
+
+/// A change of a key: the write that made its value, or none when it was deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) revision: u64,
+    pub(crate) key: usize,
+    pub(crate) write: Option<u64>,
+}
+
+/// One operation on one key.
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    pub(crate) key: usize,
+    /// When it was asked for and when it was answered, on a clock that all clients share.
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
+    pub(crate) outcome: Outcome,
+}
+
+/// What the answer was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outcome {
+    /// The value was set, given that what was there before was as it had to be.
+    Set { revision: u64, write: u64, given: Option<State> },
+    /// There was a value, which is deleted.
+    Deleted,
+    /// The key was seen in this state.
+    Saw(State),
+}
+
+/// What may be said of a key at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum State {
+    /// It had the value of this write.
+    Written(u64),
+    /// It had the value of this revision.
+    At(u64),
+    /// It had another value than that of this revision, or none.
+    NotAt(u64),
+    /// It had a value.
+    Present,
+    /// It had none.
+    Absent,
+}
+
+impl State {
+    fn holds(self, last: Option<&Change>) -> bool {
+        let present = last.filter(|change| change.write.is_some());
+        match self {
+            Self::Written(write) => present.is_some_and(|change| change.write == Some(write)),
+            Self::At(revision) => present.is_some_and(|change| change.revision == revision),
+            Self::NotAt(revision) => present.is_none_or(|change| change.revision != revision),
+            Self::Present => present.is_some(),
+            Self::Absent => present.is_none(),
+        }
+    }
+}
+
+/// Says what cannot have been so.
+pub(crate) fn check(changes: &[Change], operations: &[Operation]) -> Result<(), String> {
+    let ordered = changes.is_sorted_by(|one, next| one.revision < next.revision);
+    if !ordered {
+        return Err(format!("revisions go back: {changes:?}"));
+    }
+    let mut order = Order::new(changes);
+    let mut operations: Vec<_> = operations.iter().collect();
+    operations.sort_by_key(|operation| operation.began);
+    // The places of those that have one, by their ends.
+    let mut places = BTreeMap::<u64, u64>::new();
+    for operation in operations {
+        let after = places.range(..operation.began).next_back().map_or(0, |(_, &place)| place);
+        let place = order.place(operation, after)?;
+        // What ends later comes after the same place at least.
+        let place_so_far = places.range(..operation.ended).next_back().map_or(0, |(_, &one)| one);
+        places.insert(operation.ended, place.max(place_so_far));
+        for (_, later) in places.range_mut(operation.ended..) {
+            *later = place.max(*later);
+        }
+    }
+    match order.unclaimed() {
+        Some(change) => Err(format!("nobody made {change:?}")),
+        None => Ok(()),
+    }
+}
+
+/// The changes, each of which one operation claims. A change at revision r has the place 2 r, and
+/// what reads after it and before the next has 2 r + 1.
+struct Order<'a> {
+    changes: &'a [Change],
+    by_key: BTreeMap<usize, Vec<&'a Change>>,
+    claimed: HashSet<u64>,
+}
+
+impl<'a> Order<'a> {
+    fn new(changes: &'a [Change]) -> Self {
+        let mut by_key = BTreeMap::<_, Vec<_>>::new();
+        for change in changes {
+            by_key.entry(change.key).or_default().push(change);
+        }
+        Self { changes, by_key, claimed: HashSet::new() }
+    }
+
+    /// The earliest place that an operation can have, after this one.
+    fn place(&mut self, operation: &Operation, after: u64) -> Result<u64, String> {
+        let of_key = self.by_key.get(&operation.key).map_or(&[][..], Vec::as_slice);
+        let place = match operation.outcome {
+            Outcome::Set { revision, write, given } => {
+                let at = of_key.iter().position(|change| change.revision == revision);
+                let made = at.filter(|&at| of_key[at].write == Some(write));
+                let before = made.map(|at| of_key[..at].last().copied());
+                before
+                    .filter(|last| given.is_none_or(|given| given.holds(*last)))
+                    .filter(|_| self.claimed.insert(revision))
+                    .map(|_| 2 * revision)
+            }
+            // Nobody else deletes this key, and one deletion has ended before the next begins.
+            Outcome::Deleted => of_key
+                .iter()
+                .find(|change| change.write.is_none() && !self.claimed.contains(&change.revision))
+                .filter(|change| self.claimed.insert(change.revision))
+                .map(|change| 2 * change.revision),
+            Outcome::Saw(state) => place_of(state, of_key, after),
+        };
+        let place = place.ok_or_else(|| format!("{operation:?} was never so after {after}"))?;
+        if place < after || (place == after && place % 2 == 0) {
+            return Err(format!("{operation:?} has the place {place}, but began after {after}"));
+        }
+        Ok(place)
+    }
+
+    fn unclaimed(&self) -> Option<&Change> {
+        self.changes.iter().find(|change| !self.claimed.contains(&change.revision))
+    }
+}
+
+fn place_of(state: State, of_key: &[&Change], after: u64) -> Option<u64> {
+    let next = of_key.partition_point(|change| change.revision <= after / 2);
+    if state.holds(of_key[..next].last().copied()) {
+        return Some(after | 1);
+    }
+    let change = of_key[next..].iter().find(|change| state.holds(Some(change)))?;
+    Some(2 * change.revision + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHANGES: [Change; 4] = [
+        Change { revision: 3, key: 0, write: Some(30) },
+        Change { revision: 4, key: 1, write: Some(40) },
+        Change { revision: 5, key: 0, write: Some(50) },
+        Change { revision: 8, key: 0, write: None },
+    ];
+
+    fn operation(key: usize, began: u64, ended: u64, outcome: Outcome) -> Operation {
+        Operation { key, began, ended, outcome }
+    }
+
+    fn set(key: usize, began: u64, ended: u64, revision: u64) -> Operation {
+        let outcome = Outcome::Set { revision, write: revision * 10, given: None };
+        operation(key, began, ended, outcome)
+    }
+
+    /// The operations that made the changes, one after another, and these.
+    fn with(more: &[Operation]) -> Result<(), String> {
+        let mut operations = vec![
+            set(0, 10, 20, 3),
+            set(1, 30, 40, 4),
+            set(0, 50, 60, 5),
+            operation(0, 70, 80, Outcome::Deleted),
+        ];
+        operations.extend_from_slice(more);
+        check(&CHANGES, &operations)
+    }
+
+    #[test]
+    fn what_can_have_been_so_is_no_violation() {
+        let saw = |began, ended, state| operation(0, began, ended, Outcome::Saw(state));
+        for state in [State::Written(30), State::Written(50), State::At(3), State::NotAt(3)] {
+            with(&[saw(55, 56, state)]).unwrap();
+        }
+        with(&[saw(1, 2, State::Absent), saw(90, 91, State::Absent)]).unwrap();
+        with(&[saw(51, 57, State::Written(30)), saw(52, 58, State::Written(50))]).unwrap();
+    }
+
+    #[test]
+    fn a_stale_read_is_a_violation() {
+        let saw = |began, ended, state| operation(0, began, ended, Outcome::Saw(state));
+        with(&[saw(61, 62, State::Written(30))]).unwrap_err();
+        with(&[saw(61, 62, State::Absent)]).unwrap_err();
+        with(&[saw(81, 82, State::Present)]).unwrap_err();
+        with(&[saw(61, 62, State::NotAt(5))]).unwrap_err();
+    }
+
+    #[test]
+    fn a_value_from_the_future_is_a_violation() {
+        let saw = |began, ended, state| operation(0, began, ended, Outcome::Saw(state));
+        with(&[saw(41, 42, State::Written(50))]).unwrap_err();
+        with(&[saw(61, 62, State::Absent)]).unwrap_err();
+        with(&[saw(61, 62, State::Written(60))]).unwrap_err();
+    }
+
+    #[test]
+    fn reads_that_go_back_are_a_violation() {
+        let saw = |began, ended, state| operation(0, began, ended, Outcome::Saw(state));
+        let (old, new) = (State::Written(30), State::Written(50));
+        with(&[saw(51, 52, old), saw(53, 54, new)]).unwrap();
+        with(&[saw(51, 52, new), saw(53, 54, old)]).unwrap_err();
+    }
+
+    #[test]
+    fn writes_against_the_order_of_time_are_a_violation() {
+        check(&CHANGES[..2], &[set(1, 10, 20, 4), set(0, 30, 40, 3)]).unwrap_err();
+        check(&CHANGES[..2], &[set(1, 10, 35, 4), set(0, 30, 40, 3)]).unwrap();
+    }
+
+    #[test]
+    fn a_write_that_was_lost_or_that_nobody_made_is_a_violation() {
+        check(&CHANGES[..1], &[set(0, 10, 20, 3), set(0, 30, 40, 5)]).unwrap_err();
+        check(&CHANGES[..2], &[set(0, 10, 20, 3)]).unwrap_err();
+        check(&CHANGES[..1], &[set(0, 10, 20, 3), set(0, 30, 40, 3)]).unwrap_err();
+    }
+
+    #[test]
+    fn a_condition_that_did_not_hold_is_a_violation() {
+        let conditional = |given| {
+            let outcome = Outcome::Set { revision: 5, write: 50, given: Some(given) };
+            let more = [set(0, 10, 20, 3), set(1, 10, 20, 4), operation(0, 30, 40, outcome)];
+            check(&CHANGES[..3], &more)
+        };
+        conditional(State::At(3)).unwrap();
+        conditional(State::At(4)).unwrap_err();
+        conditional(State::Absent).unwrap_err();
+    }
+}
