@@ -31,12 +31,25 @@ fn status(pid: u32, field: &str) -> Result<u64> {
 
 /// Time on a processor so far, of all threads, in user and kernel mode.
 pub(crate) fn cpu(pid: u32) -> Result<Duration> {
-    const TICKS_A_SECOND: u64 = 100;
     let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     // The second field is the name in brackets, and may hold anything; `utime` and `stime` are the 14th and 15th.
     let (_, fields) = text.rsplit_once(") ").context("no name in stat")?;
+    ticks(fields.split(' ').skip(11).take(2))
+}
+
+/// Time on a processor so far, of everything on this machine and of what the machine had to leave to others.
+pub(crate) fn machine_cpu() -> Result<Duration> {
+    let text = fs::read_to_string("/proc/stat")?;
+    let total = text.lines().next().and_then(|line| line.strip_prefix("cpu ")).context("no cpu")?;
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    let fields = total.split_whitespace();
+    ticks(fields.clone().take(3).chain(fields.skip(5).take(3)))
+}
+
+fn ticks<'a>(fields: impl Iterator<Item = &'a str>) -> Result<Duration> {
+    const TICKS_A_SECOND: u64 = 100;
     let mut ticks = 0;
-    for field in fields.split(' ').skip(11).take(2) {
+    for field in fields {
         ticks += field.parse::<u64>()?;
     }
     Ok(Duration::from_millis(ticks * (1_000 / TICKS_A_SECOND)))

@@ -10,6 +10,9 @@ use crate::{
     },
 };
 
+/// Cores busy with neither the server nor the load, from which on a figure is not to be trusted. Less is the kernel at work for both.
+const DISTURBING: f64 = 0.3;
+
 /// Rows, and remarks under them.
 #[derive(Default)]
 pub(crate) struct Table {
@@ -30,7 +33,7 @@ pub(crate) struct Row {
     busy: String,
     ratio: String,
     target: String,
-    note: String,
+    notes: Vec<String>,
 }
 
 /// The same figure from several rounds.
@@ -100,12 +103,17 @@ impl Row {
         self
     }
 
-    /// Medians of the cores that server and load kept busy.
+    /// Medians of the cores that server and load kept busy; a remark when something else took part of the machine.
     pub(crate) fn busy(mut self, rounds: &[Busy]) -> Self {
         let median = |of: fn(&Busy) -> f64| Spread(rounds.iter().map(of).collect()).median();
         self.busy =
             format!("{:.2} + {:.2}", median(|busy| busy.server), median(|busy| busy.client));
-        self
+        let others = median(|busy| busy.others);
+        if others > DISTURBING {
+            self.note(format!("disturbed: {others:.1} cores were busy elsewhere"))
+        } else {
+            self
+        }
     }
 
     /// Everything known of a closed loop.
@@ -131,9 +139,9 @@ impl Row {
         self
     }
 
-    /// A remark.
+    /// A remark, after those there are.
     pub(crate) fn note(mut self, note: String) -> Self {
-        self.note = note;
+        self.notes.push(note);
         self
     }
 }
@@ -205,10 +213,11 @@ impl Display for Table {
         )?;
         writeln!(f, "|---|---|--:|--:|--:|--:|--:|--:|---|---|")?;
         for row in &self.rows {
-            let Row { figure, who, result, rounds, p50, p99, busy, ratio, target, note } = row;
+            let Row { figure, who, result, rounds, p50, p99, busy, ratio, target, notes } = row;
             writeln!(
                 f,
-                "| {figure} | {who} | {result} | {rounds} | {p50} | {p99} | {busy} | {ratio} | {target} | {note} |"
+                "| {figure} | {who} | {result} | {rounds} | {p50} | {p99} | {busy} | {ratio} | {target} | {} |",
+                notes.join("; ")
             )?;
         }
         for note in &self.notes {

@@ -31,6 +31,8 @@ pub(crate) struct Busy {
     pub(crate) server: f64,
     /// By the load client.
     pub(crate) client: f64,
+    /// By everything else, which should be next to nothing.
+    pub(crate) others: f64,
 }
 
 /// Latencies in milliseconds.
@@ -66,15 +68,16 @@ impl Window {
 
     /// The cores kept busy from when the window opens until it closes.
     pub(crate) async fn busy(self, server: u32) -> Result<Busy> {
-        let cpu = || Ok::<_, anyhow::Error>((process::cpu(server)?, process::cpu(process::own())?));
+        let spent = || -> Result<[Duration; 3]> {
+            Ok([process::cpu(server)?, process::cpu(process::own())?, process::machine_cpu()?])
+        };
         sleep_until(self.opens.into()).await;
-        let (opened, before) = (Instant::now(), cpu()?);
+        let (opened, before) = (Instant::now(), spent()?);
         sleep_until(self.closes.into()).await;
-        let (seconds, after) = (opened.elapsed().as_secs_f64(), cpu()?);
-        Ok(Busy {
-            server: (after.0 - before.0).as_secs_f64() / seconds,
-            client: (after.1 - before.1).as_secs_f64() / seconds,
-        })
+        let (seconds, after) = (opened.elapsed().as_secs_f64(), spent()?);
+        let cores = |of: usize| after[of].saturating_sub(before[of]).as_secs_f64() / seconds;
+        let (server, client) = (cores(0), cores(1));
+        Ok(Busy { server, client, others: (cores(2) - server - client).max(0.0) })
     }
 }
 

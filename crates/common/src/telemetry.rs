@@ -1,20 +1,25 @@
 //! Logs, request identities and request metrics: what is seen of a service from outside.
 
 use std::{
+    convert::Infallible,
     io::{self, IsTerminal as _},
+    panic::AssertUnwindSafe,
+    pin::Pin,
     sync::Arc,
+    task::{Context, Poll},
     time::Instant,
 };
 
 use axum::{
-    extract::{MatchedPath, Request, State},
+    extract::{MatchedPath, Request},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
-    middleware::Next,
     response::Response,
 };
+use futures_util::FutureExt as _;
 use prometheus::{
     HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, exponential_buckets,
 };
+use tower::{Layer, Service};
 use tracing_subscriber::EnvFilter;
 use uuid::Uuid;
 
@@ -100,33 +105,92 @@ impl Drop for InFlight<'_> {
 }
 
 /// The outermost layer: counts, times, names and, where a request failed, logs it. It decides
-/// nothing but headers that no handler cares for.
-pub async fn observe(
-    State(traffic): State<Arc<Traffic>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let started = Instant::now();
-    let in_flight = InFlight::enter(&traffic.in_flight);
-    let method = known_method(request.method());
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let request_id = request_id(request.headers());
+/// nothing but headers that no handler cares for, and what a client is told of a panic.
+#[derive(Clone)]
+pub struct Observe {
+    traffic: Arc<Traffic>,
+    panicked: fn() -> Response,
+}
 
-    let mut response = next.run(request).await;
-    drop(in_flight);
-
-    let route = route.as_ref().map_or("<unmatched>", MatchedPath::as_str);
-    let status = response.status();
-    traffic.requests.with_label_values(&[method, route, status.as_str()]).inc();
-    traffic.seconds.with_label_values(&[route]).observe(started.elapsed().as_secs_f64());
-    let cause = response.extensions_mut().remove::<Cause>();
-    if cause.is_some() || tracing::enabled!(tracing::Level::DEBUG) {
-        log(&request_id, method, route, status, started, cause);
+impl Observe {
+    /// A layer that counts into `traffic` and answers for a handler that panicked.
+    pub fn new(traffic: Traffic, panicked: fn() -> Response) -> Self {
+        Self { traffic: Arc::new(traffic), panicked }
     }
-    let headers = response.headers_mut();
-    headers.insert(REQUEST_ID, request_id);
-    secure(headers);
-    response
+
+    fn finish(&self, request: &Observed, mut response: Response) -> Response {
+        let Observed { started, method, route, request_id } = request;
+        let route = route.as_ref().map_or("<unmatched>", MatchedPath::as_str);
+        let status = response.status();
+        self.traffic.requests.with_label_values(&[method, route, status.as_str()]).inc();
+        self.traffic.seconds.with_label_values(&[route]).observe(started.elapsed().as_secs_f64());
+        let cause = response.extensions_mut().remove::<Cause>();
+        if cause.is_some() || tracing::enabled!(tracing::Level::DEBUG) {
+            log(request_id, method, route, status, *started, cause);
+        }
+        let headers = response.headers_mut();
+        headers.reserve(8);
+        headers.insert(REQUEST_ID, request_id.clone());
+        secure(headers);
+        response
+    }
+}
+
+impl<S> Layer<S> for Observe {
+    type Service = Observing<S>;
+
+    fn layer(&self, inner: S) -> Observing<S> {
+        Observing { inner, observe: self.clone() }
+    }
+}
+
+/// A service under the eyes of [`Observe`].
+#[derive(Clone)]
+pub struct Observing<S> {
+    inner: S,
+    observe: Observe,
+}
+
+/// What is known of a request before it is answered.
+struct Observed {
+    started: Instant,
+    method: &'static str,
+    route: Option<MatchedPath>,
+    request_id: HeaderValue,
+}
+
+impl<S> Service<Request> for Observing<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let observed = Observed {
+            started: Instant::now(),
+            method: known_method(request.method()),
+            route: request.extensions().get::<MatchedPath>().cloned(),
+            request_id: request_id(request.headers()),
+        };
+        let observe = self.observe.clone();
+        let answering = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
+        Box::pin(async move {
+            let in_flight = InFlight::enter(&observe.traffic.in_flight);
+            let response = match answering.await {
+                Ok(Ok(response)) => response,
+                Err(_) => (observe.panicked)(),
+            };
+            drop(in_flight);
+            Ok(observe.finish(&observed, response))
+        })
+    }
 }
 
 /// The one line of a request: an error where the client was not told what went wrong.

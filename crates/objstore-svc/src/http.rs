@@ -5,16 +5,14 @@ use std::sync::Arc;
 use axum::{
     Router,
     http::header,
-    middleware::from_fn_with_state,
     response::IntoResponse,
     routing::{get, post},
 };
 use common::{
     operations::Operations,
-    telemetry::{Traffic, observe},
+    telemetry::{Observe, Traffic},
 };
 use tokio_util::sync::CancellationToken;
-use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{
     domain::{Clients, Lifetime},
@@ -48,7 +46,7 @@ pub(crate) struct App {
 }
 
 /// Every route of the service, in the order of the specification.
-pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic>) -> Router {
+pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Traffic) -> Router {
     Router::new()
         .route("/register", post(session::register))
         .route("/get", post(objects::get))
@@ -63,8 +61,7 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic
         .merge(operations.routes())
         .fallback(async || Error::NotFound)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-        .layer(CatchPanicLayer::custom(|_| Error::from(StoreError::Panicked).into_response()))
-        .layer(from_fn_with_state(traffic, observe))
+        .layer(Observe::new(traffic, || Error::from(StoreError::Panicked).into_response()))
 }
 
 async fn openapi() -> impl IntoResponse {

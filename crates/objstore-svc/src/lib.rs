@@ -81,7 +81,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let reaping = tokio::spawn(reap(store.clone()));
 
     let registry = Registry::new_custom(Some("objstore".to_owned()), None)?;
-    let traffic = Arc::new(Traffic::new(&registry)?);
+    let traffic = Traffic::new(&registry)?;
     let metrics = ServiceMetrics { store: store.clone(), hub: Arc::clone(&hub) };
     registry.register(Box::new(metrics))?;
     let watched = store.clone();

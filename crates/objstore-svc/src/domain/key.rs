@@ -6,7 +6,7 @@ use std::{borrow::Borrow, fmt};
 pub const MAX_PART: usize = 512;
 
 /// Stands between the parts of a key in its one text. No part can contain it.
-const SEPARATOR: char = '\0';
+const SEPARATOR: &str = "\0";
 
 /// Three parts in one allocation: type, namespace, name.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -23,7 +23,9 @@ impl Parts {
             }
         }
         let [kind, namespace, name] = parts;
-        Ok(Self(format!("{kind}{SEPARATOR}{namespace}{SEPARATOR}{name}").into()))
+        let mut text = String::with_capacity(kind.len() + namespace.len() + name.len() + 2);
+        text.extend([kind, SEPARATOR, namespace, SEPARATOR, name]);
+        Ok(Self(text.into_boxed_str()))
     }
 
     fn split(&self) -> [&str; 3] {
@@ -77,7 +79,7 @@ impl Key {
         text.clear();
         for (index, part) in self.parts().into_iter().enumerate() {
             if index > 0 {
-                text.push(SEPARATOR);
+                text.push_str(SEPARATOR);
             }
             if shape.has(index) {
                 text.push_str(part);

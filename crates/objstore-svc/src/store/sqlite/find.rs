@@ -9,7 +9,7 @@ use super::{
 use crate::domain::{Key, Pattern};
 
 /// Bytes after which a page takes no more objects.
-const PAGE_BYTES: usize = 256 * 1024;
+const PAGE_BYTES: usize = 64 * 1024;
 
 /// An order of the keys, by the places of its parts in a key, and the index that keeps it.
 struct Order {
