@@ -31,7 +31,7 @@ impl Answer {
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Self { stream };
         assert_eq!(answer.line().await.as_deref(), Some("HTTP/1.1 200 OK"));
-        while answer.line().await.expect("a whole head") != "" {}
+        while !answer.line().await.expect("a whole head").is_empty() {}
         answer
     }
 

@@ -3,7 +3,11 @@
 //!
 //! Everything here is bounded; with `SOAK=1` in the environment it goes on for long.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "what a test cannot do without fails it"
+)]
 
 mod answer;
 mod backup;

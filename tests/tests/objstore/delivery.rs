@@ -89,6 +89,7 @@ async fn a_pong_acknowledges_what_came_before_its_ping_and_nothing_after() {
     let mark = socket.ping(DEADLINE).await;
     client.set(&object.numbered(1)).await;
     socket.next_push().await;
+    socket.ping(DEADLINE).await;
     socket.unmute().await;
     socket.send(Message::Pong(mark)).await;
     socket.close().await;
