@@ -73,7 +73,7 @@ impl Database {
     /// Checks that everything acknowledged is there.
     pub(crate) fn holds(&self, ledger: &Ledger) {
         for (revision, key, number) in &ledger.sets {
-            let record = self.log.iter().nth(usize::try_from(revision - 1).unwrap());
+            let record = self.log.get(usize::try_from(revision - 1).unwrap());
             let change = record.and_then(|record| record.change.as_ref());
             let expected = (parts_of(key), Some(value(*number).into_bytes()));
             assert!(change == Some(&expected), "revision {revision} is not {key:?} {number}");

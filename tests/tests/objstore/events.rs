@@ -155,19 +155,6 @@ async fn since_a_revision_that_is_not_there_yet_starts_over() {
 }
 
 #[tokio::test]
-async fn events_since_a_revision_that_is_not_there_yet_begin_with_a_reset() {
-    let service = Service::any().await;
-    let client = service.client().await;
-    let object = Object::fresh();
-    client.watch(&object.key).await;
-    let set = revision(&client.set(&object).await);
-    let mut socket = client.socket_with("?events=true&since=9000000000000000000").await;
-    let Event::Reset(at) = socket.next_event().await else { panic!("no reset") };
-    assert!(at >= set);
-    assert_eq!(socket.next_event().await, Event::Set(set, object));
-}
-
-#[tokio::test]
 async fn a_socket_that_began_ahead_of_the_position_acknowledges_nothing_before_its_begin() {
     let service = Service::any().await;
     let client = service.client().await;
