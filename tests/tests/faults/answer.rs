@@ -48,6 +48,11 @@ impl Answer {
         Some(piece).filter(|piece| !piece.is_empty())
     }
 
+    /// The port that it comes to.
+    pub(crate) fn port(&self) -> u16 {
+        self.stream.get_ref().local_addr().unwrap().port()
+    }
+
     /// Whether the answer is broken off, somewhere in what is left of it.
     pub(crate) async fn breaks_off(mut self) -> bool {
         let mut rest = Vec::new();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use blackbox::objstore::{Key, Object, Service};
 
-use crate::{answer::Answer, eventually::eventually, peer::Peer, resident::open_files};
+use crate::{answer::Answer, eventually::eventually, peer::Peer, resident::holds};
 
 /// Objects that are together more than the system buffers for one connection.
 const OBJECTS: usize = 100;
@@ -23,7 +23,6 @@ async fn a_peer_that_stops_is_cut_off_whatever_it_was_doing_and_loses_nothing() 
     let kind = Key::new(&Key::fresh().r#type, "", "");
     reader.watch(&kind).await;
 
-    let before = open_files(&service);
     let idle_peer = Peer::connect(&service, &idle).await;
     let reading_peer = Peer::connect(&service, &reader).await;
     let filler = "x".repeat(FILLER);
@@ -35,12 +34,14 @@ async fn a_peer_that_stops_is_cut_off_whatever_it_was_doing_and_loses_nothing() 
         writer.set(object).await;
     }
     let finding = Answer::to_find(&service, &writer, &kind).await;
-    assert!(open_files(&service) >= before + 3);
-
-    eventually("the service lets go of those who are gone", CUT, async || {
-        (open_files(&service) <= before).then_some(())
-    })
-    .await;
+    let ports = [idle_peer.port(), reading_peer.port(), finding.port()];
+    assert!(ports.iter().all(|&port| holds(&service, port)));
+    for port in ports {
+        eventually("the service lets go of who is gone", CUT, async || {
+            (!holds(&service, port)).then_some(())
+        })
+        .await;
+    }
     assert!(finding.breaks_off().await, "an answer that was cut off looks complete");
     drop((idle_peer, reading_peer));
     assert!(reader.socket().await.next_pushes(OBJECTS).await == objects);

@@ -56,6 +56,11 @@ impl Peer {
         Self { stream, waiting: VecDeque::new() }
     }
 
+    /// The port of its end of the connection.
+    pub(crate) fn port(&self) -> u16 {
+        self.stream.get_ref().local_addr().unwrap().port()
+    }
+
     /// The next message; none when the connection has ended.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
         match self.waiting.pop_front() {

@@ -12,9 +12,14 @@ pub(crate) fn resident(service: &Service) -> u64 {
     kib * 1024
 }
 
-/// Files and connections that the service has open.
-pub(crate) fn open_files(service: &Service) -> usize {
-    fs::read_dir(process(service).join("fd")).unwrap().count()
+/// Whether the service still holds its end of the connection from this port.
+pub(crate) fn holds(service: &Service, port: u16) -> bool {
+    const ESTABLISHED: &str = "01";
+    let ports = [service.process().address().port(), port].map(|port| format!(":{port:04X}"));
+    let table = fs::read_to_string("/proc/net/tcp").unwrap();
+    table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).any(|fields| {
+        fields[1].ends_with(&ports[0]) && fields[2].ends_with(&ports[1]) && fields[3] == ESTABLISHED
+    })
 }
 
 /// The process is the one that runs the program on the directory of this service.
