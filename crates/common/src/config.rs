@@ -32,7 +32,7 @@ pub struct ServerConfig {
     pub port: u16,
 
     /// What to log, in the syntax of tracing's filters
-    #[arg(long, env = "RUST_LOG", default_value = "info", value_parser = log_filter)]
+    #[arg(long, env = "RUST_LOG", default_value = "info,refinery_core=warn", value_parser = log_filter)]
     pub rust_log: String,
 
     /// How to log: text for people, json for machines, auto chooses text on a terminal

@@ -17,6 +17,12 @@ pub(crate) struct Heard {
     acknowledged: bool,
 }
 
+impl Heard {
+    pub(crate) fn is_something(&self) -> bool {
+        !self.writes.is_empty()
+    }
+}
+
 /// Listens until the fence comes, over one socket after another.
 pub(crate) async fn listen(client: Client, fence: Key, mut dice: StdRng) -> Vec<Heard> {
     let mut sockets = Vec::new();
@@ -91,4 +97,54 @@ pub(crate) fn check(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHANGES: [Change; 3] = [
+        Change { revision: 3, key: 0, write: Some(30) },
+        Change { revision: 5, key: 1, write: Some(50) },
+        Change { revision: 6, key: 0, write: Some(60) },
+    ];
+
+    fn call(key: &Key, began: u64, ended: u64) -> WatchCall {
+        WatchCall { pattern: key.clone(), began, ended }
+    }
+
+    /// The check of these sockets; the first key was watched from 5 to 45, the second from 35 on.
+    fn with(sockets: &[(&[u64], bool)]) -> Result<(), String> {
+        let keys = [Key::new("t", "s", "a"), Key::new("t", "s", "b")];
+        let watching =
+            [vec![call(&keys[0], 4, 5), call(&keys[0], 45, 46)], vec![call(&keys[1], 34, 35)]];
+        let set = |key, began, ended, revision| {
+            let outcome = Outcome::Set { revision, write: revision * 10, given: None };
+            Operation { key, began, ended, outcome }
+        };
+        let operations = [set(0, 10, 20, 3), set(1, 30, 40, 5), set(0, 50, 60, 6)];
+        let heard = |&(writes, acknowledged): &(&[u64], bool)| Heard {
+            writes: writes.to_vec(),
+            acknowledged,
+        };
+        let sockets: Vec<_> = sockets.iter().map(heard).collect();
+        check(&CHANGES, &operations, &keys, &watching, &sockets)
+    }
+
+    #[test]
+    fn what_was_watched_may_come_again_until_it_is_acknowledged() {
+        with(&[(&[30], false)]).unwrap();
+        with(&[(&[30, 50], false), (&[30, 50], true)]).unwrap();
+        with(&[(&[30], true), (&[50], true)]).unwrap();
+        with(&[(&[30], true), (&[30, 50], true)]).unwrap_err();
+    }
+
+    #[test]
+    fn what_is_missing_or_was_not_watched_or_goes_back_is_a_violation() {
+        with(&[]).unwrap_err();
+        with(&[(&[50], true)]).unwrap_err();
+        with(&[(&[30, 60], true)]).unwrap_err();
+        with(&[(&[50, 30], true)]).unwrap_err();
+        with(&[(&[30, 30], true)]).unwrap_err();
+    }
 }

@@ -10,7 +10,7 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
 use crate::{
     actor::{Actor, Stage, value, write},
-    delivery,
+    delivery::{self, Heard},
     history::{self, Change},
 };
 
@@ -68,6 +68,7 @@ async fn round(service: &Service, dice: &mut StdRng) -> Result<(), String> {
     history::check(&changes, &operations)?;
     for (actor, heard) in actors.iter().zip(listening) {
         let heard = heard.await.unwrap();
+        assert!(heard.iter().any(Heard::is_something), "nobody heard anything: this shows nothing");
         delivery::check(&changes, &operations, &stage.keys, &actor.watching, &heard)?;
     }
     Ok(())
