@@ -11,7 +11,6 @@ use tokio::{sync::watch, task::JoinSet, time::timeout};
 
 use crate::{
     database::FILE,
-    eventually::eventually,
     line::{Line, Reply},
 };
 
@@ -51,28 +50,22 @@ async fn a_write_that_finds_the_queue_full_is_refused_at_once_and_the_others_are
     let frozen = Connection::open(&file).unwrap();
     frozen.execute_batch("BEGIN IMMEDIATE").unwrap();
 
-    let (refused, mut refusals) = watch::channel(0);
+    let (refused, mut refusals) = watch::channel(None);
     let mut setting = JoinSet::new();
     for number in 0..SETS {
         let (line, refused) = (Line::new(&service, &client), refused.clone());
         let object = heavy(&key, number);
         setting.spawn(async move {
+            let started = Instant::now();
             let reply = line.post("/set", object.body()).await.expect("an answer");
             if is_overload(&reply) {
-                refused.send_modify(|count| *count += 1);
+                refused.send_modify(|took| *took = took.or(Some(started.elapsed())));
             }
             (object, reply)
         });
     }
-    let full = refusals.wait_for(|count| *count > 0);
-    timeout(DEADLINE, full).await.expect("the queue fills").unwrap();
-    let took = eventually("one more is refused", DEADLINE, async || {
-        let line = Line::new(&service, &client);
-        let started = Instant::now();
-        let reply = line.post("/set", heavy(&key, SETS).body()).await.expect("an answer");
-        is_overload(&reply).then(|| started.elapsed())
-    })
-    .await;
+    let full = timeout(DEADLINE, refusals.wait_for(Option::is_some)).await;
+    let took = full.expect("the queue fills").unwrap().expect("a refusal");
     assert!(took < AT_ONCE, "the refusal took {took:?}");
     assert!(client.get(&first.key).await == first, "reads go on");
 
