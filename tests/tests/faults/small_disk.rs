@@ -76,7 +76,9 @@ impl SmallDisk {
     pub(crate) async fn resize(&self, mebibytes: u32) {
         let size = format!("remount,size={mebibytes}m");
         let mut mount = Command::new("/usr/bin/mount");
-        mount.args(["-o", &size]).arg(self.path());
+        // With type and source, so that no option of before is repeated: the owner among them is
+        // none where users unshare.
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(self.path());
         let status = self.beside(&mount).status().await.unwrap();
         assert!(status.success(), "the disk cannot be made larger");
     }

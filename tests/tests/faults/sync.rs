@@ -1,7 +1,7 @@
 //! That an acknowledged write is on disk, not only on its way there: kill -9 cannot show that, the
 //! order of the system calls does.
 
-use blackbox::objstore::{Client, Idle, Key, Object, Service, unique};
+use blackbox::objstore::{Client, Idle, Key, Object, unique};
 use reqwest::Method;
 use tokio::task::JoinSet;
 
@@ -48,7 +48,7 @@ async fn trace_of_sets() -> (Vec<Call>, Vec<String>) {
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("calls");
     let command = traced(&place.command(), &log);
-    let service: Service = place.start_with(command).await;
+    let service = place.start_with(command).await;
     let mut setting = JoinSet::new();
     for _ in 0..CLIENTS {
         setting.spawn(set_marked(service.client().await));

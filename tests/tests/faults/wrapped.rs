@@ -1,6 +1,9 @@
 //! Running the service inside another program.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    process::{self, Stdio},
+};
 
 use tokio::process::Command;
 
@@ -20,12 +23,10 @@ pub(crate) fn wrapped(
         "{program} is missing; install it with: apt-get install {package}"
     );
     let inner = inner.as_std();
-    let mut command = std::process::Command::new(program);
+    let mut command = process::Command::new(program);
     command.args(arguments).arg(inner.get_program()).args(inner.get_args());
     command.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.stdin(std::process::Stdio::null());
-    command.stdout(std::process::Stdio::piped());
-    command.stderr(std::process::Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut command = Command::from(command);
     command.kill_on_drop(true);
     command

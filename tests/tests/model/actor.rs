@@ -17,6 +17,9 @@ use reqwest::Method;
 
 use crate::history::{Operation, Outcome, State};
 
+/// Numbers of writes that an actor has to itself.
+const WRITES: u64 = 1_000_000;
+
 /// What all actors share.
 pub(crate) struct Stage {
     pub(crate) keys: Vec<Key>,
@@ -89,6 +92,7 @@ pub(crate) struct Actor {
     place: (usize, usize),
     stage: Arc<Stage>,
     dice: StdRng,
+    /// The number of its last write.
     writes: u64,
     /// The last entity tag that it saw of each key.
     tags: HashMap<usize, String>,
@@ -104,18 +108,17 @@ impl Actor {
         stage: Arc<Stage>,
         dice: StdRng,
     ) -> Self {
-        let mut actor = Self {
+        let (index, _) = place;
+        Self {
             client,
             place,
             stage,
             dice,
-            writes: 0,
+            writes: WRITES * u64::try_from(index + 1).unwrap(),
             tags: HashMap::new(),
             operations: Vec::new(),
             watching: Vec::new(),
-        };
-        actor.writes = 1_000_000 * u64::try_from(actor.place.0 + 1).unwrap();
-        actor
+        }
     }
 
     /// Does so many things.
@@ -204,9 +207,11 @@ impl Actor {
         let key = own[self.dice.random_range(0..own.len())];
         let began = self.stage.tick();
         let answer = self.client.post("/delete", self.stage.keys[key].body()).await;
-        let outcome = match answer.status.as_u16() {
-            422 => Outcome::Saw(State::Absent),
-            _ => answer.expect(204).status.is_success().then_some(Outcome::Deleted).unwrap(),
+        let outcome = if answer.status == 422 {
+            Outcome::Saw(State::Absent)
+        } else {
+            let _ = answer.expect(204);
+            Outcome::Deleted
         };
         self.note(key, began, outcome);
     }
