@@ -162,13 +162,14 @@ async fn connection(stream: TcpStream, router: Router, place: Place, shutdown: C
     }
 }
 
-/// Waits for SIGTERM or SIGINT.
-pub async fn stop_signal() -> io::Result<()> {
+/// Listens for SIGTERM and SIGINT from now on; what it returns resolves at the first of them.
+pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
 }

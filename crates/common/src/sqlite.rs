@@ -10,19 +10,27 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError, TryLockError},
     time::Duration,
 };
 
 use rusqlite::{Connection, OpenFlags};
 
 mod checkpoint;
+mod reader;
 mod writer;
 
+pub use reader::Readers;
 pub use writer::{Engine, Handle, StartError, WriteError, Writer};
 
 /// How long a connection waits for a lock that another process holds, such as a backup's.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Bytes of a page of a new database. A change of a small row writes its page to the log and from
+/// there to the database, so half of the usual size is half of the writing.
+const PAGE_SIZE: i64 = 2048;
+
+/// Bytes of the database that are read where the system keeps them, instead of being copied.
+const MAPPED: i64 = 64 * 1024 * 1024 * 1024;
 
 /// Memory for pages that one connection keeps, in KiB.
 const PAGE_CACHE_KIB: i64 = 4096;
@@ -42,6 +50,8 @@ pub fn create(path: &Path) -> io::Result<()> {
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "page_size", PAGE_SIZE)?;
+    connection.pragma_update(None, "mmap_size", MAPPED)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
@@ -63,39 +73,6 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
     Ok(())
-}
-
-/// A fixed set of connections that only read. They never wait for the writer.
-pub struct Readers(Vec<Mutex<Connection>>);
-
-impl Readers {
-    /// Opens `count` connections (at least one) to a database that exists. Each maps up to
-    /// `mapped` bytes of it into memory, where reads of single rows save the copies; what scans
-    /// the database should map nothing, so that the process does not seem to hold all of it.
-    pub fn open(path: &Path, count: usize, mapped: u64) -> rusqlite::Result<Self> {
-        let open = |_| {
-            let connection = open_reader(path)?;
-            connection.pragma_update(None, "mmap_size", mapped.cast_signed())?;
-            Ok(Mutex::new(connection))
-        };
-        (0..count.max(1)).map(open).collect::<Result<_, _>>().map(Self)
-    }
-
-    /// Reads with the first connection that is free, whose caches are the warmest, or waits for
-    /// one. Blocks: what may take long belongs on a blocking thread.
-    pub fn read<T>(
-        &self,
-        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> rusqlite::Result<T> {
-        // A read that panicked leaves nothing half done on a connection that cannot write.
-        let free = self.0.iter().find_map(|reader| match reader.try_lock() {
-            Ok(connection) => Some(connection),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        });
-        let wait = || self.0[0].lock().unwrap_or_else(PoisonError::into_inner);
-        read(&free.unwrap_or_else(wait))
-    }
 }
 
 /// Why a backup was not made.

@@ -29,9 +29,10 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run(config: Config) -> ExitCode {
     telemetry::init(&config.server);
+    let stop = serve::stop_signal().unwrap_or_else(|error| config::refuse(&error));
     let mut running = start(config).await.unwrap_or_else(|error| config::refuse(&error));
     let told_to = tokio::select! {
-        told_to = serve::stop_signal() => told_to.is_ok(),
+        () = stop => true,
         () = running.failed() => false,
     };
     running.stop().await;

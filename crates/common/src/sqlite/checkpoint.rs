@@ -1,6 +1,8 @@
 //! Moving what the write-ahead log holds into the database, off the commit path.
 
 use std::{
+    fs::File,
+    mem::ManuallyDrop,
     path::Path,
     sync::{
         Arc,
@@ -12,25 +14,32 @@ use std::{
 
 use rusqlite::Connection;
 
-use super::StartError;
+use super::{StartError, reader::Lookups};
+
+/// Bytes of writes after which the writer looks at the log again.
+const LOOK_EVERY: usize = 64 * 1024;
 
 /// Pages in the log, not yet in the database, that make a checkpoint worth its sync.
-const START_AT: u32 = 2_000;
+const START_AT: u32 = 1_000;
 
-/// Pages in the log above which the writer finishes a checkpoint of which little is left.
-const FINISH_AT: u32 = 4_000;
+/// Pages in the log above which the writer finishes a checkpoint of which little is left: 64 MiB,
+/// as a finish costs the writes that wait a sync of the database.
+const FINISH_AT: u32 = 32_000;
 
 /// What "little" is: pages the writer copies between two batches.
-const LITTLE: u32 = 1_000;
+const LITTLE: u32 = 500;
 
 /// Pages in the log above which the writer finishes a checkpoint that the thread could not: the
 /// disk is slower than the load, and a log without end would be worse than a pause.
-const FINISH_ALWAYS_AT: u32 = 64_000;
+const FINISH_ALWAYS_AT: u32 = 128_000;
 
 /// The thread that checkpoints when it is told to.
 pub(super) struct Checkpointer {
     wake: SyncSender<()>,
     thread: JoinHandle<()>,
+    lookups: Arc<Lookups>,
+    /// Bytes written since the log was looked at.
+    written: usize,
     /// Checkpoints the thread has run.
     turns: Arc<AtomicU64>,
     /// How many there were when the log was found too long.
@@ -38,26 +47,44 @@ pub(super) struct Checkpointer {
 }
 
 impl Checkpointer {
-    pub(super) fn start(path: &Path) -> Result<Self, StartError> {
+    pub(super) fn start(path: &Path, lookups: Arc<Lookups>) -> Result<Self, StartError> {
         let connection = super::open(path)?;
+        // Never closed: with any descriptor of a file, the locks of the process on it go, and those
+        // are SQLite's.
+        let database = ManuallyDrop::new(File::open(path).map_err(StartError::File)?);
         let (wake, woken) = sync_channel(1);
         let turns = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&turns);
+        let held = Arc::clone(&lookups);
         let run = move || {
             while woken.recv().is_ok() {
-                if let Err(error) = checkpoint(&connection, "PASSIVE") {
+                if let Err(error) = held.let_go().and_then(|()| checkpoint(&connection, "PASSIVE"))
+                {
                     tracing::warn!(cause = %error, "checkpoint failed");
+                }
+                // SQLite syncs only what completes a checkpoint: the writer would, for all of it.
+                if let Err(error) = database.sync_data() {
+                    tracing::warn!(cause = %error, "checkpoint not synced");
                 }
                 counted.fetch_add(1, Ordering::Relaxed);
             }
         };
         let thread = Builder::new().name("checkpoint".to_owned()).spawn(run);
         let thread = thread.map_err(StartError::Thread)?;
-        Ok(Self { wake, thread, turns, turns_before: None })
+        Ok(Self { wake, thread, lookups, written: 0, turns, turns_before: None })
     }
 
-    /// Called by the writer between two batches.
-    pub(super) fn after_batch(&mut self, writer: &Connection) -> rusqlite::Result<()> {
+    /// Called by the writer between two batches; `bytes` is about what the last one wrote.
+    pub(super) fn after_batch(
+        &mut self,
+        writer: &Connection,
+        bytes: usize,
+    ) -> rusqlite::Result<()> {
+        self.written = self.written.saturating_add(bytes);
+        if self.written < LOOK_EVERY {
+            return Ok(());
+        }
+        self.written = 0;
         let log = checkpoint(writer, "NOOP")?;
         let left = log.pages.saturating_sub(log.copied);
         if left > START_AT
@@ -67,7 +94,11 @@ impl Checkpointer {
         }
         let little = log.pages > FINISH_AT && (1..=LITTLE).contains(&left);
         if little || self.is_losing(log.pages, left) {
+            self.lookups.let_go()?;
             checkpoint(writer, "PASSIVE")?;
+            // Those that began meanwhile would keep the log from starting over; those that begin
+            // now find everything in the database.
+            self.lookups.let_go()?;
         }
         Ok(())
     }
@@ -93,7 +124,8 @@ impl Checkpointer {
         if self.thread.join().is_err() {
             tracing::error!("the checkpoint thread panicked");
         }
-        if let Err(error) = checkpoint(writer, "TRUNCATE") {
+        let emptied = self.lookups.let_go().and_then(|()| checkpoint(writer, "TRUNCATE"));
+        if let Err(error) = emptied {
             tracing::warn!(cause = %error, "checkpoint failed");
         }
     }

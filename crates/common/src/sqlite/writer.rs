@@ -17,7 +17,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{checkpoint::Checkpointer, open};
+use super::{checkpoint::Checkpointer, open, reader::Lookups};
 
 /// Operations that may wait for the writer.
 const QUEUE_LENGTH: usize = 4096;
@@ -74,6 +74,9 @@ pub enum StartError {
     /// The database cannot be opened.
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// The database's file cannot be opened.
+    #[error("the database's file cannot be opened: {0}")]
+    File(#[source] io::Error),
     /// A thread cannot be had.
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] io::Error),
@@ -107,15 +110,20 @@ struct Job<E: Engine> {
     answer: oneshot::Sender<Result<E::Answer, WriteError>>,
 }
 
-/// Where operations are handed to the writer.
+/// Where operations are handed to the writer, and what they have written is looked up.
 pub struct Handle<E: Engine> {
     queue: SyncSender<Item<E>>,
     waiting_bytes: Arc<AtomicUsize>,
+    lookups: Arc<Lookups>,
 }
 
 impl<E: Engine> Clone for Handle<E> {
     fn clone(&self) -> Self {
-        Self { queue: self.queue.clone(), waiting_bytes: Arc::clone(&self.waiting_bytes) }
+        Self {
+            queue: self.queue.clone(),
+            waiting_bytes: Arc::clone(&self.waiting_bytes),
+            lookups: Arc::clone(&self.lookups),
+        }
     }
 }
 
@@ -140,6 +148,14 @@ impl<E: Engine> Handle<E> {
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
 
+    /// Looks single rows up, on this thread. Sees every write that was answered before.
+    pub fn look_up<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.lookups.read(read)
+    }
+
     /// Lets the writer end once it has written everything handed over so far. Blocks while the
     /// queue is full.
     pub fn stop(&self) {
@@ -160,10 +176,16 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens the database at `path` and starts the thread that alone writes to it.
-    pub fn start<E: Engine>(path: &Path, engine: E) -> Result<(Self, Handle<E>), StartError> {
+    /// Opens the database at `path` and starts the thread that alone writes to it. At most
+    /// `lookups` look-ups run at once.
+    pub fn start<E: Engine>(
+        path: &Path,
+        engine: E,
+        lookups: usize,
+    ) -> Result<(Self, Handle<E>), StartError> {
         let connection = open(path)?;
-        let checkpointer = Checkpointer::start(path)?;
+        let lookups = Arc::new(Lookups::open(path, lookups)?);
+        let checkpointer = Checkpointer::start(path, Arc::clone(&lookups))?;
         let (queue, items) = sync_channel(QUEUE_LENGTH);
         let waiting_bytes = Arc::new(AtomicUsize::new(0));
         let ended = CancellationToken::new();
@@ -171,6 +193,7 @@ impl Writer {
             .name("writer".to_owned())
             .spawn({
                 let waiting_bytes = Arc::clone(&waiting_bytes);
+                let lookups = Arc::clone(&lookups);
                 let at_the_end = ended.clone().drop_guard();
                 move || {
                     let _at_the_end = at_the_end;
@@ -180,13 +203,14 @@ impl Writer {
                         engine,
                         queue: items,
                         waiting_bytes,
+                        lookups,
                         stopping: false,
                     }
                     .run();
                 }
             })
             .map_err(StartError::Thread)?;
-        Ok((Self { thread, ended }, Handle { queue, waiting_bytes }))
+        Ok((Self { thread, ended }, Handle { queue, waiting_bytes, lookups }))
     }
 
     /// Cancelled when the thread has ended, however it ended.
@@ -206,25 +230,29 @@ struct Loop<E: Engine> {
     engine: E,
     queue: Receiver<Item<E>>,
     waiting_bytes: Arc<AtomicUsize>,
+    lookups: Arc<Lookups>,
     stopping: bool,
 }
 
 impl<E: Engine> Loop<E> {
     fn run(mut self) {
         while !self.stopping {
-            match self.queue.recv_timeout(TICK) {
+            let bytes = match self.queue.recv_timeout(TICK) {
                 Ok(Item::Write(first)) => {
                     let batch = self.gather(first);
+                    let bytes = batch.iter().map(|job| job.weight).sum();
                     self.write(batch);
+                    bytes
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     if self.engine.is_due() {
                         self.write(Vec::new());
                     }
+                    usize::MAX
                 }
                 Ok(Item::Stop) | Err(RecvTimeoutError::Disconnected) => break,
-            }
-            if let Err(error) = self.checkpointer.after_batch(&self.connection) {
+            };
+            if let Err(error) = self.checkpointer.after_batch(&self.connection, bytes) {
                 tracing::warn!(cause = %error, "checkpoint failed");
             }
         }
@@ -298,6 +326,7 @@ impl<E: Engine> Loop<E> {
         }
         self.engine.finish(&transaction)?;
         transaction.commit()?;
+        self.lookups.committed();
         Ok(answers)
     }
 }
@@ -365,7 +394,7 @@ mod tests {
             .unwrap();
         let commits = Arc::new(AtomicUsize::new(0));
         let engine = Counter { commits: Arc::clone(&commits) };
-        let (writer, handle) = Writer::start(&path, engine).unwrap();
+        let (writer, handle) = Writer::start(&path, engine, 1).unwrap();
 
         let adds = [1, 13, 2, 13, 3].map(|add| {
             let handle = handle.clone();
@@ -391,7 +420,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("counter.db");
         let engine = Counter { commits: Arc::default() };
-        let (writer, handle) = Writer::start(&path, engine).unwrap();
+        let (writer, handle) = Writer::start(&path, engine, 1).unwrap();
         assert!(matches!(handle.write(1).await, Err(WriteError::NotCommitted(_))));
 
         let other = open(&path).unwrap();

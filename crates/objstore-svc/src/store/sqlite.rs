@@ -38,9 +38,6 @@ const LOCK: &str = "lock";
 /// Sessions kept in memory, so that a request does not look its own up on disk.
 const SESSION_CACHE: usize = 100_000;
 
-/// Bytes of the database that look-ups read without copying them.
-const MAPPED: u64 = 64 * 1024 * 1024 * 1024;
-
 /// Batches that may be committed before the first of them is dispatched.
 const FEED_LENGTH: usize = 64;
 
@@ -75,9 +72,7 @@ pub enum OpenError {
 
 /// The embedded engine.
 pub struct Sqlite {
-    /// For single rows, on the caller's thread.
-    points: Readers,
-    /// For pages, on threads of their own.
+    /// For pages, on threads of their own. Single rows are looked up on the caller's.
     scans: Arc<Readers>,
     scanning: Semaphore,
     handle: Handle<Applier>,
@@ -105,11 +100,10 @@ impl Sqlite {
         let revision = applier.revision();
         drop(connection);
 
-        let (writer, handle) = Writer::start(&path, applier)?;
         let cores = available_parallelism().map_or(2, usize::from);
+        let (writer, handle) = Writer::start(&path, applier, cores)?;
         let sqlite = Self {
-            points: Readers::open(&path, cores, MAPPED)?,
-            scans: Arc::new(Readers::open(&path, cores, 0)?),
+            scans: Arc::new(Readers::open(&path, cores)?),
             scanning: Semaphore::new(cores),
             handle,
             ended: writer.ended(),
@@ -124,7 +118,7 @@ impl Sqlite {
     }
 
     pub(super) fn is_up(&self) -> bool {
-        !self.ended.is_cancelled() && self.points.read(read::answers).is_ok()
+        !self.ended.is_cancelled() && self.handle.look_up(read::answers).is_ok()
     }
 
     pub(super) async fn failed(&self) {
@@ -170,7 +164,7 @@ impl Sqlite {
         if let Some(session) = self.sessions.get(&token).filter(live) {
             return Ok(Some(session));
         }
-        let session = self.points.read(|it| read::session(it, token))?.filter(live);
+        let session = self.handle.look_up(|it| read::session(it, token))?.filter(live);
         if let Some(session) = session {
             self.sessions.insert(token, session);
         }
@@ -197,7 +191,7 @@ impl Sqlite {
     /// A look-up in two trees whose upper pages are in memory: it costs less than a change of
     /// threads would, so it runs on the caller's.
     pub(super) fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
-        Ok(self.points.read(|it| read::object(it, key))?)
+        Ok(self.handle.look_up(|it| read::object(it, key))?)
     }
 
     pub(super) async fn set(

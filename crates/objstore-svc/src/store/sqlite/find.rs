@@ -29,7 +29,8 @@ const COLUMNS: [&str; 3] = ["type", "namespace", "name"];
 
 /// The keys that a pattern matches, between two of them.
 pub(super) struct Range {
-    /// The condition, and the order it is read in.
+    /// The condition, and the order it is read in. Without a limit: who reads stops, and SQLite
+    /// prepares a statement again whenever a limit is bound.
     clauses: String,
     parameters: Vec<Parameter>,
 }
@@ -56,16 +57,11 @@ impl Range {
             parameters.extend(compared.iter().map(|&part| key.parts()[part].to_owned().into()));
         }
         let clauses = format!(
-            "FROM objects INDEXED BY {index} WHERE {} ORDER BY {} LIMIT ?",
+            "FROM objects INDEXED BY {index} WHERE {} ORDER BY {}",
             conditions.join(" AND "),
             columns(parts),
         );
         Self { clauses, parameters }
-    }
-
-    fn parameters(&self, limit: usize) -> impl Iterator<Item = Parameter> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.parameters.iter().cloned().chain([limit.into()])
     }
 }
 
@@ -76,13 +72,12 @@ fn columns(parts: &[usize]) -> String {
 pub(super) fn page(connection: &Connection, range: &Range, limit: usize) -> rusqlite::Result<Page> {
     let sql = format!("SELECT type, namespace, name, value, owner, revision {}", range.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(range.parameters(limit)))?;
+    let mut rows = statement.query(params_from_iter(&range.parameters))?;
     let mut objects = Vec::new();
     let mut bytes = 0;
-    while bytes < PAGE_BYTES {
+    while objects.len() < limit && bytes < PAGE_BYTES {
         let Some(row) = rows.next()? else {
-            let more = objects.len() == limit;
-            return Ok(Page { objects, more });
+            return Ok(Page { objects, more: false });
         };
         let stored = read::stored(row)?;
         bytes += stored.object.size();
@@ -98,7 +93,7 @@ pub(super) fn page_end(
 ) -> rusqlite::Result<Option<PageEnd>> {
     let sql = format!("SELECT type, namespace, name {}", range.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(range.parameters(limit + 1)))?;
+    let mut rows = statement.query(params_from_iter(&range.parameters))?;
     let mut end = None;
     for _ in 0..limit {
         match rows.next()? {
@@ -136,7 +131,7 @@ mod tests {
             let plan: Vec<String> = connection
                 .prepare(&sql)
                 .unwrap()
-                .query_map(params_from_iter(range.parameters(1)), |row| row.get(3))
+                .query_map(params_from_iter(&range.parameters), |row| row.get(3))
                 .unwrap()
                 .collect::<Result<_, _>>()
                 .unwrap();

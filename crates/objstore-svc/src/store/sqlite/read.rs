@@ -9,7 +9,7 @@ use crate::domain::{
 };
 
 /// Records in one page of the log.
-const LOG_PAGE: i64 = 256;
+const LOG_PAGE: usize = 256;
 
 /// Bytes after which a page of the log takes no more records.
 const LOG_PAGE_BYTES: usize = 64 * 1024;
@@ -146,12 +146,13 @@ pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Res
 pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<LogPage> {
     let mut statement = connection.prepare_cached(
         "SELECT revision, event, type, namespace, name, value, owner, client FROM log
-         WHERE revision > ?1 ORDER BY revision LIMIT ?2",
+         WHERE revision > ?1 ORDER BY revision",
     )?;
-    let mut rows = statement.query((after.cast_signed(), LOG_PAGE))?;
+    let mut rows = statement.query([after.cast_signed()])?;
     let mut records = Vec::new();
     let mut bytes = 0;
-    while bytes < LOG_PAGE_BYTES
+    while records.len() < LOG_PAGE
+        && bytes < LOG_PAGE_BYTES
         && let Some(row) = rows.next()?
     {
         let record = record(row)?;

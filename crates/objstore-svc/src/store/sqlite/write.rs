@@ -28,6 +28,9 @@ use log::Oldest;
 /// How often acknowledged positions are written, while there are other writes.
 const POSITIONS_EVERY: Duration = Duration::from_secs(1);
 
+/// How often the log is trimmed, while there are writes.
+const TRIM_EVERY: Duration = Duration::from_millis(50);
+
 /// Bytes that any operation or record is taken to cost beside what it carries.
 const OVERHEAD: usize = 64;
 
@@ -75,6 +78,7 @@ pub(super) struct Applier {
     feed: mpsc::Sender<Vec<Record>>,
     positions: Arc<Mutex<Positions>>,
     positions_written: Instant,
+    trimmed: Instant,
     figures: Arc<Mutex<Figures>>,
 }
 
@@ -110,6 +114,7 @@ impl Applier {
             feed,
             positions: Arc::clone(positions),
             positions_written: Instant::now(),
+            trimmed: Instant::now(),
             figures: Arc::clone(figures),
         };
         applier.tell(0);
@@ -190,8 +195,11 @@ impl Engine for Applier {
     }
 
     fn finish(&mut self, transaction: &Connection) -> rusqlite::Result<()> {
-        self.trim(transaction)?;
         let idle = self.state.operations == self.committed.operations;
+        if idle || self.trimmed.elapsed() >= TRIM_EVERY {
+            self.trimmed = Instant::now();
+            self.trim(transaction)?;
+        }
         if idle || self.positions().is_amid() {
             self.write_positions(transaction)?;
         } else if self.positions_written.elapsed() >= POSITIONS_EVERY {

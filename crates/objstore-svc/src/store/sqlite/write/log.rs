@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use super::{super::super::now, Applier, OVERHEAD, read, read::event};
 use crate::domain::{Entry, Record, Revision, Timestamp};
 
-/// Records dropped in one commit: more than one commit adds, so that trimming keeps up.
-const TRIM_BATCH: i64 = 2048;
+/// Records dropped in one commit: more than are added from one trim to the next.
+const TRIM_BATCH: usize = 4096;
 
 /// The oldest record that the log holds.
 #[derive(Clone, Copy)]
@@ -73,11 +73,11 @@ impl Applier {
         if !self.state.oldest.is_some_and(|oldest| self.is_over(oldest, now)) {
             return Ok(());
         }
-        let mut statement = transaction.prepare_cached(
-            "SELECT revision, at, bytes_through FROM log ORDER BY revision LIMIT ?1",
-        )?;
-        let mut rows = statement.query([TRIM_BATCH + 1])?;
-        while let Some(row) = rows.next()? {
+        let mut statement = transaction
+            .prepare_cached("SELECT revision, at, bytes_through FROM log ORDER BY revision")?;
+        let mut rows = statement.query([])?;
+        for _ in 0..=TRIM_BATCH {
+            let Some(row) = rows.next()? else { break };
             let oldest = read_oldest(row)?;
             self.state.oldest = Some(oldest);
             if !self.is_over(oldest, now) {
