@@ -16,8 +16,8 @@ use clap::{
     ArgMatches, Args, Command, Parser, ValueEnum,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
-use zeroize::Zeroizing;
 
 /// Settings that every service has.
 #[derive(Debug, Clone, Args)]
@@ -146,23 +146,6 @@ fn log_filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseErr
     EnvFilter::try_new(text).map(|_| text.to_owned())
 }
 
-/// A secret setting: wiped when dropped, never shown.
-#[derive(Clone)]
-pub struct Secret(Zeroizing<String>);
-
-impl Secret {
-    /// The secret itself, for the one place that compares or sends it.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret")
-    }
-}
-
 /// Why a secret could not be read. Never holds the secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
@@ -187,7 +170,7 @@ pub enum SecretError {
 /// Reads the secret `name` from its variable, or from the file that `name_FILE` names (less one
 /// line end). Unset and empty are the same: none.
 #[expect(clippy::disallowed_methods, reason = "secrets are not clap's to read")]
-pub fn secret(name: &'static str) -> Result<Option<Secret>, SecretError> {
+pub fn secret(name: &'static str) -> Result<Option<SecretString>, SecretError> {
     let direct = std::env::var_os(name).filter(|value| !value.is_empty());
     let file = std::env::var_os(format!("{name}_FILE")).filter(|value| !value.is_empty());
     let value =
@@ -208,7 +191,7 @@ pub fn secret(name: &'static str) -> Result<Option<Secret>, SecretError> {
                 text
             }
         };
-    Ok((!value.is_empty()).then(|| Secret(Zeroizing::new(value))))
+    Ok((!value.is_empty()).then(|| SecretString::from(value)))
 }
 
 #[cfg(test)]
@@ -249,11 +232,5 @@ mod tests {
             assert!(message.starts_with(expected), "{line}: {message}");
             assert!(!message.contains('\n'), "{line}: {message}");
         }
-    }
-
-    #[test]
-    fn a_secret_does_not_show_itself() {
-        let secret = Secret(Zeroizing::new("opensesame".to_owned()));
-        assert_eq!(format!("{secret:?}"), "Secret");
     }
 }

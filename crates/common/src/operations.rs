@@ -20,11 +20,12 @@ use axum::{
     routing::get,
 };
 use prometheus::{Registry, TextEncoder};
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::{ErrorBody, config::Secret, error::Cause};
+use crate::{ErrorBody, error::Cause};
 
 /// How long `healthcheck` waits for an answer.
 const HEALTHCHECK_TIMEOUT: Duration = Duration::from_secs(3);
@@ -35,8 +36,8 @@ pub struct MetricsToken([u8; 32]);
 
 impl MetricsToken {
     /// A token as configured.
-    pub fn new(secret: &Secret) -> Self {
-        Self(Sha256::digest(secret.expose()).into())
+    pub fn new(secret: &SecretString) -> Self {
+        Self(Sha256::digest(secret.expose_secret()).into())
     }
 
     /// Whether a request carries the token as `Authorization: Bearer <token>`; compared in

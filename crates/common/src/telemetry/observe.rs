@@ -1,0 +1,266 @@
+//! What happens to every request of every service.
+
+use std::{
+    convert::Infallible,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    extract::{MatchedPath, Request},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::Response,
+};
+use futures_util::FutureExt as _;
+use tower::{Layer, Service};
+use uuid::Uuid;
+
+use crate::error::Cause;
+
+/// The header that names a request, in and out.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest request id that is taken over from a client, in characters.
+const MAX_REQUEST_ID: usize = 128;
+
+/// What a request asked for, as labels: clients cannot make new ones.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestLine<'a> {
+    /// The name of the method, or `<other>`.
+    pub method: &'static str,
+    /// The route's template, or `<unmatched>`.
+    pub route: &'a str,
+}
+
+/// What a service measures of its requests.
+pub trait Meter: Send + Sync + 'static {
+    /// One request, from its arrival on. It is dropped unanswered when its client goes away.
+    type Exchange: Send + 'static;
+
+    /// A request has arrived.
+    fn arrived(&self, line: RequestLine<'_>, request: &mut Request) -> Self::Exchange;
+
+    /// Its response starts, `latency` after it arrived.
+    fn answered(
+        &self,
+        exchange: Self::Exchange,
+        line: RequestLine<'_>,
+        response: &Response,
+        latency: Duration,
+    );
+}
+
+/// The outermost layer: counts, times, names and, where a request failed, logs it. It decides
+/// nothing but headers that no handler cares for, and what a client is told of a panic.
+pub struct Observe<M> {
+    meter: Arc<M>,
+    panicked: fn() -> Response,
+}
+
+impl<M> Clone for Observe<M> {
+    fn clone(&self) -> Self {
+        Self { meter: Arc::clone(&self.meter), panicked: self.panicked }
+    }
+}
+
+impl<M: Meter> Observe<M> {
+    /// A layer that counts with `meter` and answers for a handler that panicked.
+    pub fn new(meter: impl Into<Arc<M>>, panicked: fn() -> Response) -> Self {
+        Self { meter: meter.into(), panicked }
+    }
+
+    fn finish(
+        &self,
+        request: &Observed,
+        exchange: M::Exchange,
+        mut response: Response,
+    ) -> Response {
+        let latency = request.started.elapsed();
+        self.meter.answered(exchange, request.line(), &response, latency);
+        let cause = response.extensions_mut().remove::<Cause>();
+        if cause.is_some() || tracing::enabled!(tracing::Level::DEBUG) {
+            log(request, response.status(), latency, cause);
+        }
+        let headers = response.headers_mut();
+        headers.reserve(8);
+        headers.insert(REQUEST_ID, request.request_id.clone());
+        secure(headers);
+        response
+    }
+}
+
+impl<M, S> Layer<S> for Observe<M> {
+    type Service = Observing<M, S>;
+
+    fn layer(&self, inner: S) -> Observing<M, S> {
+        Observing { inner, observe: self.clone() }
+    }
+}
+
+/// A service under the eyes of [`Observe`].
+pub struct Observing<M, S> {
+    inner: S,
+    observe: Observe<M>,
+}
+
+impl<M, S: Clone> Clone for Observing<M, S> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), observe: self.observe.clone() }
+    }
+}
+
+/// What is known of a request before it is answered.
+struct Observed {
+    started: Instant,
+    method: &'static str,
+    route: Option<MatchedPath>,
+    request_id: HeaderValue,
+}
+
+impl Observed {
+    fn line(&self) -> RequestLine<'_> {
+        let route = self.route.as_ref().map_or("<unmatched>", MatchedPath::as_str);
+        RequestLine { method: self.method, route }
+    }
+}
+
+impl<M, S> Service<Request> for Observing<M, S>
+where
+    M: Meter,
+    S: Service<Request, Response = Response, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request) -> Self::Future {
+        let observed = Observed {
+            started: Instant::now(),
+            method: known_method(request.method()),
+            route: request.extensions().get().cloned(),
+            request_id: request_id(request.headers()),
+        };
+        let observe = self.observe.clone();
+        let exchange = observe.meter.arrived(observed.line(), &mut request);
+        let answering = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
+        Box::pin(async move {
+            // A local, so that it outlives the handler's own when its client goes away.
+            let exchange = exchange;
+            let response = match answering.await {
+                Ok(Ok(response)) => response,
+                Err(_) => (observe.panicked)(),
+            };
+            Ok(observe.finish(&observed, exchange, response))
+        })
+    }
+}
+
+/// The one line of a request: an error where the client was not told what went wrong.
+fn log(request: &Observed, status: StatusCode, latency: Duration, cause: Option<Cause>) {
+    let id = request.request_id.to_str().unwrap_or_default();
+    let RequestLine { method, route } = request.line();
+    let status = status.as_u16();
+    let duration_us = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
+    macro_rules! line {
+        ($level:ident $(, $cause:ident)?) => {
+            tracing::$level!(
+                request.id = id,
+                http.method = method,
+                http.route = route,
+                http.status = status,
+                duration_us,
+                $(cause = %$cause,)?
+                "request answered"
+            )
+        };
+    }
+    match cause {
+        Some(cause) => line!(error, cause),
+        None => line!(debug),
+    }
+}
+
+/// The methods that name themselves in a metric; any other is one label, so that clients cannot
+/// make series.
+fn known_method(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "DELETE" => "DELETE",
+        "CONNECT" => "CONNECT",
+        "OPTIONS" => "OPTIONS",
+        "TRACE" => "TRACE",
+        "PATCH" => "PATCH",
+        _ => "<other>",
+    }
+}
+
+/// The client's request id when it is sane, else a new one.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let sane = |id: &&HeaderValue| {
+        (1..=MAX_REQUEST_ID).contains(&id.len())
+            && id
+                .as_bytes()
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))
+    };
+    match headers.get(REQUEST_ID).filter(sane) {
+        Some(id) => id.clone(),
+        None => {
+            let mut text = Uuid::encode_buffer();
+            let id = Uuid::new_v4().hyphenated().encode_lower(&mut text);
+            HeaderValue::from_str(id).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+        }
+    }
+}
+
+/// Headers for browsers that come across an API: nothing to sniff, frame, run or remember. A
+/// handler that sets one of them keeps its own.
+fn secure(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id_for(sent: &'static str) -> String {
+        let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_static(sent))]);
+        request_id(&headers).to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_sane_request_id_is_kept_and_any_other_replaced() {
+        assert_eq!(id_for("Trace_1.a-b"), "Trace_1.a-b");
+        for odd in ["", "two words", "semi;colon", "quote\"", "slash/"] {
+            let made = id_for(odd);
+            assert!(Uuid::try_parse(&made).is_ok(), "{odd:?} became {made:?}");
+        }
+    }
+
+    #[test]
+    fn headers_a_handler_set_are_kept() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=60"));
+        secure(&mut headers);
+        assert_eq!(headers[header::CACHE_CONTROL], "max-age=60");
+        assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+    }
+}
