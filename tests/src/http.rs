@@ -67,6 +67,16 @@ impl Request {
         answer
     }
 
+    /// The same for what the document leaves out, such as pages for people.
+    ///
+    /// # Panics
+    ///
+    /// When there is no whole answer.
+    pub async fn send_undescribed(self) -> Answer {
+        let (sent, response) = Self::exchange(self.builder).await;
+        Answer::read(sent, response).await
+    }
+
     /// Asks for a websocket, and gets the connection or the refusal.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //! HTTP interface, its sockets and the OpenAPI document it goes by.
 //!
 //! A test asks for [`objstore::Service::any`] and gets a process of its own on a free port, or the
-//! service that `OBJSTORE_URL` names. Tests that need settings of their own, or that stop what they
+//! service that `OBJSTORE_URL` names (`AUTHSVC_URL` for [`authsvc::Service::any`]). Tests that need settings of their own, or that stop what they
 //! test, always start a process. Whatever a [`objstore::Client`] or [`objstore::Socket`] receives is
 //! held against the document; an answer that is not described there fails the test.
 
@@ -11,6 +11,7 @@
     reason = "a harness that cannot go on fails its test, and says where"
 )]
 
+pub mod authsvc;
 pub mod http;
 pub mod objstore;
 pub mod openapi;

@@ -8,13 +8,15 @@ use std::{
 };
 
 /// The rooms of a service (`src/<room>.rs` and `src/<room>/`), each with the paths it never names.
-const ROOMS: [(&str, &str); 6] = [
+const ROOMS: [(&str, &str); 8] = [
     (
         "domain",
         "axum tokio rusqlite tokio_postgres reqwest tracing SystemTime Instant \
-         crate::config crate::store crate::watch crate::http",
+         crate::config crate::store crate::watch crate::portal crate::metrics crate::http",
     ),
     ("store", "axum StatusCode crate::http"),
+    ("portal", "axum crate::http crate::config"),
+    ("metrics", "reqwest crate::http crate::portal"),
     ("watch", "axum rusqlite tokio_postgres crate::store::sqlite crate::http"),
     ("http", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),
     ("config", "axum tokio rusqlite crate::store crate::watch crate::http"),

@@ -1,0 +1,137 @@
+//! The settings of the service.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand};
+use common::config::{SECRETS_HELP, ServerConfig, duration};
+use url::{Host, Url};
+
+use crate::domain::Campuses;
+
+/// The port to listen on unless another is set.
+pub const DEFAULT_PORT: &str = "5000";
+
+/// Checks a username and a password with an academic portal
+#[derive(Debug, Parser)]
+#[command(name = "authsvc", version, after_help = SECRETS_HELP)]
+pub struct Cli {
+    /// What to do; without one, serve.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    /// The settings.
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// What the binary does beside serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Ask the service on HOST and PORT whether it is healthy
+    Healthcheck,
+}
+
+/// The settings of a service that is to be started.
+#[derive(Debug, Clone, Args)]
+pub struct Config {
+    /// Those all services have.
+    #[command(flatten)]
+    pub server: ServerConfig,
+
+    /// Base address of the portal; without one nobody can sign in
+    #[arg(long, env = "PORTAL_URL", value_parser = portal_url)]
+    pub portal_url: Option<Url>,
+
+    /// File of certificates (PEM) to trust beside the usual ones
+    #[arg(long, env = "PORTAL_CA_FILE")]
+    pub portal_ca_file: Option<PathBuf>,
+
+    /// How long one call of the portal may take
+    #[arg(long, env = "PORTAL_TIMEOUT", default_value = "10s", value_parser = timeout)]
+    pub portal_timeout: Duration,
+
+    /// Names of the campuses with the codes 1 and 2, separated by a semicolon
+    #[arg(long, env = "PORTAL_CAMPUSES", default_value = "", value_parser = Campuses::parse)]
+    pub portal_campuses: Campuses,
+
+    /// Institutes to sign in at, as the portal numbers them
+    #[arg(long, env = "PORTAL_INSTITUTES", default_value = "1,6,7,14")]
+    pub portal_institutes: String,
+
+    /// Where /readme leads
+    #[arg(long, env = "README_URL", default_value = "/docs", value_parser = location)]
+    pub readme_url: String,
+}
+
+/// Credentials go over HTTPS alone; what stays on this machine may do without.
+fn portal_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    let local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    match url.scheme() {
+        "https" => {}
+        "http" if local => {}
+        "http" => return Err("must be https, as its host is not this machine".to_owned()),
+        _ => return Err("must be https".to_owned()),
+    }
+    if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() {
+        return Err("must have neither user, query nor fragment".to_owned());
+    }
+    Ok(url)
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    match duration(text) {
+        Ok(Duration::ZERO) => Err("must be longer than nothing".to_owned()),
+        Ok(timeout) => Ok(timeout),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// An address with a scheme, or a path of this service.
+fn location(text: &str) -> Result<String, String> {
+    if text.starts_with('/') && text.is_ascii() {
+        return Ok(text.to_owned());
+    }
+    match Url::parse(text) {
+        Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(url.into()),
+        Ok(_) => Err("must be http or https".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_go_over_https_or_stay_on_this_machine() {
+        for good in [
+            "https://portal.test",
+            "https://portal.test/base/",
+            "http://127.0.0.1:1",
+            "http://[::1]",
+        ] {
+            assert!(portal_url(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "portal.test",
+            "http://portal.test",
+            "ftp://127.0.0.1",
+            "https://user@portal.test",
+            "https://portal.test/?a",
+        ] {
+            assert!(portal_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_more_than_nothing() {
+        assert_eq!(timeout("500ms"), Ok(Duration::from_millis(500)));
+        assert!(timeout("0s").is_err() && timeout("soon").is_err());
+    }
+}

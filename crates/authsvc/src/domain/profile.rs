@@ -1,0 +1,417 @@
+//! Profiles: which fields there are, and how they are read from what the portal sends.
+
+use std::{fmt, ops::Index};
+
+use jiff::{Timestamp, tz::Offset};
+use serde_json::{Map, Value};
+
+/// The fields of a profile, in the order in which they are returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// Full name.
+    Name,
+    /// The number of a student at this institution.
+    Prn,
+    /// The number of a student in a program.
+    Srn,
+    /// Academic program.
+    Program,
+    /// Full name of the branch.
+    Branch,
+    /// Current semester.
+    Semester,
+    /// Current section.
+    Section,
+    /// E-mail address.
+    Email,
+    /// Mobile number.
+    Mobile,
+    /// 1 or 2 for the campuses that have a number.
+    CampusCode,
+    /// Name of the campus's institute.
+    Campus,
+    /// First name.
+    FirstName,
+    /// Middle name.
+    MiddleName,
+    /// Last name.
+    LastName,
+    /// Abbreviation of the branch.
+    BranchShortCode,
+    /// Gender as recorded.
+    Gender,
+    /// Date of birth, `YYYY-MM-DD`.
+    DateOfBirth,
+}
+
+impl Field {
+    /// Every field, in order.
+    pub const ALL: [Self; 17] = [
+        Self::Name,
+        Self::Prn,
+        Self::Srn,
+        Self::Program,
+        Self::Branch,
+        Self::Semester,
+        Self::Section,
+        Self::Email,
+        Self::Mobile,
+        Self::CampusCode,
+        Self::Campus,
+        Self::FirstName,
+        Self::MiddleName,
+        Self::LastName,
+        Self::BranchShortCode,
+        Self::Gender,
+        Self::DateOfBirth,
+    ];
+
+    /// Its name in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Prn => "prn",
+            Self::Srn => "srn",
+            Self::Program => "program",
+            Self::Branch => "branch",
+            Self::Semester => "semester",
+            Self::Section => "section",
+            Self::Email => "email",
+            Self::Mobile => "mobile",
+            Self::CampusCode => "campusCode",
+            Self::Campus => "campus",
+            Self::FirstName => "firstName",
+            Self::MiddleName => "middleName",
+            Self::LastName => "lastName",
+            Self::BranchShortCode => "branchShortCode",
+            Self::Gender => "gender",
+            Self::DateOfBirth => "dateOfBirth",
+        }
+    }
+
+    /// The field of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.name() == name)
+    }
+}
+
+/// A set of fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fields([bool; Field::ALL.len()]);
+
+impl Fields {
+    /// All of them.
+    pub const ALL: Self = Self([true; Field::ALL.len()]);
+
+    /// These.
+    pub fn of(fields: impl IntoIterator<Item = Field>) -> Self {
+        let mut set = Self([false; Field::ALL.len()]);
+        for field in fields {
+            set.0[field as usize] = true;
+        }
+        set
+    }
+
+    /// Whether no field is left out.
+    pub fn is_all(self) -> bool {
+        self == Self::ALL
+    }
+
+    /// Those in the set, in their order.
+    pub fn iter(self) -> impl Iterator<Item = Field> {
+        Field::ALL.into_iter().filter(move |&field| self.0[field as usize])
+    }
+}
+
+/// The campuses that have a number, by the names of their institutes: the first is 1, the second 2.
+#[derive(Debug, Clone, Default)]
+pub struct Campuses(Vec<String>);
+
+/// More campuses than there are numbers for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("names more than two campuses")]
+pub struct InvalidCampuses;
+
+impl Campuses {
+    /// At most two names, separated by semicolons.
+    pub fn parse(names: &str) -> Result<Self, InvalidCampuses> {
+        let names = names.split(';').map(str::trim);
+        let names: Vec<String> = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        if names.len() > 2 { Err(InvalidCampuses) } else { Ok(Self(names)) }
+    }
+
+    fn code(&self, campus: &str) -> Option<u8> {
+        self.0.iter().position(|name| name == campus).and_then(|place| u8::try_from(place + 1).ok())
+    }
+}
+
+/// The value of a field that has one.
+#[derive(Clone, PartialEq, Eq)]
+pub enum FieldValue {
+    /// Text, as the portal has it, without white space around it.
+    Text(String),
+    /// The number of a campus.
+    Code(u8),
+}
+
+/// A student's profile. What it holds is nobody's business: it does not show itself.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Profile([Option<FieldValue>; Field::ALL.len()]);
+
+impl Index<Field> for Profile {
+    type Output = Option<FieldValue>;
+
+    fn index(&self, field: Field) -> &Self::Output {
+        &self.0[field as usize]
+    }
+}
+
+impl fmt::Debug for Profile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Profile")
+    }
+}
+
+/// What was odd about a profile: a label of `profile_parse_errors_total`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Anomaly {
+    /// The answer is no profile at all.
+    ResponseStructure,
+    /// A campus without a number.
+    UnknownCampusCode,
+    /// A field that was not sent.
+    MissingField,
+    /// A field that was sent in a shape it should not have.
+    UnexpectedValue,
+}
+
+impl Anomaly {
+    /// Its label.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ResponseStructure => "response_structure",
+            Self::UnknownCampusCode => "unknown_campus_code",
+            Self::MissingField => "missing_field",
+            Self::UnexpectedValue => "unexpected_value",
+        }
+    }
+}
+
+/// There is not one usable value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoProfile;
+
+/// Where the fields that come from the student's record stand in it.
+const INFO: [(Field, &str); 13] = [
+    (Field::Name, "NameAsInSSLC"),
+    (Field::Prn, "LoginId"),
+    (Field::Srn, "SRN"),
+    (Field::Program, "ProgramAbbreviation"),
+    (Field::Branch, "Branch"),
+    (Field::Semester, "ClassName"),
+    (Field::Section, "SectionName"),
+    (Field::Email, "Email"),
+    (Field::Mobile, "Mobile"),
+    (Field::FirstName, "FirstName"),
+    (Field::MiddleName, "MiddleName"),
+    (Field::LastName, "LastName"),
+    (Field::BranchShortCode, "BranchAbbreviation"),
+];
+
+/// Where those stand that come with the student's photo.
+const PHOTO: [(Field, &str); 2] = [(Field::Campus, "instituteName"), (Field::Gender, "gender")];
+
+const DATE_OF_BIRTH: &str = "DateOfBirth";
+
+impl Profile {
+    /// Reads a profile from the student's record and what comes with the photo, and tells what was
+    /// odd about it. No value is guessed from another field.
+    pub fn read(
+        info: &Map<String, Value>,
+        photo: Option<&Map<String, Value>>,
+        campuses: &Campuses,
+    ) -> Result<(Self, Vec<Anomaly>), NoProfile> {
+        let mut profile = Self([const { None }; Field::ALL.len()]);
+        let mut anomalies = Vec::new();
+        let mut read = |field: Field, sent: Option<&Value>, shape: fn(&Value) -> Sent| {
+            let sent = sent.map_or(Err(Anomaly::MissingField), shape);
+            let text = sent.unwrap_or_else(|anomaly| {
+                anomalies.push(anomaly);
+                None
+            });
+            profile.0[field as usize] = text.map(FieldValue::Text);
+        };
+        for (field, key) in INFO {
+            read(field, info.get(key), text);
+        }
+        read(Field::DateOfBirth, info.get(DATE_OF_BIRTH), date);
+        for (field, key) in PHOTO {
+            read(field, photo.and_then(|photo| photo.get(key)), text);
+        }
+        if INFO.iter().all(|&(field, _)| profile[field].is_none())
+            && profile[Field::DateOfBirth].is_none()
+        {
+            return Err(NoProfile);
+        }
+        if let Some(FieldValue::Text(campus)) = &profile[Field::Campus] {
+            match campuses.code(campus) {
+                Some(code) => {
+                    profile.0[Field::CampusCode as usize] = Some(FieldValue::Code(code));
+                }
+                None => anomalies.push(Anomaly::UnknownCampusCode),
+            }
+        }
+        Ok((profile, anomalies))
+    }
+}
+
+/// A value as it was sent: text, none, or not what it should be.
+type Sent = Result<Option<String>, Anomaly>;
+
+/// A number becomes its text; null and text that is empty are no value.
+fn text(value: &Value) -> Sent {
+    match value {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())),
+        Value::Number(number) => Ok(Some(number.to_string())),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => Err(Anomaly::UnexpectedValue),
+    }
+}
+
+/// Milliseconds since the epoch at midnight, +05:30.
+fn date(value: &Value) -> Sent {
+    match value {
+        Value::Number(millis) => {
+            let at = millis.as_i64().and_then(|millis| Timestamp::from_millisecond(millis).ok());
+            let at = at.ok_or(Anomaly::UnexpectedValue)?;
+            Ok(Some(local_offset().to_datetime(at).date().to_string()))
+        }
+        value => match text(value)? {
+            None => Ok(None),
+            Some(_) => Err(Anomaly::UnexpectedValue),
+        },
+    }
+}
+
+/// The offset of the portal's dates, and of the service's own: +05:30.
+pub fn local_offset() -> Offset {
+    Offset::from_seconds((5 * 60 + 30) * 60).unwrap_or(Offset::UTC)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(info: &Value, photo: &Value) -> Result<(Profile, Vec<Anomaly>), NoProfile> {
+        let campuses = Campuses::parse("North Institute;South Institute").unwrap();
+        Profile::read(info.as_object().unwrap(), photo.as_object(), &campuses)
+    }
+
+    fn texts(profile: &Profile) -> Vec<(&'static str, String)> {
+        let fields = Field::ALL.into_iter().filter_map(|field| {
+            let text = match profile[field].as_ref()? {
+                FieldValue::Text(text) => text.clone(),
+                FieldValue::Code(code) => code.to_string(),
+            };
+            Some((field.name(), text))
+        });
+        fields.collect()
+    }
+
+    fn full() -> Value {
+        let mut info: Map<String, Value> =
+            INFO.iter().map(|&(_, key)| (key.to_owned(), json!(key))).collect();
+        info.insert(DATE_OF_BIRTH.to_owned(), json!(1_104_517_800_000_i64));
+        info.into()
+    }
+
+    #[test]
+    fn every_field_is_read_from_its_place() {
+        let photo = json!({ "instituteName": " South Institute ", "gender": "NA" });
+        let (profile, anomalies) = read(&full(), &photo).unwrap();
+        assert_eq!(anomalies, []);
+        let expected = [
+            ("name", "NameAsInSSLC"),
+            ("prn", "LoginId"),
+            ("srn", "SRN"),
+            ("program", "ProgramAbbreviation"),
+            ("branch", "Branch"),
+            ("semester", "ClassName"),
+            ("section", "SectionName"),
+            ("email", "Email"),
+            ("mobile", "Mobile"),
+            ("campusCode", "2"),
+            ("campus", "South Institute"),
+            ("firstName", "FirstName"),
+            ("middleName", "MiddleName"),
+            ("lastName", "LastName"),
+            ("branchShortCode", "BranchAbbreviation"),
+            ("gender", "NA"),
+            ("dateOfBirth", "2005-01-01"),
+        ];
+        assert_eq!(texts(&profile), expected.map(|(name, text)| (name, text.to_owned())));
+    }
+
+    #[test]
+    fn no_value_is_no_anomaly() {
+        let mut info = full();
+        for (key, none) in
+            [("ClassName", json!(null)), ("MiddleName", json!("  ")), ("DateOfBirth", json!(""))]
+        {
+            info[key] = none;
+        }
+        let photo = json!({ "instituteName": null, "gender": "" });
+        let (profile, anomalies) = read(&info, &photo).unwrap();
+        assert_eq!(anomalies, []);
+        for field in [Field::Semester, Field::MiddleName, Field::DateOfBirth, Field::CampusCode] {
+            assert!(profile[field].is_none(), "{}", field.name());
+        }
+    }
+
+    #[test]
+    fn a_number_becomes_its_text_and_other_shapes_are_null() {
+        let mut info = full();
+        info["Mobile"] = json!(9_876_543_210_i64);
+        for key in ["Email", "Branch", "SRN"] {
+            info[key] = json!({ "odd": true });
+        }
+        info["DateOfBirth"] = json!("2005-01-01");
+        let (profile, anomalies) = read(&info, &json!({})).unwrap();
+        assert!(texts(&profile).contains(&("mobile", "9876543210".to_owned())));
+        assert!(profile[Field::Email].is_none() && profile[Field::DateOfBirth].is_none());
+        let count = |anomaly| anomalies.iter().filter(|&&it| it == anomaly).count();
+        assert_eq!(count(Anomaly::UnexpectedValue), 4);
+        assert_eq!(count(Anomaly::MissingField), 2);
+    }
+
+    #[test]
+    fn dates_out_of_range_are_unexpected() {
+        for odd in [json!(i64::MAX), json!(1.5), json!(true), json!("soon")] {
+            assert_eq!(date(&odd), Err(Anomaly::UnexpectedValue), "{odd}");
+        }
+        assert_eq!(date(&json!(-1)), Ok(Some("1970-01-01".to_owned())));
+    }
+
+    #[test]
+    fn a_campus_without_a_number_is_told_once() {
+        let photo = json!({ "instituteName": "East", "gender": "F" });
+        let (profile, anomalies) = read(&full(), &photo).unwrap();
+        assert_eq!(anomalies, [Anomaly::UnknownCampusCode]);
+        assert!(profile[Field::CampusCode].is_none());
+    }
+
+    #[test]
+    fn without_one_usable_value_there_is_no_profile() {
+        assert_eq!(read(&json!({}), &json!({ "gender": "F" })), Err(NoProfile));
+        assert_eq!(read(&json!({ "SRN": "", "Email": [] }), &json!(null)), Err(NoProfile));
+    }
+
+    #[test]
+    fn at_most_two_campuses_have_numbers() {
+        assert!(Campuses::parse("").is_ok());
+        assert_eq!(Campuses::parse(" a ; b;").unwrap().code("b"), Some(2));
+        assert_eq!(Campuses::parse("a;b;c").unwrap_err(), InvalidCampuses);
+    }
+}

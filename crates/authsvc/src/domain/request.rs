@@ -1,0 +1,287 @@
+//! What a caller asks for, and everything that is wrong with it.
+
+use std::collections::BTreeMap;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{error::Category, value::RawValue};
+
+use super::{Field, Fields};
+
+/// The most characters a username may have, as typed.
+pub const MAX_USERNAME: usize = 96;
+
+/// The most characters a password may have, as typed.
+pub const MAX_PASSWORD: usize = 128;
+
+/// A sign-in that passed validation.
+#[derive(Debug)]
+pub struct SignIn {
+    /// The username, without white space around it.
+    pub username: SecretString,
+    /// The password, exactly as typed.
+    pub password: SecretString,
+    /// The fields of the profile, if one is wanted.
+    pub profile: Option<Fields>,
+}
+
+/// What of a request can be wrong: a label of `validation_errors_total`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Input {
+    /// The member `username`.
+    Username,
+    /// The member `password`.
+    Password,
+    /// The member `profile`.
+    Profile,
+    /// The member `fields`.
+    Fields,
+    /// The query parameter `fmt`.
+    Fmt,
+    /// The body as a whole.
+    Body,
+    /// Keys that are not known, and JSON that is none.
+    Other,
+}
+
+impl Input {
+    /// Its name, as callers and metrics know it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Username => "username",
+            Self::Password => "password",
+            Self::Profile => "profile",
+            Self::Fields => "fields",
+            Self::Fmt => "fmt",
+            Self::Body => "body",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A rule that a request breaks. It names the rule and never the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Invalid {
+    /// What is wrong.
+    pub input: Input,
+    /// The rule, for people.
+    pub rule: &'static str,
+    /// How often: several keys, or several names in `fields`, may break one rule.
+    pub times: u64,
+}
+
+impl Invalid {
+    /// A rule that is broken once.
+    pub fn once(input: Input, rule: &'static str) -> Self {
+        Self { input, rule, times: 1 }
+    }
+}
+
+/// The members of a body, their values as they were written. Of a repeated key, the last.
+type Members<'a> = BTreeMap<String, &'a RawValue>;
+
+impl SignIn {
+    /// Parses a body; every member that breaks a rule is found.
+    pub fn parse(body: &[u8]) -> Result<Self, Vec<Invalid>> {
+        let members = members(body).map_err(|invalid| vec![invalid])?;
+        let parsed = (
+            username(&members),
+            password(&members),
+            profile(&members),
+            fields(&members),
+            no_other(&members),
+        );
+        match parsed {
+            (Ok(username), Ok(password), Ok(wanted), Ok(fields), Ok(())) => {
+                Ok(Self { username, password, profile: wanted.then_some(fields) })
+            }
+            (username, password, profile, fields, no_other) => {
+                let invalid =
+                    [username.err(), password.err(), profile.err(), fields.err(), no_other.err()];
+                Err(invalid.into_iter().flatten().collect())
+            }
+        }
+    }
+}
+
+fn members(body: &[u8]) -> Result<Members<'_>, Invalid> {
+    if body.trim_ascii().is_empty() {
+        return Err(Invalid::once(Input::Body, "the body is required"));
+    }
+    serde_json::from_slice(body).map_err(|error| match error.classify() {
+        Category::Data => Invalid::once(Input::Body, "the body must be a JSON object"),
+        _ => Invalid::once(Input::Other, "the body is not valid JSON"),
+    })
+}
+
+fn username(members: &Members<'_>) -> Result<SecretString, Invalid> {
+    let refuse = |rule| Err(Invalid::once(Input::Username, rule));
+    let typed = match members.get("username").map(|value| text(value)) {
+        None => return refuse("username is required"),
+        Some(Err(Text::OtherType)) => return refuse("username must be a string"),
+        Some(Err(Text::Unpaired)) => return refuse("username must be valid text"),
+        Some(Ok(typed)) => typed,
+    };
+    match typed.expose_secret() {
+        typed if typed.trim().is_empty() => refuse("username must not be empty"),
+        typed if typed.chars().count() > MAX_USERNAME => {
+            refuse("username must have at most 96 characters")
+        }
+        typed => Ok(SecretString::from(typed.trim())),
+    }
+}
+
+fn password(members: &Members<'_>) -> Result<SecretString, Invalid> {
+    let refuse = |rule| Err(Invalid::once(Input::Password, rule));
+    match members.get("password").map(|value| text(value)) {
+        None => refuse("password is required"),
+        Some(Err(Text::OtherType)) => refuse("password must be a string"),
+        Some(Err(Text::Unpaired)) => refuse("password must be valid text"),
+        Some(Ok(typed)) if typed.expose_secret().is_empty() => refuse("password must not be empty"),
+        Some(Ok(typed)) if typed.expose_secret().chars().count() > MAX_PASSWORD => {
+            refuse("password must have at most 128 characters")
+        }
+        Some(Ok(typed)) => Ok(typed),
+    }
+}
+
+fn profile(members: &Members<'_>) -> Result<bool, Invalid> {
+    match members.get("profile").map(|value| value.get()) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(Invalid::once(Input::Profile, "profile must be true or false")),
+    }
+}
+
+/// Validated also when no profile is wanted.
+fn fields(members: &Members<'_>) -> Result<Fields, Invalid> {
+    let refuse = |rule| Err(Invalid::once(Input::Fields, rule));
+    let value = match members.get("fields").map(|value| value.get()) {
+        None | Some("null") => return Ok(Fields::ALL),
+        Some(value) => value,
+    };
+    let Ok(names) = serde_json::from_str::<Vec<&RawValue>>(value) else {
+        return refuse("fields must be a list of strings");
+    };
+    if names.is_empty() {
+        return refuse("fields must not be empty");
+    }
+    let named = |name: &&RawValue| Field::named(&serde_json::from_str::<String>(name.get()).ok()?);
+    let known: Vec<Field> = names.iter().filter_map(named).collect();
+    let unknown = names.len() - known.len();
+    if unknown > 0 {
+        let rule = "fields may hold only names of profile fields";
+        let times = u64::try_from(unknown).unwrap_or(u64::MAX);
+        return Err(Invalid { input: Input::Fields, rule, times });
+    }
+    Ok(Fields::of(known))
+}
+
+fn no_other(members: &Members<'_>) -> Result<(), Invalid> {
+    let known = |name: &str| ["username", "password", "profile", "fields"].contains(&name);
+    match members.keys().filter(|name| !known(name)).count() {
+        0 => Ok(()),
+        others => Err(Invalid {
+            input: Input::Other,
+            rule: "the body may hold only username, password, profile and fields",
+            times: u64::try_from(others).unwrap_or(u64::MAX),
+        }),
+    }
+}
+
+/// Why a value is no text.
+enum Text {
+    /// It is no string.
+    OtherType,
+    /// It is a string with half a surrogate pair, which no text has.
+    Unpaired,
+}
+
+fn text(value: &RawValue) -> Result<SecretString, Text> {
+    if !value.get().starts_with('"') {
+        return Err(Text::OtherType);
+    }
+    serde_json::from_str::<String>(value.get()).map(SecretString::from).map_err(|_| Text::Unpaired)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn broken(body: &str) -> Vec<(&'static str, u64)> {
+        let invalid = SignIn::parse(body.as_bytes()).unwrap_err();
+        invalid.iter().map(|invalid| (invalid.input.name(), invalid.times)).collect()
+    }
+
+    fn sign_in(username: &str, password: &str) -> Result<SignIn, Vec<Invalid>> {
+        let body = serde_json::json!({ "username": username, "password": password });
+        SignIn::parse(body.to_string().as_bytes())
+    }
+
+    #[test]
+    fn a_sign_in_is_taken_as_it_was_typed() {
+        let SignIn { username, password, profile } = sign_in(" ann\t", "  ").unwrap();
+        assert_eq!(username.expose_secret(), "ann");
+        assert_eq!(password.expose_secret(), "  ");
+        assert!(profile.is_none());
+    }
+
+    #[test]
+    fn lengths_are_counted_in_characters_as_typed() {
+        assert!(sign_in(&"é".repeat(96), &"🔑".repeat(128)).is_ok());
+        assert!(sign_in(&"é".repeat(97), "p").is_err());
+        assert!(sign_in(&format!("{} ", "u".repeat(96)), "p").is_err());
+        assert!(sign_in("u", &"🔑".repeat(129)).is_err());
+    }
+
+    #[test]
+    fn every_broken_rule_is_found() {
+        for (body, expected) in [
+            ("", &[("body", 1)][..]),
+            ("[]", &[("body", 1)]),
+            ("\"{}\"", &[("body", 1)]),
+            ("{", &[("other", 1)]),
+            ("{} {}", &[("other", 1)]),
+            (r#"{"\ud800":1}"#, &[("other", 1)]),
+            ("{}", &[("username", 1), ("password", 1)]),
+            (r#"{"username":1,"password":null}"#, &[("username", 1), ("password", 1)]),
+            (r#"{"username":" ","password":""}"#, &[("username", 1), ("password", 1)]),
+            (r#"{"username":"\ud800","password":"\udc00x"}"#, &[("username", 1), ("password", 1)]),
+            (r#"{"username":"u","password":"p","profile":"true"}"#, &[("profile", 1)]),
+            (r#"{"username":"u","password":"p","profile":null}"#, &[("profile", 1)]),
+            (r#"{"username":"u","password":"p","fields":[]}"#, &[("fields", 1)]),
+            (r#"{"username":"u","password":"p","fields":"name"}"#, &[("fields", 1)]),
+            (r#"{"username":"u","password":"p","fields":["name","x",1]}"#, &[("fields", 2)]),
+            (r#"{"username":"u","password":"p","a":1,"b":{}}"#, &[("other", 2)]),
+            (
+                r#"{"username":1,"password":2,"profile":3,"fields":4,"x":5}"#,
+                &[("username", 1), ("password", 1), ("profile", 1), ("fields", 1), ("other", 1)],
+            ),
+        ] {
+            assert_eq!(broken(body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_a_repeated_key_wins() {
+        let body = br#"{"username":1,"password":"p","username":"u"}"#;
+        assert_eq!(SignIn::parse(body).unwrap().username.expose_secret(), "u");
+    }
+
+    #[test]
+    fn fields_that_are_absent_or_null_are_all() {
+        for fields in ["", r#","fields":null"#] {
+            let body = format!(r#"{{"username":"u","password":"p","profile":true{fields}}}"#);
+            let wanted = SignIn::parse(body.as_bytes()).unwrap().profile.unwrap();
+            assert!(wanted.is_all());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_sign_in_or_are_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            prop_assert!(SignIn::parse(&body).map_or_else(|invalid| !invalid.is_empty(), |_| true));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `POST /authenticate`.
+
+use std::sync::Arc;
+
+use axum::{
+    Extension, Json,
+    extract::{FromRequest, Request, State},
+    http::{HeaderMap, header},
+    response::IntoResponse,
+};
+use common::body::{self, BodyError};
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
+
+use super::{App, error::Error, output::StatusOutput};
+use crate::{
+    domain::{FieldValue, Fields, Input, Invalid, Profile, SignIn},
+    metrics::Samples,
+};
+
+/// The longest body that is read, in bytes.
+const MAX_BODY: usize = 64 * 1024;
+
+/// Checks credentials with the portal, and returns the profile if it is wanted.
+pub(super) async fn authenticate(
+    State(app): State<Arc<App>>,
+    Extension(samples): Extension<Samples>,
+    Valid(sign_in): Valid,
+) -> Result<impl IntoResponse, Error> {
+    samples.attempted(sign_in.profile.is_some());
+    let profile = app.portal.sign_in(&sign_in, &samples).await?;
+    samples.succeeded();
+    let profile =
+        sign_in.profile.zip(profile).map(|(fields, profile)| ProfileOutput { fields, profile });
+    let output = StatusOutput::now(true, "the portal accepted the credentials");
+    Ok(Json(AuthenticateOutput { output, profile }))
+}
+
+/// A sign-in that broke no rule.
+pub(super) struct Valid(SignIn);
+
+impl FromRequest<Arc<App>> for Valid {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, Error> {
+        let refuse = |rule| Error::Invalid(vec![Invalid::once(Input::Body, rule)]);
+        if !says_json(request.headers()) {
+            return Err(refuse("the Content-Type must be JSON"));
+        }
+        let body =
+            body::read(request.into_body(), MAX_BODY).await.map_err(|error| match error {
+                BodyError::TooLarge { .. } => refuse("the body must have at most 65536 bytes"),
+                BodyError::TimedOut => refuse("the body must arrive in time"),
+                BodyError::Broken(_) => refuse("the body must be complete"),
+            })?;
+        SignIn::parse(&body).map(Self).map_err(Error::Invalid)
+    }
+}
+
+/// `application/json` or `application/*+json`, with any parameters.
+fn says_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.and_then(|value| value.split(';').next()).unwrap_or_default();
+    let essence = essence.trim().to_ascii_lowercase();
+    let subtype = essence.strip_prefix("application/").unwrap_or_default();
+    subtype == "json" || subtype.len() > "+json".len() && subtype.ends_with("+json")
+}
+
+#[derive(Serialize)]
+struct AuthenticateOutput {
+    #[serde(flatten)]
+    output: StatusOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileOutput>,
+}
+
+/// The fields that were asked for, in their order, null where there is no value.
+struct ProfileOutput {
+    fields: Fields,
+    profile: Profile,
+}
+
+impl Serialize for ProfileOutput {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for field in self.fields.iter() {
+            match &self.profile[field] {
+                None => map.serialize_entry(field.name(), &())?,
+                Some(FieldValue::Text(text)) => map.serialize_entry(field.name(), text)?,
+                Some(FieldValue::Code(code)) => map.serialize_entry(field.name(), code)?,
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn json_is_what_says_it_is() {
+        for (content_type, expected) in [
+            ("application/json", true),
+            ("Application/JSON ; charset=utf-8", true),
+            ("application/problem+json", true),
+            ("application/+json", false),
+            ("text/json", false),
+            ("application/jsonp", false),
+            ("", false),
+        ] {
+            let header = (header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+            assert_eq!(says_json(&HeaderMap::from_iter([header])), expected, "{content_type}");
+        }
+        assert!(!says_json(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,109 @@
+//! Everything that can go wrong, and what a client is told of it.
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use common::error::Cause;
+
+use super::output::StatusOutput;
+use crate::{
+    domain::Invalid,
+    metrics::{ErrorType, Failure},
+    portal::{Fault, SignInError},
+};
+
+/// Why a request is not answered as it was meant to be.
+pub(super) enum Error {
+    /// It breaks rules.
+    Invalid(Vec<Invalid>),
+    /// The portal rejected the credentials.
+    Authentication,
+    /// The token of `/metrics` is missing or wrong.
+    MetricsAuthorization,
+    /// The portal did not answer the login as it should.
+    Upstream(Fault),
+    /// The portal did not answer the request for the profile as it should.
+    ProfileFetch(Fault),
+    /// What the portal sent is no profile.
+    ProfileParse,
+    /// The metrics cannot be rendered.
+    Metrics(prometheus::Error),
+    /// A file that belongs to the service is not in it.
+    Missing(&'static str),
+    /// A handler is broken. What it was has been logged where it happened.
+    Panicked,
+}
+
+impl From<SignInError> for Error {
+    fn from(error: SignInError) -> Self {
+        match error {
+            SignInError::Rejected => Self::Authentication,
+            SignInError::Login(fault) => Self::Upstream(fault),
+            SignInError::ProfileFetch(fault) => Self::ProfileFetch(fault),
+            SignInError::ProfileParse => Self::ProfileParse,
+        }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        use ErrorType as Type;
+        let unreachable = "the portal could not be reached, or answered unexpectedly";
+        let internal = "an internal error occurred";
+        let (status, error, message) = match &self {
+            Self::Invalid(_) => (StatusCode::BAD_REQUEST, Type::RequestValidationError, ""),
+            Self::Authentication => (
+                StatusCode::UNAUTHORIZED,
+                Type::AuthenticationError,
+                "the portal rejected the username or the password",
+            ),
+            Self::MetricsAuthorization => (
+                StatusCode::UNAUTHORIZED,
+                Type::MetricsAuthorizationError,
+                "the metrics token is missing or wrong",
+            ),
+            Self::ProfileParse => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                Type::ProfileParseError,
+                "the portal's answer holds no profile that can be read",
+            ),
+            Self::Upstream(_) => (StatusCode::BAD_GATEWAY, Type::UpstreamError, unreachable),
+            Self::ProfileFetch(_) => {
+                (StatusCode::BAD_GATEWAY, Type::ProfileFetchError, unreachable)
+            }
+            Self::Metrics(_) | Self::Missing(_) | Self::Panicked => {
+                (StatusCode::INTERNAL_SERVER_ERROR, Type::InternalError, internal)
+            }
+        };
+        let (invalid, cause) = match self {
+            Self::Invalid(invalid) => (invalid, None),
+            Self::Upstream(fault) | Self::ProfileFetch(fault) => {
+                (Vec::new(), Some(Cause::new(fault)))
+            }
+            Self::Metrics(error) => (Vec::new(), Some(Cause::new(error))),
+            Self::Missing(name) => (Vec::new(), Some(Cause::new(Missing(name)))),
+            _ => (Vec::new(), None),
+        };
+        let message = if invalid.is_empty() { message.to_owned() } else { rules(&invalid) };
+        let mut response = (status, StatusOutput::now(false, message).json()).into_response();
+        if error == Type::MetricsAuthorizationError {
+            let challenge = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        response.extensions_mut().insert(Failure { error, invalid });
+        if let Some(cause) = cause {
+            response.extensions_mut().insert(cause);
+        }
+        response
+    }
+}
+
+/// All rules that are broken, in one sentence.
+fn rules(invalid: &[Invalid]) -> String {
+    invalid.iter().map(|invalid| invalid.rule).collect::<Vec<_>>().join("; ")
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0} is missing")]
+struct Missing(&'static str);

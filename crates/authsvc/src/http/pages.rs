@@ -1,0 +1,95 @@
+//! Pages for people, and the files they are made of. Nothing comes from another origin.
+
+use std::sync::{Arc, LazyLock};
+
+use aide::redoc::Redoc;
+use axum::{
+    Router,
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use utoipa_swagger_ui::Config;
+
+use super::{App, error::Error};
+
+/// The description of the interface, as it is served.
+const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
+
+/// Nothing but what the service itself serves, and nobody frames it.
+const STRICT: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+/// ReDoc adds styles of its own, one of them empty, and searches in a worker.
+const REDOC: &str = "default-src 'none'; script-src 'self'; \
+                     style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; \
+                     img-src 'self' data:; connect-src 'self'; font-src 'self'; worker-src blob:; \
+                     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// How long a browser may keep a file: not long, as a new version may bring a new one.
+const SHORTLY: &str = "public, max-age=300";
+
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// The pages, and the files that they load.
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/", get(|| page(include_str!("../../assets/explorer/index.html"), STRICT)))
+        .route(
+            "/explorer.css",
+            get(|| file(CSS, include_bytes!("../../assets/explorer/explorer.css"))),
+        )
+        .route(
+            "/explorer.js",
+            get(|| file(JAVASCRIPT, include_bytes!("../../assets/explorer/explorer.js"))),
+        )
+        .route("/docs", get(|| page(include_str!("../../assets/docs/swagger.html"), STRICT)))
+        .route(
+            "/docs/swagger.js",
+            get(|| file(JAVASCRIPT, include_bytes!("../../assets/docs/swagger.js"))),
+        )
+        .route("/docs/swagger-ui.css", get(|| swagger(CSS, "swagger-ui.css")))
+        .route("/docs/swagger-ui-bundle.js", get(|| swagger(JAVASCRIPT, "swagger-ui-bundle.js")))
+        .route("/redoc", get(|| page(include_str!("../../assets/docs/redoc.html"), REDOC)))
+        .route(
+            "/redoc/redoc.js",
+            get(|| file(JAVASCRIPT, include_bytes!("../../assets/docs/redoc.js"))),
+        )
+        .route("/redoc/redoc.standalone.js", get(|| file(JAVASCRIPT, REDOC_SCRIPT.as_bytes())))
+        .route("/openapi.json", get(|| file("application/json", OPENAPI.as_bytes())))
+}
+
+async fn page(html: &'static str, policy: &'static str) -> impl IntoResponse {
+    let content_type = (header::CONTENT_TYPE, "text/html; charset=utf-8");
+    ([content_type, (header::CONTENT_SECURITY_POLICY, policy)], html)
+}
+
+async fn file(content_type: &'static str, bytes: &'static [u8]) -> impl IntoResponse {
+    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, SHORTLY)];
+    (headers, bytes)
+}
+
+/// A file of Swagger UI, which may be packed.
+async fn swagger(content_type: &'static str, name: &'static str) -> Response {
+    static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(Arc::default);
+    let Ok(Some(found)) = utoipa_swagger_ui::serve(name, Arc::clone(&CONFIG)) else {
+        return Error::Missing(name).into_response();
+    };
+    let mut response = found.bytes.into_owned().into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(SHORTLY));
+    if found.gzpipped {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
+/// The script of ReDoc, taken out of the page that it comes in.
+static REDOC_SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    let page = Redoc::new("").html();
+    let script = page.split_once("<script>").map_or("", |(_, rest)| rest);
+    script.rsplit_once("Redoc.init(").map_or("", |(script, _)| script).to_owned()
+});

@@ -1,0 +1,110 @@
+//! authsvc: checks a username and a password with an academic portal.
+//!
+//! [`start`] is the whole service as a value: it is what `main` runs.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use common::{
+    config::{SecretError, secret},
+    operations::MetricsToken,
+    serve,
+};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+pub mod config;
+pub mod domain;
+mod http;
+pub mod metrics;
+pub mod portal;
+
+pub use config::Config;
+
+use http::App;
+use metrics::Metrics;
+use portal::{Portal, PortalConfig, TlsError};
+
+/// Why the service did not start. One line, which names what to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Connections to the portal cannot be secured.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A secret cannot be read.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The address cannot be listened on.
+    #[error("HOST and PORT are {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A service that listens.
+pub struct Running {
+    address: SocketAddr,
+    metrics: Arc<Metrics>,
+    shutdown: CancellationToken,
+    serving: JoinHandle<()>,
+}
+
+/// Reads what the settings name and listens.
+pub async fn start(config: Config) -> Result<Running, StartError> {
+    let metrics_token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
+    let tls = portal::client_config(config.portal_ca_file.as_deref())?;
+    if config.portal_url.is_none() {
+        tracing::warn!("PORTAL_URL is not set: nobody can sign in");
+    }
+    let portal = PortalConfig {
+        url: config.portal_url,
+        timeout: config.portal_timeout,
+        institutes: config.portal_institutes,
+        campuses: config.portal_campuses,
+    };
+    let metrics = Arc::new(Metrics::start());
+    let app = App {
+        portal: Portal::new(portal, tls),
+        metrics: Arc::clone(&metrics),
+        metrics_token,
+        readme_url: config.readme_url,
+    };
+    let address = SocketAddr::new(config.server.host, config.server.port);
+    let listen = |source| StartError::Listen { address, source };
+    let listener = serve::bind(address).map_err(listen)?;
+    let address = listener.local_addr().map_err(listen)?;
+    let shutdown = CancellationToken::new();
+    let router = http::router(Arc::new(app));
+    let drain = config.server.drain_timeout;
+    let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), drain));
+    metrics.startup();
+    tracing::info!(server.address = %address, "listening");
+    Ok(Running { address, metrics, shutdown, serving })
+}
+
+impl Running {
+    /// The address it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Resolves when the service cannot go on.
+    pub async fn failed(&mut self) {
+        let _ = (&mut self.serving).await;
+        tracing::error!(part = "accept loop", "the service cannot go on");
+    }
+
+    /// Stops: takes no more connections, and lets requests in flight finish.
+    pub async fn stop(self) {
+        tracing::info!("stopping");
+        self.metrics.shutdown();
+        self.shutdown.cancel();
+        // What has ended already was told by `failed`, and must not be waited for again.
+        if !self.serving.is_finished() {
+            let _ = self.serving.await;
+        }
+        tracing::info!("stopped");
+    }
+}

@@ -1,0 +1,179 @@
+//! What a request gathers for the metrics while it is answered.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use super::Counters;
+use crate::domain::Anomaly;
+
+/// An operation of the portal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Credentials are checked.
+    Login,
+    /// A profile is fetched.
+    ProfileFetch,
+}
+
+impl Operation {
+    /// Every operation.
+    pub const ALL: [Self; 2] = [Self::Login, Self::ProfileFetch];
+
+    /// Its label.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Login => "login",
+            Self::ProfileFetch => "profile_fetch",
+        }
+    }
+}
+
+/// The samples of one request. A handler finds them in the extensions of its request; they are
+/// counted when its response starts, or when its client has gone away.
+#[derive(Clone, Default)]
+pub struct Samples(Arc<Mutex<Gathered>>);
+
+#[derive(Default)]
+struct Gathered {
+    attempt: Option<Attempt>,
+    /// Whether a profile was fetched, and then whether some of its fields were left out.
+    narrowed: Option<bool>,
+    anomalies: Vec<Anomaly>,
+    calls: Vec<Called>,
+    clients_created: u64,
+    clients_closed: u64,
+}
+
+/// A sign-in that passed validation. Until it has succeeded it has failed.
+struct Attempt {
+    with_profile: bool,
+    succeeded: bool,
+}
+
+struct Called {
+    operation: Operation,
+    end: End,
+}
+
+enum End {
+    Answered { status: u16, latency: Duration },
+    Failed { latency: Duration },
+    Cancelled,
+}
+
+impl Samples {
+    /// A sign-in passed validation.
+    pub fn attempted(&self, with_profile: bool) {
+        self.gathered().attempt = Some(Attempt { with_profile, succeeded: false });
+    }
+
+    /// It succeeded.
+    pub fn succeeded(&self) {
+        if let Some(attempt) = &mut self.gathered().attempt {
+            attempt.succeeded = true;
+        }
+    }
+
+    /// A profile is fetched: all of it, or some of its fields.
+    pub fn filtered(&self, narrowed: bool) {
+        self.gathered().narrowed = Some(narrowed);
+    }
+
+    /// Something was odd about the profile.
+    pub fn odd(&self, anomalies: impl IntoIterator<Item = Anomaly>) {
+        self.gathered().anomalies.extend(anomalies);
+    }
+
+    /// A client of the portal is made. It counts as closed when what this returns is dropped.
+    pub fn client(&self) -> ClientOpen {
+        self.gathered().clients_created += 1;
+        ClientOpen(self.clone())
+    }
+
+    /// A call of the portal begins. It counts as cancelled unless it ends otherwise.
+    pub fn call(&self, operation: Operation) -> Call {
+        Call { samples: self.clone(), operation, started: Instant::now(), ended: false }
+    }
+
+    /// Uncontended: a request's samples are its own.
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add_to(&self, counters: &mut Counters) {
+        let gathered = self.gathered();
+        if let Some(Attempt { with_profile, succeeded }) = gathered.attempt {
+            counters.attempts[usize::from(with_profile)] += 1;
+            counters.results[usize::from(succeeded)] += 1;
+        }
+        if let Some(narrowed) = gathered.narrowed {
+            counters.filtering[usize::from(narrowed)] += 1;
+        }
+        for &anomaly in &gathered.anomalies {
+            *counters.anomalies.entry(anomaly).or_default() += 1;
+        }
+        counters.clients[0] += gathered.clients_created;
+        counters.clients[1] += gathered.clients_closed;
+        for Called { operation, end } in &gathered.calls {
+            let upstream = &mut counters.upstream[*operation as usize];
+            match *end {
+                End::Answered { status, latency } => {
+                    upstream.success += 1;
+                    upstream.latency.add(latency);
+                    *upstream.statuses.entry(status).or_default() += 1;
+                }
+                End::Failed { latency } => {
+                    upstream.error += 1;
+                    upstream.latency.add(latency);
+                }
+                End::Cancelled => upstream.cancelled += 1,
+            }
+        }
+    }
+}
+
+/// A client of the portal, for as long as it is open.
+pub struct ClientOpen(Samples);
+
+impl Drop for ClientOpen {
+    fn drop(&mut self) {
+        self.0.gathered().clients_closed += 1;
+    }
+}
+
+/// A call of the portal.
+pub struct Call {
+    samples: Samples,
+    operation: Operation,
+    started: Instant,
+    ended: bool,
+}
+
+impl Call {
+    /// The portal answered with this status.
+    pub fn answered(mut self, status: u16) {
+        let latency = self.started.elapsed();
+        self.end(End::Answered { status, latency });
+    }
+
+    /// There was no answer, or not in time.
+    pub fn failed(mut self) {
+        let latency = self.started.elapsed();
+        self.end(End::Failed { latency });
+    }
+
+    fn end(&mut self, end: End) {
+        if !self.ended {
+            self.ended = true;
+            self.samples.gathered().calls.push(Called { operation: self.operation, end });
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.end(End::Cancelled);
+    }
+}

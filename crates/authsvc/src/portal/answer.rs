@@ -1,0 +1,139 @@
+//! What the portal's answers mean. They are not documented by it, and may change without notice.
+
+use reqwest::header::HeaderValue;
+use serde_json::{Map, Value};
+
+use crate::domain::{Anomaly, Campuses, NoProfile, Profile};
+
+/// Whether the answer to a login is a success; or what is wrong about it.
+pub(super) fn signed_in(body: &[u8]) -> Result<(), &'static str> {
+    let answer: Value = serde_json::from_slice(body).map_err(|_| "not JSON")?;
+    match answer.pointer("/mobileJsonObject/login").and_then(Value::as_str).map(str::trim) {
+        Some("SUCCESS") => Ok(()),
+        _ => Err("the login is not a success"),
+    }
+}
+
+/// The credential for further calls, which the answer to a login holds.
+pub(super) fn bearer(body: &[u8]) -> Result<HeaderValue, &'static str> {
+    let answer: Value = serde_json::from_slice(body).map_err(|_| "not JSON")?;
+    let token = answer.get("accessToken").and_then(Value::as_str).map(str::trim);
+    let token = token.filter(|token| !token.is_empty()).ok_or("no access token")?;
+    let bearer = HeaderValue::try_from(format!("Bearer {token}"));
+    let mut bearer = bearer.map_err(|_| "the access token is none")?;
+    bearer.set_sensitive(true);
+    Ok(bearer)
+}
+
+/// Why an answer holds no profile.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unusable {
+    /// The portal says that it failed.
+    Refused(&'static str),
+    /// The answer cannot be read as a profile, or holds none.
+    NoProfile,
+}
+
+impl From<NoProfile> for Unusable {
+    fn from(NoProfile: NoProfile) -> Self {
+        Self::NoProfile
+    }
+}
+
+/// Reads the answer to the request for a profile.
+pub(super) fn profile(
+    body: &[u8],
+    campuses: &Campuses,
+) -> Result<(Profile, Vec<Anomaly>), Unusable> {
+    let answer: Value = serde_json::from_slice(body).map_err(|_| Unusable::NoProfile)?;
+    let message = answer.get("MESSAGE").and_then(Value::as_str).map(str::trim);
+    match message.filter(|message| !message.is_empty()) {
+        None if answer.get("status").is_some_and(is_failure) => {
+            return Err(Unusable::Refused("the portal answers with a status of its own"));
+        }
+        None => return Err(Unusable::NoProfile),
+        Some(message) if !message.starts_with("SUCCESS") => {
+            return Err(Unusable::Refused("the message is not a success"));
+        }
+        Some(_) => {}
+    }
+    let info = part(&answer, "STUDENT_INFO")?.ok_or(Unusable::NoProfile)?;
+    let photo = part(&answer, "STUDENT_PHOTO")?;
+    Ok(Profile::read(info, photo, campuses)?)
+}
+
+/// A number that is not 200.
+fn is_failure(status: &Value) -> bool {
+    status.is_number() && status.as_u64() != Some(200)
+}
+
+/// An object of the answer; none when it is missing or null.
+fn part<'a>(answer: &'a Value, key: &str) -> Result<Option<&'a Map<String, Value>>, Unusable> {
+    match answer.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(part)) => Ok(Some(part)),
+        Some(_) => Err(Unusable::NoProfile),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_success_signs_in() {
+        for (login, expected) in [
+            (json!({ "mobileJsonObject": { "login": " SUCCESS " } }), true),
+            (json!({ "mobileJsonObject": { "login": "success" } }), false),
+            (json!({ "mobileJsonObject": { "login": ["SUCCESS"] } }), false),
+            (json!({ "login": "SUCCESS" }), false),
+            (json!(null), false),
+        ] {
+            assert_eq!(signed_in(login.to_string().as_bytes()).is_ok(), expected, "{login}");
+        }
+        assert!(signed_in(b"SUCCESS").is_err());
+    }
+
+    #[test]
+    fn a_token_is_text_that_fits_a_header() {
+        let bearer = |token: Value| bearer(json!({ "accessToken": token }).to_string().as_bytes());
+        assert_eq!(bearer(json!("t")).unwrap(), "Bearer t");
+        for other in [json!(null), json!(""), json!("  "), json!(7), json!("a\nb")] {
+            assert!(bearer(other.clone()).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_profile_is_told_apart_from_what_failed() {
+        let refused = |answer: &Value| {
+            matches!(
+                profile(answer.to_string().as_bytes(), &Campuses::default()),
+                Err(Unusable::Refused(_))
+            )
+        };
+        for failed in [
+            json!({ "status": 500 }),
+            json!({ "status": 401, "MESSAGE": "  " }),
+            json!({ "status": 200, "MESSAGE": "FAILURE" }),
+            json!({ "MESSAGE": "session expired", "STUDENT_INFO": { "SRN": "s" } }),
+        ] {
+            assert!(refused(&failed), "{failed}");
+        }
+        for none in [
+            json!([]),
+            json!({}),
+            json!({ "status": 200 }),
+            json!({ "status": "500" }),
+            json!({ "MESSAGE": 1 }),
+            json!({ "MESSAGE": "SUCCESS" }),
+            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": [] }),
+            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": " " } }),
+            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": "s" }, "STUDENT_PHOTO": 1 }),
+        ] {
+            let read = profile(none.to_string().as_bytes(), &Campuses::default());
+            assert_eq!(read.unwrap_err(), Unusable::NoProfile, "{none}");
+        }
+    }
+}

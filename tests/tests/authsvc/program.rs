@@ -1,0 +1,97 @@
+//! The program: its settings, its help, its subcommands.
+
+use std::process::Output;
+
+use blackbox::{
+    authsvc::{PROGRAM, Service},
+    process,
+};
+
+fn said(output: &Output) -> String {
+    let Output { stdout, stderr, .. } = output;
+    String::from_utf8_lossy(stdout).into_owned() + &String::from_utf8_lossy(stderr)
+}
+
+#[tokio::test]
+async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().join("empty.pem");
+    std::fs::write(&empty, "").unwrap();
+    for (name, value) in [
+        ("HOST", "nowhere"),
+        ("PORT", "65536"),
+        ("METRICS_TOKEN_FILE", "/no/such/file"),
+        ("PORTAL_URL", "portal.test"),
+        ("PORTAL_URL", "http://portal.test"),
+        ("PORTAL_URL", "ftp://127.0.0.1"),
+        ("PORTAL_CA_FILE", "/no/such/file"),
+        ("PORTAL_CA_FILE", empty.to_str().unwrap()),
+        ("PORTAL_TIMEOUT", "soon"),
+        ("PORTAL_TIMEOUT", "0s"),
+        ("PORTAL_CAMPUSES", "a;b;c"),
+        ("README_URL", "nowhere"),
+        ("README_URL", "javascript:alert(1)"),
+    ] {
+        let settings = [("PORT", "0"), (name, value)];
+        let ended = process::run(process::command(PROGRAM, &settings)).await;
+        let said = said(&ended);
+        assert!(!ended.status.success(), "{name}={value}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{name}={value}: {said}");
+        assert!(said.contains(name), "{name}={value}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_port_comes_from_the_flag_then_the_variable_then_the_default() {
+    for (variables, flag, refusal) in [
+        (&[("PORT", "70001")][..], Some("--port=70002"), "70002"),
+        (&[("PORT", "70001")], None, "70001"),
+    ] {
+        let mut command = process::command(PROGRAM, variables);
+        command.args(flag);
+        let said = said(&process::run(command).await);
+        assert!(said.contains(refusal), "{said}");
+    }
+    let mut help = process::command(PROGRAM, &[]);
+    help.arg("--help");
+    let said = said(&process::run(help).await);
+    assert!(said.contains("[default: 5000]"), "{said}");
+}
+
+#[tokio::test]
+async fn the_help_names_every_setting_and_shows_no_values() {
+    let mut help = process::command(PROGRAM, &[("PORTAL_INSTITUTES", "hidden-value")]);
+    help.arg("--help");
+    let said = said(&process::run(help).await);
+    for setting in [
+        "HOST",
+        "PORT",
+        "METRICS_TOKEN",
+        "RUST_LOG",
+        "LOG_FORMAT",
+        "DRAIN_TIMEOUT",
+        "PORTAL_URL",
+        "PORTAL_CA_FILE",
+        "PORTAL_TIMEOUT",
+        "PORTAL_CAMPUSES",
+        "PORTAL_INSTITUTES",
+        "README_URL",
+    ] {
+        assert!(said.contains(setting), "{setting} is missing: {said}");
+    }
+    assert!(!said.contains("hidden-value"), "{said}");
+}
+
+#[tokio::test]
+async fn a_health_check_tells_a_running_service_from_none() {
+    let service = Service::with(&[]).await;
+    let port = service.process().address().port().to_string();
+    let check = async |port: &str| {
+        let mut command = process::command(PROGRAM, &[("PORT", port)]);
+        command.arg("healthcheck");
+        process::run(command).await.status.success()
+    };
+    assert!(check(&port).await);
+    service.stop().await;
+    assert!(!check(&port).await);
+}
