@@ -1,0 +1,88 @@
+//! A call, read: what it says, and whether it says it the way the mobile app does.
+
+use axum::{body::Body, extract::Request};
+use common::body;
+use futures_util::stream;
+use hyper::{
+    HeaderMap, Method,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+};
+use multer::Multipart;
+
+use crate::{
+    desk::Desk,
+    record::{Outcome, Received},
+    script::Operation,
+};
+
+/// Bytes of the longest form that is read.
+const MAX_FORM: usize = 64 * 1024;
+
+/// A call.
+pub(crate) struct Call {
+    /// Which of the two it is by its path, whatever its method.
+    pub(crate) operation: Option<Operation>,
+    /// As it is kept.
+    pub(crate) received: Received,
+    /// Whether the body is a form of plain fields.
+    pub(crate) plain: bool,
+}
+
+impl Call {
+    pub(crate) async fn read(request: Request, connection: u64) -> Self {
+        let (head, body) = request.into_parts();
+        let form = fields(&head.headers, body).await;
+        let plain = form.is_some();
+        let received = Received {
+            connection,
+            method: head.method.to_string(),
+            path: head.uri.to_string(),
+            headers: pairs(&head.headers),
+            fields: form.unwrap_or_default(),
+            outcome: Outcome::Underway,
+        };
+        Self { operation: Operation::at(head.uri.path()), received, plain }
+    }
+
+    /// Who the call names: the user who signs in, or the holder of its token.
+    pub(crate) fn user(&self, desk: &Desk) -> Option<String> {
+        let typed = || self.received.field("userName").map(str::to_owned);
+        self.holder(desk).or_else(typed)
+    }
+
+    /// The holder of its bearer token.
+    pub(crate) fn holder(&self, desk: &Desk) -> Option<String> {
+        let credential = self.received.header(AUTHORIZATION.as_str())?;
+        desk.holder(credential.strip_prefix("Bearer ")?)
+    }
+
+    /// Whether it is sent the way that the mobile app does.
+    pub(crate) fn is_mobile(&self) -> bool {
+        self.plain && self.received.header("x-client-type") == Some("MOBILE")
+    }
+
+    pub(crate) fn is_post(&self) -> bool {
+        self.received.method == Method::POST.as_str()
+    }
+}
+
+fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    headers.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect()
+}
+
+/// The fields of a form. None when it is no form, is too long, or has a file in it.
+async fn fields(headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
+    let body = body::read(body, MAX_FORM).await.ok()?;
+    let content_type = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let boundary = multer::parse_boundary(content_type).ok()?;
+    let whole = stream::once(async { Ok::<_, std::convert::Infallible>(body) });
+    let mut form = Multipart::new(whole, boundary);
+    let mut fields = Vec::new();
+    while let Some(field) = form.next_field().await.ok()? {
+        let name = field.name().filter(|_| field.file_name().is_none())?.to_owned();
+        let value = field.bytes().await.ok()?;
+        fields.push((name, String::from_utf8_lossy(&value).into_owned()));
+    }
+    Some(fields)
+}

@@ -1,0 +1,123 @@
+//! How an answer is sent: whole, slowly, without end, or not to its end.
+
+use std::{future, time::Duration};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures_util::stream;
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{CONTENT_LENGTH, HeaderName, HeaderValue},
+};
+use tokio::time::sleep;
+
+use crate::{
+    record::{Outcome, Underway},
+    script::{Answer, Delivery},
+};
+
+/// Between two bytes of a body that drips.
+const DRIP: Duration = Duration::from_secs(1);
+
+/// Between the last bytes of an answer and its violent end, so that they are sent before it.
+const LAST_WORDS: Duration = Duration::from_millis(20);
+
+/// A piece of a flood.
+const WAVE: Bytes = Bytes::from_static(&[b' '; 64 * 1024]);
+
+/// The end of a connection whose answer is not to be finished.
+#[derive(Debug, thiserror::Error)]
+#[error("broken off, as the script says")]
+pub(crate) struct BrokenOff;
+
+/// What to send, and what becomes of the call that asked for it.
+pub(crate) struct Parcel {
+    pub(crate) answer: Answer,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) call: Underway,
+}
+
+impl Parcel {
+    /// The response to give to the connection, or an error when it has to end instead.
+    pub(crate) async fn deliver(mut self, delivery: Delivery) -> Result<Response, BrokenOff> {
+        let body = self.answer.body.into_bytes();
+        let announced = match delivery {
+            Delivery::Hang => future::pending().await,
+            Delivery::ResetBefore | Delivery::CloseBefore | Delivery::NotHttp => {
+                self.call.end(Outcome::BrokenOff);
+                return Err(BrokenOff);
+            }
+            Delivery::ResetMidway | Delivery::CloseEarly => Some(body.len() + 1),
+            Delivery::Drip => Some(body.len()),
+            Delivery::Whole | Delivery::Flood => None,
+        };
+        let Some((status, mut headers)) = head(self.answer.status, self.headers) else {
+            self.call.end(Outcome::BrokenOff);
+            return Ok(unsendable());
+        };
+        if let Some(length) = announced {
+            headers.entry(CONTENT_LENGTH).or_insert(length.into());
+        }
+        let body = if delivery == Delivery::Whole {
+            self.call.end(Outcome::Answered);
+            Body::from(body)
+        } else {
+            let sending = Sending { rest: body, delivery, call: self.call };
+            Body::from_stream(stream::unfold(sending, Sending::next))
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        Ok(response)
+    }
+}
+
+fn head(status: u16, headers: Vec<(String, String)>) -> Option<(StatusCode, HeaderMap)> {
+    let status = StatusCode::from_u16(status).ok().filter(|status| status.as_u16() >= 200)?;
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        map.append(name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?);
+    }
+    Some((status, map))
+}
+
+/// The answer to a call whose script holds no HTTP.
+fn unsendable() -> Response {
+    let mut response =
+        Response::new(Body::from("the script has a status or header that HTTP has not"));
+    *response.status_mut() = StatusCode::NOT_IMPLEMENTED;
+    response
+}
+
+/// A body on its way.
+struct Sending {
+    rest: Bytes,
+    delivery: Delivery,
+    call: Underway,
+}
+
+impl Sending {
+    async fn next(mut self) -> Option<(Result<Bytes, BrokenOff>, Self)> {
+        if self.delivery == Delivery::Drip {
+            if self.rest.is_empty() {
+                return None;
+            }
+            sleep(DRIP).await;
+            let drop = self.rest.split_to(1);
+            if self.rest.is_empty() {
+                self.call.end(Outcome::Answered);
+            }
+            return Some((Ok(drop), self));
+        }
+        if !self.rest.is_empty() {
+            let whole = std::mem::take(&mut self.rest);
+            return Some((Ok(whole), self));
+        }
+        if self.delivery == Delivery::Flood {
+            return Some((Ok(WAVE), self));
+        }
+        sleep(LAST_WORDS).await;
+        self.call.end(Outcome::BrokenOff);
+        Some((Err(BrokenOff), self))
+    }
+}
