@@ -9,7 +9,7 @@ use hyper::{
     HeaderMap, StatusCode,
     header::{CONTENT_LENGTH, HeaderName, HeaderValue},
 };
-use tokio::time::sleep;
+use tokio::{task::yield_now, time::sleep};
 
 use crate::{
     record::{Outcome, Underway},
@@ -19,8 +19,9 @@ use crate::{
 /// Between two bytes of a body that drips.
 const DRIP: Duration = Duration::from_secs(1);
 
-/// Between the last bytes of an answer and its violent end, so that they are sent before it.
-const LAST_WORDS: Duration = Duration::from_millis(20);
+/// Between the last bytes of an answer and the reset after them, which would take those with it that
+/// the client has not read.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A piece of a flood.
 const WAVE: Bytes = Bytes::from_static(&[b' '; 64 * 1024]);
@@ -116,7 +117,12 @@ impl Sending {
         if self.delivery == Delivery::Flood {
             return Some((Ok(WAVE), self));
         }
-        sleep(LAST_WORDS).await;
+        if self.delivery == Delivery::ResetMidway {
+            sleep(LAST_WORDS).await;
+        } else {
+            // What is pending is flushed.
+            yield_now().await;
+        }
         self.call.end(Outcome::BrokenOff);
         Some((Err(BrokenOff), self))
     }

@@ -197,7 +197,8 @@ pub enum Delivery {
     Flood,
     /// A reset (RST) instead of an answer.
     ResetBefore,
-    /// The head and the body, then a reset, where the head announces one byte more.
+    /// The head and the body, then (half a second later, so that they are read) a reset, where the
+    /// head announces one byte more.
     ResetMidway,
     /// The head and the body, then a proper end of TLS, where the head announces one byte more.
     CloseEarly,
