@@ -12,7 +12,7 @@ const SOURCE: &str = "assets/openapi.yaml";
 )]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={SOURCE}");
-    let description: serde_json::Value = serde_norway::from_str(&fs::read_to_string(SOURCE)?)?;
+    let description: serde_norway::Value = serde_norway::from_str(&fs::read_to_string(SOURCE)?)?;
     let target = Path::new(&env::var("OUT_DIR")?).join("openapi.json");
     fs::write(target, serde_json::to_vec(&description)?)?;
     Ok(())

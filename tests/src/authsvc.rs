@@ -2,11 +2,13 @@
 
 mod metrics;
 mod service;
+mod site;
 
 use std::sync::LazyLock;
 
 pub use metrics::{Scrape, families};
 pub use service::Service;
+pub use site::{Known, Site};
 
 use crate::openapi::Document;
 

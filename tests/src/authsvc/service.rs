@@ -52,7 +52,7 @@ impl Service {
         self.own.as_ref().expect("a service that the test started")
     }
 
-    /// Stops the service with SIGTERM; it has to end well, and in time. What it logged.
+    /// Stops the service with SIGTERM; it has to end well, and in time.
     ///
     /// # Panics
     ///

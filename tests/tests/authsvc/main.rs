@@ -2,9 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod interruptions;
+mod isolation;
+mod login;
 mod metrics;
 mod operations;
 mod pages;
+mod profiles;
 mod program;
 mod routing;
+mod secrets;
+mod trouble;
 mod validation;

@@ -32,7 +32,7 @@ $('copy').addEventListener('click', copyCommand);
 addEventListener('hashchange', () => {
   const named = operationNamed(location.hash);
   if (named && named !== current?.operation) {
-    open(named);
+    openOperation(named);
     $('operation').focus();
   }
 });
@@ -48,7 +48,7 @@ async function load() {
     operations = operationsOf(api);
     if (operations.length === 0) throw new Error(`${DESCRIPTION} lists no operations.`);
   } catch (error) {
-    $('failure-reason').textContent = `${error.message} Is the service running?`;
+    $('failure-reason').textContent = error.message;
     $('summary').textContent = '';
     $('failure').hidden = false;
     return;
@@ -58,7 +58,7 @@ async function load() {
   $('title').replaceChildren(api.info.title, ' ', element('small', {}, api.info.version));
   $('summary').textContent = api.info.summary ?? '';
   $('operations').replaceChildren(...operations.map(operationLink));
-  open(operationNamed(location.hash) ?? operations[0]);
+  openOperation(operationNamed(location.hash) ?? operations[0]);
   if (again) $('operation').focus();
 }
 
@@ -67,7 +67,7 @@ async function description() {
   try {
     response = await fetch(DESCRIPTION, { cache: 'no-store', signal: AbortSignal.timeout(DESCRIPTION_TIMEOUT_MS) });
   } catch {
-    throw new Error(`${DESCRIPTION} could not be reached.`);
+    throw new Error(`${DESCRIPTION} could not be reached. Is the service running?`);
   }
   if (!response.ok) throw new Error(`${DESCRIPTION} answered ${phrase(response)}.`);
   try {
@@ -125,7 +125,7 @@ function operationLink({ id, method, path }) {
 
 // The form
 
-function open(operation) {
+function openOperation(operation) {
   running?.abort();
   running = undefined;
   if ($('token')) $('token').value = '';
@@ -256,7 +256,6 @@ function textField({ id, name, kind, schema = {}, required, secret, hint }) {
     else if (schema.pattern && length > 0 && !new RegExp(schema.pattern, 'u').test(input.value)) wrong = `Blank or malformed: ${REFUSED}.`;
     if (warning.textContent !== wrong) warning.textContent = wrong;
     if (schema.maxLength) count.textContent = `${length} / ${schema.maxLength}`;
-    input.toggleAttribute('data-wrong', wrong !== '');
     input.setAttribute('aria-invalid', String(wrong !== ''));
   };
   input.addEventListener('input', judge);
@@ -550,13 +549,13 @@ function showFailure(cancelled, error) {
 
 function show(state, status, meaning = '') {
   $('response').dataset.state = state;
-  if (state === 'idle') delete $('response').dataset.class;
+  if (state === 'idle' || state === 'sending') delete $('response').dataset.class;
   $('response').setAttribute('aria-busy', String(state === 'sending'));
   $('status').textContent = status;
   $('meaning').replaceChildren(...prose(meaning));
   $('follow').hidden = true;
-  $('answers').hidden = state !== 'idle' && state !== 'sending' || !$('answer').hidden;
   if (state === 'idle' || state === 'sending') return;
+  $('answers').hidden = true;
   const { top, bottom } = $('outcome').getBoundingClientRect();
   if (top < 0 || bottom > innerHeight) $('response').scrollIntoView();
 }

@@ -1,0 +1,148 @@
+//! Callers that go away, and services that stop.
+
+use std::time::Duration;
+
+use blackbox::authsvc::{Known, Scrape, Site};
+use demo_portal::{Behaviour, Delivery, Operation, Outcome};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::{Instant, sleep},
+};
+
+/// A caller whose sign-in the portal holds up, in the call that is named.
+async fn held_up(site: &Site, operation: Operation) -> (Known, TcpStream) {
+    let known = site.student();
+    site.portal.script(&known.username, operation, Behaviour::from(Delivery::Hang));
+    let mut caller = site.connect().await;
+    let body = json!({
+        "username": known.username, "password": known.password, "profile": true
+    })
+    .to_string();
+    let head = format!(
+        "POST /authenticate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    caller.write_all((head + &body).as_bytes()).await.unwrap();
+    let calls = if operation == Operation::Login { 1 } else { 2 };
+    site.until(|portal| portal.received(&known.username).len() == calls).await;
+    (known, caller)
+}
+
+/// The first scrape that satisfies the condition.
+async fn eventually(site: &Site, condition: impl Fn(&Scrape) -> bool) -> Scrape {
+    let begun = Instant::now();
+    loop {
+        let scrape = site.scrape().await;
+        if condition(&scrape) {
+            return scrape;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{scrape:?}");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_takes_the_call_with_it() {
+    let site = Site::with(&[]).await;
+    for (operation, name) in [(Operation::Login, "login"), (Operation::Profile, "profile_fetch")] {
+        let before = site.scrape().await;
+        let (known, caller) = held_up(&site, operation).await;
+        let during = site.scrape().await;
+        assert_eq!(during.count("/requestsInFlight"), 2);
+        drop(caller);
+        let abandoned = |portal: &demo_portal::Desk| {
+            portal.received(&known.username).last().unwrap().outcome == Outcome::Abandoned
+        };
+        site.until(abandoned).await;
+        let after = eventually(&site, |scrape| scrape.count("/requestsInFlight") == 1).await;
+        assert_eq!(after.abandoned(), before.abandoned() + 1);
+        let cancelled = format!("/upstream/{name}/cancelled");
+        assert_eq!(after.count(&cancelled), before.count(&cancelled) + 1);
+        assert_eq!(after.count("/httpClients/created"), after.count("/httpClients/closed"));
+        let failures = "/authenticationResults/failure";
+        assert_eq!(after.count(failures), before.count(failures) + 1);
+        assert_eq!(after.sum("/errorsByType"), 0);
+        assert_eq!(after.count("/authentication/total"), after.sum("/authenticationResults"));
+    }
+}
+
+#[tokio::test]
+async fn half_closing_is_going_away() {
+    let site = Site::with(&[]).await;
+    let (_, mut caller) = held_up(&site, Operation::Login).await;
+    caller.shutdown().await.unwrap();
+    let after = eventually(&site, |scrape| scrape.abandoned() == 1).await;
+    assert_eq!(after.json()["upstream"]["login"]["cancelled"], 1);
+}
+
+#[tokio::test]
+async fn every_scrape_adds_up_while_callers_come_and_go() {
+    let site = Site::with(&[]).await;
+    let site = &site;
+    let known = site.student();
+    let staying = async {
+        for _ in 0..30 {
+            let _ = site.profile(&known).await.expect(200);
+        }
+    };
+    let leaving = async {
+        for _ in 0..20 {
+            drop(held_up(site, Operation::Login).await);
+        }
+    };
+    let scraping = async {
+        for _ in 0..100 {
+            site.scrape().await;
+        }
+    };
+    futures_util::future::join3(staying, leaving, scraping).await;
+    let after = eventually(site, |scrape| scrape.count("/requestsInFlight") == 1).await;
+    assert_eq!(after.abandoned(), 20);
+    assert_eq!(after.json()["authenticationResults"], json!({ "success": 30, "failure": 20 }));
+    assert_eq!(after.count("/httpClients/closed"), 50);
+}
+
+#[tokio::test]
+async fn a_slow_sender_is_cut_off() {
+    let site = Site::with(&[]).await;
+    let mut caller = site.connect().await;
+    let head = "POST /authenticate HTTP/1.1\r\nHost: localhost\r\n\
+                Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{";
+    caller.write_all(head.as_bytes()).await.unwrap();
+    let begun = Instant::now();
+    let mut answer = Vec::new();
+    let mut first = [0; 1024];
+    let read = caller.read(&mut first).await.unwrap();
+    answer.extend_from_slice(&first[..read]);
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    assert!(answer.contains("the body must arrive in time"), "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_service_that_stops_lets_sign_ins_finish() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let late = Behaviour::honest().after(Duration::from_millis(700));
+    site.portal.script(&known.username, Operation::Login, late);
+    let (answer, ()) = futures_util::future::join(site.sign_in(&known), async {
+        site.until(|portal| !portal.received(&known.username).is_empty()).await;
+        site.process().terminate().await;
+    })
+    .await;
+    let body: Value = serde_json::from_str(answer.expect(200).text()).unwrap();
+    assert_eq!(body["status"], true);
+}
+
+#[tokio::test]
+async fn a_service_that_stops_waits_no_longer_than_its_drain_time() {
+    let site = Site::with(&[("DRAIN_TIMEOUT", "500ms")]).await;
+    let (_, _caller) = held_up(&site, Operation::Login).await;
+    let begun = Instant::now();
+    site.stop().await;
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}

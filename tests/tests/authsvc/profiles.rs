@@ -1,0 +1,256 @@
+//! The second call: every row of its table, every field, every way to ask.
+
+use blackbox::authsvc::{FIELDS, Site};
+use demo_portal::{Behaviour, CAMPUSES, Operation};
+use serde_json::{Value, json};
+
+/// The profile in an answer, as its text: the order of the fields counts.
+fn profile(answer: &blackbox::http::Answer) -> String {
+    let text = answer.text();
+    let (_, profile) = text.split_once(r#""profile":"#).unwrap_or_else(|| panic!("{text}"));
+    profile.strip_suffix('}').unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_profile_has_every_field_in_its_order() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let expected = format!(
+        concat!(
+            r#"{{"name":"Asha Miren Kaldev","prn":"QLV1202300217","srn":"QLV1UG23CS217","#,
+            r#""program":"B.Tech","branch":"Computer Science and Engineering","semester":"Sem-5","#,
+            r#""section":"Section C","email":"asha@students.qalvora.example","mobile":"5550100217","#,
+            r#""campusCode":1,"campus":"{}","firstName":"Asha","middleName":"Miren","#,
+            r#""lastName":"Kaldev","branchShortCode":"CSE","gender":"Female","#,
+            r#""dateOfBirth":"2005-01-01"}}"#
+        ),
+        CAMPUSES[0]
+    );
+    for rest in [json!({ "profile": true }), json!({ "profile": true, "fields": FIELDS })] {
+        let answer = site.ask(&known, rest).await.expect(200);
+        assert_eq!(profile(&answer), expected);
+    }
+    let scrape = site.scrape().await;
+    assert_eq!(scrape.json()["profileFieldFiltering"], json!({ "false": 2, "true": 0 }));
+    assert_eq!(scrape.json()["profileParseErrors"], json!({}));
+    assert_eq!(scrape.count("/upstream/profile_fetch/responsesByStatus/200"), 2);
+    assert_eq!(scrape.count("/authentication/withProfile"), 2);
+}
+
+#[tokio::test]
+async fn only_the_fields_that_are_asked_for_are_returned() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    for (fields, expected) in [
+        (json!(["srn", "name"]), r#"{"name":"Asha Miren Kaldev","srn":"QLV1UG23CS217"}"#),
+        (json!(["section", "section"]), r#"{"section":"Section C"}"#),
+        (json!(["campusCode"]), r#"{"campusCode":1}"#),
+    ] {
+        let answer = site.ask(&known, json!({ "profile": true, "fields": fields })).await;
+        assert_eq!(profile(&answer.expect(200)), expected);
+    }
+    // Without a profile they are checked and not used.
+    let answer = site.ask(&known, json!({ "fields": ["name"] })).await.expect(200);
+    assert!(!answer.text().contains("profile"));
+    let scrape = site.scrape().await;
+    assert_eq!(scrape.json()["profileFieldFiltering"], json!({ "false": 0, "true": 3 }));
+}
+
+#[tokio::test]
+async fn what_has_no_value_is_null_and_nothing_odd() {
+    let site = Site::with(&[]).await;
+    let known = site.student_with(|student| {
+        student
+            .info("ClassName", Value::Null)
+            .info("SectionName", "")
+            .info("MiddleName", "  ")
+            .info("DateOfBirth", Value::Null)
+            .photo("instituteName", "")
+            .photo("gender", Value::Null)
+    });
+    let fields = json!([
+        "semester",
+        "section",
+        "middleName",
+        "dateOfBirth",
+        "campusCode",
+        "campus",
+        "gender"
+    ]);
+    let answer = site.ask(&known, json!({ "profile": true, "fields": fields })).await.expect(200);
+    assert_eq!(
+        profile(&answer),
+        concat!(
+            r#"{"semester":null,"section":null,"campusCode":null,"campus":null,"#,
+            r#""middleName":null,"gender":null,"dateOfBirth":null}"#
+        )
+    );
+    assert_eq!(site.scrape().await.json()["profileParseErrors"], json!({}));
+}
+
+#[tokio::test]
+async fn text_is_trimmed_and_kept_and_numbers_become_text() {
+    let site = Site::with(&[]).await;
+    let known = site.student_with(|student| {
+        student
+            .info("MiddleName", " NA ")
+            .info("Mobile", 5_550_100_217_i64)
+            .photo("instituteName", format!(" {} ", CAMPUSES[1]))
+    });
+    let fields = json!(["middleName", "mobile", "campus", "campusCode"]);
+    let answer = site.ask(&known, json!({ "profile": true, "fields": fields })).await.expect(200);
+    let expected = json!({
+        "mobile": "5550100217", "campusCode": 2, "campus": CAMPUSES[1], "middleName": "NA"
+    });
+    assert_eq!(serde_json::from_str::<Value>(&profile(&answer)).unwrap(), expected);
+}
+
+#[tokio::test]
+async fn oddities_are_counted_over_all_keys_whatever_was_asked_for() {
+    let site = Site::with(&[]).await;
+    let known = site.student_with(|student| {
+        student
+            .without("Email")
+            .without("gender")
+            .info("Branch", json!({ "name": "CSE" }))
+            .info("SRN", json!(["x"]))
+            .info("DateOfBirth", "2005-01-01")
+            .photo("instituteName", "Elsewhere")
+    });
+    let answer =
+        site.ask(&known, json!({ "profile": true, "fields": ["name", "srn"] })).await.expect(200);
+    assert_eq!(profile(&answer), r#"{"name":"Asha Miren Kaldev","srn":null}"#);
+    assert_eq!(
+        site.scrape().await.json()["profileParseErrors"],
+        json!({ "missing_field": 2, "unexpected_value": 3, "unknown_campus_code": 1 })
+    );
+}
+
+#[tokio::test]
+async fn without_a_photo_what_comes_with_it_is_null() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    for photo in [json!({}), json!({ "STUDENT_PHOTO": null })] {
+        let mut answer = json!({ "MESSAGE": "SUCCESS: 1", "STUDENT_INFO": { "SRN": "s" } });
+        answer.as_object_mut().unwrap().extend(photo.as_object().unwrap().clone());
+        site.portal.script(&known.username, Operation::Profile, Behaviour::answer(200, answer));
+        let fields = json!(["srn", "campus", "campusCode", "gender"]);
+        let answer =
+            site.ask(&known, json!({ "profile": true, "fields": fields })).await.expect(200);
+        assert_eq!(
+            profile(&answer),
+            r#"{"srn":"s","campusCode":null,"campus":null,"gender":null}"#
+        );
+    }
+    // Two of the photo's keys, and all of the record's but one, twice.
+    assert_eq!(site.scrape().await.json()["profileParseErrors"], json!({ "missing_field": 30 }));
+}
+
+#[tokio::test]
+async fn what_fails_is_502_and_what_is_no_profile_422() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let info = json!({ "SRN": "s" });
+    for (what, body, status, error) in [
+        ("a status of its own", json!({ "status": 500 }), 502, "ProfileFetchError"),
+        ("and a blank message", json!({ "status": 401, "MESSAGE": " " }), 502, "ProfileFetchError"),
+        (
+            "a failure",
+            json!({ "MESSAGE": "FAILURE", "STUDENT_INFO": info }),
+            502,
+            "ProfileFetchError",
+        ),
+        ("no object", json!([1]), 422, "ProfileParseError"),
+        ("no message", json!({ "STUDENT_INFO": info }), 422, "ProfileParseError"),
+        ("a blank message", json!({ "status": 200, "MESSAGE": "" }), 422, "ProfileParseError"),
+        ("no string", json!({ "MESSAGE": 1, "STUDENT_INFO": info }), 422, "ProfileParseError"),
+        ("no record", json!({ "MESSAGE": "SUCCESS" }), 422, "ProfileParseError"),
+        ("null", json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": null }), 422, "ProfileParseError"),
+        (
+            "a list",
+            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": [info] }),
+            422,
+            "ProfileParseError",
+        ),
+        (
+            "no value",
+            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": " ", "Email": null } }),
+            422,
+            "ProfileParseError",
+        ),
+        (
+            "an odd photo",
+            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": info, "STUDENT_PHOTO": "x" }),
+            422,
+            "ProfileParseError",
+        ),
+    ] {
+        let before = site.scrape().await;
+        site.portal.script(&known.username, Operation::Profile, Behaviour::answer(200, body));
+        let answer = site.profile(&known).await.expect(status);
+        assert!(!answer.text().contains("profile\":"), "{what}: {answer:?}");
+        let after = site.scrape().await;
+        let grown = |pointer: &str| after.count(pointer) - before.count(pointer);
+        assert_eq!(grown(&format!("/errorsByType/{error}")), 1, "{what}");
+        assert_eq!(grown("/upstream/profile_fetch/success"), 1, "{what}");
+        let parse_errors = u64::from(status == 422);
+        assert_eq!(grown("/profileParseErrors/response_structure"), parse_errors, "{what}");
+        assert_eq!(after.count("/profileParseErrors/missing_field"), 0, "{what}");
+        assert_eq!(grown("/authenticationResults/failure"), 1, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn any_other_status_is_502() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    for (status, behaviour) in [
+        (204, Behaviour::answer(204, "")),
+        (302, Behaviour::redirect(Operation::Profile)),
+        (401, Behaviour::answer(401, "")),
+        (500, Behaviour::answer(500, "{}")),
+    ] {
+        site.portal.script(&known.username, Operation::Profile, behaviour);
+        let _ = site.profile(&known).await.expect(502);
+        let scrape = site.scrape().await;
+        let pointer = format!("/upstream/profile_fetch/responsesByStatus/{status}");
+        assert_eq!(scrape.count(&pointer), 1);
+    }
+    let scrape = site.scrape().await;
+    assert_eq!(scrape.count("/errorsByType/ProfileFetchError"), 4);
+    assert_eq!(scrape.json()["profileParseErrors"], json!({}));
+}
+
+#[tokio::test]
+async fn what_is_not_json_is_422() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    for body in ["", "SUCCESS", "{\"MESSAGE\":\"SUCCESS\""] {
+        site.portal.script(&known.username, Operation::Profile, Behaviour::answer(200, body));
+        let _ = site.profile(&known).await.expect(422);
+    }
+    assert_eq!(site.scrape().await.count("/profileParseErrors/response_structure"), 3);
+}
+
+#[tokio::test]
+async fn the_second_call_carries_the_token_and_no_password() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let _ = site.profile(&known).await.expect(200);
+    let received = site.portal.received(&known.username);
+    let [login, dispatch] = &received[..] else { panic!("{received:?}") };
+    assert_eq!(login.connection, dispatch.connection, "one connection serves both calls");
+    assert_eq!(
+        (dispatch.method.as_str(), dispatch.path.as_str()),
+        ("POST", Operation::Profile.path())
+    );
+    assert_eq!(dispatch.header("x-client-type"), Some("MOBILE"));
+    assert!(dispatch.header("authorization").unwrap().starts_with("Bearer "));
+    let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        dispatch.fields,
+        [field("action", "27"), field("mode", "1"), field("menuId", "11172")]
+    );
+    let sent = format!("{dispatch:?}");
+    assert!(!sent.contains(&known.password) && !sent.contains(&known.username), "{sent}");
+}
