@@ -21,9 +21,10 @@ const STRICT: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
                       connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// ReDoc adds styles of its own, one of them empty, and searches in a worker.
+/// ReDoc adds two styles of its own, one of them empty, and searches in a worker.
 const REDOC: &str = "default-src 'none'; script-src 'self'; \
-                     style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='; \
+                     style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' \
+                     'sha256-DLDPR1ic47WIdK2WyeLkblb/tm2mQH+Jt/NNhZWu1k0='; \
                      img-src 'self' data:; connect-src 'self'; font-src 'self'; worker-src blob:; \
                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -50,6 +51,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
             "/docs/swagger.js",
             get(|| file(JAVASCRIPT, include_bytes!("../../assets/docs/swagger.js"))),
         )
+        .route("/docs/docs.css", get(|| file(CSS, include_bytes!("../../assets/docs/docs.css"))))
         .route("/docs/swagger-ui.css", get(|| swagger(CSS, "swagger-ui.css")))
         .route("/docs/swagger-ui-bundle.js", get(|| swagger(JAVASCRIPT, "swagger-ui-bundle.js")))
         .route("/redoc", get(|| page(include_str!("../../assets/docs/redoc.html"), REDOC)))
@@ -87,9 +89,10 @@ async fn swagger(content_type: &'static str, name: &'static str) -> Response {
     response
 }
 
-/// The script of ReDoc, taken out of the page that it comes in.
+/// The script of ReDoc, taken out of the page that it comes in, without the logo it would fetch.
 static REDOC_SCRIPT: LazyLock<String> = LazyLock::new(|| {
     let page = Redoc::new("").html();
     let script = page.split_once("<script>").map_or("", |(_, rest)| rest);
-    script.rsplit_once("Redoc.init(").map_or("", |(script, _)| script).to_owned()
+    let script = script.rsplit_once("Redoc.init(").map_or("", |(script, _)| script);
+    script.replace("https://cdn.redoc.ly/redoc/logo-mini.svg", "data:,")
 });
