@@ -12,5 +12,6 @@ mod profiles;
 mod program;
 mod routing;
 mod secrets;
+mod tools;
 mod trouble;
 mod validation;

@@ -1,0 +1,103 @@
+//! What others' tools say of the service: parsers of metrics, and a fuzzer that reads its document.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Output, Stdio},
+    time::Duration,
+};
+
+use blackbox::authsvc::{Service, Site, families};
+use serde_json::{Value, json};
+use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
+
+/// Reads the text format, and prints every sample as a pair of its series and its value.
+const PARSER: &str = r"
+import json, sys
+from prometheus_client.parser import text_string_to_metric_families
+samples = [s for family in text_string_to_metric_families(sys.stdin.read()) for s in family.samples]
+print(json.dumps([[s.name, s.labels, s.value] for s in samples]))
+";
+
+/// A tool that `scripts/install` put beside what is built.
+fn tool(name: &str) -> PathBuf {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools").join(name);
+    assert!(
+        tools.exists(),
+        "{} is missing; install it with: scripts/install test",
+        tools.display()
+    );
+    tools
+}
+
+async fn run(command: &mut Command, input: &str) -> Output {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).await.unwrap();
+    drop(stdin);
+    timeout(Duration::from_secs(120), child.wait_with_output())
+        .await
+        .expect("ends in time")
+        .unwrap()
+}
+
+/// The text format of a service that has counted something in every family.
+async fn scraped() -> String {
+    let site = Site::with(&[]).await;
+    let known = site.student_with(|student| student.without("Email"));
+    let _ = site.ask(&known, json!({ "profile": true, "fields": ["name"] })).await.expect(200);
+    let _ = site.authenticate("{}").await.expect(400);
+    let _ = site.page("/\"quoted\\path\"").await.expect(404);
+    site.fetch("/metrics").await.expect(200).text().to_owned()
+}
+
+#[tokio::test]
+async fn promtool_finds_nothing_wrong_with_the_metrics() {
+    let fresh = Service::with(&[]).await.fetch("/metrics").await.expect(200);
+    for text in [fresh.text(), &scraped().await] {
+        let checked = run(Command::new(tool("promtool")).args(["check", "metrics"]), text).await;
+        let said = String::from_utf8_lossy(&checked.stderr).into_owned()
+            + &String::from_utf8_lossy(&checked.stdout);
+        assert!(checked.status.success() && said.is_empty(), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_library_reads_the_same_samples() {
+    let text = scraped().await;
+    let parsed = run(Command::new(tool("python/bin/python")).args(["-c", PARSER]), &text).await;
+    assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
+    let parsed: Vec<(String, serde_json::Map<String, Value>, f64)> =
+        serde_json::from_slice(&parsed.stdout).unwrap();
+    let series = |name: String, labels: serde_json::Map<String, Value>| {
+        let labels: Vec<_> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if labels.is_empty() { name } else { format!("{name}{{{}}}", labels.join(",")) }
+    };
+    let mut read: Vec<_> =
+        parsed.into_iter().map(|(name, labels, value)| (series(name, labels), value)).collect();
+    let families = families(&text);
+    let mut sent: Vec<_> =
+        families.into_values().flat_map(|family| family.samples.into_iter()).collect();
+    read.sort_by(|one, other| one.0.cmp(&other.0));
+    sent.sort_by(|one, other| one.0.cmp(&other.0));
+    assert_eq!(read, sent);
+}
+
+#[tokio::test]
+async fn a_fuzzer_finds_no_answer_that_the_document_does_not_describe() {
+    let site = Site::with(&[]).await;
+    let mut fuzzer = Command::new(tool("python/bin/st"));
+    fuzzer.args(["run", &format!("{}/openapi.json", site.url()), "--checks", "all"]).args([
+        "--max-examples",
+        "60",
+        "--workers",
+        "2",
+        "--no-color",
+    ]);
+    let directory = tempfile::tempdir().unwrap();
+    let fuzzed = run(fuzzer.current_dir(directory.path()), "").await;
+    let said = String::from_utf8_lossy(&fuzzed.stdout).into_owned();
+    assert!(fuzzed.status.success(), "{said}");
+    assert!(said.contains("Tested: 4"), "{said}");
+    assert_eq!(site.scrape().await.count("/requestsInFlight"), 1);
+}
