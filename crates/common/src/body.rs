@@ -50,13 +50,13 @@ const LEFTOVER: usize = 64 * 1024;
 const LEFTOVER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The other end of a body that was given to a handler: what of it was not read comes back here.
-pub(crate) struct Leftover(oneshot::Receiver<Incoming>);
+pub(crate) struct Leftover(Option<oneshot::Receiver<Incoming>>);
 
 impl Leftover {
     /// Takes the rest of the body from the connection. False when there is too much of it, so that
     /// the connection has to end.
-    pub(crate) async fn drain(mut self) -> bool {
-        let Ok(rest) = self.0.try_recv() else { return true };
+    pub(crate) async fn drain(self) -> bool {
+        let Some(Ok(rest)) = self.0.map(|mut back| back.try_recv()) else { return true };
         let drained = Limited::new(rest, LEFTOVER).collect();
         matches!(tokio::time::timeout(LEFTOVER_TIMEOUT, drained).await, Ok(Ok(_)))
     }
@@ -65,13 +65,11 @@ impl Leftover {
 /// Lends a body to a handler. A request that is refused before its body is read would otherwise
 /// leave the body on the connection, and the connection would break under the next request.
 pub(crate) fn lend(body: Incoming) -> (Body, Leftover) {
+    if body.is_end_stream() {
+        return (Body::empty(), Leftover(None));
+    }
     let (back, rest) = oneshot::channel();
-    let lent = if body.is_end_stream() {
-        Body::empty()
-    } else {
-        Body::new(Lent { body: Some(body), back: Some(back) })
-    };
-    (lent, Leftover(rest))
+    (Body::new(Lent { body: Some(body), back: Some(back) }), Leftover(Some(rest)))
 }
 
 /// A body that goes back when it is dropped before its end.

@@ -51,8 +51,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// connection keeps this for as long: [`serve`] then counts it, and waits for it at the end.
 #[derive(Clone)]
 pub struct Place {
-    _permit: Arc<OwnedSemaphorePermit>,
-    _tracked: TaskTrackerToken,
+    _held: Arc<(OwnedSemaphorePermit, TaskTrackerToken)>,
 }
 
 /// Raises the soft limit of open files to the hard one and says how many connections that allows.
@@ -89,7 +88,7 @@ pub async fn serve(
         };
         match accepted {
             Ok((stream, permit)) => {
-                let place = Place { _permit: Arc::new(permit), _tracked: connections.token() };
+                let place = Place { _held: Arc::new((permit, connections.token())) };
                 let connection = connection(stream, router.clone(), place, shutdown.clone());
                 let kill = kill.clone();
                 tokio::spawn(async move {
