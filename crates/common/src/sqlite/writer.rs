@@ -416,6 +416,33 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_look_up_sees_every_write_that_was_answered() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("counter.db");
+        open(&path)
+            .unwrap()
+            .execute_batch("CREATE TABLE counter (total); INSERT INTO counter VALUES (0)")
+            .unwrap();
+        let engine = Counter { commits: Arc::default() };
+        let (writer, handle) = Writer::start(&path, engine, 2).unwrap();
+        let total = |connection: &Connection| {
+            connection.query_row("SELECT total FROM counter", [], |row| row.get::<_, i64>(0))
+        };
+        for written in 1..=20 {
+            assert_eq!(handle.write(1).await.unwrap(), written);
+            assert_eq!(handle.look_up(total).unwrap(), written);
+            assert_eq!(handle.look_up(total).unwrap(), written, "within the same transaction");
+        }
+        let failed = handle.look_up(|connection| connection.execute("DELETE FROM counter", []));
+        assert!(failed.is_err(), "a look-up cannot write");
+        assert_eq!(handle.look_up(total).unwrap(), 20);
+        drop(handle);
+        assert!(writer.join());
+        let left = std::fs::metadata(path.with_extension("db-wal")).map_or(0, |log| log.len());
+        assert_eq!(left, 0, "a transaction that is held keeps the log from being emptied");
+    }
+
+    #[tokio::test]
     async fn an_error_fails_its_batch_and_the_writer_goes_on() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("counter.db");
