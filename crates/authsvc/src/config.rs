@@ -78,10 +78,14 @@ fn portal_url(text: &str) -> Result<Url, String> {
         "http" => return Err("must be https, as its host is not this machine".to_owned()),
         _ => return Err("must be https".to_owned()),
     }
-    if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() {
+    if url.query().is_some() || url.fragment().is_some() || has_user(&url) {
         return Err("must have neither user, query nor fragment".to_owned());
     }
     Ok(url)
+}
+
+fn has_user(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {
@@ -94,10 +98,12 @@ fn timeout(text: &str) -> Result<Duration, String> {
 
 /// An address with a scheme, or a path of this service.
 fn location(text: &str) -> Result<String, String> {
-    if text.starts_with('/') && text.is_ascii() {
+    let is_path = text.starts_with('/') && !text.starts_with("//");
+    if is_path && text.chars().all(|letter| letter.is_ascii_graphic()) {
         return Ok(text.to_owned());
     }
     match Url::parse(text) {
+        Ok(url) if has_user(&url) => Err("must not have a user".to_owned()),
         Ok(url) if ["http", "https"].contains(&url.scheme()) => Ok(url.into()),
         Ok(_) => Err("must be http or https".to_owned()),
         Err(error) => Err(error.to_string()),
@@ -123,9 +129,22 @@ mod tests {
             "http://portal.test",
             "ftp://127.0.0.1",
             "https://user@portal.test",
+            "https://:secret@portal.test",
             "https://portal.test/?a",
         ] {
             assert!(portal_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_location_is_a_path_or_an_address_of_the_web() {
+        for good in ["/docs", "https://example.test/a?b#c"] {
+            assert!(location(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["docs", "//evil.test", "/a\nb", "ftp://example.test", "https://u:p@example.test", ""]
+        {
+            assert!(location(bad).is_err(), "{bad}");
         }
     }
 

@@ -6,6 +6,7 @@ use axum::{
     Router,
     extract::MatchedPath,
     http::{StatusCode, header},
+    middleware::from_fn,
     response::IntoResponse,
     routing::{MethodRouter, get, post},
 };
@@ -35,7 +36,7 @@ pub(crate) struct App {
 
 /// Every route of the service, in the order of the specification.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    let metering = Metering(Arc::clone(&app.metrics));
+    let observe = observe(&app.metrics);
     Router::new()
         .merge(pages::routes())
         .route("/authenticate", post(authenticate::authenticate))
@@ -45,7 +46,12 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(Observe::new(metering, || Error::Panicked.into_response()))
+        .layer(from_fn(output::note_arrival))
+        .layer(observe)
+}
+
+fn observe(metrics: &Arc<Metrics>) -> Observe<Metering> {
+    Observe::new(Metering(Arc::clone(metrics)), || Error::Panicked.into_response())
 }
 
 /// A route that answers GET and not HEAD, unlike the pages.
@@ -66,4 +72,42 @@ async fn method_not_allowed(path: MatchedPath) -> impl IntoResponse {
     };
     let detail = axum::Json(json!({ "detail": "Method Not Allowed" }));
     (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{
+        Extension,
+        body::{Body, to_bytes},
+        extract::Request,
+    };
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::metrics::{Samples, json as counted};
+
+    async fn broken(Extension(samples): Extension<Samples>) -> StatusCode {
+        samples.attempted(false);
+        let _open = samples.client();
+        panic!("a test panics")
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_of_the_usual_shape_and_leaves_nothing_behind() {
+        let metrics = Arc::new(Metrics::start());
+        let router = Router::new().route("/broken", get(broken)).layer(observe(&metrics));
+        let request = Request::get("/broken").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let body = to_bytes(response.into_body(), 1024).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["status"], false);
+        assert_eq!(body["message"], "an internal error occurred");
+        let counted = serde_json::to_value(counted(metrics.snapshot())).unwrap();
+        assert_eq!(counted["errorsByType"], json!({ "InternalError": 1 }));
+        assert_eq!(counted["failuresByFault"], json!({ "client": 0, "server": 1 }));
+        assert_eq!(counted["authenticationResults"], json!({ "failure": 1, "success": 0 }));
+        assert_eq!(counted["httpClients"]["closed"], 1);
+        assert_eq!(counted["requestsInFlight"], 0);
+    }
 }

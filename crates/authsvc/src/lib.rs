@@ -7,7 +7,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     config::{SecretError, secret},
     operations::MetricsToken,
-    serve,
+    serve::{self, Limits},
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -77,9 +77,10 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let address = listener.local_addr().map_err(listen)?;
     let shutdown = CancellationToken::new();
     let router = http::router(Arc::new(app));
-    let drain = config.server.drain_timeout;
-    let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), drain));
+    // A sign-in connects to the portal, after a look-up that may need a socket, too.
+    let limits = Limits { files_each: 3, drain: config.server.drain_timeout };
     metrics.startup();
+    let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), limits));
     tracing::info!(server.address = %address, "listening");
     Ok(Running { address, metrics, shutdown, serving })
 }

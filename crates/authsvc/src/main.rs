@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 
 #[tokio::main]
 async fn run(config: Config) -> ExitCode {
-    telemetry::init(&config.server);
+    let _log = telemetry::init(&config.server);
     let stop = serve::stop_signal().unwrap_or_else(|error| config::refuse(&error));
     let mut running = start(config).await.unwrap_or_else(|error| config::refuse(&error));
     let told_to = tokio::select! {

@@ -1,5 +1,5 @@
-//! What is counted. Every sample of a request is written at once, and a scrape reads one snapshot,
-//! so that the numbers of every scrape agree with each other.
+//! What is counted. The outcome of a request is written at once, and a scrape reads one snapshot, so
+//! that the numbers of every scrape agree with each other.
 
 use std::{
     collections::BTreeMap,
@@ -53,6 +53,10 @@ struct Upstream {
     latency: Latency,
     statuses: BTreeMap<u16, u64>,
 }
+
+/// What a response carries that nobody receives: its request has no outcome.
+#[derive(Debug, Clone, Copy)]
+pub struct Abandoned;
 
 /// A number for no and one for yes.
 type Split = [u64; 2];
@@ -176,7 +180,6 @@ impl Metrics {
 
 /// One request. Dropped unanswered, it leaves the samples it has gathered and no outcome.
 pub struct Exchange {
-    metrics: Arc<Metrics>,
     samples: Samples,
     ended: bool,
 }
@@ -185,7 +188,7 @@ impl Exchange {
     fn end(&mut self, outcome: impl FnOnce(&mut Counters)) {
         if !self.ended {
             self.ended = true;
-            let mut counters = self.metrics.counters();
+            let mut counters = self.samples.metrics().counters();
             counters.in_flight -= 1;
             self.samples.add_to(&mut counters);
             outcome(&mut counters);
@@ -206,14 +209,14 @@ impl Meter for Metering {
     type Exchange = Exchange;
 
     fn arrived(&self, line: RequestLine<'_>, request: &mut Request) -> Exchange {
-        let samples = Samples::default();
+        let samples = Samples::new(&self.0);
         request.extensions_mut().insert(samples.clone());
         let mut counters = self.0.counters();
         counters.requests += 1;
         counters.in_flight += 1;
         counters.route(line).requests += 1;
         drop(counters);
-        Exchange { metrics: Arc::clone(&self.0), samples, ended: false }
+        Exchange { samples, ended: false }
     }
 
     fn answered(
@@ -223,6 +226,9 @@ impl Meter for Metering {
         response: &Response,
         latency: Duration,
     ) {
+        if response.extensions().get::<Abandoned>().is_some() {
+            return;
+        }
         let status = response.status().as_u16();
         let failure = response.extensions().get::<Failure>();
         exchange.end(|counters| {

@@ -1,6 +1,8 @@
 //! Request bodies: read whole within a size and a time, and finished with when nobody read them.
 
 use std::{
+    error::Error,
+    io,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -27,9 +29,12 @@ pub enum BodyError {
     /// The body did not arrive within [`BODY_TIMEOUT`].
     #[error("the body did not arrive in time")]
     TimedOut,
-    /// The connection broke, or its framing is wrong.
+    /// Its framing is wrong.
     #[error("the body could not be read")]
-    Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Broken(#[source] Box<dyn Error + Send + Sync>),
+    /// The client went away before the end of it. There is nobody to answer.
+    #[error("the client went away")]
+    Gone,
 }
 
 /// Reads a body of at most `limit` bytes, however it is framed.
@@ -38,9 +43,26 @@ pub async fn read(body: Body, limit: usize) -> Result<Bytes, BodyError> {
     match tokio::time::timeout(BODY_TIMEOUT, whole).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge { limit }),
+        Ok(Err(error)) if is_gone(&*error) => Err(BodyError::Gone),
         Ok(Err(error)) => Err(BodyError::Broken(error)),
         Err(_) => Err(BodyError::TimedOut),
     }
+}
+
+/// Whether it is the connection that broke, and not the client that speaks no HTTP.
+fn is_gone(error: &(dyn Error + 'static)) -> bool {
+    let gone = [
+        io::ErrorKind::UnexpectedEof,
+        io::ErrorKind::ConnectionReset,
+        io::ErrorKind::ConnectionAborted,
+        io::ErrorKind::BrokenPipe,
+    ];
+    let mut causes = std::iter::successors(Some(error), |&error| error.source());
+    causes.any(|cause| {
+        let incomplete = cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message);
+        let kind = cause.downcast_ref().map(io::Error::kind);
+        incomplete || kind.is_some_and(|kind| gone.contains(&kind))
+    })
 }
 
 /// Bytes of a body nobody read that are taken from the connection, so that it can serve on.

@@ -152,6 +152,9 @@ pub enum SecretError {
     /// Both ways of giving it were used.
     #[error("{0} and {0}_FILE are both set: give one of them")]
     Ambiguous(&'static str),
+    /// The file is empty: it was meant to hold something.
+    #[error("{0}_FILE names an empty file")]
+    Empty(&'static str),
     /// The variable does not hold text.
     #[error("{0} is not valid UTF-8")]
     NotText(&'static str),
@@ -168,7 +171,7 @@ pub enum SecretError {
 }
 
 /// Reads the secret `name` from its variable, or from the file that `name_FILE` names (less one
-/// line end). Unset and empty are the same: none.
+/// line end). An unset and an empty variable are the same: none.
 #[expect(clippy::disallowed_methods, reason = "secrets are not clap's to read")]
 pub fn secret(name: &'static str) -> Result<Option<SecretString>, SecretError> {
     let direct = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -188,10 +191,13 @@ pub fn secret(name: &'static str) -> Result<Option<SecretString>, SecretError> {
                         text.pop();
                     }
                 }
+                if text.is_empty() {
+                    return Err(SecretError::Empty(name));
+                }
                 text
             }
         };
-    Ok((!value.is_empty()).then(|| SecretString::from(value)))
+    Ok(Some(SecretString::from(value)))
 }
 
 #[cfg(test)]

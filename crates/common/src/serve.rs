@@ -54,10 +54,11 @@ pub struct Place {
     _held: Arc<(OwnedSemaphorePermit, TaskTrackerToken)>,
 }
 
-/// Raises the soft limit of open files to the hard one and says how many connections that allows.
-pub fn max_connections() -> usize {
+/// Raises the soft limit of open files to the hard one and says how many connections that allows,
+/// when each needs so many files, its own included.
+fn max_connections(files_each: u64) -> usize {
     let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1024);
-    let connections = files.saturating_sub(RESERVED_FILES).max(1);
+    let connections = (files.saturating_sub(RESERVED_FILES) / files_each.max(1)).max(1);
     usize::try_from(connections).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
 }
 
@@ -69,15 +70,24 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Serves `router` until `shutdown`, then lets requests in flight and upgraded connections finish
-/// for `drain`.
+/// What a service allows its connections.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Files that one needs, its own included.
+    pub files_each: u64,
+    /// How long they may take to finish when the service stops.
+    pub drain: Duration,
+}
+
+/// Serves `router` until `shutdown`, then lets requests in flight and upgraded connections finish.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     shutdown: CancellationToken,
-    drain: Duration,
+    limits: Limits,
 ) {
-    let places = Arc::new(Semaphore::new(max_connections()));
+    let Limits { files_each, drain } = limits;
+    let places = Arc::new(Semaphore::new(max_connections(files_each)));
     let connections = TaskTracker::new();
     let kill = CancellationToken::new();
     loop {

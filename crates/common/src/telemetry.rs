@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
+use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, ServerConfig};
@@ -12,10 +13,16 @@ mod traffic;
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
 pub use traffic::Traffic;
 
-/// Starts logging to standard output and sends panics there too.
-pub fn init(config: &ServerConfig) {
+/// Starts logging to standard output and sends panics there too, until what it returns is dropped.
+/// A reader of the log that stalls holds nothing up: what it does not take in time is lost.
+#[must_use]
+pub fn init(config: &ServerConfig) -> WorkerGuard {
     let filter = EnvFilter::new(&config.rust_log);
-    let lines = tracing_subscriber::fmt().with_env_filter(filter);
+    let (writer, guard) = tracing_appender::non_blocking(io::stdout());
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .log_internal_errors(false);
     let text = match config.log_format {
         LogFormat::Auto => io::stdout().is_terminal(),
         LogFormat::Text => true,
@@ -34,4 +41,5 @@ pub fn init(config: &ServerConfig) {
             panic.cause = panic.payload_as_str()
         );
     }));
+    guard
 }

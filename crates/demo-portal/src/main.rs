@@ -22,7 +22,7 @@ fn main() -> ExitCode {
 
 #[tokio::main(flavor = "current_thread")]
 async fn run(config: Config) {
-    telemetry::init(&config.server);
+    let _log = telemetry::init(&config.server);
     let stop = serve::stop_signal().unwrap_or_else(|error| config::refuse(&error));
     let portal = Portal::start(config.into()).unwrap_or_else(|error| config::refuse(&error));
     for student in demo_students() {

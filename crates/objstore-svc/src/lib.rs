@@ -7,7 +7,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use common::{
     config::{SecretError, secret},
     operations::{MetricsToken, Operations},
-    serve,
+    serve::{self, Limits},
     telemetry::Traffic,
 };
 use prometheus::Registry;
@@ -103,8 +103,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let listen = |source| StartError::Listen { address, source };
     let listener = serve::bind(address).map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    let drain = config.server.drain_timeout;
-    let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), drain));
+    let limits = Limits { files_each: 1, drain: config.server.drain_timeout };
+    let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), limits));
     tracing::info!(server.address = %address, "listening");
     Ok(Running { address, store, operations, shutdown, serving, dispatching, reaping })
 }

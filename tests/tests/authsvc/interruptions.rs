@@ -52,6 +52,10 @@ async fn a_caller_that_goes_away_takes_the_call_with_it() {
         let (known, caller) = held_up(&site, operation).await;
         let during = site.scrape().await;
         assert_eq!(during.count("/requestsInFlight"), 2);
+        let open = during.count("/httpClients/created") - during.count("/httpClients/closed");
+        assert_eq!(open, 1, "the client of the sign-in that is held up");
+        let underway = during.count("/authentication/total") - during.sum("/authenticationResults");
+        assert_eq!(underway, 1);
         drop(caller);
         let abandoned = |portal: &demo_portal::Desk| {
             portal.received(&known.username).last().unwrap().outcome == Outcome::Abandoned
@@ -67,6 +71,29 @@ async fn a_caller_that_goes_away_takes_the_call_with_it() {
         assert_eq!(after.sum("/errorsByType"), 0);
         assert_eq!(after.count("/authentication/total"), after.sum("/authenticationResults"));
     }
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_amid_its_body_leaves_no_outcome() {
+    let site = Site::with(&[]).await;
+    for framing in ["Content-Length: 50\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"] {
+        let mut caller = site.connect().await;
+        let head =
+            "POST /authenticate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
+        caller.write_all(format!("{head}\r\n{framing}").as_bytes()).await.unwrap();
+        eventually(&site, |scrape| scrape.count("/requestsInFlight") == 2).await;
+    }
+    let after = eventually(&site, |scrape| scrape.abandoned() == 2).await;
+    assert_eq!(after.count("/requests/failed"), 0);
+    assert_eq!(after.sum("/validationErrorsByField"), 0);
+    assert_eq!(after.sum("/errorsByType"), 0);
+    let mut caller = site.connect().await;
+    let head = "POST /authenticate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json";
+    let wrong = format!("{head}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
+    caller.write_all(wrong.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    caller.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 400", "wrong framing has somebody to answer");
 }
 
 #[tokio::test]

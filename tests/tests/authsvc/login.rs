@@ -1,5 +1,7 @@
 //! The first call: every row of its table.
 
+use std::time::Duration;
+
 use blackbox::authsvc::{Known, Scrape, Site};
 use demo_portal::{Behaviour, Operation, demo_students};
 use serde_json::{Value, json};
@@ -33,6 +35,31 @@ async fn credentials_that_the_portal_accepts_succeed() {
         scrape.json()["httpClients"],
         json!({ "created": 1, "closed": 1, "close_failed": 0 })
     );
+}
+
+#[tokio::test]
+async fn the_timestamp_is_that_of_the_request() {
+    let site = Site::with(&[]).await;
+    let known = site.student();
+    let asked = site.fetch("/health").await.expect(200);
+    let late = Behaviour::honest().after(Duration::from_millis(1500));
+    site.portal.script(&known.username, Operation::Login, late);
+    let answer = site.sign_in(&known).await.expect(200);
+    let wrong = Known { password: "wrong".into(), ..known.clone() };
+    let refused = site.sign_in(&wrong).await.expect(401);
+    let seconds = |answer: &blackbox::http::Answer| {
+        let body: Value = serde_json::from_str(answer.text()).unwrap();
+        let time = body["timestamp"].as_str().unwrap().split_once('T').unwrap().1.to_owned();
+        let parts: Vec<f64> = time[..15].split(':').map(|part| part.parse().unwrap()).collect();
+        (parts[0] * 60.0 + parts[1]) * 60.0 + parts[2]
+    };
+    // A day is added where midnight lies between.
+    let since = |later: f64, earlier: f64| (later - earlier + 86_400.0) % 86_400.0;
+    assert!(
+        since(seconds(&answer), seconds(&asked)) < 1.0,
+        "when it came, not when it was answered"
+    );
+    assert!(since(seconds(&refused), seconds(&answer)) >= 1.5, "after the one that took long");
 }
 
 #[tokio::test]

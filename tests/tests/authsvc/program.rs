@@ -31,6 +31,9 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("PORTAL_CAMPUSES", "a;b;c"),
         ("README_URL", "nowhere"),
         ("README_URL", "javascript:alert(1)"),
+        ("README_URL", "//elsewhere.test"),
+        ("README_URL", "/a\nSet-Cookie: b=c"),
+        ("METRICS_TOKEN_FILE", empty.to_str().unwrap()),
     ] {
         let settings = [("PORT", "0"), (name, value)];
         let ended = process::run(process::command(PROGRAM, &settings)).await;

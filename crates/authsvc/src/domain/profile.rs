@@ -3,7 +3,7 @@
 use std::{fmt, ops::Index};
 
 use jiff::{Timestamp, tz::Offset};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// The fields of a profile, in the order in which they are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,10 +133,9 @@ pub struct Campuses(Vec<String>);
 pub struct InvalidCampuses;
 
 impl Campuses {
-    /// At most two names, separated by semicolons.
+    /// At most two names, separated by a semicolon; an empty one leaves its number unused.
     pub fn parse(names: &str) -> Result<Self, InvalidCampuses> {
-        let names = names.split(';').map(str::trim);
-        let names: Vec<String> = names.filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let names: Vec<String> = names.split(';').map(|name| name.trim().to_owned()).collect();
         if names.len() > 2 { Err(InvalidCampuses) } else { Ok(Self(names)) }
     }
 
@@ -282,15 +281,22 @@ fn text(value: &Value) -> Sent {
 fn date(value: &Value) -> Sent {
     match value {
         Value::Number(millis) => {
-            let at = millis.as_i64().and_then(|millis| Timestamp::from_millisecond(millis).ok());
-            let at = at.ok_or(Anomaly::UnexpectedValue)?;
-            Ok(Some(local_offset().to_datetime(at).date().to_string()))
+            let at = whole(millis).and_then(|millis| Timestamp::from_millisecond(millis).ok());
+            let date = at.map(|at| local_offset().to_datetime(at).date());
+            let date = date.filter(|date| date.year() > 0).ok_or(Anomaly::UnexpectedValue)?;
+            Ok(Some(date.to_string()))
         }
         value => match text(value)? {
             None => Ok(None),
             Some(_) => Err(Anomaly::UnexpectedValue),
         },
     }
+}
+
+/// A number without a fraction, however it is written.
+fn whole(number: &Number) -> Option<i64> {
+    let text = number.to_string();
+    text.strip_suffix(".0").unwrap_or(&text).parse().ok()
 }
 
 /// The offset of the portal's dates, and of the service's own: +05:30.
@@ -388,10 +394,17 @@ mod tests {
 
     #[test]
     fn dates_out_of_range_are_unexpected() {
-        for odd in [json!(i64::MAX), json!(1.5), json!(true), json!("soon")] {
+        for odd in [
+            json!(i64::MAX),
+            json!(-99_999_999_999_999_i64),
+            json!(1.5),
+            json!(true),
+            json!("soon"),
+        ] {
             assert_eq!(date(&odd), Err(Anomaly::UnexpectedValue), "{odd}");
         }
         assert_eq!(date(&json!(-1)), Ok(Some("1970-01-01".to_owned())));
+        assert_eq!(date(&json!(1_104_517_800_000.0)), Ok(Some("2005-01-01".to_owned())));
     }
 
     #[test]
@@ -411,7 +424,8 @@ mod tests {
     #[test]
     fn at_most_two_campuses_have_numbers() {
         assert!(Campuses::parse("").is_ok());
-        assert_eq!(Campuses::parse(" a ; b;").unwrap().code("b"), Some(2));
+        assert_eq!(Campuses::parse(" a ; b").unwrap().code("b"), Some(2));
+        assert_eq!(Campuses::parse(";b").unwrap().code("b"), Some(2));
         assert_eq!(Campuses::parse("a;b;c").unwrap_err(), InvalidCampuses);
     }
 }

@@ -31,7 +31,7 @@ pub(super) async fn authenticate(
     samples.succeeded();
     let profile =
         sign_in.profile.zip(profile).map(|(fields, profile)| ProfileOutput { fields, profile });
-    let output = StatusOutput::now(true, "the portal accepted the credentials");
+    let output = StatusOutput::new(true, "the portal accepted the credentials");
     Ok(Json(AuthenticateOutput { output, profile }))
 }
 
@@ -50,7 +50,8 @@ impl FromRequest<Arc<App>> for Valid {
             body::read(request.into_body(), MAX_BODY).await.map_err(|error| match error {
                 BodyError::TooLarge { .. } => refuse("the body must have at most 65536 bytes"),
                 BodyError::TimedOut => refuse("the body must arrive in time"),
-                BodyError::Broken(_) => refuse("the body must be complete"),
+                BodyError::Broken(_) => refuse("the body must be framed as HTTP frames it"),
+                BodyError::Gone => Error::Abandoned,
             })?;
         SignIn::parse(&body).map(Self).map_err(Error::Invalid)
     }

@@ -1,6 +1,7 @@
 //! Everything that can go wrong, and what a client is told of it.
 
 use axum::{
+    Extension,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -9,7 +10,7 @@ use common::error::Cause;
 use super::output::StatusOutput;
 use crate::{
     domain::Invalid,
-    metrics::{ErrorType, Failure},
+    metrics::{Abandoned, ErrorType, Failure},
     portal::{Fault, SignInError},
 };
 
@@ -29,6 +30,8 @@ pub(super) enum Error {
     ProfileParse,
     /// The metrics cannot be rendered.
     Metrics(prometheus::Error),
+    /// Its client went away before it was complete. There is nobody to answer.
+    Abandoned,
     /// A file that belongs to the service is not in it.
     Missing(&'static str),
     /// A handler is broken. What it was has been logged where it happened.
@@ -49,6 +52,9 @@ impl From<SignInError> for Error {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         use ErrorType as Type;
+        if matches!(self, Self::Abandoned) {
+            return (StatusCode::BAD_REQUEST, Extension(Abandoned)).into_response();
+        }
         let unreachable = "the portal could not be reached, or answered unexpectedly";
         let internal = "an internal error occurred";
         let (status, error, message) = match &self {
@@ -72,7 +78,7 @@ impl IntoResponse for Error {
             Self::ProfileFetch(_) => {
                 (StatusCode::BAD_GATEWAY, Type::ProfileFetchError, unreachable)
             }
-            Self::Metrics(_) | Self::Missing(_) | Self::Panicked => {
+            Self::Metrics(_) | Self::Missing(_) | Self::Panicked | Self::Abandoned => {
                 (StatusCode::INTERNAL_SERVER_ERROR, Type::InternalError, internal)
             }
         };
@@ -86,7 +92,7 @@ impl IntoResponse for Error {
             _ => (Vec::new(), None),
         };
         let message = if invalid.is_empty() { message.to_owned() } else { rules(&invalid) };
-        let mut response = (status, StatusOutput::now(false, message).json()).into_response();
+        let mut response = (status, StatusOutput::new(false, message).json()).into_response();
         if error == Type::MetricsAuthorizationError {
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);

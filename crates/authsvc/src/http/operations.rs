@@ -18,7 +18,7 @@ use crate::{
 
 /// Says that the process serves.
 pub(super) async fn health() -> impl IntoResponse {
-    StatusOutput::now(true, "ok").json()
+    StatusOutput::new(true, "ok").json()
 }
 
 /// The counters, in the format that is asked for.

@@ -1,23 +1,35 @@
 //! The body of almost every answer.
 
-use axum::Json;
+use axum::{Json, extract::Request, middleware::Next, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::task_local;
 
 use crate::domain::local_offset;
+
+task_local! {
+    /// When the request that is being answered arrived.
+    static ARRIVED: Timestamp;
+}
+
+/// Notes when a request arrives, for the answer to tell.
+pub(super) async fn note_arrival(request: Request, next: Next) -> Response {
+    ARRIVED.scope(Timestamp::now(), next.run(request)).await
+}
 
 /// Whether a request succeeded, what there is to say, and when it was.
 #[derive(Serialize)]
 pub(super) struct StatusOutput {
-    pub(super) status: bool,
-    pub(super) message: String,
-    pub(super) timestamp: String,
+    status: bool,
+    message: String,
+    timestamp: String,
 }
 
 impl StatusOutput {
-    /// An answer given now.
-    pub(super) fn now(status: bool, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), timestamp: timestamp() }
+    pub(super) fn new(status: bool, message: impl Into<String>) -> Self {
+        let arrived = ARRIVED.try_with(|&arrived| arrived);
+        let arrived = arrived.unwrap_or_else(|_| Timestamp::now());
+        Self { status, message: message.into(), timestamp: written(arrived) }
     }
 
     pub(super) fn json(self) -> Json<Self> {
@@ -25,7 +37,7 @@ impl StatusOutput {
     }
 }
 
-/// Now, as RFC 3339 with microseconds, at +05:30.
-fn timestamp() -> String {
-    format!("{:.6}", Timestamp::now().display_with_offset(local_offset()))
+/// RFC 3339 with microseconds, at +05:30.
+fn written(at: Timestamp) -> String {
+    format!("{:.6}", at.display_with_offset(local_offset()))
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Counters;
+use super::{Counters, Metrics};
 use crate::domain::Anomaly;
 
 /// An operation of the portal.
@@ -30,26 +30,22 @@ impl Operation {
     }
 }
 
-/// The samples of one request. A handler finds them in the extensions of its request; they are
-/// counted when its response starts, or when its client has gone away.
-#[derive(Clone, Default)]
-pub struct Samples(Arc<Mutex<Gathered>>);
+/// The samples of one request. A handler finds them in the extensions of its request. What begins is
+/// counted at once, and what came of it when the response starts or the client has gone away.
+#[derive(Clone)]
+pub struct Samples {
+    metrics: Arc<Metrics>,
+    gathered: Arc<Mutex<Gathered>>,
+}
 
 #[derive(Default)]
 struct Gathered {
-    attempt: Option<Attempt>,
+    /// Whether a sign-in was attempted, and then whether it has succeeded.
+    succeeded: Option<bool>,
     /// Whether a profile was fetched, and then whether some of its fields were left out.
     narrowed: Option<bool>,
     anomalies: Vec<Anomaly>,
     calls: Vec<Called>,
-    clients_created: u64,
-    clients_closed: u64,
-}
-
-/// A sign-in that passed validation. Until it has succeeded it has failed.
-struct Attempt {
-    with_profile: bool,
-    succeeded: bool,
 }
 
 struct Called {
@@ -64,16 +60,23 @@ enum End {
 }
 
 impl Samples {
-    /// A sign-in passed validation.
+    pub(super) fn new(metrics: &Arc<Metrics>) -> Self {
+        Self { metrics: Arc::clone(metrics), gathered: Arc::default() }
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// A sign-in passed validation. Unless it succeeds it has failed.
     pub fn attempted(&self, with_profile: bool) {
-        self.gathered().attempt = Some(Attempt { with_profile, succeeded: false });
+        self.gathered().succeeded = Some(false);
+        self.metrics.counters().attempts[usize::from(with_profile)] += 1;
     }
 
     /// It succeeded.
     pub fn succeeded(&self) {
-        if let Some(attempt) = &mut self.gathered().attempt {
-            attempt.succeeded = true;
-        }
+        self.gathered().succeeded = Some(true);
     }
 
     /// A profile is fetched: all of it, or some of its fields.
@@ -88,8 +91,8 @@ impl Samples {
 
     /// A client of the portal is made. It counts as closed when what this returns is dropped.
     pub fn client(&self) -> ClientOpen {
-        self.gathered().clients_created += 1;
-        ClientOpen(self.clone())
+        self.metrics.counters().clients[0] += 1;
+        ClientOpen(Arc::clone(&self.metrics))
     }
 
     /// A call of the portal begins. It counts as cancelled unless it ends otherwise.
@@ -99,13 +102,12 @@ impl Samples {
 
     /// Uncontended: a request's samples are its own.
     fn gathered(&self) -> MutexGuard<'_, Gathered> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn add_to(&self, counters: &mut Counters) {
         let gathered = self.gathered();
-        if let Some(Attempt { with_profile, succeeded }) = gathered.attempt {
-            counters.attempts[usize::from(with_profile)] += 1;
+        if let Some(succeeded) = gathered.succeeded {
             counters.results[usize::from(succeeded)] += 1;
         }
         if let Some(narrowed) = gathered.narrowed {
@@ -114,8 +116,6 @@ impl Samples {
         for &anomaly in &gathered.anomalies {
             *counters.anomalies.entry(anomaly).or_default() += 1;
         }
-        counters.clients[0] += gathered.clients_created;
-        counters.clients[1] += gathered.clients_closed;
         for Called { operation, end } in &gathered.calls {
             let upstream = &mut counters.upstream[*operation as usize];
             match *end {
@@ -135,11 +135,11 @@ impl Samples {
 }
 
 /// A client of the portal, for as long as it is open.
-pub struct ClientOpen(Samples);
+pub struct ClientOpen(Arc<Metrics>);
 
 impl Drop for ClientOpen {
     fn drop(&mut self) {
-        self.0.gathered().clients_closed += 1;
+        self.0.counters().clients[1] += 1;
     }
 }
 

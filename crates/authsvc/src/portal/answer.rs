@@ -64,7 +64,7 @@ pub(super) fn profile(
 
 /// A number that is not 200.
 fn is_failure(status: &Value) -> bool {
-    status.is_number() && status.as_u64() != Some(200)
+    status.as_f64().is_some_and(|status| status != 200.0)
 }
 
 /// An object of the answer; none when it is missing or null.

@@ -118,7 +118,7 @@ impl From<BodyError> for Error {
         match error {
             BodyError::TooLarge { limit } => Self::TooLarge(limit),
             BodyError::TimedOut => Self::Timeout,
-            BodyError::Broken(_) => Self::Body(error.to_string()),
+            BodyError::Broken(_) | BodyError::Gone => Self::Body(error.to_string()),
         }
     }
 }
