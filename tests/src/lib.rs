@@ -12,6 +12,7 @@
 )]
 
 pub mod authsvc;
+pub mod browser;
 pub mod http;
 pub mod objstore;
 pub mod openapi;

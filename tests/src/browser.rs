@@ -1,0 +1,255 @@
+//! Headless Chromium, driven through chromedriver: one of each per visit, gone at its end.
+
+use std::{
+    io::ErrorKind::NotFound,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use fantoccini::{
+    Client, ClientBuilder, Locator,
+    actions::{InputSource as _, KeyAction, KeyActions},
+};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader, copy, sink},
+    process::{Child, Command},
+    time::{sleep, timeout},
+};
+
+use crate::{http, process::DEADLINE};
+
+/// How long a whole visit may take.
+const VISIT: Duration = Duration::from_secs(60);
+
+/// What to do about a machine without a browser.
+const INSTALL: &str = "install it with: sudo apt-get install chromium chromium-driver";
+
+/// Nothing of its own accord, and no way to any host but this one.
+const ARGUMENTS: [&str; 12] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-prefers-reduced-motion", // What scrolls smoothly cannot be clicked meanwhile.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--remote-debugging-pipe", // It ends with chromedriver, however that ends.
+];
+
+/// Visits a page in a browser of its own, and then asks that browser: every request went to the
+/// origin of `url`, and its console holds nothing but the statuses of answers.
+///
+/// # Panics
+///
+/// When there is no browser, when it asks elsewhere or complains, or when the visit takes too long.
+pub async fn visit(url: &str, visit: impl AsyncFnOnce(&Page)) {
+    let visit = async {
+        let page = Page::open(url).await;
+        visit(&page).await;
+        page.stayed_at(url).await;
+        page.close().await;
+    };
+    timeout(VISIT, visit).await.expect("a visit ends in time");
+}
+
+/// A page in a browser. Elements are named by CSS selectors.
+#[derive(Debug)]
+pub struct Page {
+    client: Client,
+    /// Where chromedriver takes what is beyond the WebDriver standard.
+    session: String,
+    driver: Child,
+    _profile: TempDir,
+}
+
+impl Page {
+    async fn open(url: &str) -> Self {
+        let profile = tempfile::tempdir().expect("a directory can be made");
+        let (driver, address) = driver(&profile).await;
+        let data = format!("--user-data-dir={}", profile.path().join("profile").display());
+        let arguments: Vec<&str> = ARGUMENTS.into_iter().chain([data.as_str()]).collect();
+        let wanted = json!({
+            "goog:chromeOptions": { "args": arguments },
+            "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+        });
+        let wanted = wanted.as_object().cloned().unwrap_or_else(Map::new);
+        let client =
+            ClientBuilder::new(HttpConnector::new()).capabilities(wanted).connect(&address).await;
+        let client = client.unwrap_or_else(|error| panic!("no chromium ({INSTALL}): {error}"));
+        let id = client.session_id().await.expect("chromedriver answers").expect("a session");
+        client.goto(url).await.expect("the page loads");
+        Self { client, session: format!("{address}/session/{id}"), driver, _profile: profile }
+    }
+
+    async fn close(mut self) {
+        self.client.close().await.expect("chromium ends");
+        self.driver.kill().await.expect("chromedriver ends");
+    }
+
+    /// What a function body of JavaScript returns; a promise is waited for.
+    ///
+    /// # Panics
+    ///
+    /// When it throws.
+    pub async fn run(&self, script: &str) -> Value {
+        let result = self.client.execute(script, Vec::new()).await;
+        result.unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    /// Waits until an expression of JavaScript is true.
+    ///
+    /// # Panics
+    ///
+    /// When that takes too long.
+    pub async fn until(&self, expression: &str) {
+        let script = format!("return Boolean({expression})");
+        let begun = Instant::now();
+        while self.run(&script).await != true {
+            if begun.elapsed() > DEADLINE {
+                panic!("not {expression}:\n{}", self.text("body").await);
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The text of an element, hidden or not.
+    pub async fn text(&self, selector: &str) -> String {
+        let script = format!("return document.querySelector('{selector}').textContent");
+        self.run(&script).await.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Clicks on an element, as a mouse does: it has to be there to be seen.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be clicked.
+    pub async fn click(&self, selector: &str) {
+        let element = self.client.find(Locator::Css(selector)).await.expect(selector);
+        element.click().await.expect(selector);
+    }
+
+    /// Writes into a field that is empty.
+    ///
+    /// # Panics
+    ///
+    /// When nothing can be written there.
+    pub async fn write(&self, selector: &str, text: &str) {
+        let element = self.client.find(Locator::Css(selector)).await.expect(selector);
+        element.send_keys(text).await.expect(selector);
+    }
+
+    /// Presses a key.
+    ///
+    /// # Panics
+    ///
+    /// When there is no keyboard.
+    pub async fn press(&self, key: char) {
+        let keys = KeyActions::new("keyboard".to_owned())
+            .then(KeyAction::Down { value: key })
+            .then(KeyAction::Up { value: key });
+        self.client.perform_actions(keys).await.expect("a keyboard");
+    }
+
+    /// How many cookies there are, those included that no script sees.
+    ///
+    /// # Panics
+    ///
+    /// When they cannot be counted.
+    pub async fn cookies(&self) -> usize {
+        self.client.get_all_cookies().await.expect("cookies are listed").len()
+    }
+
+    /// Has the page shown on a screen of this width, in a scheme of colours (`light`, `dark`).
+    pub async fn show_on(&self, width: u32, scheme: &str) {
+        let size =
+            json!({ "width": width, "height": 740, "deviceScaleFactor": 1, "mobile": false });
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        for (method, parameters) in [
+            ("Emulation.setDeviceMetricsOverride", size),
+            ("Emulation.setEmulatedMedia", json!({ "features": [feature] })),
+        ] {
+            let _ =
+                self.ask("goog/cdp/execute", json!({ "cmd": method, "params": parameters })).await;
+        }
+    }
+
+    /// Nothing was asked of another origin than that of `url`, and nothing was complained about.
+    async fn stayed_at(&self, url: &str) {
+        let inside = |asked: &str| {
+            let own = asked.strip_prefix(origin(url)).is_some_and(|rest| rest.starts_with('/'));
+            // No page can ask for `chrome:`; the browser's own do.
+            own || ["data:", "blob:", "chrome:"].iter().any(|scheme| asked.starts_with(scheme))
+        };
+        let mut asked = Vec::new();
+        for entry in self.log("performance").await {
+            let event = entry["message"].as_str().expect("an event");
+            let event: Value = serde_json::from_str(event).expect("an event is JSON");
+            let event = &event["message"];
+            if event["method"] == "Network.requestWillBeSent" {
+                let asked_for = event["params"]["request"]["url"].as_str().expect("an address");
+                asked.push(asked_for.to_owned());
+            }
+        }
+        assert!(asked.iter().any(|asked| asked == url), "{url} is missing: {asked:?}");
+        let outside: Vec<_> = asked.iter().filter(|asked| !inside(asked)).collect();
+        assert!(outside.is_empty(), "{url} asks elsewhere: {outside:?}");
+        for entry in self.log("browser").await {
+            let text = entry["message"].as_str().expect("a message");
+            let status = text.contains("Failed to load resource: the server responded with");
+            assert!(entry["level"] != "SEVERE" || status, "{url}: {text}");
+            assert!(!text.contains("Content Security Policy"), "{url}: {text}");
+        }
+    }
+
+    /// What stands in one of the browser's logs.
+    async fn log(&self, name: &str) -> Vec<Value> {
+        let log = self.ask("se/log", json!({ "type": name })).await;
+        log.as_array().expect("a log has entries").clone()
+    }
+
+    /// What chromedriver answers to a command that is its own.
+    async fn ask(&self, command: &str, parameters: Value) -> Value {
+        let request = http::client().post(format!("{}/{command}", self.session)).json(&parameters);
+        let answer = request.send().await.expect("chromedriver answers");
+        let answer: Value = answer.json().await.expect("chromedriver answers in JSON");
+        assert!(answer["value"]["error"].is_null(), "{command}: {answer}");
+        answer["value"].clone()
+    }
+}
+
+/// The scheme, host and port of an address.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    url[host..].find('/').map_or(url, |end| &url[..host + end])
+}
+
+/// A chromedriver on a free port, and its address.
+async fn driver(home: &TempDir) -> (Child, String) {
+    let mut command = Command::new("chromedriver");
+    command.arg("--port=0").env("HOME", home.path()).stdin(Stdio::null()).kill_on_drop(true);
+    let mut driver = match command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() {
+        Err(error) if error.kind() == NotFound => panic!("chromedriver is missing; {INSTALL}"),
+        started => started.expect("chromedriver can be started"),
+    };
+    let mut output = BufReader::new(driver.stdout.take().expect("piped"));
+    let started = async {
+        let mut line = String::new();
+        while output.read_line(&mut line).await.expect("text") > 0 {
+            if let Some((_, port)) = line.split_once("successfully on port ") {
+                return port.trim().trim_end_matches('.').to_owned();
+            }
+            line.clear();
+        }
+        panic!("chromedriver ended at once");
+    };
+    let port = timeout(DEADLINE, started).await.expect("chromedriver starts in time");
+    tokio::spawn(async move { copy(&mut output, &mut sink()).await });
+    (driver, format!("http://127.0.0.1:{port}"))
+}

@@ -1,0 +1,45 @@
+//! The pages of authsvc, as a browser shows them.
+
+mod documentation;
+mod explorer;
+mod keyboard;
+mod secrets;
+mod width;
+
+use blackbox::{authsvc::Known, browser::Page};
+
+/// Opens an operation of the explorer with the mouse.
+async fn open(page: &Page, operation: &str) {
+    page.until(&format!("document.querySelector('#operation-{operation}')")).await;
+    page.click(&format!("#operation-{operation}")).await;
+    page.until(&format!("location.hash === '#{operation}'")).await;
+    page.until(&format!("{CURRENT} === 'operation-{operation}'")).await;
+}
+
+/// The operation that the explorer shows as the open one.
+const CURRENT: &str = "document.querySelector('#operations [aria-current]').id";
+
+/// Opens `authenticate` and fills in who signs in.
+async fn fill(page: &Page, known: &Known) {
+    open(page, "authenticate").await;
+    page.write("#authenticate-username", &known.username).await;
+    page.write("#authenticate-password", &known.password).await;
+}
+
+/// Sends what is filled in, and returns the status line that is shown.
+async fn send(page: &Page) -> String {
+    page.click("#send").await;
+    answered(page).await
+}
+
+/// The status line of the answer, once it is there.
+async fn answered(page: &Page) -> String {
+    page.until("document.querySelector('#response').dataset.state === 'done'").await;
+    page.text("#status").await
+}
+
+/// A member of the JSON body that is shown.
+async fn member(page: &Page, expression: &str) -> serde_json::Value {
+    let body = "JSON.parse(document.querySelector('#response-body').textContent)";
+    page.run(&format!("const body = {body}; return {expression}")).await
+}
