@@ -59,7 +59,7 @@ pub async fn visit(url: &str, visit: impl AsyncFnOnce(&Page)) {
     timeout(VISIT, visit).await.expect("a visit ends in time");
 }
 
-/// A page in a browser. Elements are named by CSS selectors.
+/// A page in a browser. Elements are named by CSS selectors; what cannot be done fails the test.
 #[derive(Debug)]
 pub struct Page {
     client: Client,
@@ -93,21 +93,14 @@ impl Page {
         self.driver.kill().await.expect("chromedriver ends");
     }
 
-    /// What a function body of JavaScript returns; a promise is waited for.
-    ///
-    /// # Panics
-    ///
-    /// When it throws.
+    /// What a function body of JavaScript returns; a promise is waited for. `$` finds an element.
     pub async fn run(&self, script: &str) -> Value {
-        let result = self.client.execute(script, Vec::new()).await;
+        let script = format!("const $ = (it) => document.querySelector(it); {script}");
+        let result = self.client.execute(&script, Vec::new()).await;
         result.unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
     /// Waits until an expression of JavaScript is true.
-    ///
-    /// # Panics
-    ///
-    /// When that takes too long.
     pub async fn until(&self, expression: &str) {
         let script = format!("return Boolean({expression})");
         let begun = Instant::now();
@@ -121,35 +114,23 @@ impl Page {
 
     /// The text of an element, hidden or not.
     pub async fn text(&self, selector: &str) -> String {
-        let script = format!("return document.querySelector('{selector}').textContent");
-        self.run(&script).await.as_str().unwrap_or_default().to_owned()
+        let text = self.run(&format!("return $('{selector}').textContent")).await;
+        text.as_str().unwrap_or_default().to_owned()
     }
 
     /// Clicks on an element, as a mouse does: it has to be there to be seen.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be clicked.
     pub async fn click(&self, selector: &str) {
         let element = self.client.find(Locator::Css(selector)).await.expect(selector);
         element.click().await.expect(selector);
     }
 
     /// Writes into a field that is empty.
-    ///
-    /// # Panics
-    ///
-    /// When nothing can be written there.
     pub async fn write(&self, selector: &str, text: &str) {
         let element = self.client.find(Locator::Css(selector)).await.expect(selector);
         element.send_keys(text).await.expect(selector);
     }
 
     /// Presses a key.
-    ///
-    /// # Panics
-    ///
-    /// When there is no keyboard.
     pub async fn press(&self, key: char) {
         let keys = KeyActions::new("keyboard".to_owned())
             .then(KeyAction::Down { value: key })
@@ -158,10 +139,6 @@ impl Page {
     }
 
     /// How many cookies there are, those included that no script sees.
-    ///
-    /// # Panics
-    ///
-    /// When they cannot be counted.
     pub async fn cookies(&self) -> usize {
         self.client.get_all_cookies().await.expect("cookies are listed").len()
     }
@@ -171,12 +148,10 @@ impl Page {
         let size =
             json!({ "width": width, "height": 740, "deviceScaleFactor": 1, "mobile": false });
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
-        for (method, parameters) in [
-            ("Emulation.setDeviceMetricsOverride", size),
-            ("Emulation.setEmulatedMedia", json!({ "features": [feature] })),
-        ] {
-            let _ =
-                self.ask("goog/cdp/execute", json!({ "cmd": method, "params": parameters })).await;
+        let media = json!({ "features": [feature] });
+        for (name, value) in [("DeviceMetricsOverride", size), ("EmulatedMedia", media)] {
+            let command = json!({ "cmd": format!("Emulation.set{name}"), "params": value });
+            let _ = self.ask("goog/cdp/execute", command).await;
         }
     }
 

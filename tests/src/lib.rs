@@ -5,6 +5,7 @@
 //! service that `OBJSTORE_URL` names (`AUTHSVC_URL` for [`authsvc::Service::any`]). Tests that need settings of their own, or that stop what they
 //! test, always start a process. Whatever a [`objstore::Client`] or [`objstore::Socket`] receives is
 //! held against the document; an answer that is not described there fails the test.
+//! [`browser::visit`] opens a page in a browser of its own.
 
 #![expect(
     clippy::expect_used,

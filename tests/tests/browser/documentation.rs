@@ -18,7 +18,7 @@ async fn swagger_ui_shows_the_four_operations() {
         let expected = json!(["/authenticate", "/health", "/metrics", "/readme"]);
         assert_eq!(page.run(paths).await, expected);
         page.click(".opblock-post .opblock-summary-control").await;
-        page.until("document.querySelector('.opblock-post .opblock-body')").await;
+        page.until("$('.opblock-post .opblock-body')").await;
         assert!(page.text(".opblock-post").await.contains("The portal decides."));
     })
     .await;

@@ -7,7 +7,7 @@ use blackbox::{
 use demo_portal::{Behaviour, Delivery, Operation, Outcome, Script};
 use serde_json::json;
 
-use crate::{answered, fill, member, open, send};
+use crate::{fill, member, open, reaches, send};
 
 #[tokio::test]
 async fn a_student_signs_in() {
@@ -18,10 +18,7 @@ async fn a_student_signs_in() {
         assert_eq!(send(page).await, "200 OK");
         assert_eq!(member(page, "body.status").await, true);
         assert_eq!(member(page, "'profile' in body").await, false);
-        page.until(
-            "/^([0-9]+ ms|[0-9.]+ s)$/.test(document.querySelector('#elapsed').textContent)",
-        )
-        .await;
+        page.until("/^([0-9]+ ms|[0-9.]+ s)$/.test($('#elapsed').textContent)").await;
         assert!(page.text("#response-headers").await.contains("no-store"));
         let received = site.portal.received(&known.username);
         assert_eq!(received.len(), 1);
@@ -85,16 +82,15 @@ async fn a_request_that_is_cancelled_takes_the_sign_in_with_it() {
         fill(page, &known).await;
         page.click("#send").await;
         site.until(|portal| portal.received(&known.username).len() == 1).await;
-        page.until("document.querySelector('#response').dataset.state === 'sending'").await;
+        reaches(page, "sending").await;
         page.click("#cancel").await;
-        page.until("document.querySelector('#response').dataset.state === 'cancelled'").await;
+        reaches(page, "cancelled").await;
         assert_eq!(page.text("#status").await, "Cancelled");
         site.until(|portal| portal.received(&known.username)[0].outcome == Outcome::Abandoned)
             .await;
-        page.until("document.querySelector('#cancel').disabled").await;
+        page.until("$('#cancel').disabled").await;
 
-        page.click("#send").await;
-        assert_eq!(answered(page).await, "200 OK");
+        assert_eq!(send(page).await, "200 OK");
     })
     .await;
 }

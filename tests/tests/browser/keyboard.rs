@@ -6,11 +6,11 @@ use blackbox::{
 };
 use fantoccini::key::Key;
 
-use crate::{CURRENT, answered, open};
+use crate::{CURRENT, answered, open, reaches};
 
 /// Presses Tab until the element is the focused one.
 async fn tab_to(page: &Page, id: &str) {
-    page.until(&format!("document.querySelector('#{id}')")).await;
+    page.until(&format!("$('#{id}')")).await;
     for _ in 0..60 {
         if page.run("return document.activeElement.id").await == id {
             return;
@@ -32,8 +32,7 @@ async fn operations_are_opened_and_sent_with_tab_and_enter() {
             page.until("document.activeElement.id === 'operation'").await;
             tab_to(page, "send").await;
             page.press(Key::Enter.into()).await;
-            page.until(&format!("document.querySelector('#response').dataset.state === '{state}'"))
-                .await;
+            reaches(page, state).await;
         }
         assert_eq!(page.text("#status").await, "200 OK");
         assert!(

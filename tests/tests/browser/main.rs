@@ -4,20 +4,21 @@ mod documentation;
 mod explorer;
 mod keyboard;
 mod secrets;
+mod visits;
 mod width;
 
 use blackbox::{authsvc::Known, browser::Page};
 
 /// Opens an operation of the explorer with the mouse.
 async fn open(page: &Page, operation: &str) {
-    page.until(&format!("document.querySelector('#operation-{operation}')")).await;
+    page.until(&format!("$('#operation-{operation}')")).await;
     page.click(&format!("#operation-{operation}")).await;
     page.until(&format!("location.hash === '#{operation}'")).await;
     page.until(&format!("{CURRENT} === 'operation-{operation}'")).await;
 }
 
 /// The operation that the explorer shows as the open one.
-const CURRENT: &str = "document.querySelector('#operations [aria-current]').id";
+const CURRENT: &str = "$('#operations [aria-current]').id";
 
 /// Opens `authenticate` and fills in who signs in.
 async fn fill(page: &Page, known: &Known) {
@@ -28,18 +29,24 @@ async fn fill(page: &Page, known: &Known) {
 
 /// Sends what is filled in, and returns the status line that is shown.
 async fn send(page: &Page) -> String {
+    let _ = page.run("$('#response').dataset.state = 'before'").await; // Not done by the last one.
     page.click("#send").await;
     answered(page).await
 }
 
+/// Waits until the explorer says that this became of the request.
+async fn reaches(page: &Page, state: &str) {
+    page.until(&format!("$('#response').dataset.state === '{state}'")).await;
+}
+
 /// The status line of the answer, once it is there.
 async fn answered(page: &Page) -> String {
-    page.until("document.querySelector('#response').dataset.state === 'done'").await;
+    reaches(page, "done").await;
     page.text("#status").await
 }
 
 /// A member of the JSON body that is shown.
 async fn member(page: &Page, expression: &str) -> serde_json::Value {
-    let body = "JSON.parse(document.querySelector('#response-body').textContent)";
+    let body = "JSON.parse($('#response-body').textContent)";
     page.run(&format!("const body = {body}; return {expression}")).await
 }

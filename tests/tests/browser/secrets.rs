@@ -33,9 +33,9 @@ async fn metrics_take_a_token_that_goes_when_another_operation_is_opened() {
         assert!(page.text("#response-headers").await.contains("Bearer"));
 
         page.write("#token", TOKEN).await;
-        assert_eq!(page.run("return document.querySelector('#token').type").await, "password");
+        assert_eq!(page.run("return $('#token').type").await, "password");
         page.click("#token-show").await;
-        assert_eq!(page.run("return document.querySelector('#token').type").await, "text");
+        assert_eq!(page.run("return $('#token').type").await, "text");
         assert!(page.text("#curl").await.contains("-H 'Authorization: Bearer "));
         assert!(!page.text("#curl").await.contains(TOKEN));
         assert_eq!(send(page).await, "200 OK");
@@ -48,11 +48,11 @@ async fn metrics_take_a_token_that_goes_when_another_operation_is_opened() {
         is_kept_nowhere(page, TOKEN).await;
 
         open(page, "health").await;
-        assert_eq!(page.run("return document.querySelector('#token')").await, json!(null));
+        assert_eq!(page.run("return $('#token')").await, json!(null));
         assert_eq!(send(page).await, "200 OK");
         open(page, "metrics").await;
-        assert_eq!(page.run("return document.querySelector('#token').value").await, "");
-        assert_eq!(page.run("return document.querySelector('#token').type").await, "password");
+        assert_eq!(page.run("return $('#token').value").await, "");
+        assert_eq!(page.run("return $('#token').type").await, "password");
         assert_eq!(send(page).await, "401 Unauthorized");
         is_kept_nowhere(page, TOKEN).await;
     })
@@ -78,10 +78,7 @@ async fn a_password_is_masked_until_revealed_and_kept_nowhere() {
     let revealed = format!(r#""password":"{}""#, known.password);
     visit(&format!("{}/", site.url()), async |page| {
         fill(page, &known).await;
-        assert_eq!(
-            page.run("return document.querySelector('#authenticate-password').type").await,
-            "password"
-        );
+        assert_eq!(page.run("return $('#authenticate-password').type").await, "password");
         let command = page.text("#curl").await;
         assert!(command.contains(&known.username) && command.contains(r#""password":"•"#));
         assert!(!page.text("body").await.contains(&known.password));
@@ -99,7 +96,7 @@ async fn a_password_is_masked_until_revealed_and_kept_nowhere() {
             .filter((input) => input.type !== 'radio' && input.type !== 'checkbox')
             .map((input) => input.value)";
         assert_eq!(page.run(fields).await, json!(["", ""]));
-        assert_eq!(page.run("return document.querySelector('#reveal').checked").await, false);
+        assert_eq!(page.run("return $('#reveal').checked").await, false);
         is_kept_nowhere(page, &known.password).await;
     })
     .await;

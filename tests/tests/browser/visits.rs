@@ -1,0 +1,36 @@
+//! What fails a visit, so that no other test has to look for it.
+
+use blackbox::{authsvc::Service, browser::visit};
+
+/// Runs this on the page of the explorer, then waits until the expression is true.
+async fn run(script: &str, until: &str) {
+    let service = Service::any().await;
+    visit(&format!("{}/", service.url()), async |page| {
+        let _ = page.run(script).await;
+        page.until(until).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+#[should_panic(expected = "asks elsewhere: [\"http://another.example/\"]")]
+async fn a_request_to_another_origin() {
+    run("location = 'http://another.example/'", "location.protocol === 'chrome-error:'").await;
+}
+
+#[tokio::test]
+#[should_panic(expected = "an error of the page")]
+async fn an_error_in_the_console() {
+    run(
+        "setTimeout(() => { window.thrown = true; throw 'an error of the page' })",
+        "window.thrown",
+    )
+    .await;
+}
+
+#[tokio::test]
+#[should_panic(expected = "Content Security Policy")]
+async fn a_violation_of_the_policy() {
+    run("document.body.append(document.createElement('style')); $('style').append('p {}')", "true")
+        .await;
+}
