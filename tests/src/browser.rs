@@ -53,8 +53,10 @@ pub async fn visit(url: &str, visit: impl AsyncFnOnce(&Page)) {
     let visit = async {
         let page = Page::open(url).await;
         visit(&page).await;
-        page.stayed_at(url).await;
+        let (requests, console) = (page.log("performance").await, page.log("browser").await);
         page.close().await;
+        stayed_at(url, &requests);
+        is_quiet(url, &console);
     };
     timeout(VISIT, visit).await.expect("a visit ends in time");
 }
@@ -155,34 +157,6 @@ impl Page {
         }
     }
 
-    /// Nothing was asked of another origin than that of `url`, and nothing was complained about.
-    async fn stayed_at(&self, url: &str) {
-        let inside = |asked: &str| {
-            let own = asked.strip_prefix(origin(url)).is_some_and(|rest| rest.starts_with('/'));
-            // No page can ask for `chrome:`; the browser's own do.
-            own || ["data:", "blob:", "chrome:"].iter().any(|scheme| asked.starts_with(scheme))
-        };
-        let mut asked = Vec::new();
-        for entry in self.log("performance").await {
-            let event = entry["message"].as_str().expect("an event");
-            let event: Value = serde_json::from_str(event).expect("an event is JSON");
-            let event = &event["message"];
-            if event["method"] == "Network.requestWillBeSent" {
-                let asked_for = event["params"]["request"]["url"].as_str().expect("an address");
-                asked.push(asked_for.to_owned());
-            }
-        }
-        assert!(asked.iter().any(|asked| asked == url), "{url} is missing: {asked:?}");
-        let outside: Vec<_> = asked.iter().filter(|asked| !inside(asked)).collect();
-        assert!(outside.is_empty(), "{url} asks elsewhere: {outside:?}");
-        for entry in self.log("browser").await {
-            let text = entry["message"].as_str().expect("a message");
-            let status = text.contains("Failed to load resource: the server responded with");
-            assert!(entry["level"] != "SEVERE" || status, "{url}: {text}");
-            assert!(!text.contains("Content Security Policy"), "{url}: {text}");
-        }
-    }
-
     /// What stands in one of the browser's logs.
     async fn log(&self, name: &str) -> Vec<Value> {
         let log = self.ask("se/log", json!({ "type": name })).await;
@@ -196,6 +170,37 @@ impl Page {
         let answer: Value = answer.json().await.expect("chromedriver answers in JSON");
         assert!(answer["value"]["error"].is_null(), "{command}: {answer}");
         answer["value"].clone()
+    }
+}
+
+/// Nothing was asked of another origin than that of `url`.
+fn stayed_at(url: &str, requests: &[Value]) {
+    let inside = |asked: &str| {
+        let own = asked.strip_prefix(origin(url)).is_some_and(|rest| rest.starts_with('/'));
+        // No page can ask for `chrome:`; the browser's own do.
+        own || ["data:", "blob:", "chrome:"].iter().any(|scheme| asked.starts_with(scheme))
+    };
+    let mut asked = Vec::new();
+    for entry in requests {
+        let event = entry["message"].as_str().expect("an event");
+        let event: Value = serde_json::from_str(event).expect("an event is JSON");
+        let event = &event["message"];
+        if event["method"] == "Network.requestWillBeSent" {
+            asked.push(event["params"]["request"]["url"].as_str().expect("an address").to_owned());
+        }
+    }
+    assert!(asked.iter().any(|asked| asked == url), "{url} is missing: {asked:?}");
+    let outside: Vec<_> = asked.iter().filter(|asked| !inside(asked)).collect();
+    assert!(outside.is_empty(), "{url} asks elsewhere: {outside:?}");
+}
+
+/// The console holds no errors but the statuses of answers, and nothing about the policy.
+fn is_quiet(url: &str, console: &[Value]) {
+    for entry in console {
+        let text = entry["message"].as_str().expect("a message");
+        let status = text.contains("Failed to load resource: the server responded with a status");
+        assert!(entry["level"] != "SEVERE" || status, "{url}: {text}");
+        assert!(!text.contains("Content Security Policy"), "{url}: {text}");
     }
 }
 
