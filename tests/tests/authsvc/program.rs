@@ -1,10 +1,14 @@
 //! The program: its settings, its help, its subcommands.
 
-use std::process::Output;
+use std::{process::Output, time::Duration};
 
 use blackbox::{
     authsvc::{PROGRAM, Service},
-    process,
+    http, process,
+};
+use tokio::{
+    process::Command,
+    time::{Instant, sleep, timeout},
 };
 
 fn said(output: &Output) -> String {
@@ -97,4 +101,31 @@ async fn a_health_check_tells_a_running_service_from_none() {
     assert!(check(&port).await);
     service.stop().await;
     assert!(!check(&port).await);
+}
+
+#[tokio::test]
+async fn a_log_that_nobody_reads_holds_nothing_up() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let port = free.port().to_string();
+    let mut child = process::command(PROGRAM, &[("PORT", &port)]).spawn().unwrap();
+    let url = format!("http://{free}/authenticate");
+    let sign_in = || {
+        let request = http::client().post(&url).header("content-type", "application/json");
+        request.body(r#"{"username":"u","password":"p"}"#).send()
+    };
+    let begun = Instant::now();
+    while sign_in().await.is_err() {
+        assert!(begun.elapsed() < process::DEADLINE, "it does not start");
+        sleep(Duration::from_millis(10)).await;
+    }
+    // Each leaves a line in the log, which is several times what a pipe holds.
+    for _ in 0..600 {
+        let answered = timeout(Duration::from_secs(5), sign_in()).await.unwrap();
+        assert_eq!(answered.unwrap().status(), 502);
+    }
+    let pid = child.id().unwrap();
+    let told = Command::new("sh").arg("-c").arg(format!("kill -TERM {pid}")).status().await;
+    assert!(told.unwrap().success());
+    let ended = timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap();
+    assert!(ended.success(), "{ended}");
 }
