@@ -129,6 +129,9 @@ async fn receive(
         let _ = turn_away(&mut stream, tls).await;
         return;
     };
+    // An answer is not held back until the client has acknowledged the session tickets before it,
+    // which takes it 40 ms. Where that cannot be had, the answer is late.
+    let _ = stream.set_nodelay(true);
     let accepted = timeout(CLIENT_TIMEOUT, TlsAcceptor::from(config).accept(stream)).await;
     let Ok(Ok(stream)) = accepted else {
         seat.desk.count(|counters| counters.failed_handshakes += 1);
