@@ -1,20 +1,29 @@
 //! The figures, their order, and what they share: the sizes of a run and the store of a million objects.
 
+mod authenticate;
 pub(crate) mod find;
 mod get;
+mod health;
 pub(crate) mod idle;
 pub(crate) mod push_latency;
 mod set;
+mod sign_in_memory;
+mod slow_portal;
 pub(crate) mod watch;
 
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use tokio::sync::OnceCell;
 
 use crate::{
-    load::{self, exchange::Fill, object},
+    load::{
+        self,
+        exchange::{Exchange, Fill},
+        line::Call,
+        object,
+    },
     peers::{self, server::Server},
     report::Table,
 };
@@ -34,12 +43,45 @@ pub(crate) enum Figure {
     Find,
     /// Reads of 256 B values among a million objects: a bare axum route
     Get,
+    /// Answers that ask nobody, `GET /health` and a sign-in that breaks rules: a bare axum route, FastAPI
+    Health,
+    /// Sign-ins at the demo portal, as many as go and at a steady rate: a bare relay
+    Authenticate,
+    /// Resident memory of authsvc after a hundred thousand requests
+    SignInMemory,
+    /// `GET /health` while a thousand sign-ins wait for a slow portal
+    SlowPortal,
 }
 
 impl Figure {
-    /// In the order they are measured and printed; those that share the store of a million objects come last.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Set, Self::Watch, Self::PushLatency, Self::Idle, Self::Find, Self::Get];
+    /// In the order they are measured and printed. Those that share the store of a million objects come last, as it goes on
+    /// running.
+    pub(crate) const ALL: [Self; 10] = [
+        Self::Health,
+        Self::Authenticate,
+        Self::SignInMemory,
+        Self::SlowPortal,
+        Self::Set,
+        Self::Watch,
+        Self::PushLatency,
+        Self::Idle,
+        Self::Find,
+        Self::Get,
+    ];
+}
+
+/// The programs to measure.
+#[derive(Args)]
+pub(crate) struct Programs {
+    /// The object store to measure [default: objstore-svc beside this executable]
+    #[arg(long, global = true)]
+    service: Option<PathBuf>,
+    /// The authsvc to measure [default: authsvc beside this executable]
+    #[arg(long, global = true)]
+    authsvc: Option<PathBuf>,
+    /// The portal it signs in at [default: demo-portal beside this executable]
+    #[arg(long, global = true)]
+    portal: Option<PathBuf>,
 }
 
 /// How much of everything.
@@ -58,12 +100,22 @@ pub(crate) struct Scale {
     pub(crate) sockets: usize,
     /// Sockets of `idle`.
     pub(crate) idle_sockets: usize,
+    /// Requests before memory is looked at.
+    pub(crate) requests: u64,
+    /// Sign-ins that wait for a slow portal.
+    pub(crate) waiting: u64,
+    /// How long it takes.
+    pub(crate) delay: Duration,
 }
 
 /// One run: what to measure with, and the store that several figures share.
 pub(crate) struct Bench {
-    /// The service's executable.
+    /// The object store's executable.
     pub(crate) service: PathBuf,
+    /// The executable of authsvc.
+    pub(crate) authsvc: PathBuf,
+    /// The executable of the demo portal.
+    pub(crate) portal: PathBuf,
     /// Directory for the servers' data.
     pub(crate) data: PathBuf,
     /// How much of everything.
@@ -81,11 +133,7 @@ pub(crate) struct Filled {
 
 impl Bench {
     /// A run at full size or, `quick`, one of seconds.
-    pub(crate) fn new(
-        quick: bool,
-        service: Option<PathBuf>,
-        data: Option<PathBuf>,
-    ) -> Result<Self> {
+    pub(crate) fn new(quick: bool, programs: Programs, data: Option<PathBuf>) -> Result<Self> {
         let executable = std::env::current_exe()?;
         let beside = executable.parent().context("the executable has no directory")?;
         let seconds = Duration::from_secs_f64;
@@ -98,6 +146,9 @@ impl Bench {
                 objects: 10_000,
                 sockets: 50,
                 idle_sockets: 200,
+                requests: 5_000,
+                waiting: 100,
+                delay: seconds(1.0),
             }
         } else {
             Scale {
@@ -108,10 +159,16 @@ impl Bench {
                 objects: 1_000_000,
                 sockets: 1_000,
                 idle_sockets: 10_000,
+                requests: 100_000,
+                waiting: 1_000,
+                delay: seconds(5.0),
             }
         };
+        let program = |given: Option<PathBuf>, name| given.unwrap_or_else(|| beside.join(name));
         Ok(Self {
-            service: service.unwrap_or_else(|| beside.join("objstore-svc")),
+            service: program(programs.service, "objstore-svc"),
+            authsvc: program(programs.authsvc, "authsvc"),
+            portal: program(programs.portal, "demo-portal"),
             data: data.unwrap_or_else(|| beside.to_owned()),
             scale,
             filled: OnceCell::new(),
@@ -130,12 +187,31 @@ impl Bench {
                 Figure::Idle => idle::measure(self, &mut table).await,
                 Figure::Find => find::measure(self, &mut table).await,
                 Figure::Get => get::measure(self, &mut table).await,
+                Figure::Health => health::measure(self, &mut table).await,
+                Figure::Authenticate => authenticate::measure(self, &mut table).await,
+                Figure::SignInMemory => sign_in_memory::measure(self, &mut table).await,
+                Figure::SlowPortal => slow_portal::measure(self, &mut table).await,
             };
             if let Err(error) = measured {
                 table.failure(*figure, &error);
             }
         }
         table
+    }
+
+    /// A round of as many requests as `server` takes.
+    pub(crate) fn exchange(&self, server: &Server, call: Call, connections: u64) -> Exchange {
+        Exchange {
+            address: server.address,
+            pid: server.pid,
+            upstream: None,
+            call,
+            connections,
+            rate: None,
+            keys: self.scale.keys,
+            warm_up: self.scale.warm_up,
+            measured: self.scale.measured,
+        }
     }
 
     /// The store of a million objects, filled when it is first asked for.

@@ -6,6 +6,7 @@ pub(crate) mod etcd;
 pub(crate) mod exchange;
 pub(crate) mod line;
 pub(crate) mod object;
+pub(crate) mod sign_in;
 pub(crate) mod socket;
 pub(crate) mod window;
 

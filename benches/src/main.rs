@@ -1,4 +1,4 @@
-//! Load on the object store, side by side with what a user would pick instead.
+//! Load on the services, side by side with what a user would pick instead.
 //!
 //! `bench` starts every server itself, on free ports of 127.0.0.1 with their data on disk beside its own executable, and runs each
 //! load client as a process of its own (`bench load …`). Comparisons are made in interleaved rounds, and the medians printed as a table.
@@ -19,18 +19,18 @@ mod peers;
 mod process;
 mod report;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{io, path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, bail, ensure};
 use clap::{Parser, Subcommand};
 use tokio::{
-    runtime::Builder,
+    runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
 };
 
 use crate::{
-    figures::{Bench, Figure},
-    peers::bare,
+    figures::{Bench, Figure, Programs},
+    peers::{bare, relay},
 };
 
 /// Every process of a bench allocates as the services do, so no ratio compares allocators.
@@ -43,9 +43,8 @@ struct Cli {
     /// A smoke run of seconds: every figure, too short to mean anything
     #[arg(long, global = true)]
     quick: bool,
-    /// The service to measure [default: objstore-svc beside this executable]
-    #[arg(long, global = true)]
-    service: Option<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
     /// Where servers keep their data while they run; a real disk [default: beside this executable]
     #[arg(long, global = true)]
     data: Option<PathBuf>,
@@ -67,13 +66,23 @@ enum Command {
         /// The job, as JSON
         job: String,
     },
-    /// The peer of `get`: a bare axum route
+    /// The peer of `get` and `health`: bare axum routes
     #[command(hide = true)]
     Bare {
         /// Where to listen on 127.0.0.1
         port: u16,
         /// Size of the constant answer
         bytes: usize,
+    },
+    /// The peer of `authenticate`: a bare relay to the portal
+    #[command(hide = true)]
+    Relay {
+        /// Where to listen on 127.0.0.1
+        port: u16,
+        /// Base address of the portal
+        url: String,
+        /// File of the certificates to trust
+        ca_file: PathBuf,
     },
 }
 
@@ -96,15 +105,20 @@ fn run(cli: Cli) -> Result<()> {
             return Ok(());
         }
         Some(Command::Bare { port, bytes }) => {
-            return Builder::new_multi_thread()
-                .enable_all()
-                .build()?
-                .block_on(bare::serve(port, bytes));
+            return all_cores()?.block_on(bare::serve(port, bytes));
+        }
+        Some(Command::Relay { port, url, ca_file }) => {
+            return all_cores()?.block_on(relay::serve(port, &url, &ca_file));
         }
         Some(Command::One(figure)) => vec![figure],
         Some(Command::All) | None => Figure::ALL.to_vec(),
     };
-    one_thread.block_on(measure(&Bench::new(cli.quick, cli.service, cli.data)?, &figures))
+    one_thread.block_on(measure(&Bench::new(cli.quick, cli.programs, cli.data)?, &figures))
+}
+
+/// What a server among the peers runs on, as the services do.
+fn all_cores() -> io::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build()
 }
 
 /// Measures and prints; an interruption ends the servers as well.

@@ -1,7 +1,11 @@
-//! How each server is started: every one durable before it answers, otherwise as it comes.
+//! How each server is started: what stores is durable before it answers, otherwise everything is as it comes.
 
 pub(crate) mod bare;
+pub(crate) mod portal;
+pub(crate) mod relay;
 pub(crate) mod server;
+
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use tempfile::{Builder, TempDir};
@@ -9,10 +13,13 @@ use tokio::process::Command;
 
 use crate::{
     figures::Bench,
-    peers::server::{Ready, Server, free_port},
+    peers::{
+        portal::Portal,
+        server::{Ready, Server, free_port},
+    },
 };
 
-/// The service under measurement, on its embedded engine.
+/// The object store under measurement, on its embedded engine.
 pub(crate) async fn objstore(bench: &Bench) -> Result<Server> {
     let (port, directory) = (free_port()?, directory(bench)?);
     let mut command = Command::new(&bench.service);
@@ -23,6 +30,45 @@ pub(crate) async fn objstore(bench: &Bench) -> Result<Server> {
     Server::start(command, port, Ready::Answering, directory).await?.with_context(|| {
         format!("{} is not there: cargo build --release -p objstore-svc", bench.service.display())
     })
+}
+
+/// The authsvc under measurement. Without a portal nobody can sign in.
+pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Server> {
+    let port = free_port()?;
+    let mut command = Command::new(&bench.authsvc);
+    command.env("HOST", "127.0.0.1").env("PORT", port.to_string());
+    if let Some(portal) = portal {
+        command.env("PORTAL_URL", portal.url()).env("PORTAL_CA_FILE", &portal.ca_file);
+    }
+    Server::start(command, port, Ready::Accepting, directory(bench)?).await?.with_context(|| {
+        format!("{} is not there: cargo build --release -p authsvc", bench.authsvc.display())
+    })
+}
+
+/// The relay to `portal` that does nothing else.
+pub(crate) async fn relay(bench: &Bench, portal: &Portal) -> Result<Server> {
+    let port = free_port()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["relay", &port.to_string(), &portal.url()]).arg(&portal.ca_file);
+    Server::start(command, port, Ready::Accepting, directory(bench)?)
+        .await?
+        .context("this executable is gone")
+}
+
+/// FastAPI on uvicorn with one worker; `None` when it is not installed.
+pub(crate) async fn fastapi(bench: &Bench) -> Result<Option<Server>> {
+    let port = free_port()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new(root.join("../target/tools/fastapi/bin/uvicorn"));
+    command.arg("app:app").arg("--app-dir").arg(root.join("fastapi")).args([
+        "--port",
+        &port.to_string(),
+        "--workers",
+        "1",
+        "--no-access-log",
+    ]);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    Server::start(command, port, Ready::Accepting, directory(bench)?).await
 }
 
 /// Redis with an append-only file that is synced before every answer; `None` when it is not installed.
@@ -72,7 +118,7 @@ pub(crate) async fn etcd(bench: &Bench) -> Result<Option<Server>> {
     Server::start(command, port, Ready::Accepting, directory).await
 }
 
-/// The bare axum route that answers `bytes` bytes.
+/// Bare axum routes that answer `bytes` bytes.
 pub(crate) async fn bare(bench: &Bench, bytes: usize) -> Result<Server> {
     let port = free_port()?;
     let mut command = Command::new(std::env::current_exe()?);

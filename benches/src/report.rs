@@ -108,7 +108,10 @@ impl Row {
         let median = |of: fn(&Busy) -> f64| Spread(rounds.iter().map(of).collect()).median();
         self.busy =
             format!("{:.2} + {:.2}", median(|busy| busy.server), median(|busy| busy.client));
-        let others = median(|busy| busy.others);
+        let (upstream, others) = (median(|busy| busy.upstream), median(|busy| busy.others));
+        if upstream > 0.0 {
+            self = self.note(format!("{upstream:.2} cores busy behind the server"));
+        }
         if others > DISTURBING {
             self.note(format!("disturbed: {others:.1} cores were busy elsewhere"))
         } else {
@@ -153,6 +156,11 @@ impl Rounds {
         self.latency.push(round.latency);
         self.busy.push(round.busy);
     }
+
+    /// Median of the 99th percentiles, in milliseconds.
+    pub(crate) fn p99(&self) -> f64 {
+        Spread(self.latency.iter().map(|latency| latency.p99).collect()).median()
+    }
 }
 
 impl Spread {
@@ -191,8 +199,9 @@ fn verdict(met: bool) -> &'static str {
 /// A number for people: thousands apart, decimals only where they matter.
 pub(crate) fn count(number: f64) -> String {
     if number < 100.0 {
-        let text = format!("{number:.1}");
-        return text.strip_suffix(".0").map_or(text.clone(), ToOwned::to_owned);
+        let decimals = if number < 1.0 { 2 } else { 1 };
+        let text = format!("{number:.decimals$}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
     }
     let digits = format!("{number:.0}");
     let mut text = String::new();
@@ -234,7 +243,9 @@ mod tests {
     #[test]
     fn numbers_are_grouped() {
         for (number, text) in [
+            (0.0, "0"),
             (0.5, "0.5"),
+            (0.85, "0.85"),
             (2.0, "2"),
             (99.94, "99.9"),
             (999.6, "1,000"),

@@ -48,13 +48,8 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
 
 async fn load(bench: &Bench, server: &Server, cookie: &str) -> Result<Exchanged> {
     let exchange = Exchange {
-        address: server.address,
-        pid: server.pid,
-        call: object::get_call(cookie),
-        connections: CONNECTIONS,
         keys: bench.scale.objects,
-        warm_up: bench.scale.warm_up,
-        measured: bench.scale.measured,
+        ..bench.exchange(server, object::get_call(cookie), CONNECTIONS)
     };
     load::elsewhere(&exchange, Duration::from_secs(30)).await
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use tokio::{
     task::JoinSet,
-    time::{sleep, sleep_until, timeout},
+    time::{sleep, timeout},
 };
 
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
         line::{Call, Line, Template},
         object,
         socket::Socket,
-        window::{Busy, Latency, Tally, Window},
+        window::{Busy, Latency, Pace, Tally, Window},
     },
     peers,
     report::{Row, Spread, Table, count},
@@ -32,8 +32,8 @@ use crate::{
 
 const NAMESPACE: &str = "push";
 /// Connections that set, each one set every `SETTERS` milliseconds.
-const SETTERS: u32 = 32;
-const SETS_A_SECOND: u32 = 1_000;
+const SETTERS: u64 = 32;
+const SETS_A_SECOND: u64 = 1_000;
 
 /// Sockets that each watch a key of their own, and sets of these keys at a steady rate.
 #[derive(Deserialize, Serialize)]
@@ -80,7 +80,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     }
     let figure = format!(
         "set to push, {} sets a second, {} sockets",
-        count(f64::from(SETS_A_SECOND)),
+        count(SETS_A_SECOND as f64),
         count(bench.scale.sockets as f64)
     );
     let row = Row::new(figure, "objstore-svc").rate(&rate).latency(&pushes).busy(&busy);
@@ -131,7 +131,7 @@ impl PushLatency {
             let line = Line::open(self.address).await?;
             setters.spawn(set(line, index, Arc::clone(course)));
         }
-        let (busy, ()) = tokio::try_join!(course.pushes.window.busy(self.pid), all(setters))?;
+        let (busy, ()) = tokio::try_join!(course.pushes.window.busy(self.pid, None), all(setters))?;
         timeout(Duration::from_secs(10), course.finished())
             .await
             .context("pushes are missing 10 s after the last set")?;
@@ -176,23 +176,19 @@ impl Course {
 }
 
 /// Sets at its own steady pace. One that cannot be sent when it is due, because the last is not answered, still counts from then.
-async fn set(mut line: Line, index: u32, course: Arc<Course>) -> Result<()> {
-    let mut numbers = Numbers::new(u64::from(index), u64::try_from(course.templates.len())?);
-    let mut due = course.epoch + Duration::from_secs(1) * index / SETS_A_SECOND;
-    while due < course.pushes.window.closes {
-        let begun = if Instant::now() < due {
-            sleep_until(due.into()).await;
-            Instant::now()
-        } else {
-            due
-        };
+async fn set(mut line: Line, index: u64, course: Arc<Course>) -> Result<()> {
+    let mut numbers = Numbers::new(index, u64::try_from(course.templates.len())?);
+    let mut pace = Pace::share(course.epoch, index, SETTERS, SETS_A_SECOND);
+    loop {
+        let begun = pace.next().await;
+        if begun >= course.pushes.window.closes {
+            return Ok(());
+        }
         let template = &course.templates[usize::try_from(numbers.draw())?];
         line.exchange(template, u64::try_from((begun - course.epoch).as_nanos())?).await?;
         course.answers.note(begun);
         course.sets.fetch_add(1, Relaxed);
-        due += Duration::from_secs(1) * SETTERS / SETS_A_SECOND;
     }
-    Ok(())
 }
 
 async fn receive(mut socket: Socket, course: Arc<Course>) -> Result<()> {

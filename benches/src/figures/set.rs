@@ -6,12 +6,7 @@ use anyhow::Result;
 
 use crate::{
     figures::Bench,
-    load::{
-        self,
-        exchange::{Exchange, Exchanged},
-        line::Call,
-        object,
-    },
+    load::{self, exchange::Exchanged, line::Call, object},
     peers::{self, server::Server},
     report::{Rounds, Row, Table},
 };
@@ -84,14 +79,6 @@ async fn contenders(bench: &Bench, table: &mut Table) -> Result<Vec<Contender>> 
 }
 
 async fn load(bench: &Bench, contender: &Contender, connections: u64) -> Result<Exchanged> {
-    let exchange = Exchange {
-        address: contender.server.address,
-        pid: contender.server.pid,
-        call: contender.call.clone(),
-        connections,
-        keys: bench.scale.keys,
-        warm_up: bench.scale.warm_up,
-        measured: bench.scale.measured,
-    };
+    let exchange = bench.exchange(&contender.server, contender.call.clone(), connections);
     load::elsewhere(&exchange, Duration::from_secs(30)).await
 }

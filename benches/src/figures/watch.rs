@@ -121,7 +121,7 @@ impl Watch {
             setters.spawn(setter.run(window.closes, Arc::clone(course)));
         }
         let (busy, delivered, ()) = tokio::try_join!(
-            window.busy(self.pid),
+            window.busy(self.pid, None),
             async { Ok(window.growth(&course.delivered).await) },
             all(setters)
         )?;

@@ -31,8 +31,21 @@ impl Api {
         Ok(Self { sender })
     }
 
-    /// Sends a request and gives the answer with its body still to be read.
+    /// Sends a request that is to succeed, and gives the answer with its body still to be read.
     pub(crate) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        cookie: &str,
+        body: String,
+    ) -> Result<Response<Incoming>> {
+        let response = self.ask(method, path, cookie, body).await?;
+        ensure!(response.status().is_success(), "{path}: {}", response.status());
+        Ok(response)
+    }
+
+    /// Sends a request, and gives whatever is answered.
+    pub(crate) async fn ask(
         &mut self,
         method: Method,
         path: &str,
@@ -47,9 +60,7 @@ impl Api {
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::from(body))?;
         self.sender.ready().await?;
-        let response = self.sender.send_request(request).await?;
-        ensure!(response.status().is_success(), "{path}: {}", response.status());
-        Ok(response)
+        Ok(self.sender.send_request(request).await?)
     }
 
     /// Registers a new client; gives what goes into its Cookie headers.

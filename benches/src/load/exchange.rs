@@ -1,4 +1,4 @@
-//! Requests and replies in a closed loop: every connection sends its next request when it has the reply to the last.
+//! Requests and replies: every connection sends its next request when it has the reply to the last, or when it is due.
 
 use std::{
     net::SocketAddr,
@@ -15,20 +15,25 @@ use crate::load::etcd;
 use crate::load::{
     Job, all,
     line::{Call, Line, Template},
-    window::{Busy, Latency, Tally, Window},
+    window::{Busy, Latency, Pace, Tally, Window},
 };
 
-/// As many requests as the server takes, over keys drawn evenly.
+/// Requests over keys drawn evenly, as many as the server takes or at a steady rate.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Exchange {
     /// The server.
     pub(crate) address: SocketAddr,
     /// Its process.
     pub(crate) pid: u32,
+    /// The process that it calls, if any.
+    pub(crate) upstream: Option<u32>,
     /// What is asked of it.
     pub(crate) call: Call,
     /// Connections, each with one request in flight.
     pub(crate) connections: u64,
+    /// Requests a second of all connections; none: as many as the server takes. One that cannot be sent when it is due, because
+    /// the last is not answered, still counts from then.
+    pub(crate) rate: Option<u64>,
     /// Numbers are drawn from 0 to here.
     pub(crate) keys: u64,
     /// Runs that long before it counts.
@@ -59,7 +64,8 @@ impl Job for Exchange {
             Call::Etcd { key, value } => etcd::workers(&self, key, value, &tally).await?,
             call => self.workers(Template::new(call)?, &tally).await?,
         };
-        let (busy, ()) = tokio::try_join!(tally.window.busy(self.pid), all(workers))?;
+        let (busy, ()) =
+            tokio::try_join!(tally.window.busy(self.pid, self.upstream), all(workers))?;
         Ok(Exchanged { rate: tally.rate(), latency: tally.latency(), busy })
     }
 }
@@ -68,13 +74,18 @@ impl Exchange {
     async fn workers(&self, template: Template, tally: &Arc<Tally>) -> Result<JoinSet<Result<()>>> {
         let template = Arc::new(template);
         let mut workers = JoinSet::new();
-        for seed in 0..self.connections {
+        let start = Instant::now();
+        for index in 0..self.connections {
             let (mut line, template) = (Line::open(self.address).await?, Arc::clone(&template));
-            let (mut numbers, tally) = (Numbers::new(seed, self.keys), Arc::clone(tally));
+            let (mut numbers, tally) = (Numbers::new(index, self.keys), Arc::clone(tally));
+            let mut pace = self.rate.map(|rate| Pace::share(start, index, self.connections, rate));
             workers.spawn(async move {
                 loop {
                     let number = numbers.draw();
-                    let begun = Instant::now();
+                    let begun = match &mut pace {
+                        Some(pace) => pace.next().await,
+                        None => Instant::now(),
+                    };
                     line.exchange(&template, number).await?;
                     if !tally.note(begun) {
                         return Ok(());

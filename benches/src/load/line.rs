@@ -5,7 +5,7 @@
 
 use std::{io::Write, net::SocketAddr};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -15,7 +15,7 @@ use tokio::{
 /// Stands in a [`Call`] for the number of a request, which has as many digits.
 pub(crate) const HOLE: &str = "############";
 
-/// A request whose texts hold the [`HOLE`] once.
+/// A request whose texts may hold the [`HOLE`] once.
 #[derive(Clone, Deserialize, Serialize)]
 pub(crate) enum Call {
     /// A POST of a JSON body.
@@ -24,6 +24,18 @@ pub(crate) enum Call {
         path: String,
         /// The value of the Cookie header.
         cookie: String,
+        /// What is sent.
+        body: String,
+    },
+    /// A GET.
+    Get {
+        /// Where to.
+        path: String,
+    },
+    /// A POST of a JSON body that breaks rules, to be answered with 400.
+    Refused {
+        /// Where to.
+        path: String,
         /// What is sent.
         body: String,
     },
@@ -53,7 +65,8 @@ impl Call {
 /// The bytes of a [`Call`], around the number.
 pub(crate) struct Template {
     before: Vec<u8>,
-    after: Vec<u8>,
+    /// None when there is no number.
+    after: Option<Vec<u8>>,
     reply: Reply,
 }
 
@@ -64,13 +77,11 @@ impl Template {
     /// Writes the call down.
     pub(crate) fn new(call: &Call) -> Result<Self> {
         let (text, reply): (_, Reply) = match call {
-            Call::Http { path, cookie, body } => (
-                format!(
-                    "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-                    body.len()
-                ),
-                http_reply,
-            ),
+            Call::Http { path, cookie, body } => (post(path, cookie, body), http_reply),
+            Call::Get { path } => {
+                (format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"), http_reply)
+            }
+            Call::Refused { path, body } => (post(path, "", body), http_refusal),
             Call::Redis { key, value } => (
                 format!(
                     "*3\r\n$3\r\nSET\r\n${}\r\n{key}\r\n${}\r\n{value}\r\n",
@@ -81,9 +92,20 @@ impl Template {
             ),
             Call::Etcd { .. } => bail!("etcd does not speak over a line"),
         };
-        let (before, after) = text.split_once(HOLE).context("a call without a hole")?;
-        Ok(Self { before: before.into(), after: after.into(), reply })
+        let (before, after) = match text.split_once(HOLE) {
+            Some((before, after)) => (before, Some(after.into())),
+            None => (text.as_str(), None),
+        };
+        Ok(Self { before: before.into(), after, reply })
     }
+}
+
+fn post(path: &str, cookie: &str, body: &str) -> String {
+    let cookie = if cookie.is_empty() { String::new() } else { format!("Cookie: {cookie}\r\n") };
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
 }
 
 /// A connection.
@@ -105,8 +127,10 @@ impl Line {
     pub(crate) async fn exchange(&mut self, template: &Template, number: u64) -> Result<usize> {
         self.request.clear();
         self.request.extend_from_slice(&template.before);
-        write!(self.request, "{number:0width$}", width = HOLE.len())?;
-        self.request.extend_from_slice(&template.after);
+        if let Some(after) = &template.after {
+            write!(self.request, "{number:0width$}", width = HOLE.len())?;
+            self.request.extend_from_slice(after);
+        }
         self.stream.write_all(&self.request).await?;
         self.reply.clear();
         loop {
@@ -122,15 +146,19 @@ impl Line {
 }
 
 fn http_reply(bytes: &[u8]) -> Result<Option<usize>> {
+    http_answer(bytes, |code| (200..300).contains(&code))
+}
+
+fn http_refusal(bytes: &[u8]) -> Result<Option<usize>> {
+    http_answer(bytes, |code| code == 400)
+}
+
+fn http_answer(bytes: &[u8], good: fn(u16) -> bool) -> Result<Option<usize>> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut response = httparse::Response::new(&mut headers);
     let httparse::Status::Complete(head) = response.parse(bytes)? else { return Ok(None) };
     let code = response.code.unwrap_or_default();
-    ensure!(
-        (200..300).contains(&code),
-        "status {code}: {}",
-        String::from_utf8_lossy(&bytes[head..])
-    );
+    ensure!(good(code), "status {code}: {}", String::from_utf8_lossy(&bytes[head..]));
     let length =
         response.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"));
     let body = match length {
@@ -164,7 +192,9 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_an_error() {
+    fn a_refusal_is_an_error_where_none_is_wanted() {
+        let refusal = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+        assert!(http_reply(refusal).is_err() && http_refusal(refusal).is_ok());
         assert!(http_reply(b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n").is_err());
         assert!(redis_reply(b"-OOM\r\n").is_err());
     }
@@ -174,6 +204,6 @@ mod tests {
         let call = Call::Redis { key: format!("k{HOLE}"), value: "v".to_owned() };
         let template = Template::new(&call).unwrap();
         assert_eq!(template.before, b"*3\r\n$3\r\nSET\r\n$13\r\nk");
-        assert_eq!(template.after, b"\r\n$1\r\nv\r\n");
+        assert_eq!(template.after.unwrap(), b"\r\n$1\r\nv\r\n");
     }
 }

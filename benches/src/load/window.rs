@@ -31,6 +31,8 @@ pub(crate) struct Busy {
     pub(crate) server: f64,
     /// By the load client.
     pub(crate) client: f64,
+    /// By what the server calls, where it calls anything.
+    pub(crate) upstream: f64,
     /// By everything else, which should be next to nothing.
     pub(crate) others: f64,
 }
@@ -67,17 +69,49 @@ impl Window {
     }
 
     /// The cores kept busy from when the window opens until it closes.
-    pub(crate) async fn busy(self, server: u32) -> Result<Busy> {
-        let spent = || -> Result<[Duration; 3]> {
-            Ok([process::cpu(server)?, process::cpu(process::own())?, process::machine_cpu()?])
+    pub(crate) async fn busy(self, server: u32, upstream: Option<u32>) -> Result<Busy> {
+        let spent = || -> Result<[Duration; 4]> {
+            Ok([
+                process::cpu(server)?,
+                process::cpu(process::own())?,
+                upstream.map(process::cpu).transpose()?.unwrap_or_default(),
+                process::machine_cpu()?,
+            ])
         };
         sleep_until(self.opens.into()).await;
         let (opened, before) = (Instant::now(), spent()?);
         sleep_until(self.closes.into()).await;
         let (seconds, after) = (opened.elapsed().as_secs_f64(), spent()?);
         let cores = |of: usize| after[of].saturating_sub(before[of]).as_secs_f64() / seconds;
-        let (server, client) = (cores(0), cores(1));
-        Ok(Busy { server, client, others: (cores(2) - server - client).max(0.0) })
+        let (server, client, upstream) = (cores(0), cores(1), cores(2));
+        let others = (cores(3) - server - client - upstream).max(0.0);
+        Ok(Busy { server, client, upstream, others })
+    }
+}
+
+/// Moments at a steady pace, whatever happens between them.
+pub(crate) struct Pace {
+    due: Instant,
+    every: Duration,
+}
+
+impl Pace {
+    /// What the `index`th of `shares` has of `rate` moments a second.
+    pub(crate) fn share(start: Instant, index: u64, shares: u64, rate: u64) -> Self {
+        let after = |moments: u64| Duration::from_nanos(1_000_000_000 * moments / rate);
+        Self { due: start + after(index), every: after(shares) }
+    }
+
+    /// Waits for the next moment. One that has passed is not waited for, and what was due then counts from then.
+    pub(crate) async fn next(&mut self) -> Instant {
+        let due = self.due;
+        self.due += self.every;
+        if Instant::now() < due {
+            sleep_until(due.into()).await;
+            Instant::now()
+        } else {
+            due
+        }
     }
 }
 

@@ -1,0 +1,80 @@
+//! What authsvc answers without the portal, side by side with a route that does nothing and with FastAPI.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use http_body_util::BodyExt;
+use hyper::Method;
+
+use crate::{
+    figures::Bench,
+    load::{self, api::Api, exchange::Exchanged, line::Call, sign_in},
+    peers::{self, server::Server},
+    report::{Rounds, Row, Table},
+};
+
+const CONNECTIONS: u64 = 64;
+/// What an answer has to reach of the bare route.
+const OF_BARE: f64 = 0.85;
+/// What it has to reach of FastAPI.
+const OF_FASTAPI: f64 = 10.0;
+
+/// Measures answers a second: that the service is well, and that a sign-in breaks rules.
+pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let ours = peers::authsvc(bench, None).await?;
+    let fastapi = peers::fastapi(bench).await?;
+    if fastapi.is_none() {
+        table.note(format!("FastAPI (target {OF_FASTAPI} ×) is left out: scripts/install bench."));
+    }
+    for (figure, call) in [
+        ("GET /health", sign_in::health()),
+        ("POST /authenticate that breaks rules", sign_in::refused()),
+    ] {
+        let bare = peers::bare(bench, size(&ours, &call).await?).await?;
+        let mut peers = vec![("bare axum route", &bare, OF_BARE)];
+        peers.extend(fastapi.as_ref().map(|it| ("FastAPI, one worker", it, OF_FASTAPI)));
+        let figure = format!("{figure}, {CONNECTIONS} connections");
+        compare(bench, table, &figure, &call, &ours, &peers).await?;
+    }
+    Ok(())
+}
+
+/// The bytes of the answer's body.
+async fn size(server: &Server, call: &Call) -> Result<usize> {
+    let (method, path, body) = match call {
+        Call::Refused { path, body } => (Method::POST, path.as_str(), body.clone()),
+        _ => (Method::GET, "/health", String::new()),
+    };
+    let answer = Api::connect(server.address).await?.ask(method, path, "", body).await?;
+    Ok(answer.into_body().collect().await?.to_bytes().len())
+}
+
+/// Measures `ours` and its peers, each of which has a name and a target.
+async fn compare(
+    bench: &Bench,
+    table: &mut Table,
+    figure: &str,
+    call: &Call,
+    ours: &Server,
+    peers: &[(&str, &Server, f64)],
+) -> Result<()> {
+    let (mut own, mut theirs) = (Rounds::default(), Vec::new());
+    theirs.resize_with(peers.len(), Rounds::default);
+    for _ in 0..bench.scale.rounds {
+        own.add(load(bench, ours, call).await?);
+        for ((_, peer, _), rounds) in peers.iter().zip(&mut theirs) {
+            rounds.add(load(bench, peer, call).await?);
+        }
+    }
+    table.row(Row::new(figure, "authsvc").exchanges(&own));
+    for ((name, _, target), rounds) in peers.iter().zip(&theirs) {
+        let ratio = own.rate.median() / rounds.rate.median();
+        table.row(Row::new(figure, name).exchanges(rounds).ratio(ratio, *target));
+    }
+    Ok(())
+}
+
+async fn load(bench: &Bench, server: &Server, call: &Call) -> Result<Exchanged> {
+    let exchange = bench.exchange(server, call.clone(), CONNECTIONS);
+    load::elsewhere(&exchange, Duration::from_secs(30)).await
+}

@@ -1,0 +1,55 @@
+//! Resident memory of authsvc after all kinds of requests.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{
+    figures::Bench,
+    load::{self, exchange::Fill, line::Call, sign_in},
+    peers::{self, portal::Portal},
+    process,
+    report::{Row, Table, count},
+};
+
+const CONNECTIONS: u64 = 64;
+/// What the service may have at the end, in MiB.
+const AT_MOST: f64 = 25.0;
+
+/// Measures memory after requests of which one in 25 is a sign-in, and the others ask for the health or break rules.
+pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let portal = Portal::start(bench, Duration::ZERO).await?;
+    let server = peers::authsvc(bench, Some(&portal)).await?;
+    let started = process::resident(server.pid)?;
+    let fill = |call: Call, count: u64| Fill {
+        address: server.address,
+        call,
+        connections: CONNECTIONS,
+        count,
+    };
+    let sign_ins = bench.scale.requests / 25;
+    let others = bench.scale.requests - sign_ins;
+    let health = fill(sign_in::health(), others / 2);
+    let refused = fill(sign_in::refused(), others - others / 2);
+    let accepted = fill(sign_in::accepted(), sign_ins);
+    let limit = Duration::from_secs(60);
+    tokio::try_join!(
+        load::elsewhere(&health, limit),
+        load::elsewhere(&refused, limit),
+        load::elsewhere(&accepted, limit),
+    )?;
+    let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
+    let (after, peak) = (mib(process::resident(server.pid)?), mib(process::peak(server.pid)?));
+    let figure = format!(
+        "resident memory after {} requests, {} of them sign-ins",
+        count(bench.scale.requests as f64),
+        count(sign_ins as f64)
+    );
+    table.row(
+        Row::new(figure, "authsvc")
+            .result(format!("{after:.1} MiB"))
+            .note(format!("before {:.1}, peak {peak:.1} MiB", mib(started)))
+            .at_most(after, AT_MOST, " MiB"),
+    );
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! What is noticed of sign-ins that wait for a slow portal by who does not need the portal.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use http_body_util::BodyExt;
+use hyper::Method;
+use serde::Deserialize;
+use tokio::time::sleep;
+
+use crate::{
+    figures::Bench,
+    load::{self, api::Api, exchange::Exchange, sign_in},
+    peers::{self, portal::Portal, server::Server},
+    process,
+    report::{Rounds, Row, Table, count},
+};
+
+const CONNECTIONS: u64 = 16;
+const A_SECOND: u64 = 500;
+/// What the 99th percentile may be, in milliseconds.
+const AT_MOST: f64 = 20.0;
+/// The part of the sign-ins that is never not under way: one is answered and the next not yet sent.
+const UNDER_WAY: f64 = 0.95;
+
+/// Measures `GET /health` at a steady rate. As many sign-ins as are to wait are sent over the time that one takes, and each is sent again
+/// as soon as it is answered.
+pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let (waiting, delay) = (bench.scale.waiting, bench.scale.delay);
+    let portal = Portal::start(bench, delay).await?;
+    let server = peers::authsvc(bench, Some(&portal)).await?;
+    let sign_ins = Exchange {
+        rate: Some(waiting / delay.as_secs().max(1)),
+        // Ended by the end of what is measured.
+        measured: Duration::from_secs(300),
+        ..bench.exchange(&server, sign_in::accepted(), waiting)
+    };
+    let measured = tokio::select! {
+        ended = load::elsewhere(&sign_ins, Duration::from_secs(120)) => {
+            ended.and(Err(anyhow!("the sign-ins ended")))
+        }
+        measured = health(bench, &server, &portal) => measured,
+    };
+    let (rounds, least) = measured?;
+    let figure = format!(
+        "GET /health, {A_SECOND} a second, while {} sign-ins wait {} s",
+        count(waiting as f64),
+        delay.as_secs()
+    );
+    let resident = process::resident(server.pid)? as f64 / 1024.0 / 1024.0;
+    table.row(
+        Row::new(figure, "authsvc")
+            .exchanges(&rounds)
+            .note(format!("at least {least} sign-ins in flight; resident {resident:.1} MiB"))
+            .at_most(rounds.p99(), AT_MOST, " ms p99"),
+    );
+    Ok(())
+}
+
+/// The rounds, and the fewest sign-ins that were in flight before, between and after them.
+async fn health(bench: &Bench, server: &Server, portal: &Portal) -> Result<(Rounds, u64)> {
+    let enough = (bench.scale.waiting as f64 * UNDER_WAY).floor();
+    let started = Instant::now();
+    let mut least = in_flight(server).await?;
+    while (least as f64) < enough {
+        ensure!(started.elapsed() < bench.scale.delay * 6, "only {least} sign-ins are in flight");
+        sleep(Duration::from_millis(50)).await;
+        least = in_flight(server).await?;
+    }
+    let exchange = Exchange {
+        upstream: Some(portal.server.pid),
+        rate: Some(A_SECOND),
+        ..bench.exchange(server, sign_in::health(), CONNECTIONS)
+    };
+    let mut rounds = Rounds::default();
+    for _ in 0..bench.scale.rounds {
+        rounds.add(load::elsewhere(&exchange, Duration::from_secs(30)).await?);
+        least = least.min(in_flight(server).await?);
+    }
+    ensure!(least as f64 >= enough, "only {least} sign-ins were in flight");
+    Ok((rounds, least))
+}
+
+/// The requests in flight beside the one that asks.
+async fn in_flight(server: &Server) -> Result<u64> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Metrics {
+        requests_in_flight: u64,
+    }
+
+    let mut api = Api::connect(server.address).await?;
+    let answer = api.send(Method::GET, "/metrics?fmt=json", "", String::new()).await?;
+    let body = answer.into_body().collect().await?.to_bytes();
+    let metrics: Metrics = serde_json::from_slice(&body).context("the metrics")?;
+    Ok(metrics.requests_in_flight.saturating_sub(1))
+}

@@ -1,0 +1,57 @@
+//! The demo portal, which authsvc and its peer sign in at: honest, with no control interface, and so with no record of anything.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, ensure};
+use tokio::{process::Command, time::sleep};
+
+use crate::{
+    figures::Bench,
+    peers::{
+        directory,
+        server::{Ready, Server, free_port},
+    },
+};
+
+/// A running portal.
+pub(crate) struct Portal {
+    /// Its process.
+    pub(crate) server: Server,
+    /// The certificates to trust.
+    pub(crate) ca_file: PathBuf,
+}
+
+impl Portal {
+    /// Starts one that waits for `delay` before every answer.
+    pub(crate) async fn start(bench: &Bench, delay: Duration) -> Result<Self> {
+        let (port, directory) = (free_port()?, directory(bench)?);
+        let ca_file = directory.path().join("authority.pem");
+        let mut command = Command::new(&bench.portal);
+        command
+            .env("HOST", "127.0.0.1")
+            .env("PORT", port.to_string())
+            .env("RUST_LOG", "warn")
+            .env("DEMO_PORTAL_CA_FILE", &ca_file)
+            .env("DEMO_PORTAL_DELAY", format!("{}ms", delay.as_millis()))
+            .env_remove("DEMO_PORTAL_CONTROL_PORT");
+        let server = Server::start(command, port, Ready::Accepting, directory).await?;
+        let server = server.with_context(|| {
+            format!("{} is not there: cargo build --release -p demo-portal", bench.portal.display())
+        })?;
+        // It is written, whole, after the portal listens.
+        let started = Instant::now();
+        while !ca_file.exists() {
+            ensure!(started.elapsed() < Duration::from_secs(10), "the portal wrote no certificate");
+            sleep(Duration::from_millis(5)).await;
+        }
+        Ok(Self { server, ca_file })
+    }
+
+    /// Its base address: a number, as looking up a name would cost authsvc and its peer the same.
+    pub(crate) fn url(&self) -> String {
+        format!("https://{}", self.server.address)
+    }
+}

@@ -1,0 +1,76 @@
+//! The peer of `authenticate`: what cannot be saved of a sign-in. It calls the portal as authsvc does, with a client and a TLS session
+//! of its own for every request and the very settings of authsvc, but checks nothing, counts nothing and wipes nothing.
+
+use std::{net::Ipv4Addr, path::Path, sync::Arc, time::Duration};
+
+use anyhow::Result;
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{StatusCode, header},
+    response::IntoResponse,
+    routing::post,
+};
+use reqwest::{Client, multipart::Form, redirect::Policy};
+use rustls::ClientConfig;
+use serde::Deserialize;
+use tokio::{net::TcpListener, time::timeout};
+
+/// As long as authsvc waits for the portal.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// As long as the answer of authsvc.
+const ANSWER: &str = r#"{"status":true,"message":"the portal accepted the credentials","timestamp":"2026-11-21T10:12:48.537242+05:30"}"#;
+
+/// What every request needs.
+struct Relay {
+    login: String,
+    tls: ClientConfig,
+}
+
+#[derive(Deserialize)]
+struct Credentials {
+    username: String,
+    password: String,
+}
+
+/// Serves until the process is ended.
+pub(crate) async fn serve(port: u16, portal: &str, ca_file: &Path) -> Result<()> {
+    let login = format!("{portal}/MAcademy/mobile/mobilelogin/auth");
+    let relay = Relay { login, tls: authsvc::portal::client_config(Some(ca_file))? };
+    let router =
+        Router::new().route("/authenticate", post(authenticate)).with_state(Arc::new(relay));
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    Ok(axum::serve(listener, router).await?)
+}
+
+async fn authenticate(
+    State(relay): State<Arc<Relay>>,
+    Json(credentials): Json<Credentials>,
+) -> Result<impl IntoResponse, StatusCode> {
+    match timeout(TIMEOUT, relay.login(credentials)).await {
+        Ok(Ok(true)) => Ok(([(header::CONTENT_TYPE, "application/json")], ANSWER)),
+        _ => Err(StatusCode::BAD_GATEWAY),
+    }
+}
+
+impl Relay {
+    /// Whether the portal accepts the credentials.
+    async fn login(&self, credentials: Credentials) -> reqwest::Result<bool> {
+        let client = Client::builder()
+            .tls_backend_preconfigured(self.tls.clone())
+            .http1_only()
+            .no_proxy()
+            .redirect(Policy::none())
+            .build()?;
+        let form = Form::new()
+            .text("userName", credentials.username)
+            .text("password", credentials.password)
+            .text("j_appId", "YES")
+            .text("instId", "1,6,7,14");
+        let request = client.post(&self.login).header("X-Client-Type", "MOBILE").multipart(form);
+        let response = request.send().await?;
+        let accepted = response.status().is_success();
+        response.bytes().await?;
+        Ok(accepted)
+    }
+}
