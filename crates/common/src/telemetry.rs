@@ -15,7 +15,6 @@ pub use traffic::Traffic;
 
 /// Starts logging to standard output and sends panics there too, until what it returns is dropped.
 /// A reader of the log that stalls holds nothing up: what it does not take in time is lost.
-#[must_use]
 pub fn init(config: &ServerConfig) -> WorkerGuard {
     let filter = EnvFilter::new(&config.rust_log);
     let (writer, guard) = tracing_appender::non_blocking(io::stdout());
