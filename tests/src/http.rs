@@ -20,6 +20,9 @@ use crate::openapi::Document;
 ///
 /// When no client can be made.
 pub fn client() -> reqwest::Client {
+    // Built together with authsvc, the client's library has TLS and wants to know whose. An error
+    // says that it knows already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
