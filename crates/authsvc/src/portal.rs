@@ -102,9 +102,9 @@ impl Portal {
         let conversation = self.converse(samples).map_err(SignInError::Login)?;
         let body = conversation.login(sign_in).await?;
         let answered = |what| SignInError::Login(Fault::Unexpected(what));
-        answer::signed_in(&body).map_err(answered)?;
+        let signed_in = answer::signed_in(&body).map_err(answered)?;
         let Some(fields) = sign_in.profile else { return Ok(None) };
-        let bearer = answer::bearer(&body).map_err(answered)?;
+        let bearer = signed_in.bearer().map_err(answered)?;
         samples.filtered(!fields.is_all());
         conversation.profile(bearer).await.map(Some)
     }

@@ -79,7 +79,7 @@ async fn swagger(content_type: &'static str, name: &'static str) -> Response {
     let Ok(Some(found)) = utoipa_swagger_ui::serve(name, Arc::clone(&CONFIG)) else {
         return Error::Missing(name).into_response();
     };
-    let mut response = found.bytes.into_owned().into_response();
+    let mut response = found.bytes.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(SHORTLY));

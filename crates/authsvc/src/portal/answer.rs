@@ -5,24 +5,28 @@ use serde_json::{Map, Value};
 
 use crate::domain::{Anomaly, Campuses, NoProfile, Profile};
 
-/// Whether the answer to a login is a success; or what is wrong about it.
-pub(super) fn signed_in(body: &[u8]) -> Result<(), &'static str> {
+/// The answer to a login that is a success.
+pub(super) struct SignedIn(Value);
+
+/// Reads the answer to a login; or says what is wrong about it.
+pub(super) fn signed_in(body: &[u8]) -> Result<SignedIn, &'static str> {
     let answer: Value = serde_json::from_slice(body).map_err(|_| "not JSON")?;
     match answer.pointer("/mobileJsonObject/login").and_then(Value::as_str).map(str::trim) {
-        Some("SUCCESS") => Ok(()),
+        Some("SUCCESS") => Ok(SignedIn(answer)),
         _ => Err("the login is not a success"),
     }
 }
 
-/// The credential for further calls, which the answer to a login holds.
-pub(super) fn bearer(body: &[u8]) -> Result<HeaderValue, &'static str> {
-    let answer: Value = serde_json::from_slice(body).map_err(|_| "not JSON")?;
-    let token = answer.get("accessToken").and_then(Value::as_str).map(str::trim);
-    let token = token.filter(|token| !token.is_empty()).ok_or("no access token")?;
-    let bearer = HeaderValue::try_from(format!("Bearer {token}"));
-    let mut bearer = bearer.map_err(|_| "the access token is none")?;
-    bearer.set_sensitive(true);
-    Ok(bearer)
+impl SignedIn {
+    /// The credential for further calls.
+    pub(super) fn bearer(&self) -> Result<HeaderValue, &'static str> {
+        let token = self.0.get("accessToken").and_then(Value::as_str).map(str::trim);
+        let token = token.filter(|token| !token.is_empty()).ok_or("no access token")?;
+        let bearer = HeaderValue::try_from(format!("Bearer {token}"));
+        let mut bearer = bearer.map_err(|_| "the access token is none")?;
+        bearer.set_sensitive(true);
+        Ok(bearer)
+    }
 }
 
 /// Why an answer holds no profile.
@@ -98,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_token_is_text_that_fits_a_header() {
-        let bearer = |token: Value| bearer(json!({ "accessToken": token }).to_string().as_bytes());
+        let bearer = |token: Value| SignedIn(json!({ "accessToken": token })).bearer();
         assert_eq!(bearer(json!("t")).unwrap(), "Bearer t");
         for other in [json!(null), json!(""), json!("  "), json!(7), json!("a\nb")] {
             assert!(bearer(other.clone()).is_err(), "{other}");
