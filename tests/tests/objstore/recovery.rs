@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use blackbox::{
-    objstore::{Event, Key, Object, Service, revision},
+    objstore::{Client, Event, Key, Object, Service, Socket, revision},
     process::DEADLINE,
 };
 use futures_util::future::join_all;
@@ -50,9 +50,8 @@ async fn what_was_not_acknowledged_comes_again_after_a_kill() {
     no_more_pushes(&client, &mut socket).await;
 }
 
-#[tokio::test]
-async fn the_close_frame_of_a_client_acknowledges_nothing_even_while_the_service_stops() {
-    let service = Service::with(&[]).await;
+/// A client, and what was pushed to a socket of its that answers no ping.
+async fn unacknowledged(service: &Service) -> (Client, Object, Socket) {
     let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
@@ -60,6 +59,13 @@ async fn the_close_frame_of_a_client_acknowledges_nothing_even_while_the_service
     socket.mute().await;
     client.set(&object).await;
     socket.next_push().await;
+    (client, object, socket)
+}
+
+#[tokio::test]
+async fn the_close_frame_of_a_client_acknowledges_nothing_even_while_the_service_stops() {
+    let service = Service::with(&[]).await;
+    let (client, object, mut socket) = unacknowledged(&service).await;
     service.process().terminate().await;
     assert_eq!(socket.closed().await, 1001);
     // It may as well be the client's own, sent before it saw the service's.
@@ -72,13 +78,7 @@ async fn the_close_frame_of_a_client_acknowledges_nothing_even_while_the_service
 #[tokio::test]
 async fn answering_the_last_ping_of_a_stopping_service_acknowledges() {
     let service = Service::with(&[]).await;
-    let client = service.client().await;
-    let object = Object::fresh();
-    client.watch(&object.key).await;
-    let mut socket = client.socket().await;
-    socket.mute().await;
-    client.set(&object).await;
-    socket.next_push().await;
+    let (client, _, mut socket) = unacknowledged(&service).await;
     service.process().terminate().await;
     socket.unmute().await;
     assert_eq!(socket.closed().await, 1001);
@@ -90,13 +90,7 @@ async fn answering_the_last_ping_of_a_stopping_service_acknowledges() {
 #[tokio::test]
 async fn leaving_the_close_frame_of_a_stopping_service_unanswered_acknowledges_nothing() {
     let service = Service::with(&[]).await;
-    let client = service.client().await;
-    let object = Object::fresh();
-    client.watch(&object.key).await;
-    let mut socket = client.socket().await;
-    socket.mute().await;
-    client.set(&object).await;
-    socket.next_push().await;
+    let (client, object, mut socket) = unacknowledged(&service).await;
     service.process().terminate().await;
     assert_eq!(socket.closed().await, 1001);
     drop(socket);
