@@ -6,12 +6,12 @@ use axum::{
     Router,
     extract::MatchedPath,
     http::{StatusCode, header},
-    middleware::from_fn,
     response::IntoResponse,
     routing::{MethodRouter, get, post},
 };
 use common::{operations::MetricsToken, telemetry::Observe};
 use serde_json::json;
+use tower::util::MapFutureLayer;
 
 use crate::{
     metrics::{Metering, Metrics},
@@ -46,8 +46,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .with_state(app)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn(output::note_arrival))
-        .layer(observe)
+        .layer((observe, MapFutureLayer::new(output::note_arrival)))
 }
 
 fn observe(metrics: &Arc<Metrics>) -> Observe<Metering> {

@@ -16,6 +16,7 @@ use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
     signal::unix::{SignalKind, signal},
     sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
     time::{sleep, timeout},
 };
 use tokio_io_timeout::TimeoutStream;
@@ -89,8 +90,10 @@ pub async fn serve(
     let Limits { files_each, drain } = limits;
     let places = Arc::new(Semaphore::new(max_connections(files_each)));
     let connections = TaskTracker::new();
-    let kill = CancellationToken::new();
+    // Dropped, it ends what is still in it.
+    let mut tasks = JoinSet::new();
     loop {
+        while tasks.try_join_next().is_some() {}
         let accepted = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
@@ -100,13 +103,7 @@ pub async fn serve(
             Ok((stream, permit)) => {
                 let place = Place { _held: Arc::new((permit, connections.token())) };
                 let connection = connection(stream, router.clone(), place, shutdown.clone());
-                let kill = kill.clone();
-                tokio::spawn(async move {
-                    tokio::select! {
-                        () = connection => {}
-                        () = kill.cancelled() => {}
-                    }
-                });
+                tasks.spawn(connection);
             }
             Err(error) => {
                 tracing::warn!(cause = %error, "connection not accepted");
@@ -121,7 +118,6 @@ pub async fn serve(
             connections = connections.len(),
             "connections cut off after the drain time-out"
         );
-        kill.cancel();
     }
 }
 

@@ -110,7 +110,9 @@ async fn nobody_signs_in_over_a_connection_that_is_not_the_portals() {
 #[tokio::test]
 async fn a_portal_that_is_away_is_502_at_once() {
     let service = Service::with(&[("PORTAL_URL", "https://127.0.0.1:9")]).await;
+    let begun = Instant::now();
     let answer = service.sign_in("u", "p", json!({})).await.expect(502);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert!(answer.text().contains("could not be reached"));
     assert_eq!(service.scrape().await.count("/upstream/login/error"), 1);
     is_at_rest(&service).await;

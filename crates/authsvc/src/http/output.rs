@@ -1,9 +1,9 @@
 //! The body of almost every answer.
 
-use axum::{Json, extract::Request, middleware::Next, response::Response};
+use axum::Json;
 use jiff::Timestamp;
 use serde::Serialize;
-use tokio::task_local;
+use tokio::{task::futures::TaskLocalFuture, task_local};
 
 use crate::domain::local_offset;
 
@@ -12,9 +12,9 @@ task_local! {
     static ARRIVED: Timestamp;
 }
 
-/// Notes when a request arrives, for the answer to tell.
-pub(super) async fn note_arrival(request: Request, next: Next) -> Response {
-    ARRIVED.scope(Timestamp::now(), next.run(request)).await
+/// Notes that a request arrives now, for its answer to tell.
+pub(super) fn note_arrival<F: Future>(answering: F) -> TaskLocalFuture<Timestamp, F> {
+    ARRIVED.scope(Timestamp::now(), answering)
 }
 
 /// Whether a request succeeded, what there is to say, and when it was.
