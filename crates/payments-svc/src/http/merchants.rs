@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
     extract::{RawQuery, State},
     http::StatusCode,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
@@ -105,8 +103,8 @@ pub(super) async fn list(
 }
 
 /// A merchant.
-pub(super) async fn get(merchant: Of<Merchant>) -> impl IntoResponse {
-    Json(json!({ "merchant": MerchantOutput::new(&merchant.thing) }))
+pub(super) async fn get(merchant: Of<Merchant>) -> Response {
+    answer::one(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.thing))
 }
 
 /// A merchant, as a client is told.
@@ -126,9 +124,9 @@ pub(super) struct MerchantOutput<'a> {
     balance: i64,
     company: CompanyOutput<'a>,
     bank: BankOutput<'a>,
-    claim: Value,
+    claim: ClaimOutput,
     pricing: PricingOutput,
-    tds: Value,
+    tds: TdsOutput,
 }
 
 #[derive(Serialize)]
@@ -142,6 +140,32 @@ struct CompanyOutput<'a> {
 struct BankOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     iban: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimOutput {
+    can_charge_card: bool,
+    can_save_card: bool,
+    can_transfer_to_card: bool,
+    can_capture: bool,
+    can_refund: bool,
+    can_void: bool,
+}
+
+/// Every merchant may do the same.
+const CLAIM: ClaimOutput = ClaimOutput {
+    can_charge_card: true,
+    can_save_card: true,
+    can_transfer_to_card: false,
+    can_capture: true,
+    can_refund: true,
+    can_void: true,
+};
+
+#[derive(Serialize)]
+struct TdsOutput {
+    mode: &'static str,
 }
 
 #[derive(Serialize)]
@@ -183,20 +207,13 @@ impl<'a> MerchantOutput<'a> {
                 number: details.number.as_ref().map(Name::as_str),
             },
             bank: BankOutput { iban: details.iban.as_ref().map(Iban::as_str) },
-            claim: json!({
-                "canChargeCard": true,
-                "canSaveCard": true,
-                "canTransferToCard": false,
-                "canCapture": true,
-                "canRefund": true,
-                "canVoid": true,
-            }),
+            claim: CLAIM,
             pricing: PricingOutput {
                 rate: f64::from(pricing.rate.parts()) / 1e6,
                 flat: MoneyOutput::new(pricing.flat),
                 dispute: MoneyOutput::new(pricing.dispute),
             },
-            tds: json!({ "mode": "avoid" }),
+            tds: TdsOutput { mode: "avoid" },
         }
     }
 }
