@@ -7,18 +7,19 @@ use authsvc::{
     config::{Cli, Command, DEFAULT_PORT},
     start,
 };
-use common::{config, operations, serve, telemetry};
+use common::{
+    config::{self, or_refuse},
+    operations, serve, telemetry,
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let Cli { command, config } = config::parse(DEFAULT_PORT);
-    let server = &config.server;
     match command {
         None => return run(config),
-        Some(Command::Healthcheck) => operations::healthcheck(server.host, server.port)
-            .unwrap_or_else(|error| config::refuse(&error)),
+        Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
     }
     ExitCode::SUCCESS
 }
@@ -26,8 +27,8 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run(config: Config) -> ExitCode {
     let _log = telemetry::init(&config.server);
-    let stop = serve::stop_signal().unwrap_or_else(|error| config::refuse(&error));
-    let mut running = start(config).await.unwrap_or_else(|error| config::refuse(&error));
+    let stop = or_refuse(serve::stop_signal());
+    let mut running = or_refuse(start(config).await);
     let told_to = tokio::select! {
         () = stop => true,
         () = running.failed() => false,

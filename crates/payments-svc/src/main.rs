@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use common::{config, operations, serve, telemetry};
+use common::{
+    config::{self, or_refuse},
+    operations, serve, telemetry,
+};
 use payments_svc::{
     Config, backup, check,
     config::{Cli, Command, DEFAULT_PORT},
@@ -14,18 +17,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let Cli { command, config } = config::parse(DEFAULT_PORT);
-    let server = &config.server;
     match command {
         None => return run(config),
-        Some(Command::Healthcheck) => operations::healthcheck(server.host, server.port)
-            .unwrap_or_else(|error| config::refuse(&error)),
-        Some(Command::Backup { to }) => {
-            backup(&config.data_dir, &to).unwrap_or_else(|error| config::refuse(&error));
-        }
-        Some(Command::Check) => {
-            check(&config.data_dir).unwrap_or_else(|error| config::refuse(&error));
-        }
-        Some(Command::Seed) => seed(&config).unwrap_or_else(|error| config::refuse(&error)),
+        Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
+        Some(Command::Backup { to }) => or_refuse(backup(&config.data_dir, &to)),
+        Some(Command::Check) => or_refuse(check(&config.data_dir)),
+        Some(Command::Seed) => or_refuse(seed(&config)),
     }
     ExitCode::SUCCESS
 }
@@ -33,8 +30,8 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run(config: Config) -> ExitCode {
     let _log = telemetry::init(&config.server);
-    let stop = serve::stop_signal().unwrap_or_else(|error| config::refuse(&error));
-    let mut running = start(config).await.unwrap_or_else(|error| config::refuse(&error));
+    let stop = or_refuse(serve::stop_signal());
+    let mut running = or_refuse(start(config).await);
     let told_to = tokio::select! {
         () = stop => true,
         () = running.failed() => false,

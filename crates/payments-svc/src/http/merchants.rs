@@ -72,6 +72,12 @@ fn funding_currency(code: &str) -> Result<Currency, String> {
     currency.is_for_funding().then_some(currency).ok_or_else(refused)
 }
 
+/// Members of a merchant that stay as they are.
+const IMMUTABLE: [&str; 12] = [
+    "id", "key", "created", "currency", "test", "website", "balance", "company", "bank", "claim",
+    "pricing", "tds",
+];
+
 /// Changes what of a merchant can change.
 pub(super) async fn update(
     State(api): State<Arc<Api>>,
@@ -82,8 +88,7 @@ pub(super) async fn update(
         let name = fields.optional("name", Name::new);
         let email = fields.optional("email", Email::new);
         let descriptor = fields.optional("descriptor", Descriptor::new);
-        let immutable = ["currency", "test", "website", "company", "bank", "id", "key"];
-        fields.refuse(immutable, "cannot be changed");
+        fields.refuse(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
     let write = Write::UpdateMerchant { merchant: merchant.thing.id, update };

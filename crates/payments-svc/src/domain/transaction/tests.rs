@@ -183,7 +183,10 @@ fn sequences(requests: &[Request], length: usize) -> Vec<Vec<Request>> {
     }
     let shorter = sequences(requests, length - 1);
     let longer = |first: &Request| {
-        shorter.iter().map(|rest| [&[first.clone()], rest.as_slice()].concat()).collect::<Vec<_>>()
+        shorter
+            .iter()
+            .map(|rest| [std::slice::from_ref(first), rest.as_slice()].concat())
+            .collect::<Vec<_>>()
     };
     requests.iter().flat_map(longer).collect()
 }
