@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use common::{
     config::{self, or_refuse},
-    serve, telemetry,
+    process, telemetry,
 };
 use demo_portal::{
     CAMPUSES, Portal,
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 #[tokio::main(flavor = "current_thread")]
 async fn run(config: Config) {
     let _log = telemetry::init(&config.server);
-    let stop = or_refuse(serve::stop_signal());
+    let stop = or_refuse(process::stop_signal());
     let portal = or_refuse(Portal::start(config.into()));
     for student in demo_students() {
         let usernames = student.usernames.join(" or ");
