@@ -56,15 +56,26 @@ impl Payments {
         test: bool,
         keyed: Option<Keyed>,
     ) -> Result<Outcome, PayError> {
+        let payments = self.clone();
+        let paying =
+            self.under_way.spawn(async move { payments.go(payment, source, test, keyed).await });
+        paying.await.unwrap_or(Err(StoreError::Panicked.into()))
+    }
+
+    async fn go(
+        &self,
+        payment: Payment,
+        source: Source,
+        test: bool,
+        keyed: Option<Keyed>,
+    ) -> Result<Outcome, PayError> {
         let (currency, amount) = (payment.currency, payment.amount);
         let operation = match self.begin(payment, keyed).await? {
             Outcome::Fresh(Answer::Begun(operation)) => operation,
             replayed => return Ok(replayed),
         };
         let asked = Authorization { operation, currency, amount, source };
-        let payments = self.clone();
-        let finishing = self.under_way.spawn(async move { payments.finish(test, asked).await });
-        finishing.await.unwrap_or(Err(StoreError::Panicked.into()))
+        self.finish(test, asked).await
     }
 
     /// Notes the payment. Waits for one with the same key, whose answer is this one's, too.

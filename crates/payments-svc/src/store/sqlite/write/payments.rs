@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::{
     super::{
         super::{Answer, MakeReceipt, Refusal},
-        column::{card, millis},
+        column::{CARD, Columns, millis},
     },
     Applier,
 };
@@ -137,25 +137,27 @@ impl Applier {
 }
 
 fn begun(db: &Connection, operation: Id) -> rusqlite::Result<Option<Begun>> {
-    let row = |row: &Row<'_>| {
-        Ok(Begun {
-            merchant: row.get("merchant")?,
-            test: row.get("test")?,
-            currency: row.get("currency")?,
-            amount: row.get("amount")?,
-            descriptor: Descriptor::stored(row.get("descriptor")?),
-            custom: row.get::<_, Option<String>>("custom")?.map(Custom::stored),
-            card: card(row)?,
-            tds: row.get("tds")?,
-            recurring: row.get("recurring")?,
-        })
-    };
-    db.prepare_cached(
-        "SELECT operations.*, test FROM operations JOIN merchants ON merchants.id = merchant
-         WHERE operations.id = ?1",
-    )?
-    .query_row([operation], row)
-    .optional()
+    let sql = format!(
+        "SELECT merchant, test, operations.currency, amount, operations.descriptor, custom, {CARD},
+             tds, recurring
+         FROM operations JOIN merchants ON merchants.id = merchant WHERE operations.id = ?1"
+    );
+    db.prepare_cached(&sql)?.query_row([operation], begun_row).optional()
+}
+
+fn begun_row(row: &Row<'_>) -> rusqlite::Result<Begun> {
+    let mut columns = Columns::of(row);
+    Ok(Begun {
+        merchant: columns.next()?,
+        test: columns.next()?,
+        currency: columns.next()?,
+        amount: columns.next()?,
+        descriptor: columns.text(Descriptor::stored)?,
+        custom: columns.optional(Custom::stored)?,
+        card: columns.card()?,
+        tds: columns.next()?,
+        recurring: columns.next()?,
+    })
 }
 
 fn insert(
