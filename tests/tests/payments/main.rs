@@ -1,0 +1,23 @@
+//! payments-svc, held against its specification and its contract.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+
+mod access;
+mod apps;
+mod cards;
+mod concurrency;
+mod document;
+mod exchange;
+mod forms;
+mod idempotency;
+mod lines;
+mod lists;
+mod members;
+mod merchants;
+mod moves;
+mod operations;
+mod pos;
+mod restart;
+mod secrets;
+mod transactions;
+mod wire;
