@@ -7,6 +7,7 @@
 pub mod body;
 pub mod config;
 pub mod error;
+pub mod json;
 pub mod operations;
 pub mod serve;
 pub mod sqlite;

@@ -6,9 +6,8 @@
 //! the write-ahead log starts over.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -16,9 +15,11 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 
 mod checkpoint;
+mod directory;
 mod reader;
 mod writer;
 
+pub use directory::{Directory, DirectoryError};
 pub use reader::Readers;
 pub use writer::{Engine, Handle, StartError, WriteError, Writer};
 
@@ -41,11 +42,6 @@ const STATEMENT_CACHE: usize = 64;
 /// Bytes of the write-ahead log's file that are kept when the log starts over.
 const LOG_FILE: i64 = 64 * 1024 * 1024;
 
-/// Makes an empty file that only its owner may read, unless there is a file.
-pub fn create(path: &Path) -> io::Result<()> {
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
-}
-
 /// Opens a connection that may write: WAL, every commit synced, checkpoints left to the writer.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
@@ -60,7 +56,8 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens a connection that only reads, to a database that exists.
+pub fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -110,7 +107,7 @@ pub fn backup(
     let partial = PathBuf::from(partial);
     match fs::remove_file(&partial) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-        _ => create(&partial)?,
+        _ => directory::create(&partial)?,
     }
     open_reader(source)?.execute("VACUUM INTO ?1", [partial.to_str()])?;
     let copy = Connection::open(&partial)?;

@@ -7,9 +7,11 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, ServerConfig};
 
+mod figures;
 mod observe;
 mod traffic;
 
+pub use figures::{Family, Figures};
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
 pub use traffic::Traffic;
 

@@ -15,5 +15,5 @@ pub use object::{Intent, InvalidOwner, MAX_OWNER, Object, Owner, OwnerRule, Stor
 pub use precondition::{Epoch, InvalidTag, Precondition, Tag};
 pub use refusal::Refusal;
 pub use session::{ClientId, Clients, InvalidId, Lifetime, Session, Timestamp, Token, TokenDigest};
-pub use value::{InvalidValue, MAX_NESTING, Value, check_nesting_and_escapes};
+pub use value::{InvalidValue, Value};
 pub use watches::Watches;

@@ -28,7 +28,7 @@ pub use store::backup;
 
 use config::ClientsFileError;
 use domain::{Lifetime, OwnerRule};
-use http::{App, metrics::ServiceMetrics};
+use http::{App, metrics};
 use store::{OpenError, Store, StoreConfig, now};
 use watch::Hub;
 
@@ -82,8 +82,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 
     let registry = Registry::new_custom(Some("objstore".to_owned()), None)?;
     let traffic = Traffic::new(&registry)?;
-    let metrics = ServiceMetrics { store: store.clone(), hub: Arc::clone(&hub) };
-    registry.register(Box::new(metrics))?;
+    registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
 

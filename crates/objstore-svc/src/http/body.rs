@@ -7,7 +7,10 @@ use axum::{
     http::{HeaderMap, header},
 };
 use bytes::Bytes;
-use common::body;
+use common::{
+    body,
+    json::{self, Nul},
+};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
@@ -15,9 +18,7 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{App, Error};
-use crate::domain::{
-    InvalidKey, Key, Object, Owner, Pattern, Refusal, Value, check_nesting_and_escapes,
-};
+use crate::domain::{InvalidKey, Key, Object, Owner, Pattern, Refusal, Value};
 
 /// A body that says it is JSON, within the limits. Whether it is, [`Body::decode`] finds out.
 pub(super) struct Body(Bytes);
@@ -36,7 +37,7 @@ impl FromRequest<Arc<App>> for Body {
 impl Body {
     /// Decodes a JSON object: nothing after it, no member unknown, missing or twice.
     pub(super) fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
-        check_nesting_and_escapes(&self.0)?;
+        json::check(&self.0, Nul::Accept)?;
         let JsonObject(decoded) = serde_json::from_slice(&self.0)?;
         Ok(decoded)
     }

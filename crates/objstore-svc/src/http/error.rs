@@ -4,7 +4,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use common::{ErrorBody, body::BodyError, error::Cause};
+use common::{ErrorBody, body::BodyError, error::Cause, json::InvalidJson};
 
 use crate::{
     domain::{InvalidId, InvalidKey, InvalidOwner, InvalidTag, InvalidValue, Refusal},
@@ -125,6 +125,12 @@ impl From<BodyError> for Error {
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
+        Self::Body(error.to_string())
+    }
+}
+
+impl From<InvalidJson> for Error {
+    fn from(error: InvalidJson) -> Self {
         Self::Body(error.to_string())
     }
 }

@@ -1,15 +1,14 @@
 //! The embedded engine: SQLite in a directory that one process owns.
 
 use std::{
-    fs::{DirBuilder, File, TryLockError},
-    io,
-    os::unix::fs::DirBuilderExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread::available_parallelism,
 };
 
-use common::sqlite::{self as engine, BackupError, Handle, Readers, WriteError, Writer};
+use common::sqlite::{
+    self as engine, BackupError, Directory, DirectoryError, Handle, Readers, WriteError, Writer,
+};
 use quick_cache::sync::Cache;
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};
@@ -32,9 +31,6 @@ use write::{Applier, Operation};
 /// The database's file in the data directory.
 const DATABASE: &str = "objstore.db";
 
-/// The file whose lock says that a process owns the data directory.
-const LOCK: &str = "lock";
-
 /// Sessions kept in memory, so that a request does not look its own up on disk.
 const SESSION_CACHE: usize = 100_000;
 
@@ -49,16 +45,8 @@ mod migrations {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The directory cannot be used.
-    #[error("the data directory {path:?} cannot be used: {source}")]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Another process has it.
-    #[error("the data directory {0:?} is in use by another process")]
-    InUse(PathBuf),
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// The database cannot be read.
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
@@ -82,14 +70,13 @@ pub struct Sqlite {
     positions: Arc<Mutex<Positions>>,
     figures: Arc<Mutex<Figures>>,
     epoch: Epoch,
-    _lock: File,
+    _directory: Directory,
 }
 
 impl Sqlite {
     pub(super) fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
-        let lock = own(&config.data_dir)?;
-        let path = config.data_dir.join(DATABASE);
-        let mut connection = engine::open(&path)?;
+        let directory = Directory::own(&config.data_dir, DATABASE)?;
+        let mut connection = engine::open(directory.database())?;
         migrations::migrations::runner().run(&mut connection)?;
         let epoch = read::or_make_epoch(&connection)?;
 
@@ -101,9 +88,9 @@ impl Sqlite {
         drop(connection);
 
         let cores = available_parallelism().map_or(2, usize::from);
-        let (writer, handle) = Writer::start(&path, applier, cores)?;
+        let (writer, handle) = Writer::start(directory.database(), applier, cores)?;
         let sqlite = Self {
-            scans: Arc::new(Readers::open(&path, cores)?),
+            scans: Arc::new(Readers::open(directory.database(), cores)?),
             scanning: Semaphore::new(cores),
             handle,
             ended: writer.ended(),
@@ -112,7 +99,7 @@ impl Sqlite {
             positions,
             figures,
             epoch,
-            _lock: lock,
+            _directory: directory,
         };
         Ok((sqlite, Feed { revision, batches }))
     }
@@ -297,22 +284,6 @@ impl From<WriteError> for StoreError {
             WriteError::Panicked => Self::Panicked,
             WriteError::NotCommitted(_) | WriteError::Stopped => Self::NotWritten(error.into()),
         }
-    }
-}
-
-/// Makes the directory, for its owner alone, and the database's file; and takes the lock, which
-/// the system lets go of when the process ends.
-fn own(data_dir: &Path) -> Result<File, OpenError> {
-    let unusable = |source| OpenError::Directory { path: data_dir.to_owned(), source };
-    DirBuilder::new().recursive(true).mode(0o700).create(data_dir).map_err(unusable)?;
-    let lock = File::create(data_dir.join(LOCK)).map_err(unusable)?;
-    match lock.try_lock() {
-        Ok(()) => {
-            engine::create(&data_dir.join(DATABASE)).map_err(unusable)?;
-            Ok(lock)
-        }
-        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(data_dir.to_owned())),
-        Err(TryLockError::Error(source)) => Err(unusable(source)),
     }
 }
 

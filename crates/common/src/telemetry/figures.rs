@@ -1,0 +1,71 @@
+//! A service's own metrics: numbers it keeps anyway, read together at each scrape.
+
+use prometheus::{
+    core::{Collector, Desc},
+    proto::{self, Metric, MetricFamily, MetricType},
+};
+
+/// One family without labels, whose number is among the figures `S`.
+pub struct Family<S> {
+    name: &'static str,
+    help: &'static str,
+    kind: MetricType,
+    read: fn(&S) -> u64,
+}
+
+impl<S> Family<S> {
+    /// A number that rises and falls.
+    pub const fn gauge(name: &'static str, help: &'static str, read: fn(&S) -> u64) -> Self {
+        Self { name, help, kind: MetricType::GAUGE, read }
+    }
+
+    /// A number that only rises.
+    pub const fn counter(name: &'static str, help: &'static str, read: fn(&S) -> u64) -> Self {
+        Self { name, help, kind: MetricType::COUNTER, read }
+    }
+
+    fn render(&self, figures: &S) -> MetricFamily {
+        #[expect(clippy::cast_precision_loss, reason = "counts stay exact to 2^53")]
+        let value = (self.read)(figures) as f64;
+        let mut metric = Metric::default();
+        if self.kind == MetricType::GAUGE {
+            let mut gauge = proto::Gauge::default();
+            gauge.set_value(value);
+            metric.set_gauge(gauge);
+        } else {
+            let mut counter = proto::Counter::default();
+            counter.set_value(value);
+            metric.set_counter(counter);
+        }
+        let mut rendered = MetricFamily::default();
+        rendered.set_name(self.name.to_owned());
+        rendered.set_help(self.help.to_owned());
+        rendered.set_field_type(self.kind);
+        rendered.set_metric(vec![metric]);
+        rendered
+    }
+}
+
+/// Families over figures that `read` takes at each scrape.
+pub struct Figures<S: 'static, R> {
+    families: &'static [Family<S>],
+    read: R,
+}
+
+impl<S, R: Fn() -> S> Figures<S, R> {
+    /// Renders these families of what `read` gives.
+    pub fn new(families: &'static [Family<S>], read: R) -> Self {
+        Self { families, read }
+    }
+}
+
+impl<S, R: Fn() -> S + Send + Sync> Collector for Figures<S, R> {
+    fn desc(&self) -> Vec<&Desc> {
+        Vec::new()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let figures = (self.read)();
+        self.families.iter().map(|family| family.render(&figures)).collect()
+    }
+}

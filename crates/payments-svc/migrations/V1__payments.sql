@@ -1,0 +1,209 @@
+-- Ids are 12 bytes that compare as the things were made; times are milliseconds since the epoch;
+-- amounts are minor units.
+
+CREATE TABLE apps (
+    id BLOB PRIMARY KEY,
+    name TEXT,
+    key_digest BLOB NOT NULL UNIQUE,
+    created INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE users (
+    id BLOB PRIMARY KEY,
+    email TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    created INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE merchants (
+    id BLOB PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    created INTEGER NOT NULL,
+    name TEXT,
+    currency TEXT NOT NULL,
+    test INTEGER NOT NULL,
+    email TEXT NOT NULL,
+    website TEXT NOT NULL,
+    descriptor TEXT NOT NULL,
+    country TEXT NOT NULL,
+    number TEXT,
+    iban TEXT,
+    fee_rate INTEGER NOT NULL, -- parts per million
+    fee_flat_currency TEXT NOT NULL,
+    fee_flat INTEGER NOT NULL,
+    fee_dispute_currency TEXT NOT NULL,
+    fee_dispute INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Apart from the merchant, since every booking writes it.
+CREATE TABLE balances (
+    merchant BLOB PRIMARY KEY,
+    balance INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE merchant_apps (
+    merchant BLOB NOT NULL,
+    app BLOB NOT NULL,
+    PRIMARY KEY (merchant, app)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX merchants_of_apps ON merchant_apps (app, merchant);
+
+CREATE TABLE merchant_users (
+    merchant BLOB NOT NULL,
+    user BLOB NOT NULL,
+    PRIMARY KEY (merchant, user)
+) STRICT, WITHOUT ROWID;
+
+-- Mail that is to be sent, written with what it tells of.
+CREATE TABLE invitations (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    user BLOB NOT NULL,
+    created INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Payments that are with an acquirer. Nothing here of a card that may not be kept.
+CREATE TABLE operations (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    currency TEXT NOT NULL,
+    amount INTEGER NOT NULL,
+    descriptor TEXT NOT NULL,
+    custom TEXT,
+    bin TEXT NOT NULL,
+    last4 TEXT NOT NULL,
+    expiry_year INTEGER NOT NULL,
+    expiry_month INTEGER NOT NULL,
+    scheme TEXT NOT NULL,
+    code_present INTEGER NOT NULL,
+    tds TEXT NOT NULL,
+    recurring INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE transactions (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    operation BLOB NOT NULL, -- what the acquirer knows it by
+    created INTEGER NOT NULL,
+    currency TEXT NOT NULL,
+    amount INTEGER NOT NULL,
+    captured INTEGER NOT NULL DEFAULT 0,
+    refunded INTEGER NOT NULL DEFAULT 0,
+    voided INTEGER NOT NULL DEFAULT 0,
+    disputed INTEGER NOT NULL DEFAULT 0,
+    steps INTEGER NOT NULL DEFAULT 0, -- of its trail
+    error INTEGER, -- the code of a processing error
+    descriptor TEXT NOT NULL,
+    bin TEXT NOT NULL,
+    last4 TEXT NOT NULL,
+    expiry_year INTEGER NOT NULL,
+    expiry_month INTEGER NOT NULL,
+    scheme TEXT NOT NULL,
+    code_present INTEGER NOT NULL,
+    tds TEXT NOT NULL,
+    recurring INTEGER NOT NULL,
+    reference TEXT, -- what the acquirer knows the card by
+    has_custom INTEGER NOT NULL,
+    CHECK (captured >= 0 AND voided >= 0 AND captured + voided <= amount),
+    CHECK (refunded >= 0 AND refunded <= captured AND disputed >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX transactions_of_merchants ON transactions (merchant, id);
+CREATE INDEX failed_transactions ON transactions (merchant, id) WHERE error IS NOT NULL;
+CREATE INDEX successful_transactions ON transactions (merchant, id) WHERE error IS NULL;
+CREATE INDEX pending_transactions ON transactions (id)
+    WHERE error IS NULL AND captured + voided < amount;
+
+-- Apart, since it may be long.
+CREATE TABLE customs (
+    "transaction" BLOB PRIMARY KEY,
+    custom TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What became of transactions.
+CREATE TABLE trail (
+    "transaction" BLOB NOT NULL,
+    step INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    movement TEXT NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    balance INTEGER NOT NULL,
+    fee_flat INTEGER NOT NULL,
+    fee_rate INTEGER NOT NULL,
+    descriptor TEXT,
+    line BLOB,
+    PRIMARY KEY ("transaction", step)
+) STRICT, WITHOUT ROWID;
+
+-- What refunds are taken from.
+CREATE TABLE captures (
+    "transaction" BLOB NOT NULL,
+    step INTEGER NOT NULL, -- of the trail
+    amount INTEGER NOT NULL,
+    gross INTEGER NOT NULL,
+    fee INTEGER NOT NULL,
+    amount_out INTEGER NOT NULL DEFAULT 0 CHECK (amount_out BETWEEN 0 AND amount),
+    gross_out INTEGER NOT NULL DEFAULT 0,
+    fee_out INTEGER NOT NULL DEFAULT 0,
+    rate TEXT NOT NULL, -- a fraction, between minor units
+    spread INTEGER NOT NULL, -- parts per million
+    PRIMARY KEY ("transaction", step)
+) STRICT, WITHOUT ROWID;
+
+-- The merchants' side of the journal.
+CREATE TABLE lines (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    balance INTEGER NOT NULL,
+    fee INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    "transaction" BLOB NOT NULL,
+    currency TEXT NOT NULL,
+    amount INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX lines_of_merchants ON lines (merchant, id);
+
+-- The journal: the postings of a line add up to nothing in each currency.
+CREATE TABLE postings (
+    line BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    account TEXT NOT NULL,
+    currency TEXT NOT NULL,
+    amount INTEGER NOT NULL,
+    PRIMARY KEY (line, number)
+) STRICT, WITHOUT ROWID;
+
+-- What an acquirer has not confirmed yet.
+CREATE TABLE instructions (
+    id BLOB PRIMARY KEY,
+    payment BLOB NOT NULL,
+    movement TEXT NOT NULL,
+    amount INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Cards that merchants keep (deprecated).
+CREATE TABLE cards (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    bin TEXT NOT NULL,
+    last4 TEXT NOT NULL,
+    expiry_year INTEGER NOT NULL,
+    expiry_month INTEGER NOT NULL,
+    scheme TEXT NOT NULL,
+    code_present INTEGER NOT NULL,
+    reference TEXT NOT NULL,
+    notes TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+    app BLOB NOT NULL,
+    key TEXT NOT NULL,
+    request BLOB NOT NULL, -- a digest
+    created INTEGER NOT NULL,
+    operation BLOB, -- the payment it waits for
+    receipt BLOB, -- what was answered
+    PRIMARY KEY (app, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_by_age ON idempotency (created);
+CREATE INDEX idempotency_of_operations ON idempotency (operation) WHERE operation IS NOT NULL;

@@ -1,0 +1,103 @@
+//! Acquirers: somebody else's machines, which hold the customers' money.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::timeout;
+
+use crate::domain::{Amount, CardDetails, Currency, Id, Instruction, ProcessingError, Verdict};
+
+mod payments;
+mod sandbox;
+
+pub use payments::{PayError, Payments};
+
+use sandbox::Sandbox;
+
+/// What an acquirer is asked to reserve.
+#[derive(Debug)]
+pub struct Authorization {
+    /// What the acquirer knows the payment by: asked twice under one, it answers the same.
+    pub operation: Id,
+    /// The currency.
+    pub currency: Currency,
+    /// The amount.
+    pub amount: Amount,
+    /// Whose money.
+    pub source: Source,
+}
+
+/// Whose money is reserved.
+#[derive(Debug)]
+pub enum Source {
+    /// The holder's of a card that was typed in.
+    Card(CardDetails),
+    /// The holder's of a card from earlier, by the acquirer's own reference.
+    Reference(String),
+}
+
+/// The acquirer did not answer: whether it has done anything is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the acquirer did not answer in time")]
+pub struct NoAnswer;
+
+/// The acquirers there are. Each call ends within the time-out.
+pub struct Acquirers {
+    sandbox: Sandbox,
+    timeout: Duration,
+}
+
+impl Acquirers {
+    /// The sandbox for test merchants, which takes `delay` to answer, and none for live ones.
+    pub fn new(timeout: Duration, delay: Duration) -> Self {
+        Self { sandbox: Sandbox::new(delay), timeout }
+    }
+
+    /// How long a call may take.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Reserves money.
+    pub async fn authorize(
+        &self,
+        test: bool,
+        asked: &Authorization,
+        now: Timestamp,
+    ) -> Result<Verdict, NoAnswer> {
+        if !test {
+            return Ok(Verdict::Declined(ProcessingError::MAY_NOT_CREATE));
+        }
+        self.within(self.sandbox.authorize(asked, now)).await
+    }
+
+    /// Looks at a card that is to be kept, and reserves nothing.
+    pub async fn verify(
+        &self,
+        test: bool,
+        card: &CardDetails,
+        now: Timestamp,
+    ) -> Result<Verdict, NoAnswer> {
+        if !test {
+            return Ok(Verdict::Declined(ProcessingError::MAY_NOT_SAVE));
+        }
+        self.within(self.sandbox.verify(card, now)).await
+    }
+
+    /// Gives up what may have been reserved under `operation`, now or later.
+    pub async fn reverse(&self, test: bool, operation: Id) -> Result<(), NoAnswer> {
+        if !test {
+            return Ok(());
+        }
+        self.within(self.sandbox.reverse(operation)).await
+    }
+
+    /// Carries out what was decided about a payment, once.
+    pub async fn carry_out(&self, instruction: &Instruction) -> Result<(), NoAnswer> {
+        self.within(self.sandbox.carry_out(instruction)).await
+    }
+
+    async fn within<T>(&self, call: impl Future<Output = T>) -> Result<T, NoAnswer> {
+        timeout(self.timeout, call).await.map_err(|_| NoAnswer)
+    }
+}

@@ -1,0 +1,118 @@
+//! The acquirer of test merchants: a table of cards, and no money.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::sleep;
+
+use super::{Authorization, Source};
+use crate::domain::{CardDetails, Id, Instruction, ProcessingError, Verdict};
+
+/// What references begin with; the rest is the end of the card's number.
+const REFERENCE: &str = "sandbox-";
+
+/// The acquirer of test merchants. Deterministic: it remembers nothing.
+pub(super) struct Sandbox {
+    delay: Duration,
+}
+
+impl Sandbox {
+    /// A sandbox that takes `delay` to answer a payment.
+    pub(super) fn new(delay: Duration) -> Self {
+        Self { delay }
+    }
+
+    pub(super) async fn authorize(&self, asked: &Authorization, now: Timestamp) -> Verdict {
+        sleep(self.delay).await;
+        match &asked.source {
+            Source::Card(card) => judge(card, now),
+            // This card is good for its holder, and short of money ever after.
+            Source::Reference(reference) if reference.ends_with("0207") => {
+                Verdict::Declined(ProcessingError::INSUFFICIENT_FUNDS)
+            }
+            Source::Reference(reference) => Verdict::Approved { reference: reference.clone() },
+        }
+    }
+
+    pub(super) async fn verify(&self, card: &CardDetails, now: Timestamp) -> Verdict {
+        sleep(self.delay).await;
+        judge(card, now)
+    }
+
+    #[expect(clippy::unused_async, reason = "any other acquirer is asked over a network")]
+    pub(super) async fn reverse(&self, _: Id) {}
+
+    #[expect(clippy::unused_async, reason = "any other acquirer is asked over a network")]
+    pub(super) async fn carry_out(&self, _: &Instruction) {}
+}
+
+fn judge(card: &CardDetails, now: Timestamp) -> Verdict {
+    if card.expiry.end() < now {
+        return Verdict::Declined(ProcessingError::EXPIRED);
+    }
+    let number = card.number.expose();
+    let declined = |error| Verdict::Declined(error);
+    match number.split_at_checked(12) {
+        Some(("410000000000" | "100000000000" | "510000000000", "0000"))
+        | Some(("410000000000", "0101" | "0102" | "0103" | "0207")) => {
+            let reference = format!("{REFERENCE}{}", &number[12..]);
+            Verdict::Approved { reference }
+        }
+        Some(("420000000000", "0000")) => declined(ProcessingError::DECLINED),
+        // Nobody can be asked here: that is for the payment page.
+        Some(("410000000000", "0030" | "0032")) => declined(ProcessingError::NEEDS_3D_SECURE),
+        Some(("410000000000", "0031")) => declined(ProcessingError::FAILED_3D_SECURE),
+        Some(("410000000000", end)) => declined(coded(end)),
+        _ => declined(ProcessingError::NOT_SUPPORTED),
+    }
+}
+
+/// The error that a number ends with, where the table has one.
+fn coded(end: &str) -> ProcessingError {
+    let code = end.parse().ok().filter(|code| matches!(code, 2..=12 | 25 | 29));
+    code.and_then(ProcessingError::coded).unwrap_or(ProcessingError::NOT_SUPPORTED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{CardNumber, Expiry, SecurityCode};
+
+    fn judged(number: &str, year: i64) -> Result<String, u8> {
+        let card = CardDetails {
+            number: CardNumber::new(number).unwrap(),
+            expiry: Expiry::new(Expiry::year(year).unwrap(), Expiry::month(8).unwrap()),
+            code: SecurityCode::new("123").unwrap(),
+        };
+        match judge(&card, Timestamp::from_second(1_763_700_000).unwrap()) {
+            Verdict::Approved { reference } => Ok(reference),
+            Verdict::Declined(error) => Err(error.code()),
+        }
+    }
+
+    #[test]
+    fn every_card_of_the_table_has_its_outcome() {
+        for good in ["4100000000000000", "1000000000000000", "5100000000000000"] {
+            assert_eq!(judged(good, 2066), Ok("sandbox-0000".to_owned()));
+        }
+        for end in ["0101", "0102", "0103", "0207"] {
+            assert_eq!(judged(&format!("410000000000{end}"), 2066), Ok(format!("sandbox-{end}")));
+        }
+        for code in (2..=12).chain([25, 29, 30, 31]) {
+            assert_eq!(judged(&format!("41000000000000{code:02}"), 2066), Err(code));
+        }
+        for (number, code) in [
+            ("4200000000000000", 8),
+            ("4100000000000032", 30),
+            ("4100000000000001", 29),
+            ("4100000000000013", 29),
+            ("4100000000001008", 29),
+            ("410000000000000", 29),
+            ("41000000000000000", 29),
+            ("4242424242424242", 29),
+        ] {
+            assert_eq!(judged(number, 2066), Err(code), "{number}");
+        }
+        assert_eq!(judged("4100000000000000", 2025), Err(6));
+    }
+}

@@ -1,0 +1,89 @@
+//! The settings of the service.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::{Args, Parser, Subcommand};
+use common::config::{SECRETS_HELP, ServerConfig, duration};
+
+use crate::domain::{Money, Ppm};
+
+/// The port the service listens on unless it is told another.
+pub const DEFAULT_PORT: &str = "5002";
+
+/// Apps, merchants, transactions and a double-entry ledger
+#[derive(Debug, Parser)]
+#[command(name = "payments-svc", version, after_help = SECRETS_HELP)]
+pub struct Cli {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// The settings.
+    #[command(flatten)]
+    pub config: Config,
+}
+
+/// What the binary does beside serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Asks the running service for its health; exits 0 when it is well
+    Healthcheck,
+    /// Copies the embedded store to a new file while the service runs
+    Backup {
+        /// The file to make
+        #[arg(long)]
+        to: PathBuf,
+    },
+    /// Adds the books up again and tells where they disagree; exits 0 when they do not
+    Check,
+    /// Makes an app and two test merchants, once, and writes their keys to demo.env in the data
+    /// directory; the service must not be running
+    Seed,
+}
+
+/// The settings of a service that is to be started.
+#[derive(Debug, Clone, Args)]
+pub struct Config {
+    /// Those all services have.
+    #[command(flatten)]
+    pub server: ServerConfig,
+
+    /// Port of the origin that takes card numbers; 0 picks a free one
+    #[arg(long, env = "PAYMENTS_POS_PORT", default_value_t = 5003)]
+    pub pos_port: u16,
+
+    /// Where the embedded store keeps its files
+    #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
+    pub data_dir: PathBuf,
+
+    /// File of exchange rates for live merchants, as the European Central Bank publishes them
+    #[arg(long, env = "PAYMENTS_RATES_FILE")]
+    pub rates_file: Option<PathBuf>,
+
+    /// How far the rates of an exchange are from the middle
+    #[arg(long, env = "PAYMENTS_FX_SPREAD", default_value = "0.02")]
+    pub fx_spread: Ppm,
+
+    /// What a new merchant pays of each capture
+    #[arg(long, env = "PAYMENTS_FEE_RATE", default_value = "0.025")]
+    pub fee_rate: Ppm,
+
+    /// What a new merchant pays for each capture, in minor units
+    #[arg(long, env = "PAYMENTS_FEE_FLAT", default_value = "EUR:25")]
+    pub fee_flat: Money,
+
+    /// What a new merchant pays for each dispute, in minor units
+    #[arg(long, env = "PAYMENTS_FEE_DISPUTE", default_value = "EUR:3500")]
+    pub fee_dispute: Money,
+
+    /// How long an authorisation that is not captured holds
+    #[arg(long, env = "PAYMENTS_AUTHORIZATION_TTL", default_value = "30d", value_parser = duration)]
+    pub authorization_ttl: Duration,
+
+    /// How long an acquirer may take to answer
+    #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]
+    pub acquirer_timeout: Duration,
+
+    /// How long the sandbox takes to answer a payment
+    #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
+    pub sandbox_delay: Duration,
+}

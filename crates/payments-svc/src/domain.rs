@@ -1,0 +1,41 @@
+//! Values and rules. Knows neither network nor clock nor storage.
+
+mod app;
+mod card;
+mod id;
+mod invalid;
+mod journal;
+mod json;
+mod merchant;
+mod money;
+mod operation;
+mod page;
+mod processing;
+mod rates;
+mod transaction;
+
+pub use app::{ApiKey, App, KeyDigest, User};
+pub use card::{
+    Card, CardDetails, CardNumber, Expiry, InvalidCode, InvalidExpiry, InvalidNumber, Month,
+    SavedCard, Scheme, SecurityCode, Year,
+};
+pub use id::{Id, Ids, InvalidId};
+pub use invalid::Invalid;
+pub use journal::{Account, Entry, Line, LineKind, Posting};
+pub use json::{Custom, InvalidCustom};
+pub use merchant::{
+    Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
+    InvalidName, InvalidWebsite, Merchant, MerchantDetails, MerchantUpdate, Name, Pricing, Website,
+};
+pub use money::{
+    Amount, Currency, Factor, InvalidAmount, InvalidCurrency, InvalidMoney, InvalidShare, Money,
+    Overflow, Ppm, scale,
+};
+pub use operation::{Instruction, Original, Payment, Verdict};
+pub use page::{MAX_PAGE, Window};
+pub use processing::ProcessingError;
+pub use rates::{Exchange, InvalidRates, NoRate, Rates};
+pub use transaction::{
+    Amounts, Booking, Captured, Change, Fee, Holding, Movement, Refused, Request, Step, Tds,
+    Transaction,
+};

@@ -1,0 +1,244 @@
+//! Cards: what may be kept of them, and what only the acquirer may see.
+
+use std::fmt;
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::id::Id;
+
+/// What may be kept of a card.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Card {
+    /// The first six digits of its number.
+    pub bin: String,
+    /// The last four.
+    pub last4: String,
+    /// Until when it is good.
+    pub expiry: Expiry,
+    /// Whose it is.
+    pub scheme: Scheme,
+    /// Whether its security code was given.
+    pub code_present: bool,
+}
+
+/// A card that a merchant keeps for later payments (deprecated).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedCard {
+    /// Its id.
+    pub id: Id,
+    /// The merchant.
+    pub merchant: Id,
+    /// When it was kept.
+    pub created: Timestamp,
+    /// The card.
+    pub card: Card,
+    /// The merchant's notes.
+    pub notes: Option<String>,
+}
+
+/// A card scheme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Visa.
+    Visa,
+    /// Mastercard.
+    Mastercard,
+}
+
+impl Scheme {
+    /// Its name, as it is stored and told.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Visa => "visa",
+            Self::Mastercard => "mastercard",
+        }
+    }
+
+    /// The scheme with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Visa, Self::Mastercard].into_iter().find(|scheme| scheme.name() == name)
+    }
+}
+
+/// The month until whose end a card is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Expiry {
+    year: i16,
+    month: i8,
+}
+
+/// A year of an [`Expiry`].
+#[derive(Debug, Clone, Copy)]
+pub struct Year(i16);
+
+/// A month of an [`Expiry`].
+#[derive(Debug, Clone, Copy)]
+pub struct Month(i8);
+
+/// Numbers that are no month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidExpiry {
+    /// The month is none.
+    #[error("must be between 1 and 12")]
+    Month,
+    /// The year is none with four digits.
+    #[error("must have four digits")]
+    Year,
+}
+
+impl Expiry {
+    /// The month of a year.
+    pub fn new(year: Year, month: Month) -> Self {
+        Self { year: year.0, month: month.0 }
+    }
+
+    /// A year of four digits.
+    pub fn year(year: i64) -> Result<Year, InvalidExpiry> {
+        let year = i16::try_from(year).ok().filter(|year| (2000..9999).contains(year));
+        year.map(Year).ok_or(InvalidExpiry::Year)
+    }
+
+    /// A month, from 1.
+    pub fn month(month: i64) -> Result<Month, InvalidExpiry> {
+        let month = i8::try_from(month).ok().filter(|month| (1..=12).contains(month));
+        month.map(Month).ok_or(InvalidExpiry::Month)
+    }
+
+    /// The year and the month.
+    pub fn parts(self) -> (i16, i8) {
+        (self.year, self.month)
+    }
+
+    /// Its last millisecond, in UTC.
+    pub fn end(self) -> Timestamp {
+        let first = Date::new(self.year, self.month, 1).unwrap_or(Date::ZERO);
+        let end = first.last_of_month().at(23, 59, 59, 999_000_000);
+        end.to_zoned(TimeZone::UTC).map_or(Timestamp::UNIX_EPOCH, |end| end.timestamp())
+    }
+}
+
+/// A card as the customer types it in. Never stored, logged or echoed, and wiped after use.
+#[derive(Debug)]
+pub struct CardDetails {
+    /// The number.
+    pub number: CardNumber,
+    /// Until when it is good.
+    pub expiry: Expiry,
+    /// The security code.
+    pub code: SecurityCode,
+}
+
+impl CardDetails {
+    /// What may be kept of it.
+    pub fn kept(&self) -> Card {
+        let digits = self.number.expose();
+        Card {
+            bin: digits[..6].to_owned(),
+            last4: digits[digits.len().saturating_sub(4)..].to_owned(),
+            expiry: self.expiry,
+            scheme: self.number.scheme(),
+            code_present: true,
+        }
+    }
+}
+
+/// A card number: 12 to 19 digits.
+pub struct CardNumber(SecretString);
+
+/// Text that is no card number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 12 to 19 digits")]
+pub struct InvalidNumber;
+
+impl CardNumber {
+    /// The digits of `typed`, spaces left out.
+    pub fn new(typed: &str) -> Result<Self, InvalidNumber> {
+        // As long as it may become, so that no copy of it is left behind.
+        let mut digits = String::with_capacity(typed.len());
+        digits.extend(typed.chars().filter(|&letter| letter != ' '));
+        let digits = SecretString::from(digits);
+        let text = digits.expose_secret();
+        let is_number =
+            (12..=19).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some(Self(digits)).ok_or(InvalidNumber)
+    }
+
+    /// Its digits.
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// Mastercard's numbers begin with 2 or 5; any other is Visa's.
+    pub fn scheme(&self) -> Scheme {
+        match self.expose().as_bytes().first() {
+            Some(b'2' | b'5') => Scheme::Mastercard,
+            _ => Scheme::Visa,
+        }
+    }
+}
+
+impl fmt::Debug for CardNumber {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("CardNumber")
+    }
+}
+
+/// A security code: 3 or 4 digits.
+pub struct SecurityCode(#[expect(dead_code, reason = "the sandbox accepts any")] SecretString);
+
+/// Text that is no security code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 3 or 4 digits")]
+pub struct InvalidCode;
+
+impl SecurityCode {
+    /// A code as it is typed.
+    pub fn new(typed: &str) -> Result<Self, InvalidCode> {
+        let is_code =
+            (3..=4).contains(&typed.len()) && typed.bytes().all(|byte| byte.is_ascii_digit());
+        is_code.then(|| Self(SecretString::from(typed))).ok_or(InvalidCode)
+    }
+}
+
+impl fmt::Debug for SecurityCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SecurityCode")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expiry(year: i64, month: i64) -> Result<Expiry, InvalidExpiry> {
+        Ok(Expiry::new(Expiry::year(year)?, Expiry::month(month)?))
+    }
+
+    #[test]
+    fn a_card_is_good_until_the_last_millisecond_of_its_month() {
+        let end = |year, month| format!("{:.3}", expiry(year, month).unwrap().end());
+        assert_eq!(end(2066, 8), "2066-08-31T23:59:59.999Z");
+        assert_eq!(end(2028, 2), "2028-02-29T23:59:59.999Z");
+        assert!(
+            [(66, 8), (1999, 1), (10_000, 1), (2066, 0), (2066, 13)]
+                .iter()
+                .all(|&(year, month)| Expiry::new(year, month).is_err())
+        );
+    }
+
+    #[test]
+    fn a_number_is_digits_and_shows_none_of_them() {
+        let number = CardNumber::new("4100 0000 0000 1234").unwrap();
+        assert_eq!(format!("{number:?}"), "CardNumber");
+        let code = SecurityCode::new("123").unwrap();
+        let card = CardDetails { number, expiry: expiry(2066, 8).unwrap(), code }.kept();
+        assert_eq!((card.bin.as_str(), card.last4.as_str()), ("410000", "1234"));
+        for bad in
+            ["", "41000000000", "41000000000000000000", "4100-0000-0000-0000", "٤١٠٠٠٠٠٠٠٠٠٠"]
+        {
+            assert!(CardNumber::new(bad).is_err(), "{bad}");
+        }
+        assert!(["12", "12345", "12a"].iter().all(|code| SecurityCode::new(code).is_err()));
+    }
+}

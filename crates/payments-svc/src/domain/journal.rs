@@ -1,0 +1,143 @@
+//! The double-entry journal: every movement of money is postings that add up to nothing in each
+//! currency. A merchant sees its own side of them as lines.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{
+    id::Id,
+    money::{Currency, Money},
+};
+
+/// An account of the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Account {
+    /// What the merchant has.
+    Merchant,
+    /// What the acquirer has, and owes us where it is negative.
+    Acquirer,
+    /// What we have earned.
+    Fees,
+    /// What was exchanged, in both currencies.
+    Exchange,
+    /// What is kept for disputes.
+    Reserve,
+}
+
+impl Account {
+    /// The account with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Merchant, Self::Acquirer, Self::Fees, Self::Exchange, Self::Reserve];
+        all.into_iter().find(|account| account.name() == name)
+    }
+
+    /// Its name, as it is stored.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Merchant => "merchant",
+            Self::Acquirer => "acquirer",
+            Self::Fees => "fees",
+            Self::Exchange => "exchange",
+            Self::Reserve => "reserve",
+        }
+    }
+}
+
+/// What one movement does to one account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posting {
+    /// The account.
+    pub account: Account,
+    /// What is added to it, or taken where it is negative.
+    pub money: Money,
+}
+
+/// The postings of one movement.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entry(Vec<Posting>);
+
+impl Entry {
+    /// What an acquirer collects in one currency, or gives back where it is negative, becomes
+    /// `proceeds` in another, of which the merchant gets `balance` and the rest is fees.
+    pub(super) fn collected(collected: Money, proceeds: Money, balance: i64) -> Option<Self> {
+        let fees = proceeds.minor.checked_sub(balance)?;
+        let mut entry = Self::default();
+        entry.post(Account::Acquirer, collected.currency, collected.minor.checked_neg()?);
+        if collected.currency != proceeds.currency {
+            entry.post(Account::Exchange, collected.currency, collected.minor);
+            entry.post(Account::Exchange, proceeds.currency, proceeds.minor.checked_neg()?);
+        }
+        entry.post(Account::Merchant, proceeds.currency, balance);
+        entry.post(Account::Fees, proceeds.currency, fees);
+        Some(entry)
+    }
+
+    fn post(&mut self, account: Account, currency: Currency, minor: i64) {
+        if minor != 0 {
+            self.0.push(Posting { account, money: Money { currency, minor } });
+        }
+    }
+
+    /// Its postings.
+    pub fn postings(&self) -> &[Posting] {
+        &self.0
+    }
+
+    /// Whether it adds up to nothing in each currency.
+    pub fn is_balanced(&self) -> bool {
+        let mut sums = BTreeMap::<Currency, i128>::new();
+        for Posting { money, .. } in &self.0 {
+            let sum = sums.entry(money.currency).or_default();
+            *sum = sum.saturating_add(i128::from(money.minor));
+        }
+        sums.values().all(|&sum| sum == 0)
+    }
+}
+
+/// What a line is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// A capture.
+    Capture,
+    /// A refund.
+    Refund,
+}
+
+impl LineKind {
+    /// Its name, as it is stored and told.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Capture => "capture",
+            Self::Refund => "refund",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Capture, Self::Refund].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// An entry on a merchant's balance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its id.
+    pub id: Id,
+    /// The merchant.
+    pub merchant: Id,
+    /// Whether the merchant is one for tests.
+    pub test: bool,
+    /// When it was booked.
+    pub created: Timestamp,
+    /// What it does to the merchant's balance, in minor units of the funding currency.
+    pub balance: i64,
+    /// The fees in it, in the same units.
+    pub fee: i64,
+    /// What it is about.
+    pub kind: LineKind,
+    /// The transaction.
+    pub transaction: Id,
+    /// What moved, in the currency of the transaction; negative for what was given back.
+    pub amount: Money,
+}

@@ -1,0 +1,194 @@
+//! The custom data of a transaction: JSON exactly as the client wrote it, but for white space.
+
+use indexmap::IndexMap;
+use serde::{Serialize, Serializer, ser::Error as _};
+use serde_json::value::{RawValue, to_raw_value};
+
+/// Keys that custom data may have, those of nested objects included.
+const MAX_CUSTOM_KEYS: usize = 99;
+
+/// Levels that objects and arrays may nest in custom data, the data itself being the first.
+const MAX_CUSTOM_DEPTH: usize = 9;
+
+/// Bytes that custom data may have, without white space between tokens.
+const MAX_CUSTOM_SIZE: usize = 50 * 1024;
+
+/// The member `custom` of a transaction: a JSON object, byte for byte as it was sent, without white
+/// space between tokens. No number is rounded, no member reordered, dropped or merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Custom(String);
+
+impl Custom {
+    /// Custom data within the limits; that it is well-formed, its type says.
+    pub fn parse(json: &RawValue) -> Result<Self, InvalidCustom> {
+        if !json.get().starts_with('{') {
+            return Err(InvalidCustom::NotAnObject);
+        }
+        let compact = with_position(json.get())
+            .filter(|&(character, in_string)| in_string || !character.is_ascii_whitespace());
+        let text: String = compact.map(|(character, _)| character).collect();
+        let (keys, depth) = keys_and_depth(&text);
+        if keys > MAX_CUSTOM_KEYS {
+            return Err(InvalidCustom::TooManyKeys);
+        }
+        if depth > MAX_CUSTOM_DEPTH {
+            return Err(InvalidCustom::TooDeep);
+        }
+        if text.len() > MAX_CUSTOM_SIZE {
+            return Err(InvalidCustom::TooLarge);
+        }
+        Ok(Self(text))
+    }
+
+    /// With another member, a text, in the place of one of that name.
+    pub fn with(
+        custom: Option<Self>,
+        name: &'static str,
+        text: &str,
+    ) -> Result<Self, InvalidCustom> {
+        let before = custom.map_or("{}".to_owned(), |custom| custom.0);
+        let mut members: IndexMap<String, Box<RawValue>> =
+            serde_json::from_str(&before).map_err(|_| InvalidCustom::NotAnObject)?;
+        let text = to_raw_value(text).map_err(|_| InvalidCustom::NotAnObject)?;
+        members.insert(name.to_owned(), text);
+        let json = to_raw_value(&members).map_err(|_| InvalidCustom::NotAnObject)?;
+        Self::parse(&json)
+    }
+
+    /// Custom data that was stored before.
+    pub fn stored(json: String) -> Self {
+        Self(json)
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Written into JSON as it stands, which other formats cannot.
+impl Serialize for Custom {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
+        json.serialize(serializer)
+    }
+}
+
+/// Why JSON is no custom data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidCustom {
+    /// It is a text, a number, an array or the like.
+    #[error("must be an object")]
+    NotAnObject,
+    /// More than [`MAX_CUSTOM_KEYS`].
+    #[error("must have fewer than 100 keys, those of nested objects included")]
+    TooManyKeys,
+    /// Deeper than [`MAX_CUSTOM_DEPTH`].
+    #[error("must nest less than 10 levels deep")]
+    TooDeep,
+    /// Longer than [`MAX_CUSTOM_SIZE`].
+    #[error("must have at most {MAX_CUSTOM_SIZE} bytes")]
+    TooLarge,
+}
+
+/// The keys of all objects in well-formed JSON, and the levels that objects and arrays nest.
+fn keys_and_depth(json: &str) -> (usize, usize) {
+    let (mut keys, mut depth, mut deepest) = (0, 0_usize, 0);
+    for (character, _) in with_position(json).filter(|&(_, in_string)| !in_string) {
+        match character {
+            ':' => keys += 1,
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    (keys, deepest)
+}
+
+/// The characters of well-formed JSON, each with whether it is part of a string.
+fn with_position(json: &str) -> impl Iterator<Item = (char, bool)> {
+    let mut in_string = false;
+    let mut escaped = false;
+    json.chars().map(move |character| {
+        let opens_or_closes = character == '"' && !escaped;
+        let part_of_string = in_string || opens_or_closes;
+        in_string ^= opens_or_closes;
+        escaped = character == '\\' && !escaped;
+        (character, part_of_string)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(json: &str) -> Result<Custom, InvalidCustom> {
+        Custom::parse(serde_json::from_str(json).unwrap())
+    }
+
+    #[test]
+    fn only_white_space_between_tokens_goes() {
+        for (sent, kept) in [
+            (" { } ", "{}"),
+            ("{\"a\" :\t[ 1.0 , 1e400,\r\n-0 ]}", "{\"a\":[1.0,1e400,-0]}"),
+            (r#"{" a\" ": " b\\" , "c" : 1}"#, r#"{" a\" ":" b\\","c":1}"#),
+            (r#"{"a":1, "a":2}"#, r#"{"a":1,"a":2}"#),
+            (r#"{"\u00e9 é": "\/"}"#, r#"{"\u00e9 é":"\/"}"#),
+        ] {
+            let custom = parse(sent).unwrap();
+            assert_eq!(custom.as_str(), kept);
+            assert_eq!(serde_json::to_string(&custom).unwrap(), kept);
+            assert_eq!(Custom::stored(kept.to_owned()), custom);
+        }
+    }
+
+    #[test]
+    fn custom_data_is_an_object() {
+        for other in ["[]", "[{}]", " 1", "\"{}\"", "null", "false"] {
+            assert_eq!(parse(other), Err(InvalidCustom::NotAnObject), "{other}");
+        }
+    }
+
+    #[test]
+    fn keys_are_counted_over_all_objects() {
+        let keys = |count: usize| vec!["\"k:k\" : 1"; count].join(" , ");
+        let nested = |count: usize| format!(r#"{{"a": [{{{}}}], ":": "::"}}"#, keys(count - 2));
+        assert!(parse(&format!("{{{}}}", keys(99))).is_ok());
+        assert!(parse(&nested(99)).is_ok());
+        assert_eq!(parse(&format!("{{{}}}", keys(100))), Err(InvalidCustom::TooManyKeys));
+        assert_eq!(parse(&nested(100)), Err(InvalidCustom::TooManyKeys));
+    }
+
+    #[test]
+    fn objects_and_arrays_nest_nine_levels() {
+        let objects =
+            |levels: usize| r#"{"a":"#.repeat(levels - 1) + "{}" + &"}".repeat(levels - 1);
+        let arrays = |levels: usize| {
+            format!(r#"{{"a":{}{}}}"#, "[".repeat(levels - 1), "]".repeat(levels - 1))
+        };
+        assert!(parse(&objects(9)).is_ok());
+        assert!(parse(&arrays(9)).is_ok());
+        assert!(parse(r#"{"a":"[[[[[[[[[[[[{{{{{{{{"}"#).is_ok());
+        assert_eq!(parse(&objects(10)), Err(InvalidCustom::TooDeep));
+        assert_eq!(parse(&arrays(10)), Err(InvalidCustom::TooDeep));
+    }
+
+    #[test]
+    fn size_is_counted_without_white_space() {
+        let sized = |size: usize| format!(r#"{{ "a" : "{}" }}"#, "x".repeat(size - 8));
+        assert_eq!(parse(&sized(MAX_CUSTOM_SIZE)).unwrap().as_str().len(), MAX_CUSTOM_SIZE);
+        assert_eq!(parse(&sized(MAX_CUSTOM_SIZE + 1)), Err(InvalidCustom::TooLarge));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_means_the_same(text in any::<String>(), number in any::<f64>()) {
+            let value = serde_json::json!({ text.clone(): [text, number, { "a": [] }] });
+            let custom = parse(&serde_json::to_string_pretty(&value).unwrap()).unwrap();
+            prop_assert_eq!(custom.as_str(), value.to_string());
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Money: currencies, amounts in minor units, and shares of them. Integers and exact fractions, all
+//! checked.
+
+use std::{fmt, str::FromStr};
+
+use iso_currency::Currency as Iso;
+use num_rational::Ratio;
+use num_traits::CheckedMul as _;
+
+/// A current currency of ISO 4217, neither fund, metal nor superseded.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Currency(Iso);
+
+/// Text that is no such currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be the code of a current ISO 4217 currency")]
+pub struct InvalidCurrency;
+
+/// The currencies a merchant may be funded in.
+const FUNDING: [Iso; 11] = [
+    Iso::CHF,
+    Iso::CZK,
+    Iso::DKK,
+    Iso::EUR,
+    Iso::GBP,
+    Iso::HUF,
+    Iso::NOK,
+    Iso::PLN,
+    Iso::RON,
+    Iso::SEK,
+    Iso::USD,
+];
+
+impl Currency {
+    /// The euro, which rates are quoted in.
+    pub const EUR: Self = Self(Iso::EUR);
+
+    /// Its three letters.
+    pub fn code(self) -> &'static str {
+        self.0.code()
+    }
+
+    /// Digits of its minor unit.
+    pub fn exponent(self) -> u32 {
+        self.0.exponent().map_or(0, u32::from)
+    }
+
+    /// Whether a merchant may be funded in it.
+    pub fn is_for_funding(self) -> bool {
+        FUNDING.contains(&self.0)
+    }
+}
+
+impl FromStr for Currency {
+    type Err = InvalidCurrency;
+
+    fn from_str(code: &str) -> Result<Self, InvalidCurrency> {
+        // The library takes the bolívar for superseded; it is what Venezuela uses.
+        let is_current = |it: &Iso| {
+            !it.is_fund() && !it.is_special() && (it.is_superseded().is_none() || *it == Iso::VES)
+        };
+        Iso::from_code(code).filter(is_current).map(Self).ok_or(InvalidCurrency)
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.code())
+    }
+}
+
+impl fmt::Debug for Currency {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.code())
+    }
+}
+
+/// An amount that somebody asks for, in minor units: 1 to [`Amount::MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Amount(i64);
+
+/// A number that is no such amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be between 1 and {}", Amount::MAX)]
+pub struct InvalidAmount;
+
+impl Amount {
+    /// The largest there is.
+    pub const MAX: i64 = 1_000_000_000_000;
+
+    /// An amount of so many minor units.
+    pub fn new(minor: i64) -> Result<Self, InvalidAmount> {
+        (1..=Self::MAX).contains(&minor).then_some(Self(minor)).ok_or(InvalidAmount)
+    }
+
+    /// Its minor units.
+    pub fn minor(self) -> i64 {
+        self.0
+    }
+}
+
+/// Minor units of a currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Money {
+    /// The currency.
+    pub currency: Currency,
+    /// Its minor units.
+    pub minor: i64,
+}
+
+/// Text that is no money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a currency and minor units of it, such as EUR:25")]
+pub struct InvalidMoney;
+
+impl FromStr for Money {
+    type Err = InvalidMoney;
+
+    fn from_str(text: &str) -> Result<Self, InvalidMoney> {
+        let (currency, minor) = text.split_once(':').ok_or(InvalidMoney)?;
+        let currency = currency.parse().map_err(|_| InvalidMoney)?;
+        let is_number = minor.bytes().all(|byte| byte.is_ascii_digit());
+        match minor.parse() {
+            Ok(minor @ 0..=Amount::MAX) if is_number => Ok(Self { currency, minor }),
+            _ => Err(InvalidMoney),
+        }
+    }
+}
+
+/// Money that nobody has: a sum beyond 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the amount is larger than can be booked")]
+pub struct Overflow;
+
+/// A factor of amounts, exact.
+pub type Factor = Ratio<i128>;
+
+/// `minor × factor`, rounded once, half away from zero.
+pub fn scale(minor: i64, factor: &Factor) -> Result<i64, Overflow> {
+    let exact = Ratio::from_integer(i128::from(minor)).checked_mul(factor).ok_or(Overflow)?;
+    i64::try_from(exact.round().to_integer()).map_err(|_| Overflow)
+}
+
+/// Parts per million: of fees, and of the spread between rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ppm(u32);
+
+/// Text that is no share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a decimal number from 0 to 1 with at most 6 places, such as 0.025")]
+pub struct InvalidShare;
+
+impl Ppm {
+    /// Nothing of it.
+    pub const NONE: Self = Self(0);
+
+    /// All of it.
+    pub const WHOLE: u32 = 1_000_000;
+
+    /// A share that was stored. Larger ones become the whole.
+    pub fn stored(parts: u32) -> Self {
+        Self(parts.min(Self::WHOLE))
+    }
+
+    /// The parts.
+    pub fn parts(self) -> u32 {
+        self.0
+    }
+
+    /// As a factor.
+    pub fn factor(self) -> Factor {
+        Ratio::new(i128::from(self.0), i128::from(Self::WHOLE))
+    }
+}
+
+impl FromStr for Ppm {
+    type Err = InvalidShare;
+
+    fn from_str(text: &str) -> Result<Self, InvalidShare> {
+        let Decimal { mantissa, places } = text.parse().map_err(|_| InvalidShare)?;
+        let missing = 6_u32.checked_sub(places).ok_or(InvalidShare)?;
+        let parts = mantissa.checked_mul(10_u64.pow(missing)).ok_or(InvalidShare)?;
+        match u32::try_from(parts) {
+            Ok(parts) if parts <= Self::WHOLE => Ok(Self(parts)),
+            _ => Err(InvalidShare),
+        }
+    }
+}
+
+impl fmt::Display for Ppm {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = format!("{:07}", self.0);
+        let (whole, places) = digits.split_at(digits.len().saturating_sub(6));
+        match places.trim_end_matches('0') {
+            "" => formatter.write_str(whole),
+            places => write!(formatter, "{whole}.{places}"),
+        }
+    }
+}
+
+/// A number with decimal places, as people and the banks write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Decimal {
+    /// All its digits.
+    pub(super) mantissa: u64,
+    /// How many of them follow the point.
+    pub(super) places: u32,
+}
+
+/// Text that is no decimal number of at most 15 digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct InvalidDecimal;
+
+impl FromStr for Decimal {
+    type Err = InvalidDecimal;
+
+    fn from_str(text: &str) -> Result<Self, InvalidDecimal> {
+        let (whole, places) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = format!("{whole}{places}");
+        let is_number = !whole.is_empty()
+            && !places.is_empty()
+            && digits.len() <= 15
+            && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number {
+            return Err(InvalidDecimal);
+        }
+        let mantissa = digits.parse().map_err(|_| InvalidDecimal)?;
+        Ok(Self { mantissa, places: u32::try_from(places.len()).unwrap_or(0) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn currencies_are_current_ones() {
+        for (code, exponent) in [("EUR", 2), ("JPY", 0), ("BHD", 3), ("VES", 2), ("XOF", 0)] {
+            assert_eq!(code.parse::<Currency>().unwrap().exponent(), exponent, "{code}");
+        }
+        for code in ["eur", "XAU", "XXX", "CLF", "HRK", "EURO", "", "E€"] {
+            assert_eq!(code.parse::<Currency>(), Err(InvalidCurrency), "{code}");
+        }
+        assert!(Currency::EUR.is_for_funding());
+        assert!(!"JPY".parse::<Currency>().unwrap().is_for_funding());
+    }
+
+    #[test]
+    fn amounts_are_bounded() {
+        assert!([1, Amount::MAX].iter().all(|&minor| Amount::new(minor).is_ok()));
+        assert!(
+            [0, -1, i64::MIN, Amount::MAX + 1].iter().all(|&minor| Amount::new(minor).is_err())
+        );
+    }
+
+    #[test]
+    fn scaling_rounds_half_away_from_zero_and_never_wraps() {
+        let half = Ratio::new(1, 2);
+        for (minor, expected) in [(1, 1), (3, 2), (-1, -1), (-3, -2), (2, 1), (0, 0)] {
+            assert_eq!(scale(minor, &half), Ok(expected), "{minor}");
+        }
+        assert_eq!(scale(i64::MAX, &Ratio::from_integer(2)), Err(Overflow));
+        assert_eq!(scale(i64::MAX, &Ratio::from_integer(i128::MAX)), Err(Overflow));
+    }
+
+    #[test]
+    fn shares_are_read_and_written_as_decimals() {
+        for (text, parts) in [("0.025", 25_000), ("0", 0), ("1", 1_000_000), ("0.000001", 1)] {
+            let share: Ppm = text.parse().unwrap();
+            assert_eq!((share.parts(), share.to_string().as_str()), (parts, text));
+        }
+        for text in ["", ".5", "1.", "-0.1", "1.000001", "0.0000001", "2.5%", "1e-3", "0,5"] {
+            assert_eq!(text.parse::<Ppm>(), Err(InvalidShare), "{text}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Payments on their way to an acquirer, and what came of them.
+
+use super::{
+    card::Card,
+    id::Id,
+    json::Custom,
+    merchant::Descriptor,
+    money::{Amount, Currency},
+    processing::ProcessingError,
+    transaction::{Movement, Tds},
+};
+
+/// A payment that is asked for. It holds nothing of a card that may not be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Payment {
+    /// The merchant.
+    pub merchant: Id,
+    /// The currency.
+    pub currency: Currency,
+    /// The amount.
+    pub amount: Amount,
+    /// The text on the customer's bank statement.
+    pub descriptor: Descriptor,
+    /// The merchant's own data.
+    pub custom: Option<Custom>,
+    /// The card.
+    pub card: Card,
+    /// Whether the customer was asked by 3-D Secure.
+    pub tds: Tds,
+    /// Whether the merchant's server asks for it, with a card from earlier.
+    pub recurring: bool,
+}
+
+/// What an acquirer says to a payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The money is reserved. The acquirer knows the card by this reference from now on.
+    Approved {
+        /// Text that only the acquirer understands.
+        reference: String,
+    },
+    /// It is not.
+    Declined(ProcessingError),
+}
+
+/// A card from earlier that a payment may be made with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Original {
+    /// The card.
+    pub card: Card,
+    /// What the acquirer knows it by.
+    pub reference: String,
+}
+
+/// What an acquirer has to be told of a movement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// Its id: the acquirer carries it out once, however often it is sent.
+    pub id: Id,
+    /// The operation that the acquirer knows the payment by.
+    pub payment: Id,
+    /// What was done.
+    pub movement: Movement,
+    /// How much, in minor units of the payment's currency.
+    pub amount: i64,
+}

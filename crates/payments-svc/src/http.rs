@@ -1,0 +1,100 @@
+//! Routes of the interface, and what happens to every request.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    http::header,
+    response::IntoResponse,
+    routing::{delete, get, post},
+};
+use common::{
+    operations::Operations,
+    telemetry::{Observe, Traffic},
+};
+use tower_http::normalize_path::NormalizePath;
+
+use crate::{
+    acquirer::{Acquirers, Payments},
+    domain::Pricing,
+    rates::ExchangeRates,
+    store::{Store, StoreError},
+};
+
+mod access;
+pub(crate) mod answer;
+mod apps;
+pub(crate) mod body;
+mod cards;
+pub(crate) mod error;
+pub(crate) mod fields;
+mod form;
+mod idempotency;
+mod lines;
+mod members;
+mod merchants;
+pub(crate) mod metrics;
+mod page;
+mod transactions;
+mod users;
+
+use error::Error;
+
+/// The description of the interface, as it is served.
+const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
+
+/// What handlers work with.
+pub(crate) struct Api {
+    pub(crate) store: Store,
+    pub(crate) acquirers: Arc<Acquirers>,
+    pub(crate) payments: Payments,
+    pub(crate) rates: Arc<ExchangeRates>,
+    /// Of new merchants.
+    pub(crate) pricing: Pricing,
+}
+
+/// Every route of the interface, in the order of the specification.
+pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic>) -> Router {
+    let routes = Router::new()
+        .route("/apps", post(apps::create))
+        .route("/me", get(apps::me))
+        .route("/merchants", post(merchants::create))
+        .route("/merchants/{merchant_id}", get(merchants::get).put(merchants::update))
+        .route("/identities/{app_id}/merchants", get(merchants::list))
+        .route("/merchants/{merchant_id}/users", get(users::list).post(users::invite))
+        .route("/merchants/{merchant_id}/users/{user_id}", delete(users::revoke))
+        .route("/merchants/{merchant_id}/apps", get(apps::list).post(apps::add))
+        .route("/merchants/{merchant_id}/apps/{app_id}", delete(apps::revoke))
+        .route("/merchants/{merchant_id}/lines", get(lines::list))
+        .route("/lines/{line_id}", get(lines::get))
+        .route(
+            "/merchants/{merchant_id}/transactions",
+            get(transactions::list).post(transactions::create),
+        )
+        .route("/transactions/{transaction_id}", get(transactions::get))
+        .route("/transactions/{transaction_id}/captures", post(transactions::capture))
+        .route("/transactions/{transaction_id}/refunds", post(transactions::refund))
+        .route("/transactions/{transaction_id}/voids", post(transactions::void))
+        .route("/merchants/{merchant_id}/cards", post(cards::create))
+        .route("/cards/{card_id}", get(cards::get))
+        .route("/openapi.json", get(openapi))
+        .with_state(api)
+        .merge(operations.routes());
+    observed(routes, traffic)
+}
+
+/// What both origins do to every request: unknown paths and methods are told as all errors are, a
+/// slash at the end of a path is nothing, and everything is observed.
+pub(crate) fn observed(routes: Router, traffic: Arc<Traffic>) -> Router {
+    let routes = routes
+        .fallback(async || Error::NotFound)
+        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .layer(Observe::<Traffic>::new(traffic, || {
+            Error::from(StoreError::Panicked).into_response()
+        }));
+    Router::new().fallback_service(NormalizePath::trim_trailing_slash(routes))
+}
+
+async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
+}

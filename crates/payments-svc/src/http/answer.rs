@@ -1,0 +1,163 @@
+//! What a client is told of a write: the same whether it was done now or before.
+
+use axum::{
+    body::Body,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bytes::{BufMut as _, BytesMut};
+use serde::Serialize;
+
+use super::{merchants::MerchantOutput, transactions::TransactionOutput};
+use crate::{
+    domain::{Id, ProcessingError, Transaction},
+    store::{Answer, Outcome, Receipt},
+};
+
+/// Says that the answer is one from before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The response to a write, which an idempotency key may have spared.
+pub(crate) fn response(outcome: Outcome) -> Response {
+    match outcome {
+        Outcome::Fresh(answer) => render(receipt(&answer)),
+        Outcome::Replayed(receipt) => {
+            let yes = HeaderValue::from_static("true");
+            ([(REPLAYED, yes)], render(receipt)).into_response()
+        }
+    }
+}
+
+/// The status, big-endian, and then the body.
+pub(crate) fn receipt(answer: &Answer) -> Receipt {
+    let (status, body) = told(answer);
+    let mut receipt = BytesMut::with_capacity(2 + body.len());
+    receipt.put_u16(status.as_u16());
+    receipt.put_slice(&body);
+    Receipt(receipt.freeze())
+}
+
+fn render(Receipt(mut receipt): Receipt) -> Response {
+    let body = receipt.split_off(receipt.len().min(2));
+    let status = StatusCode::try_from(u16::from_be_bytes([
+        receipt.first().copied().unwrap_or_default(),
+        receipt.last().copied().unwrap_or_default(),
+    ]));
+    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if body.is_empty() {
+        return status.into_response();
+    }
+    let json = HeaderValue::from_static("application/json");
+    (status, [(header::CONTENT_TYPE, json)], Body::from(body)).into_response()
+}
+
+fn told(answer: &Answer) -> (StatusCode, Vec<u8>) {
+    let created = |output: &AnswerOutput<'_>| (StatusCode::CREATED, json(output));
+    match answer {
+        Answer::Done | Answer::Begun(_) => (StatusCode::CREATED, Vec::new()),
+        Answer::App(app) => created(&AnswerOutput::App(IdOutput { id: app.id })),
+        Answer::Merchant(merchant) => {
+            created(&AnswerOutput::Merchant(Box::new(MerchantOutput::new(merchant))))
+        }
+        Answer::Membership { already } => created(&AnswerOutput::IsMember(*already)),
+        Answer::Concluded(transaction) => concluded(transaction),
+        Answer::Moved(transaction) => {
+            created(&AnswerOutput::Moved(Box::new(TransactionOutput::new(transaction))))
+        }
+        Answer::Card(id) => created(&AnswerOutput::Card(IdOutput { id: *id })),
+    }
+}
+
+/// A payment that was declined is an error, whose transaction is kept.
+fn concluded(transaction: &Transaction) -> (StatusCode, Vec<u8>) {
+    let output = IdOutput { id: transaction.id };
+    match transaction.error {
+        None => (StatusCode::CREATED, json(&AnswerOutput::Transaction(output))),
+        Some(error) => (StatusCode::BAD_REQUEST, declined(error, Some(output))),
+    }
+}
+
+/// The body of a processing error.
+fn declined(error: ProcessingError, transaction: Option<IdOutput>) -> Vec<u8> {
+    json(&DeclinedOutput { error: ProcessingErrorOutput::new(error), transaction })
+}
+
+/// The response to what was declined and is not kept.
+pub(crate) fn refusal(error: ProcessingError) -> Response {
+    let json = HeaderValue::from_static("application/json");
+    (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, json)], declined(error, None)).into_response()
+}
+
+/// Nothing here fails to be written as JSON.
+fn json(output: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(output).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum AnswerOutput<'a> {
+    App(IdOutput),
+    Merchant(Box<MerchantOutput<'a>>),
+    IsMember(bool),
+    Transaction(IdOutput),
+    #[serde(rename = "transaction")]
+    Moved(Box<TransactionOutput<'a>>),
+    Card(IdOutput),
+}
+
+#[derive(Serialize)]
+struct IdOutput {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+}
+
+#[derive(Serialize)]
+struct DeclinedOutput {
+    #[serde(flatten)]
+    error: ProcessingErrorOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction: Option<IdOutput>,
+}
+
+/// A processing error, as a client is told.
+#[derive(Serialize)]
+pub(super) struct ProcessingErrorOutput {
+    code: u8,
+    message: &'static str,
+    text: &'static str,
+    client: bool,
+    merchant: bool,
+}
+
+impl ProcessingErrorOutput {
+    pub(super) fn new(error: ProcessingError) -> Self {
+        Self {
+            code: error.code(),
+            message: error.message(),
+            text: error.message(),
+            client: error.blames_client(),
+            merchant: error.blames_merchant(),
+        }
+    }
+}
+
+/// Writes what has a text as that text.
+pub(super) fn as_text<S: serde::Serializer>(
+    value: &impl std::fmt::Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// Writes a time in RFC 3339 with milliseconds, in UTC.
+pub(super) fn as_date<S: serde::Serializer>(
+    value: &jiff::Timestamp,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{value:.3}"))
+}
+
+/// An empty answer, to whatever has nothing to tell.
+pub(super) fn nothing(_: Outcome) -> StatusCode {
+    StatusCode::NO_CONTENT
+}

@@ -1,0 +1,100 @@
+//! Apps: `POST /apps`, `GET /me`, and the apps of a merchant.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{RawQuery, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use jiff::Timestamp;
+use secrecy::SecretString;
+use serde::Serialize;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{
+    Api, Error,
+    access::{Caller, Of, Second},
+    answer::{self, as_date, as_text},
+    body::Body,
+    idempotency::IdempotencyKey,
+    page,
+};
+use crate::{
+    domain::{ApiKey, App, Id, Merchant, Name},
+    store::{Answer, Outcome, StoreError, Write, now},
+};
+
+/// Makes an app, and tells its key this once.
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    body: Body,
+) -> Result<impl IntoResponse, Error> {
+    let name = body.read(|fields| fields.optional("name", Name::new))?;
+    let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
+    let write = Write::CreateApp { name, digest: key.digest() };
+    match api.store.write(write, None, now()).await?? {
+        Outcome::Fresh(Answer::App(App { id, name, .. })) => {
+            let (id, name) = (id.to_string(), name.as_ref().map(Name::as_str));
+            let app = json!({ "app": { "id": id, "name": name, "key": key.expose() } });
+            Ok((StatusCode::CREATED, Json(app)))
+        }
+        _ => Err(StoreError::Panicked.into()),
+    }
+}
+
+/// The app whose key is used.
+pub(super) async fn me(Caller(app): Caller) -> impl IntoResponse {
+    Json(json!({ "identity": AppOutput::new(&app) }))
+}
+
+/// The apps of a merchant.
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
+    let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
+    let apps = api.store.apps(merchant.thing.id, window).await?;
+    Ok(page::list(apps.iter().map(AppOutput::new)))
+}
+
+/// Lets an app use a merchant.
+pub(super) async fn add(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let app: Id = body.read(|fields| fields.required("appId", str::parse))?;
+    let keyed = key.of(&merchant.caller, &body)?;
+    let write = Write::AddApp { merchant: merchant.thing.id, app };
+    Ok(answer::response(api.store.write(write, keyed, now()).await??))
+}
+
+/// No longer lets an app use a merchant.
+pub(super) async fn revoke(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    Second(app): Second,
+) -> Result<StatusCode, Error> {
+    let write = Write::RevokeApp { merchant: merchant.thing.id, app };
+    Ok(answer::nothing(api.store.write(write, None, now()).await??))
+}
+
+#[derive(Serialize)]
+struct AppOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    name: Option<&'a str>,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+}
+
+impl<'a> AppOutput<'a> {
+    fn new(app: &'a App) -> Self {
+        Self { id: app.id, name: app.name.as_ref().map(Name::as_str), created: app.created }
+    }
+}

@@ -1,0 +1,85 @@
+//! Saved cards (deprecated).
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{
+    Api, Error,
+    access::Of,
+    answer::{self, as_date, as_text},
+    body::Body,
+    idempotency::IdempotencyKey,
+};
+use crate::{
+    domain::{Id, Merchant, Name, SavedCard},
+    store::{Write, now},
+};
+
+/// Keeps the card of a transaction.
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let (transaction, notes) = body.read(|fields| {
+        let transaction = fields.required("transactionId", str::parse);
+        let notes = fields.optional("notes", Name::new);
+        Ok((transaction?, notes?))
+    })?;
+    let keyed = key.of(&merchant.caller, &body)?;
+    let merchant = merchant.thing.id;
+    let original = api.store.original(merchant, transaction).await?;
+    let original = original.ok_or_else(|| Error::field("transactionId", "is not an original"))?;
+    let notes = notes.map(|notes| notes.as_str().to_owned());
+    let write = Write::SaveCard { merchant, original: Box::new(original), notes };
+    Ok(answer::response(api.store.write(write, keyed, now()).await??))
+}
+
+/// A saved card.
+pub(super) async fn get(card: Of<SavedCard>) -> impl IntoResponse {
+    Json(json!({ "card": CardOutput::new(&card.thing) }))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CardOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    #[serde(serialize_with = "as_text")]
+    merchant_id: Id,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    bin: &'a str,
+    last4: &'a str,
+    scheme: &'static str,
+    #[serde(serialize_with = "as_date")]
+    expiry: Timestamp,
+    notes: Option<&'a str>,
+    /// Cards are never deleted.
+    deleted: Option<bool>,
+}
+
+impl<'a> CardOutput<'a> {
+    fn new(saved: &'a SavedCard) -> Self {
+        Self {
+            id: saved.id,
+            merchant_id: saved.merchant,
+            created: saved.created,
+            bin: &saved.card.bin,
+            last4: &saved.card.last4,
+            scheme: saved.card.scheme.name(),
+            expiry: saved.card.expiry.end(),
+            notes: saved.notes.as_deref(),
+            deleted: None,
+        }
+    }
+}

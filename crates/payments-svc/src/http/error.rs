@@ -1,0 +1,149 @@
+//! Every way a request can fail, and what the client is told.
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use common::{ErrorBody, error::Cause};
+
+use super::body::BodyRefusal;
+use crate::{
+    acquirer::{NoAnswer, PayError},
+    domain::{Invalid, NoRate, Refused},
+    store::{Refusal, StoreError},
+};
+
+/// Seconds after which a client that met a full queue may try again.
+const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+
+/// What credentials are asked for.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"payments\"");
+
+/// A request that failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("the API key is missing or wrong")]
+    Unauthenticated,
+    #[error("this app has no access")]
+    Forbidden,
+    #[error("there is nothing under this path")]
+    NotFound,
+    #[error("this path has no such method")]
+    MethodNotAllowed,
+    #[error("the request is not valid")]
+    Invalid(Vec<Invalid>),
+    #[error(transparent)]
+    Body(BodyRefusal),
+    #[error("the request with this idempotency key is not finished")]
+    InFlight,
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    #[error("there is no exchange rate that is fresh enough")]
+    NoRate(#[source] NoRate),
+    #[error("the outcome is not known; what was reserved will be given up")]
+    NoAnswer(#[source] NoAnswer),
+    #[error("too much is waiting")]
+    Overloaded,
+    #[error("the store is not available")]
+    Store(#[source] StoreError),
+    #[error("an internal error occurred")]
+    Internal(#[source] StoreError),
+}
+
+impl Error {
+    /// One member is wrong.
+    pub(crate) fn field(field: &'static str, message: impl ToString) -> Self {
+        Self::Invalid(vec![Invalid::new(field, message.to_string())])
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let message = self.to_string();
+        let answer = |status, name| ErrorBody::new(name, message).response(status);
+        match self {
+            Self::Unauthenticated => {
+                let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
+                ([(header::WWW_AUTHENTICATE, CHALLENGE)], response).into_response()
+            }
+            Self::Forbidden => answer(StatusCode::FORBIDDEN, "forbidden"),
+            Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found"),
+            Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            Self::Invalid(invalid) => (StatusCode::BAD_REQUEST, Json(invalid)).into_response(),
+            Self::Body(refusal) => refusal.into_response(),
+            Self::InFlight => answer(StatusCode::CONFLICT, "idempotency_key_in_flight"),
+            Self::KeyReused => answer(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
+            Self::NoRate(cause) => {
+                hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "no_exchange_rate"), cause)
+            }
+            Self::NoAnswer(cause) => {
+                hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "outcome_unknown"), cause)
+            }
+            Self::Overloaded => {
+                let response = answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
+                ([(header::RETRY_AFTER, RETRY_AFTER)], response).into_response()
+            }
+            Self::Store(cause) => {
+                hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
+            }
+            Self::Internal(cause) => {
+                hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
+            }
+        }
+    }
+}
+
+/// A response whose cause is for the log alone.
+fn hiding(
+    mut response: Response,
+    cause: impl std::error::Error + Send + Sync + 'static,
+) -> Response {
+    response.extensions_mut().insert(Cause::new(cause));
+    response
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Panicked => Self::Internal(error),
+            StoreError::Overloaded => Self::Overloaded,
+            StoreError::NotRead(_) | StoreError::NotWritten(_) => Self::Store(error),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotFound => Self::NotFound,
+            Refusal::NoSuchApp => Self::field("appId", refusal),
+            Refusal::Movement(Refused::OtherCurrency) => Self::field("currency", refusal),
+            Refusal::Movement(_) => Self::field("amount", refusal),
+            Refusal::KeyReused => Self::KeyReused,
+            Refusal::InFlight => Self::InFlight,
+        }
+    }
+}
+
+impl From<PayError> for Error {
+    fn from(error: PayError) -> Self {
+        match error {
+            PayError::Refused(refusal) => refusal.into(),
+            PayError::Store(error) => error.into(),
+            PayError::NoAnswer(error) => Self::NoAnswer(error),
+        }
+    }
+}
+
+impl From<Vec<Invalid>> for Error {
+    fn from(invalid: Vec<Invalid>) -> Self {
+        Self::Invalid(invalid)
+    }
+}
+
+impl From<BodyRefusal> for Error {
+    fn from(refusal: BodyRefusal) -> Self {
+        Self::Body(refusal)
+    }
+}

@@ -1,0 +1,358 @@
+//! The members of a request, read by name and type. Every error is found before one is answered.
+
+use std::{borrow::Cow, fmt::Display};
+
+use serde_json::value::RawValue;
+
+use super::{
+    form,
+    members::{self, Encoding, Members, Message},
+};
+use crate::domain::{Custom, Invalid};
+
+/// Reads what `bytes` say. The closure asks for every member first and opens them at the end, so
+/// that all errors are found; they are told in the order of asking.
+///
+/// ```ignore
+/// let invitation = fields::read(bytes, encoding, |fields| {
+///     let name = fields.optional("name", Name::new);
+///     let email = fields.required("email", Email::new);
+///     Ok(Invitation { name: name?, email: email? })
+/// })?;
+/// ```
+pub(crate) fn read<T>(
+    bytes: &[u8],
+    encoding: Encoding,
+    read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
+) -> Result<T, Vec<Invalid>> {
+    let json = match encoding {
+        Encoding::Json => Cow::Borrowed(bytes),
+        Encoding::Form => {
+            Cow::Owned(form::to_json(bytes).map_err(|invalid| vec![invalid])?.into_bytes())
+        }
+    };
+    let members = Members::parse(&json).map_err(|message| vec![Invalid::new("", message)])?;
+    let mut errors = Vec::new();
+    let path = Cow::Borrowed("");
+    let value = read(&mut Fields { members: Ok(members), encoding, path, errors: &mut errors });
+    match value {
+        Ok(value) if errors.is_empty() => Ok(value),
+        _ => Err(errors),
+    }
+}
+
+/// Stands in the place of a value that is missing or breaks a rule. Only who notes an error gets
+/// one, so a request with an error is never taken for a good one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Noted(());
+
+/// The members of one object. Those that are not asked for are ignored; `null` is absent.
+pub(crate) struct Fields<'a> {
+    /// Of what should be an object and is none, every member is wrong already.
+    members: Result<Members<'a>, Noted>,
+    encoding: Encoding,
+    /// Where the object stands, dotted. Empty for the body.
+    path: Cow<'static, str>,
+    errors: &'a mut Vec<Invalid>,
+}
+
+impl<'a> Fields<'a> {
+    /// A text that must be there, and not be empty.
+    pub(crate) fn required<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<T, Noted> {
+        let value = self.optional(name, parse)?;
+        value.ok_or_else(|| self.note(name, "is required"))
+    }
+
+    /// A text that may be left out, or be empty, which is the same.
+    pub(crate) fn optional<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Noted> {
+        let value = self.value(name, |value| match &*members::text(value)? {
+            "" => Ok(None),
+            text => parse(text).map(Some).map_err(message),
+        });
+        value.map(Option::flatten)
+    }
+
+    /// A text that may be left out, be empty or be `false`, which published clients send for what
+    /// they do not mean.
+    pub(crate) fn optional_or_false<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Noted> {
+        match self.value(name, |value| Ok(value.get() == "false")) {
+            Ok(Some(true)) => Ok(None),
+            Ok(_) => self.optional(name, parse),
+            Err(noted) => Err(noted),
+        }
+    }
+
+    /// A text that may be left out, but follows its rule when it is there, even when it is empty.
+    pub(crate) fn given<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Noted> {
+        self.value(name, |value| parse(&members::text(value)?).map_err(message))
+    }
+
+    /// A whole number that must be there.
+    pub(crate) fn required_number<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(i64) -> Result<T, E>,
+    ) -> Result<T, Noted> {
+        let encoding = self.encoding;
+        let value =
+            self.value(name, |value| parse(members::number(value, encoding)?).map_err(message))?;
+        value.ok_or_else(|| self.note(name, "is required"))
+    }
+
+    /// A yes or no that may be left out.
+    pub(crate) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Noted> {
+        let encoding = self.encoding;
+        self.value(name, |value| members::flag(value, encoding))
+    }
+
+    /// Custom data that may be left out.
+    pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<Custom>, Noted> {
+        self.value(name, |value| Custom::parse(value).map_err(message))
+    }
+
+    /// The members of a nested object. Of one that is left out, all are absent.
+    pub(crate) fn object(&mut self, name: &'static str) -> Fields<'_> {
+        let members = self.value(name, Members::nested).map(Option::unwrap_or_default);
+        Fields { members, encoding: self.encoding, path: self.at(name), errors: self.errors }
+    }
+
+    /// Notes an error for each of these members that is there.
+    pub(crate) fn refuse(
+        &mut self,
+        names: impl IntoIterator<Item = &'static str>,
+        rule: &'static str,
+    ) {
+        for name in names {
+            let _: Result<Option<()>, Noted> = self.value(name, |_| Err(rule.into()));
+        }
+    }
+
+    /// Notes an error that no member shows alone.
+    pub(crate) fn note(
+        &mut self,
+        name: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Noted {
+        self.errors.push(Invalid::new(self.at(name), message));
+        Noted(())
+    }
+
+    fn at(&self, name: &'static str) -> Cow<'static, str> {
+        match &*self.path {
+            "" => name.into(),
+            path => format!("{path}.{name}").into(),
+        }
+    }
+
+    fn value<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&'a RawValue) -> Result<T, Message>,
+    ) -> Result<Option<T>, Noted> {
+        let members = self.members.as_ref().map_err(|&noted| noted)?;
+        let value = members.get(name).and_then(|value| value.map(read).transpose());
+        value.map_err(|message| self.note(name, message))
+    }
+}
+
+fn message(error: impl Display) -> Message {
+    error.to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::{Country, Email, Iban, Name};
+
+    /// A member of each kind: text, number, flag and object, required or not.
+    #[derive(Debug, PartialEq)]
+    struct Everything {
+        name: Option<Name>,
+        email: Email,
+        amount: i64,
+        test: Option<bool>,
+        custom: Option<Custom>,
+        country: Country,
+        iban: Option<Iban>,
+    }
+
+    fn everything(bytes: &[u8], encoding: Encoding) -> Result<Everything, Vec<Invalid>> {
+        read(bytes, encoding, |fields| {
+            let name = fields.optional("name", Name::new);
+            let email = fields.required("email", Email::new);
+            let amount = fields.required_number("amount", Ok::<_, String>);
+            let test = fields.flag("test");
+            let custom = fields.custom("custom");
+            let country = fields.object("company").required("country", Country::new);
+            let iban = fields.object("bank").optional("iban", Iban::new);
+            fields.refuse(["key", "website"], "cannot be changed");
+            let (name, email, amount) = (name?, email?, amount?);
+            let (test, custom, country, iban) = (test?, custom?, country?, iban?);
+            Ok(Everything { name, email, amount, test, custom, country, iban })
+        })
+    }
+
+    /// What is wrong with `json` and with `form`, which must be the same.
+    fn wrong(json: &str, form: &str) -> Vec<(String, String)> {
+        let errors = everything(json.as_bytes(), Encoding::Json).unwrap_err();
+        assert_eq!(everything(form.as_bytes(), Encoding::Form).unwrap_err(), errors, "{form}");
+        let text = |error: Invalid| (error.field.into_owned(), error.message.into_owned());
+        errors.into_iter().map(text).collect()
+    }
+
+    /// The JSON and the form of a good request, with more members.
+    fn with(json: &str, form: &str) -> [String; 2] {
+        let good = r#""email":"a@b.co","amount":100,"company":{"country":"DK"}"#;
+        let json = format!("{{{good}{json}}}");
+        [json, format!("email=a@b.co&amount=100&company[country]=DK{form}")]
+    }
+
+    #[test]
+    fn what_is_optional_may_be_absent_null_or_empty() {
+        let [least, least_form] = with("", "");
+        let read = everything(least.as_bytes(), Encoding::Json).unwrap();
+        assert_eq!(everything(least_form.as_bytes(), Encoding::Form), Ok(read));
+        for (more, more_of_form) in [
+            (r#","name":"""#, "&name="),
+            (r#","bank":{}"#, "&unknown[deep][er]=x"),
+            (r#","bank":{"iban":""},"cardId":false"#, "&bank[iban]=&cardId=false"),
+            (r#","name":null,"test":null,"custom":null,"bank":null,"key":null"#, ""),
+            (r#","bank":{"iban":null},"unknown":1,"unknown":2"#, ""),
+        ] {
+            let [json, form] = with(more, more_of_form);
+            let read = everything(least.as_bytes(), Encoding::Json);
+            assert_eq!(everything(json.as_bytes(), Encoding::Json), read, "{json}");
+            assert_eq!(everything(form.as_bytes(), Encoding::Form), read, "{form}");
+        }
+    }
+
+    #[test]
+    fn custom_data_stays_as_it_is_written() {
+        let [json, form] = with(
+            r#", "custom": { "b": {"c": "v"}, "a": 1.0 }"#,
+            "&custom[007]=%22&custom[a]=1.0&custom[b][c]=v",
+        );
+        let custom = |bytes: String, encoding| {
+            everything(bytes.as_bytes(), encoding).unwrap().custom.unwrap().as_str().to_owned()
+        };
+        assert_eq!(custom(json, Encoding::Json), r#"{"b":{"c":"v"},"a":1.0}"#);
+        assert_eq!(custom(form, Encoding::Form), r#"{"007":"\"","a":"1.0","b":{"c":"v"}}"#);
+    }
+
+    #[test]
+    fn every_error_is_found_in_the_order_of_asking() {
+        let all = [
+            ("name", "must be text of at most 255 characters, without control characters"),
+            ("email", "must be one e-mail address of at most 254 characters"),
+            ("amount", "must be a whole number"),
+            ("custom", "must be an object"),
+            ("company.country", "must be an ISO 3166-1 country code of two capital letters"),
+            ("bank", "must be an object"),
+            ("key", "cannot be changed"),
+            ("website", "cannot be changed"),
+        ];
+        let required = ["email", "amount", "company.country"];
+        let required = required.map(|field| (field, "is required"));
+        for (json, form, expected) in [
+            (
+                r#"{"website":"","key":[],"bank":"","company":{"country":"dk"},"custom":"{}",
+                    "amount":1.5,"email":"a","name":"\n"}"#,
+                "website=&key=1&bank=&company[country]=dk&custom={}&amount=1.5&email=a&name=%0A",
+                &all[..],
+            ),
+            ("{}", "", &required),
+            (r#"{"email":"","company":{"country":""}}"#, "email=&company[country]=", &required),
+            (r#"{"email":null,"company":{}}"#, "email&company[number]=1", &required),
+        ] {
+            let expected = expected.iter().map(|&(field, rule)| (field.into(), rule.into()));
+            assert_eq!(wrong(json, form), expected.collect::<Vec<_>>(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_member_of_the_wrong_type_is_told_once() {
+        for (json, form, field, message) in [
+            (r#","name":1"#, "", "name", "must be text"),
+            (r#","name":["x"]"#, "&name[0]=x", "name", "must be text"),
+            (r#","custom":[]"#, "", "custom", "must be an object"),
+            (r#","custom":"x""#, "&custom=x", "custom", "must be an object"),
+            (r#","bank":[{}]"#, "&bank=x", "bank", "must be an object"),
+            (r#","bank":{"iban":{}}"#, "&bank[iban][x]=1", "bank.iban", "must be text"),
+            (r#","test":"yes""#, "", "test", "must be true or false"),
+            ("", "&test=maybe", "test", "must be yes or no"),
+            ("", "&test[a]=yes", "test", "must be yes or no"),
+            (r#","amount":100"#, "&amount=100", "amount", "is given twice"),
+            (r#","company":{"country":"DK"}"#, "&company=x", "company", "is given twice"),
+            (
+                r#","bank":{"iban":"","iban":null}"#,
+                "&bank[iban]=&bank[iban]=",
+                "bank.iban",
+                "is given twice",
+            ),
+            (r#","a":"\u0000""#, "&a=%00", "", "contains U+0000"),
+        ] {
+            let [good_json, good_form] = with("", "");
+            let [bad_json, bad_form] = with(json, form);
+            let expected = Err(vec![Invalid::new(field, message)]);
+            if bad_json != good_json {
+                assert_eq!(everything(bad_json.as_bytes(), Encoding::Json), expected, "{json}");
+            }
+            if bad_form != good_form {
+                assert_eq!(everything(bad_form.as_bytes(), Encoding::Form), expected, "{form}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_noted_error_is_not_forgotten() {
+        let noted = read(b"{}", Encoding::Json, |fields| {
+            fields.note("amount", "is more than is left");
+            Ok(())
+        });
+        assert_eq!(noted, Err(vec![Invalid::new("amount", "is more than is left")]));
+    }
+
+    proptest! {
+        #[test]
+        fn json_and_a_form_of_the_same_are_read_the_same(
+            name in "\\PC{0,9}",
+            email in "[a-z]{1,5}@b.co",
+            amount in 0..i64::MAX,
+            test in any::<bool>(),
+            country in prop::sample::select(&["DK", "SE", "dk"][..]),
+            custom in prop::collection::btree_map("[^\u{0}\\[\\]]{1,5}", "[^\u{0}]{0,9}", 1..4),
+        ) {
+            let json = serde_json::json!({
+                "name": name, "email": email, "amount": amount, "test": test,
+                "company": { "country": country }, "custom": custom,
+            });
+            let form = form_urlencoded::Serializer::new(String::new())
+                .extend_pairs([("name", &*name), ("email", &*email), ("amount", &*amount.to_string())])
+                .extend_pairs([("test", if test { "yes" } else { "no" }), ("company[country]", country)])
+                .extend_pairs(custom.iter().map(|(key, text)| (format!("custom[{key}]"), text)))
+                .finish();
+            prop_assert_eq!(
+                everything(form.as_bytes(), Encoding::Form),
+                everything(json.to_string().as_bytes(), Encoding::Json)
+            );
+        }
+    }
+}

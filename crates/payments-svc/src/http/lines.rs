@@ -1,0 +1,75 @@
+//! Lines: what happened to a merchant's balance.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{RawQuery, State},
+    response::{IntoResponse, Response},
+};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    Api, Error,
+    access::Of,
+    answer::{as_date, as_text},
+    merchants::MoneyOutput,
+    page,
+};
+use crate::domain::{Id, Line, LineKind, Merchant};
+
+/// The lines of a merchant.
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
+    let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
+    let lines = api.store.lines(merchant.thing.id, window).await?;
+    Ok(page::list(lines.iter().map(LineOutput::new)))
+}
+
+/// A line.
+pub(super) async fn get(line: Of<Line>) -> impl IntoResponse {
+    Json(LineOutput::new(&line.thing))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LineOutput {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    #[serde(serialize_with = "as_text")]
+    merchant_id: Id,
+    test: bool,
+    balance: i64,
+    fee: i64,
+    #[serde(serialize_with = "as_text")]
+    transaction_id: Id,
+    amount: MoneyOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capture: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refund: Option<bool>,
+}
+
+impl LineOutput {
+    fn new(line: &Line) -> Self {
+        let is = |kind| (line.kind == kind).then_some(true);
+        Self {
+            id: line.id,
+            created: line.created,
+            merchant_id: line.merchant,
+            test: line.test,
+            balance: line.balance,
+            fee: line.fee,
+            transaction_id: line.transaction,
+            amount: MoneyOutput::new(line.amount),
+            capture: is(LineKind::Capture),
+            refund: is(LineKind::Refund),
+        }
+    }
+}

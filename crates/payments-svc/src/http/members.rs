@@ -1,0 +1,227 @@
+//! JSON objects, taken apart into members, and what a member can say.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt, num::IntErrorKind};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::{error::Category, value::RawValue};
+
+use common::json::{self, Nul};
+
+/// How members are written. A form is read as a JSON object of texts; what differs is how a text
+/// says a number, and yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// `{"amount":100,"test":true}`
+    Json,
+    /// `amount=100&test=yes`, as in a body or in a query.
+    Form,
+}
+
+/// What is wrong with a member, or with all of them.
+pub(super) type Message = Cow<'static, str>;
+
+/// The members of an object, each with its values as they are written: one, unless the member is
+/// given more than once.
+#[derive(Default)]
+pub(super) struct Members<'a>(BTreeMap<String, Vec<&'a RawValue>>);
+
+impl<'a> Members<'a> {
+    /// The members of a body.
+    pub(super) fn parse(body: &'a [u8]) -> Result<Self, Message> {
+        json::check(body, Nul::Refuse).map_err(|error| error.to_string())?;
+        serde_json::from_slice(body).map_err(|error| match error.classify() {
+            Category::Data => "must be a JSON object".into(),
+            _ => "is not valid JSON".into(),
+        })
+    }
+
+    /// The members of one member.
+    pub(super) fn nested(value: &'a RawValue) -> Result<Self, Message> {
+        serde_json::from_str(value.get()).map_err(|_| "must be an object".into())
+    }
+
+    /// The value of a member. `null` is absent.
+    pub(super) fn get(&self, name: &str) -> Result<Option<&'a RawValue>, Message> {
+        match self.0.get(name).map(Vec::as_slice) {
+            None => Ok(None),
+            Some(&[value]) => Ok(Some(value).filter(|value| value.get() != "null")),
+            Some(_) => Err("is given twice".into()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Members::default();
+                while let Some((name, value)) = map.next_entry::<String, _>()? {
+                    members.0.entry(name).or_default().push(value);
+                }
+                Ok(members)
+            }
+        }
+
+        deserializer.deserialize_map(Object)
+    }
+}
+
+/// The text that a member is.
+pub(super) fn text(value: &RawValue) -> Result<String, Message> {
+    serde_json::from_str(value.get()).map_err(|_| "must be text".into())
+}
+
+/// The whole number that a member is, written so: `1.0` and `1e2` are none. In a form, digits only.
+pub(super) fn number(value: &RawValue, encoding: Encoding) -> Result<i64, Message> {
+    let written = match encoding {
+        Encoding::Json => value.get().to_owned(),
+        Encoding::Form => text(value).unwrap_or_default(),
+    };
+    let is_plain = match encoding {
+        Encoding::Json => written != "-0",
+        Encoding::Form => !written.starts_with(['+', '-']),
+    };
+    match written.parse::<i64>().map_err(|error| *error.kind()) {
+        Ok(number) if is_plain => Ok(number),
+        Err(IntErrorKind::PosOverflow | IntErrorKind::NegOverflow) => Err("is out of range".into()),
+        _ => Err("must be a whole number".into()),
+    }
+}
+
+/// The yes or no that a member is.
+pub(super) fn flag(value: &RawValue, encoding: Encoding) -> Result<bool, Message> {
+    match (encoding, value.get()) {
+        (Encoding::Json, "true") => Ok(true),
+        (Encoding::Json, "false") => Ok(false),
+        (Encoding::Json, _) => Err("must be true or false".into()),
+        (Encoding::Form, r#""yes""# | r#""y""# | r#""1""# | r#""true""#) => Ok(true),
+        (Encoding::Form, r#""no""# | r#""n""# | r#""0""# | r#""false""#) => Ok(false),
+        (Encoding::Form, _) => Err("must be yes or no".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(body: &str) -> Result<Members<'_>, Message> {
+        Members::parse(body.as_bytes())
+    }
+
+    fn raw(json: &str) -> &RawValue {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn a_body_is_one_json_object() {
+        for (body, message) in [
+            ("", "is not valid JSON"),
+            ("{", "is not valid JSON"),
+            ("{}{}", "is not valid JSON"),
+            ("{\"a\":1,}", "is not valid JSON"),
+            ("{'a':1}", "is not valid JSON"),
+            ("{\"a\":01}", "is not valid JSON"),
+            ("{\"a\":NaN}", "is not valid JSON"),
+            ("{\"a\":\"\0\"}", "is not valid JSON"),
+            ("{\"a\":\"\\x\"}", "is not valid JSON"),
+            ("\u{feff}{}", "is not valid JSON"),
+            ("[1]", "must be a JSON object"),
+            ("1", "must be a JSON object"),
+            ("null", "must be a JSON object"),
+            ("\"{}\"", "must be a JSON object"),
+            (r#"{"a":"\u0000"}"#, "contains U+0000"),
+            (r#"{"\u0000":1}"#, "contains U+0000"),
+            (r#"{"a":["\ud800"]}"#, "has a \\u escape that is half a surrogate pair"),
+            (&"{\"a\":".repeat(1000), "nests deeper than 128 levels"),
+        ] {
+            assert_eq!(parse(body).err().as_deref(), Some(message), "{body}");
+        }
+        let no_utf8: [&[u8]; 3] =
+            [b"{\"a\":\"\xff\"}", b"{\"\xff\":1}", b"{\"a\":{\"b\":\"\xed\xa0\x80\"}}"];
+        for body in no_utf8 {
+            assert_eq!(Members::parse(body).err().as_deref(), Some("is not valid JSON"));
+        }
+    }
+
+    #[test]
+    fn a_member_has_one_value() {
+        let members = parse(r#"{"a":1,"b":null,"c":2,"\u0063":2,"d":null,"d":1}"#).unwrap();
+        assert_eq!(members.get("a").unwrap().unwrap().get(), "1");
+        assert!(members.get("b").unwrap().is_none());
+        assert!(members.get("e").unwrap().is_none());
+        for name in ["c", "d"] {
+            assert_eq!(members.get(name).unwrap_err(), "is given twice");
+        }
+    }
+
+    #[test]
+    fn numbers_are_whole_and_written_so() {
+        let (no_number, range) =
+            (Err("must be a whole number".into()), Err("is out of range".into()));
+        for (written, as_json, as_form) in [
+            ("0", Ok(0), Ok(0)),
+            ("100", Ok(100), Ok(100)),
+            ("-1", Ok(-1), no_number.clone()),
+            ("9223372036854775807", Ok(i64::MAX), Ok(i64::MAX)),
+            ("9223372036854775808", range.clone(), range.clone()),
+            ("-9223372036854775809", range.clone(), range.clone()),
+            ("-0", no_number.clone(), no_number.clone()),
+            ("1.0", no_number.clone(), no_number.clone()),
+            ("1e2", no_number.clone(), no_number.clone()),
+            ("1E400", no_number.clone(), no_number.clone()),
+            ("true", no_number.clone(), no_number.clone()),
+            ("{}", no_number.clone(), no_number.clone()),
+        ] {
+            assert_eq!(number(raw(written), Encoding::Json), as_json, "{written}");
+            let in_a_form = serde_json::to_string(written).unwrap();
+            assert_eq!(number(raw(&in_a_form), Encoding::Form), as_form, "{written}");
+            assert_eq!(number(raw(&in_a_form), Encoding::Json), no_number, "{written}");
+            assert_eq!(number(raw("{}"), Encoding::Form), no_number);
+        }
+        for written in ["\"\"", "\"+1\"", "\" 1\"", "\"1 \"", "\"0x1\"", "\"1_0\"", "\"１\""] {
+            assert_eq!(number(raw(written), Encoding::Form), no_number, "{written}");
+        }
+    }
+
+    #[test]
+    fn flags_say_yes_or_no() {
+        for (yes, no) in [("yes", "no"), ("y", "n"), ("1", "0"), ("true", "false")] {
+            let text = |text| serde_json::to_string(text).unwrap();
+            assert_eq!(flag(raw(&text(yes)), Encoding::Form), Ok(true));
+            assert_eq!(flag(raw(&text(no)), Encoding::Form), Ok(false));
+            assert!(flag(raw(&text(yes)), Encoding::Json).is_err());
+        }
+        assert_eq!(flag(raw("true"), Encoding::Json), Ok(true));
+        assert_eq!(flag(raw("false"), Encoding::Json), Ok(false));
+        for other in ["1", "0", "\"\"", "\"YES\"", "\"on\"", "\"yes \"", "\"2\"", "{}", "[true]"] {
+            assert_eq!(flag(raw(other), Encoding::Json), Err("must be true or false".into()));
+            assert_eq!(flag(raw(other), Encoding::Form), Err("must be yes or no".into()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_members_or_are_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Members::parse(&body);
+        }
+
+        #[test]
+        fn text_comes_back_as_it_was_written(text in any::<String>()) {
+            let written = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(super::text(raw(&written)), Ok(text));
+        }
+    }
+}

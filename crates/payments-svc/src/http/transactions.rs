@@ -1,0 +1,213 @@
+//! Transactions, and what can be done to them.
+
+use std::sync::Arc;
+
+use axum::{
+    Json,
+    extract::{RawQuery, State},
+    response::{IntoResponse, Response},
+};
+use serde_json::json;
+
+use super::{
+    Api, Error,
+    access::Of,
+    answer,
+    body::Body,
+    fields::{Fields, Noted},
+    idempotency::IdempotencyKey,
+    page,
+};
+use crate::{
+    acquirer::Source,
+    domain::{
+        Amount, Currency, Custom, Descriptor, Exchange, Id, Merchant, NoRate, Original, Payment,
+        Request, Tds, Transaction,
+    },
+    store::{Keyed, Write, now},
+};
+
+mod output;
+
+pub(super) use output::TransactionOutput;
+
+/// The transactions of a merchant.
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
+    let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("successful");
+    let (window, successful) = page::read(query.as_deref(), filter)?;
+    let transactions = api.store.transactions(merchant.thing.id, window, successful).await?;
+    Ok(page::list(transactions.iter().map(TransactionOutput::new)))
+}
+
+/// A transaction.
+pub(super) async fn get(transaction: Of<Transaction>) -> impl IntoResponse {
+    Json(json!({ "transaction": TransactionOutput::new(&transaction.thing) }))
+}
+
+/// A payment with a card from earlier.
+struct CreateInput {
+    from: From,
+    descriptor: Option<Descriptor>,
+    currency: Currency,
+    amount: Amount,
+    custom: Option<Custom>,
+}
+
+/// Where the card is from.
+enum From {
+    /// An original transaction, and the member that names it.
+    Transaction(&'static str, Id),
+    /// A saved card (deprecated).
+    Card(Id),
+}
+
+/// Pays with a card from earlier: variants A and B of the specification.
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let input = body.read(create_input)?;
+    let keyed = key.of(&merchant.caller, &body)?;
+    let merchant = merchant.thing;
+    api.exchange(input.currency, &merchant).map_err(|error| Error::field("currency", error))?;
+    let Original { mut card, reference } = original(&api, &merchant, &input.from).await?;
+    // The code was given for the payment it came with, and is nowhere kept.
+    card.code_present = false;
+    let payment = Payment {
+        merchant: merchant.id,
+        currency: input.currency,
+        amount: input.amount,
+        descriptor: input.descriptor.unwrap_or(merchant.details.descriptor),
+        custom: input.custom,
+        card,
+        tds: Tds::None,
+        recurring: true,
+    };
+    let source = Source::Reference(reference);
+    let outcome = api.payments.pay(payment, source, merchant.details.test, keyed).await?;
+    Ok(answer::response(outcome))
+}
+
+fn create_input(fields: &mut Fields<'_>) -> Result<CreateInput, Noted> {
+    let from = from(fields);
+    let descriptor = fields.optional("descriptor", Descriptor::new);
+    let currency = fields.required("currency", str::parse);
+    let amount = fields.required_number("amount", Amount::new);
+    let custom = fields.custom("custom");
+    Ok(CreateInput {
+        from: from?,
+        descriptor: descriptor?,
+        currency: currency?,
+        amount: amount?,
+        custom: custom?,
+    })
+}
+
+/// Published clients send `false` for the variants they do not mean.
+fn from(fields: &mut Fields<'_>) -> Result<From, Noted> {
+    let transaction = fields.optional_or_false("transactionId", str::parse)?;
+    let authorization = fields.optional_or_false("authorizationId", str::parse)?;
+    let card = fields.optional_or_false("cardId", str::parse)?;
+    match (transaction, authorization, card) {
+        (Some(id), None, None) => Ok(From::Transaction("transactionId", id)),
+        (None, Some(id), None) => Ok(From::Transaction("authorizationId", id)),
+        (None, None, Some(id)) => Ok(From::Card(id)),
+        (None, None, None) => Err(fields.note("transactionId", "is required")),
+        _ => Err(fields.note("transactionId", "must be the only one of its kind")),
+    }
+}
+
+async fn original(api: &Api, merchant: &Merchant, from: &From) -> Result<Original, Error> {
+    match *from {
+        From::Transaction(field, id) => {
+            let original = api.store.original(merchant.id, id).await?;
+            let message = "must be a successful transaction of the merchant made by a customer";
+            original.ok_or_else(|| Error::field(field, message))
+        }
+        From::Card(id) => {
+            let kept = api.store.kept(merchant.id, id).await?;
+            kept.ok_or_else(|| Error::field("cardId", "must be a card of the merchant"))
+        }
+    }
+}
+
+/// Takes money.
+pub(super) async fn capture(
+    State(api): State<Arc<Api>>,
+    transaction: Of<Transaction>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let (amount, currency, descriptor) = body.read(|fields| {
+        let amount = fields.required_number("amount", Amount::new);
+        let currency = fields.optional("currency", str::parse);
+        let descriptor = fields.optional("descriptor", Descriptor::new);
+        Ok((amount?, currency?, descriptor?))
+    })?;
+    let keyed = key.of(&transaction.caller, &body)?;
+    let Of { caller, thing: transaction } = transaction;
+    let merchant = api.store.merchant(transaction.merchant, caller.id).await?;
+    let merchant = merchant.ok_or(Error::NotFound)?.thing;
+    let exchange = api.exchange(transaction.currency, &merchant).map_err(Error::NoRate)?;
+    let fee_exchange = api.exchange(merchant.pricing.flat.currency, &merchant);
+    let fee_exchange = fee_exchange.map_err(Error::NoRate)?;
+    let request = Request::Capture { amount, currency, exchange, fee_exchange };
+    api.r#move(transaction.id, request, descriptor, keyed).await
+}
+
+/// Gives money back.
+pub(super) async fn refund(
+    State(api): State<Arc<Api>>,
+    transaction: Of<Transaction>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let (amount, descriptor) = body.read(|fields| {
+        let amount = fields.required_number("amount", Amount::new);
+        let descriptor = fields.optional("descriptor", Descriptor::new);
+        Ok((amount?, descriptor?))
+    })?;
+    let keyed = key.of(&transaction.caller, &body)?;
+    api.r#move(transaction.thing.id, Request::Refund { amount }, descriptor, keyed).await
+}
+
+/// Gives up what is reserved, or a part of it.
+pub(super) async fn void(
+    State(api): State<Arc<Api>>,
+    transaction: Of<Transaction>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let amount = body.read(|fields| fields.required_number("amount", Amount::new))?;
+    let keyed = key.of(&transaction.caller, &body)?;
+    let request = Request::Void { amount: Some(amount) };
+    api.r#move(transaction.thing.id, request, None, keyed).await
+}
+
+impl Api {
+    /// What money in this currency is worth to the merchant now.
+    pub(crate) fn exchange(
+        &self,
+        currency: Currency,
+        merchant: &Merchant,
+    ) -> Result<Exchange, NoRate> {
+        self.rates.exchange(currency, merchant, now())
+    }
+
+    async fn r#move(
+        &self,
+        transaction: Id,
+        request: Request,
+        descriptor: Option<Descriptor>,
+        keyed: Option<Keyed>,
+    ) -> Result<Response, Error> {
+        let write = Write::Move { transaction, request, descriptor };
+        Ok(answer::response(self.store.write(write, keyed, now()).await??))
+    }
+}

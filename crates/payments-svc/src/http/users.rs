@@ -1,0 +1,73 @@
+//! The users of a merchant.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{RawQuery, State},
+    http::StatusCode,
+    response::Response,
+};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    Api, Error,
+    access::{Of, Second},
+    answer::{self, as_date, as_text},
+    body::Body,
+    idempotency::IdempotencyKey,
+    page,
+};
+use crate::{
+    domain::{Email, Id, Merchant, User},
+    store::{Write, now},
+};
+
+/// The users of a merchant.
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
+    let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
+    let users = api.store.users(merchant.thing.id, window).await?;
+    Ok(page::list(users.iter().map(UserOutput::new)))
+}
+
+/// Lets a user use a merchant, and invites them to.
+pub(super) async fn invite(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let email = body.read(|fields| fields.required("email", Email::new))?;
+    let keyed = key.of(&merchant.caller, &body)?;
+    let write = Write::AddUser { merchant: merchant.thing.id, email };
+    Ok(answer::response(api.store.write(write, keyed, now()).await??))
+}
+
+/// No longer lets a user use a merchant.
+pub(super) async fn revoke(
+    State(api): State<Arc<Api>>,
+    merchant: Of<Merchant>,
+    Second(user): Second,
+) -> Result<StatusCode, Error> {
+    let write = Write::RevokeUser { merchant: merchant.thing.id, user };
+    Ok(answer::nothing(api.store.write(write, None, now()).await??))
+}
+
+#[derive(Serialize)]
+struct UserOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    email: &'a str,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+}
+
+impl<'a> UserOutput<'a> {
+    fn new(user: &'a User) -> Self {
+        Self { id: user.id, email: user.email.as_str(), created: user.created }
+    }
+}

@@ -1,0 +1,168 @@
+//! payments-svc: apps, merchants, transactions and a double-entry ledger.
+//!
+//! [`start`] is the whole service as a value: it is what `main` runs.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use common::{
+    config::{SecretError, secret},
+    operations::{MetricsToken, Operations},
+    serve::{self, Limits},
+    telemetry::Traffic,
+};
+use prometheus::Registry;
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+pub mod acquirer;
+pub mod config;
+pub mod domain;
+mod http;
+mod jobs;
+mod pos;
+pub mod rates;
+mod seed;
+pub mod store;
+
+pub use config::Config;
+pub use seed::{SeedError, seed};
+pub use store::{backup, check};
+
+use acquirer::{Acquirers, Payments};
+use domain::Pricing;
+use http::{Api, answer, metrics};
+use jobs::Jobs;
+use rates::{ExchangeRates, RatesError};
+use store::{OpenError, Store, StoreConfig};
+
+/// Why the service did not start. One line, which names what to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// The exchange rates cannot be had.
+    #[error(transparent)]
+    Rates(#[from] RatesError),
+    /// A secret cannot be read.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The metrics cannot be registered.
+    #[error("the metrics cannot be registered: {0}")]
+    Metrics(#[from] prometheus::Error),
+    /// An address cannot be listened on.
+    #[error("{setting} are {address}: {source}")]
+    Listen {
+        /// The settings that make it up.
+        setting: &'static str,
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A service that listens.
+pub struct Running {
+    address: SocketAddr,
+    pos_address: SocketAddr,
+    store: Store,
+    payments: Payments,
+    operations: Operations,
+    shutdown: CancellationToken,
+    serving: JoinSet<()>,
+    jobs: JoinSet<()>,
+}
+
+/// Opens the store and listens.
+pub async fn start(config: Config) -> Result<Running, StartError> {
+    let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
+    let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
+    let store = Store::open(&StoreConfig { data_dir: config.data_dir.clone() })?;
+    let acquirers = Arc::new(Acquirers::new(config.acquirer_timeout, config.sandbox_delay));
+    let payments = Payments::new(store.clone(), Arc::clone(&acquirers), answer::receipt);
+    let jobs = Jobs {
+        store: store.clone(),
+        acquirers: Arc::clone(&acquirers),
+        payments: payments.clone(),
+        rates: Arc::clone(&rates),
+        authorization_ttl: config.authorization_ttl,
+    };
+
+    let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
+    let traffic = Arc::new(Traffic::new(&registry)?);
+    registry.register(Box::new(metrics::collector(store.clone())))?;
+    let watched = store.clone();
+    let operations = Operations::new(registry, token, move || watched.is_up());
+
+    let pricing =
+        Pricing { rate: config.fee_rate, flat: config.fee_flat, dispute: config.fee_dispute };
+    let api = Arc::new(Api {
+        store: store.clone(),
+        acquirers,
+        payments: payments.clone(),
+        rates,
+        pricing,
+    });
+    let router = http::router(Arc::clone(&api), operations.clone(), Arc::clone(&traffic));
+    let pos_router = pos::router(api, traffic);
+
+    let at = |port| SocketAddr::new(config.server.host, port);
+    let (listener, address) = listen("HOST and PORT", at(config.server.port))?;
+    let (pos_listener, pos_address) = listen("HOST and PAYMENTS_POS_PORT", at(config.pos_port))?;
+    let shutdown = CancellationToken::new();
+    // Both listeners share the files there are.
+    let limits = Limits { files_each: 2, drain: config.server.drain_timeout };
+    let mut serving = JoinSet::new();
+    serving.spawn(serve::serve(listener, router, shutdown.clone(), limits));
+    serving.spawn(serve::serve(pos_listener, pos_router, shutdown.clone(), limits));
+    let jobs = jobs.start();
+    tracing::info!(server.address = %address, pos.address = %pos_address, "listening");
+    Ok(Running { address, pos_address, store, payments, operations, shutdown, serving, jobs })
+}
+
+fn listen(
+    setting: &'static str,
+    address: SocketAddr,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    let refused = |source| StartError::Listen { setting, address, source };
+    let listener = serve::bind(address).map_err(refused)?;
+    let bound = listener.local_addr().map_err(refused)?;
+    Ok((listener, bound))
+}
+
+impl Running {
+    /// The address of the interface.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address of the origin that takes card numbers.
+    pub fn pos_address(&self) -> SocketAddr {
+        self.pos_address
+    }
+
+    /// Resolves when the service cannot go on: its store can no longer write, or a task that runs
+    /// as long as it does has ended.
+    pub async fn failed(&mut self) {
+        let ended = tokio::select! {
+            () = self.store.failed() => "store",
+            _ = self.serving.join_next() => "accept loop",
+            _ = self.jobs.join_next() => "jobs",
+        };
+        tracing::error!(part = ended, "the service cannot go on");
+    }
+
+    /// Stops: takes no more connections, lets requests and payments under way finish, and writes
+    /// what is left to write.
+    pub async fn stop(mut self) {
+        tracing::info!("stopping");
+        self.operations.drain();
+        self.shutdown.cancel();
+        while self.serving.join_next().await.is_some() {}
+        self.payments.finished().await;
+        self.jobs.shutdown().await;
+        self.store.close().await;
+        tracing::info!("stopped");
+    }
+}

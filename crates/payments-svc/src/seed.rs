@@ -1,0 +1,122 @@
+//! Something to begin with: an app, and two merchants for tests.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use crate::{
+    Config,
+    domain::{
+        ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Pricing, Website,
+    },
+    store::{Answer, OpenError, Outcome, Refusal, Store, StoreConfig, StoreError, Write, now},
+};
+
+/// The file in the data directory that holds the keys. Nothing else does.
+const FILE: &str = "demo.env";
+
+/// Why nothing was made.
+#[derive(Debug, thiserror::Error)]
+pub enum SeedError {
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store cannot be written to.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The store does not do what is asked.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A value of the seed is none. This is a mistake in the program.
+    #[error("the seed is broken")]
+    Broken,
+    /// The file cannot be written.
+    #[error("{path:?} cannot be written: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Makes an app and two test merchants, and writes their keys to `demo.env` in the data directory,
+/// unless that is there.
+#[tokio::main(flavor = "current_thread")]
+pub async fn seed(config: &Config) -> Result<(), SeedError> {
+    let path = config.data_dir.join(FILE);
+    if path.exists() {
+        return Ok(());
+    }
+    let store = Store::open(&StoreConfig { data_dir: config.data_dir.clone() })?;
+    let made = fill(&store, config).await;
+    store.close().await;
+    let refused = |source| SeedError::File { path: path.clone(), source };
+    write(&config.data_dir, &path, &made?).map_err(refused)
+}
+
+/// The lines of the file.
+async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
+    let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
+    let name = Name::new("Demo").map_err(|_| SeedError::Broken)?;
+    let app = Write::CreateApp { name: Some(name), digest: key.digest() };
+    let Outcome::Fresh(Answer::App(app)) = store.write(app, None, now()).await?? else {
+        return Err(SeedError::Broken);
+    };
+    let mut lines = format!("PAYMENTS_APP_ID={}\nPAYMENTS_API_KEY={}\n", app.id, key.expose());
+    for currency in ["EUR", "DKK"] {
+        let (id, public) = merchant(store, config, app.id, currency).await?;
+        lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_ID={id}\n"));
+        lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_KEY={public}\n"));
+    }
+    Ok(lines)
+}
+
+async fn merchant(
+    store: &Store,
+    config: &Config,
+    app: Id,
+    currency: &str,
+) -> Result<(Id, String), SeedError> {
+    let currency = currency.parse().map_err(|_| SeedError::Broken)?;
+    let details = Box::new(details(currency).ok_or(SeedError::Broken)?);
+    let pricing =
+        Pricing { rate: config.fee_rate, flat: config.fee_flat, dispute: config.fee_dispute };
+    let key = Uuid::new_v4().to_string();
+    let write = Write::CreateMerchant { app, key, details, pricing };
+    match store.write(write, None, now()).await?? {
+        Outcome::Fresh(Answer::Merchant(merchant)) => Ok((merchant.id, merchant.key)),
+        _ => Err(SeedError::Broken),
+    }
+}
+
+fn details(currency: Currency) -> Option<MerchantDetails> {
+    Some(MerchantDetails {
+        name: Some(Name::new(&format!("Demo shop, {currency}")).ok()?),
+        currency,
+        test: true,
+        email: Email::new("shop@example.com").ok()?,
+        website: Website::new("https://shop.example.com").ok()?,
+        descriptor: Descriptor::new("Demo shop").ok()?,
+        country: Country::new("DK").ok()?,
+        number: None,
+        iban: None,
+    })
+}
+
+/// Complete or absent, and for its owner alone.
+fn write(directory: &Path, path: &Path, lines: &str) -> io::Result<()> {
+    let partial = path.with_extension("partial");
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
+    file.write_all(lines.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&partial, path)?;
+    File::open(directory)?.sync_all()
+}

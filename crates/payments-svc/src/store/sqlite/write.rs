@@ -1,0 +1,199 @@
+//! What the one writer does in its transactions.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use common::sqlite::Engine;
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::{
+    super::{Answer, Keyed, Outcome, Receipt, Refusal, Write},
+    column::millis,
+    read,
+};
+use crate::domain::{Id, Ids};
+
+mod members;
+mod movements;
+mod payments;
+
+/// Bytes that any write is taken to cost beside what it carries.
+const OVERHEAD: usize = 512;
+
+/// A write as it is asked for.
+pub(super) struct Job {
+    pub(super) write: Write,
+    pub(super) keyed: Option<Keyed>,
+    pub(super) now: Timestamp,
+}
+
+/// What is counted of the writer.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) commits: AtomicU64,
+    pub(super) writes: AtomicU64,
+}
+
+/// Applies writes. Ids that a batch took and that was undone are not used again.
+pub(super) struct Applier {
+    ids: Ids,
+    writes: u64,
+    counts: Arc<Counts>,
+}
+
+impl Applier {
+    pub(super) fn new(db: &Connection, counts: Arc<Counts>) -> rusqlite::Result<Self> {
+        Ok(Self { ids: Ids::after(read::last_id(db)?), writes: 0, counts })
+    }
+
+    /// Does what is asked for, unless its idempotency key says that it has been done.
+    fn once(&mut self, db: &Connection, job: &Job) -> rusqlite::Result<Result<Outcome, Refusal>> {
+        if let Some(keyed) = &job.keyed {
+            match before(db, keyed)? {
+                None => {}
+                Some(Before::Other) => return Ok(Err(Refusal::KeyReused)),
+                Some(Before::InFlight) => return Ok(Err(Refusal::InFlight)),
+                Some(Before::Done(receipt)) => return Ok(Ok(Outcome::Replayed(receipt))),
+            }
+        }
+        let answer = match self.write(db, &job.write, job.now)? {
+            Ok(answer) => answer,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if let Some(keyed) = &job.keyed {
+            remember(db, keyed, &answer, job.now)?;
+        }
+        Ok(Ok(Outcome::Fresh(answer)))
+    }
+
+    /// Decides first and writes then: what is refused has changed nothing.
+    fn write(
+        &mut self,
+        db: &Connection,
+        write: &Write,
+        now: Timestamp,
+    ) -> rusqlite::Result<Result<Answer, Refusal>> {
+        match write {
+            Write::CreateApp { name, digest } => self.create_app(db, name.as_ref(), *digest, now),
+            Write::CreateMerchant { app, key, details, pricing } => {
+                self.create_merchant(db, *app, key, (details, pricing), now)
+            }
+            Write::UpdateMerchant { merchant, update } => {
+                members::update_merchant(db, *merchant, update)
+            }
+            Write::AddUser { merchant, email } => self.add_user(db, *merchant, email, now),
+            Write::RevokeUser { merchant, user } => members::revoke_user(db, *merchant, *user),
+            Write::AddApp { merchant, app } => members::add_app(db, *merchant, *app),
+            Write::RevokeApp { merchant, app } => members::revoke_app(db, *merchant, *app),
+            Write::Begin { payment } => self.begin(db, payment, now),
+            Write::Conclude { operation, verdict, receipt } => {
+                self.conclude(db, *operation, verdict, *receipt, now)
+            }
+            Write::Move { transaction, request, descriptor } => {
+                self.r#move(db, *transaction, request, descriptor.as_ref(), now)
+            }
+            Write::SaveCard { merchant, original, notes } => {
+                self.save_card(db, *merchant, original, notes.as_deref(), now)
+            }
+            Write::Confirm { instructions } => movements::confirm(db, instructions),
+            Write::Forget { until } => forget(db, *until),
+        }
+    }
+}
+
+impl Engine for Applier {
+    type Operation = Job;
+    type Answer = Result<Outcome, Refusal>;
+
+    fn weight(job: &Job) -> usize {
+        OVERHEAD
+            + match &job.write {
+                Write::Begin { payment } => {
+                    payment.custom.as_ref().map_or(0, |custom| custom.as_str().len())
+                }
+                Write::Confirm { instructions } => instructions.len() * Id::BYTES,
+                _ => 0,
+            }
+    }
+
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    fn has_unwritten(&self) -> bool {
+        false
+    }
+
+    fn apply(&mut self, db: &Connection, job: &Job) -> rusqlite::Result<Self::Answer> {
+        self.writes += 1;
+        self.once(db, job)
+    }
+
+    fn finish(&mut self, _: &Connection) -> rusqlite::Result<()> {
+        Ok(())
+    }
+
+    fn committed(&mut self) {
+        self.counts.commits.fetch_add(1, Ordering::Relaxed);
+        self.counts.writes.fetch_add(std::mem::take(&mut self.writes), Ordering::Relaxed);
+    }
+
+    fn rolled_back(&mut self) {
+        self.writes = 0;
+    }
+}
+
+/// What is known of an idempotency key.
+enum Before {
+    /// It came with another request.
+    Other,
+    /// Its payment is with the acquirer.
+    InFlight,
+    /// This is what was answered.
+    Done(Receipt),
+}
+
+fn before(db: &Connection, keyed: &Keyed) -> rusqlite::Result<Option<Before>> {
+    db.prepare_cached("SELECT request, receipt FROM idempotency WHERE app = ?1 AND key = ?2")?
+        .query_row((keyed.app, &keyed.key), |row| {
+            let request: [u8; 32] = row.get(0)?;
+            let receipt: Option<Vec<u8>> = row.get(1)?;
+            Ok(match receipt {
+                _ if request != keyed.request => Before::Other,
+                None => Before::InFlight,
+                Some(receipt) => Before::Done(Receipt(receipt.into())),
+            })
+        })
+        .optional()
+}
+
+fn remember(
+    db: &Connection,
+    keyed: &Keyed,
+    answer: &Answer,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let (operation, receipt) = match answer {
+        Answer::Begun(operation) => (Some(*operation), None),
+        answer => (None, Some((keyed.receipt)(answer).0)),
+    };
+    db.prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute((
+        keyed.app,
+        &keyed.key,
+        keyed.request,
+        millis(now),
+        operation,
+        receipt.as_deref(),
+    ))?;
+    Ok(())
+}
+
+/// Keys whose payment is still with the acquirer stay.
+fn forget(db: &Connection, until: Timestamp) -> rusqlite::Result<Result<Answer, Refusal>> {
+    db.prepare_cached("DELETE FROM idempotency WHERE created <= ?1 AND receipt IS NOT NULL")?
+        .execute([millis(until)])?;
+    Ok(Ok(Answer::Done))
+}

@@ -1,0 +1,145 @@
+//! Captures, refunds and voids: what the domain decides, written whole.
+
+use jiff::Timestamp;
+use rusqlite::{Connection, params};
+
+use super::{
+    super::{
+        super::{Answer, Refusal},
+        column::{fraction, millis},
+        read::{self, Held},
+    },
+    Applier,
+};
+use crate::domain::{Booking, Change, Descriptor, Id, Movement, Request};
+
+impl Applier {
+    pub(super) fn r#move(
+        &mut self,
+        db: &Connection,
+        id: Id,
+        request: &Request,
+        descriptor: Option<&Descriptor>,
+        now: Timestamp,
+    ) -> rusqlite::Result<Result<Answer, Refusal>> {
+        let refunds = matches!(request, Request::Refund { .. });
+        let Some(held) = read::held(db, id, refunds)? else { return Ok(Err(Refusal::NotFound)) };
+        let change = match held.holding.decide(request) {
+            Ok(change) => change,
+            Err(refused) => return Ok(Err(refused.into())),
+        };
+        let line = match &change.booking {
+            Some(booking) => Some(self.book(db, id, &held, &change, booking, now)?),
+            None => None,
+        };
+        let descriptor = match change.movement {
+            Movement::Void => None,
+            _ => Some(descriptor.unwrap_or(&held.descriptor)),
+        };
+        update(db, id, &held, &change)?;
+        db.prepare_cached("INSERT INTO trail VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+            .execute(params![
+                id,
+                held.holding.steps,
+                millis(now),
+                change.movement,
+                change.amount,
+                change.balance,
+                change.fee.flat,
+                change.fee.rate,
+                descriptor.map(Descriptor::as_str),
+                line,
+            ])?;
+        db.prepare_cached("INSERT INTO instructions VALUES (?1, ?2, ?3, ?4)")?.execute((
+            self.ids.next(now),
+            held.payment,
+            change.movement,
+            change.amount,
+        ))?;
+        match read::transaction(db, id)? {
+            Some(transaction) => Ok(Ok(Answer::Moved(Box::new(transaction)))),
+            None => Ok(Err(Refusal::NotFound)),
+        }
+    }
+
+    /// The merchant's line, the postings behind it, and the merchant's balance.
+    fn book(
+        &mut self,
+        db: &Connection,
+        transaction: Id,
+        held: &Held,
+        change: &Change,
+        booking: &Booking,
+        now: Timestamp,
+    ) -> rusqlite::Result<Id> {
+        let line = self.ids.next(now);
+        db.prepare_cached("INSERT INTO lines VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
+            .execute((
+                line,
+                held.merchant,
+                millis(now),
+                change.balance,
+                change.fee.total().map_err(super::super::column::broken)?,
+                booking.kind,
+                transaction,
+                booking.amount.currency,
+                booking.amount.minor,
+            ))?;
+        let mut insert = db.prepare_cached("INSERT INTO postings VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        for (number, posting) in (0_i64..).zip(booking.entry.postings()) {
+            let money = posting.money;
+            insert.execute((line, number, posting.account, money.currency, money.minor))?;
+        }
+        db.prepare_cached("UPDATE balances SET balance = balance + ?2 WHERE merchant = ?1")?
+            .execute((held.merchant, change.balance))?;
+        Ok(line)
+    }
+}
+
+/// The transaction's amounts, and its captures.
+fn update(db: &Connection, id: Id, held: &Held, change: &Change) -> rusqlite::Result<()> {
+    let amounts = &change.amounts;
+    db.prepare_cached(
+        "UPDATE transactions SET captured = ?2, refunded = ?3, voided = ?4, steps = ?5
+         WHERE id = ?1",
+    )?
+    .execute((
+        id,
+        amounts.captured,
+        amounts.refunded,
+        amounts.voided,
+        held.holding.steps + 1,
+    ))?;
+    let mut upsert = db.prepare_cached(
+        "INSERT INTO captures VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+         ON CONFLICT DO UPDATE SET amount_out = excluded.amount_out,
+             gross_out = excluded.gross_out, fee_out = excluded.fee_out",
+    )?;
+    for captured in &change.captures {
+        upsert.execute(params![
+            id,
+            captured.step,
+            captured.amount,
+            captured.gross,
+            captured.fee,
+            captured.amount_out,
+            captured.gross_out,
+            captured.fee_out,
+            fraction(&captured.rate),
+            captured.spread.parts(),
+        ])?;
+    }
+    Ok(())
+}
+
+/// The acquirer has carried these out.
+pub(super) fn confirm(
+    db: &Connection,
+    instructions: &[Id],
+) -> rusqlite::Result<Result<Answer, Refusal>> {
+    let mut delete = db.prepare_cached("DELETE FROM instructions WHERE id = ?1")?;
+    for instruction in instructions {
+        delete.execute([instruction])?;
+    }
+    Ok(Ok(Answer::Done))
+}
