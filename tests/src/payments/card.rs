@@ -22,11 +22,14 @@ impl Card {
     pub const LATER_EMPTY: Self = Self("4100000000000207");
 
     /// All the cards of the sandbox that are charged as they are, each with its scheme.
-    pub const GOOD: [(Self, &'static str); 4] = [
+    pub const GOOD: [(Self, &'static str); 7] = [
         (Self::VISA, "visa"),
         (Self::OTHER_VISA, "visa"),
         (Self::MASTERCARD, "mastercard"),
         (Self::LATER_EMPTY, "visa"),
+        (Self("4100000000000101"), "visa"),
+        (Self("4100000000000102"), "visa"),
+        (Self("4100000000000103"), "visa"),
     ];
 
     /// The others, each with the code of its refusal.

@@ -148,6 +148,13 @@ impl Idle {
         Self { settings: settings.collect(), data }
     }
 
+    /// The same with one setting changed.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     /// The directory with its data.
     pub fn data(&self) -> &Path {
         self.data.path()
@@ -177,10 +184,16 @@ impl Idle {
     ///
     /// When they do not.
     pub async fn agrees(&self) {
+        let (agrees, said) = self.check().await;
+        assert!(agrees, "{said}");
+    }
+
+    /// Whether journal, balances, counters and trails agree, and what the program says of it.
+    pub async fn check(&self) -> (bool, String) {
         let mut command = self.command();
         command.arg("check");
         let Output { status, stdout, stderr } = process::run(command).await;
         let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
-        assert!(status.success(), "check ended with {status}:\n{said}");
+        (status.success(), said.into_owned())
     }
 }

@@ -126,6 +126,18 @@ async fn a_customer_can_save_a_card_without_paying() {
 }
 
 #[tokio::test]
+async fn a_card_that_the_acquirer_refuses_is_not_saved() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (card, code) in Card::BAD {
+        let body = json!({ "key": merchant.key, "card": card.details() });
+        let answer = service.pay("/cards", &body).await.expect(400);
+        assert_eq!(answer.json()["code"], code, "{answer:?}");
+    }
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+#[tokio::test]
 async fn a_card_to_save_without_a_usable_shape_is_refused_by_name() {
     let service = Service::any().await;
     let merchant = service.merchant().await;

@@ -141,14 +141,3 @@ async fn what_an_answer_shows_is_a_state_that_was() {
         assert_eq!(int(&shown["capturedAmount"]), 10 * i64::try_from(trail.len()).unwrap());
     }
 }
-
-#[tokio::test]
-async fn the_program_finds_that_everything_agrees() {
-    let service = Service::with(&[]).await;
-    let merchant = service.app().await.merchant("DKK").await;
-    let steps = || (0..60).map(|step| (Move::ALL[step % 3], 7)).collect();
-    let transactions = [merchant.pay("EUR", 1000).await, merchant.pay("DKK", 1000).await];
-    join_all(transactions.iter().map(|transaction| scramble(transaction, steps()))).await;
-    service.place().agrees().await;
-    service.stop().await.agrees().await;
-}

@@ -4,6 +4,7 @@
 
 mod access;
 mod apps;
+mod books;
 mod cards;
 mod concurrency;
 mod document;
@@ -16,7 +17,11 @@ mod members;
 mod merchants;
 mod moves;
 mod operations;
+mod outcomes;
+mod paths;
 mod pos;
+mod program;
+mod rates;
 mod restart;
 mod secrets;
 mod transactions;
