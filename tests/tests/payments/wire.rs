@@ -5,7 +5,7 @@ use blackbox::{
     payments::{App, Merchant, Refusal as _, Service, Transaction, minimal},
 };
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The answer to a body of this type.
 async fn send(app: &App, path: &str, media: &str, body: impl Into<Vec<u8>>) -> Answer {
