@@ -8,14 +8,20 @@ use std::{
 };
 
 /// The rooms of a service (`src/<room>.rs` and `src/<room>/`), each with the paths it never names.
-const ROOMS: [(&str, &str); 8] = [
+const ROOMS: [(&str, &str); 13] = [
     (
         "domain",
         "axum tokio rusqlite tokio_postgres reqwest tracing SystemTime Instant \
-         crate::config crate::store crate::watch crate::portal crate::metrics crate::http",
+         crate::config crate::store crate::watch crate::portal crate::acquirer crate::metrics crate::http \
+         crate::pos",
     ),
     ("store", "axum StatusCode crate::http"),
     ("portal", "axum crate::http crate::config"),
+    ("acquirer", "axum rusqlite tokio_postgres crate::http crate::pos crate::config"),
+    ("rates", "axum rusqlite tokio_postgres crate::http crate::store"),
+    ("jobs", "axum rusqlite tokio_postgres crate::http crate::pos"),
+    ("pos", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),
+    ("seed", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("metrics", "reqwest crate::http crate::portal"),
     ("watch", "axum rusqlite tokio_postgres crate::store::sqlite crate::http"),
     ("http", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),

@@ -7,6 +7,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     config::{SecretError, secret},
     operations::MetricsToken,
+    process,
     serve::{self, Limits},
 };
 use tokio::task::JoinHandle;
@@ -90,15 +91,15 @@ impl Running {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+}
 
-    /// Resolves when the service cannot go on.
-    pub async fn failed(&mut self) {
+impl process::Running for Running {
+    async fn failed(&mut self) {
         let _ = (&mut self.serving).await;
         tracing::error!(part = "accept loop", "the service cannot go on");
     }
 
-    /// Stops: takes no more connections, and lets requests in flight finish.
-    pub async fn stop(self) {
+    async fn stop(self) {
         tracing::info!("stopping");
         self.metrics.shutdown();
         self.shutdown.cancel();

@@ -3,35 +3,22 @@
 use std::process::ExitCode;
 
 use authsvc::{
-    Config,
     config::{Cli, Command, DEFAULT_PORT},
     start,
 };
-use common::{config, operations, serve, telemetry};
+use common::{
+    config::{self, or_refuse},
+    operations, process,
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let Cli { command, config } = config::parse(DEFAULT_PORT);
-    let server = &config.server;
     match command {
-        None => return run(config),
-        Some(Command::Healthcheck) => operations::healthcheck(server.host, server.port)
-            .unwrap_or_else(|error| config::refuse(&error)),
+        None => return process::run(&config.server.clone(), start(config)),
+        Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
     }
     ExitCode::SUCCESS
-}
-
-#[tokio::main]
-async fn run(config: Config) -> ExitCode {
-    let _log = telemetry::init(&config.server);
-    let stop = serve::stop_signal().unwrap_or_else(|error| config::refuse(&error));
-    let mut running = start(config).await.unwrap_or_else(|error| config::refuse(&error));
-    let told_to = tokio::select! {
-        () = stop => true,
-        () = running.failed() => false,
-    };
-    running.stop().await;
-    if told_to { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -109,6 +109,11 @@ pub fn refuse(reason: &dyn fmt::Display) -> ! {
     process::exit(2)
 }
 
+/// What went well, or the end of the process over what did not: see [`refuse`].
+pub fn or_refuse<T, E: fmt::Display>(result: Result<T, E>) -> T {
+    result.unwrap_or_else(|error| refuse(&error))
+}
+
 /// One line that names a setting by its variable and its flag.
 fn explain(command: &Command, error: &clap::Error) -> String {
     let text = |kind| match error.get(kind) {

@@ -9,9 +9,9 @@ pub mod config;
 pub mod error;
 pub mod json;
 pub mod operations;
+pub mod process;
 pub mod serve;
 pub mod sqlite;
-
 pub mod telemetry;
 
 pub use error::ErrorBody;

@@ -4,7 +4,7 @@
 use std::{
     fmt,
     io::{self, BufRead as _, BufReader, Write as _},
-    net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -25,7 +25,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-use crate::{ErrorBody, error::Cause};
+use crate::{ErrorBody, config::ServerConfig, error::Cause};
 
 /// How long `healthcheck` waits for an answer.
 const HEALTHCHECK_TIMEOUT: Duration = Duration::from_secs(3);
@@ -125,11 +125,13 @@ async fn metrics(State(operations): State<Operations>, headers: HeaderMap) -> Re
     }
 }
 
-/// Asks the service listening on `host` and `port` for its health: for a container's health
+/// Asks the service that listens where `server` says for its health: for a container's health
 /// check, which has no other client at hand.
-pub fn healthcheck(host: IpAddr, port: u16) -> io::Result<()> {
-    let host = if host.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { host };
-    let mut stream = TcpStream::connect_timeout(&SocketAddr::new(host, port), HEALTHCHECK_TIMEOUT)?;
+pub fn healthcheck(server: &ServerConfig) -> io::Result<()> {
+    let any = server.host.is_unspecified();
+    let host = if any { Ipv4Addr::LOCALHOST.into() } else { server.host };
+    let address = SocketAddr::new(host, server.port);
+    let mut stream = TcpStream::connect_timeout(&address, HEALTHCHECK_TIMEOUT)?;
     stream.set_read_timeout(Some(HEALTHCHECK_TIMEOUT))?;
     stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
     let mut status_line = String::new();

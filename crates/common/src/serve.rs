@@ -14,7 +14,6 @@ use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
-    signal::unix::{SignalKind, signal},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::{sleep, timeout},
@@ -165,16 +164,4 @@ async fn connection(stream: TcpStream, router: Router, place: Place, shutdown: C
     if let Err(error) = ended {
         tracing::debug!(cause = %error, "connection broken");
     }
-}
-
-/// Listens for SIGTERM and SIGINT from now on; what it returns resolves at the first of them.
-pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
 }

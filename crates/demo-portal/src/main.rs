@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use common::{config, serve, telemetry};
+use common::{
+    config::{self, or_refuse},
+    process, telemetry,
+};
 use demo_portal::{
     CAMPUSES, Portal,
     config::{Cli, Command, Config, DEFAULT_PORT},
@@ -14,7 +17,7 @@ fn main() -> ExitCode {
     match command {
         None => run(config),
         Some(Command::Healthcheck) => {
-            healthcheck(&config).unwrap_or_else(|error| config::refuse(&error));
+            or_refuse(healthcheck(&config));
         }
     }
     ExitCode::SUCCESS
@@ -23,8 +26,8 @@ fn main() -> ExitCode {
 #[tokio::main(flavor = "current_thread")]
 async fn run(config: Config) {
     let _log = telemetry::init(&config.server);
-    let stop = serve::stop_signal().unwrap_or_else(|error| config::refuse(&error));
-    let portal = Portal::start(config.into()).unwrap_or_else(|error| config::refuse(&error));
+    let stop = or_refuse(process::stop_signal());
+    let portal = or_refuse(Portal::start(config.into()));
     for student in demo_students() {
         let usernames = student.usernames.join(" or ");
         tracing::info!(usernames, password = student.password, "demo student");

@@ -7,6 +7,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use common::{
     config::{SecretError, secret},
     operations::{MetricsToken, Operations},
+    process,
     serve::{self, Limits},
     telemetry::Traffic,
 };
@@ -128,10 +129,10 @@ impl Running {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
+}
 
-    /// Resolves when the service cannot go on: its store can no longer write, or a task that runs
-    /// as long as it does has ended.
-    pub async fn failed(&mut self) {
+impl process::Running for Running {
+    async fn failed(&mut self) {
         let ended = tokio::select! {
             () = self.store.failed() => "store",
             _ = &mut self.serving => "accept loop",
@@ -140,9 +141,7 @@ impl Running {
         tracing::error!(part = ended, "the service cannot go on");
     }
 
-    /// Stops: takes no more connections, lets requests in flight finish, closes the sockets, and
-    /// writes what is left to write.
-    pub async fn stop(self) {
+    async fn stop(self) {
         tracing::info!("stopping");
         self.operations.drain();
         self.shutdown.cancel();

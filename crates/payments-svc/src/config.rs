@@ -68,11 +68,11 @@ pub struct Config {
     pub fee_rate: Ppm,
 
     /// What a new merchant pays for each capture, in minor units
-    #[arg(long, env = "PAYMENTS_FEE_FLAT", default_value = "EUR:25")]
+    #[arg(long, env = "PAYMENTS_FEE_FLAT", default_value = "EUR:25", value_parser = fee)]
     pub fee_flat: Money,
 
     /// What a new merchant pays for each dispute, in minor units
-    #[arg(long, env = "PAYMENTS_FEE_DISPUTE", default_value = "EUR:3500")]
+    #[arg(long, env = "PAYMENTS_FEE_DISPUTE", default_value = "EUR:3500", value_parser = fee)]
     pub fee_dispute: Money,
 
     /// How long an authorisation that is not captured holds
@@ -86,4 +86,13 @@ pub struct Config {
     /// How long the sandbox takes to answer a payment
     #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
     pub sandbox_delay: Duration,
+}
+
+/// Fees are in a currency that there always is a rate for.
+fn fee(text: &str) -> Result<Money, String> {
+    match text.parse::<Money>() {
+        Ok(money) if money.currency.is_for_funding() => Ok(money),
+        Ok(_) => Err("must be in a currency that merchants can be funded in".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }

@@ -1,4 +1,5 @@
-//! Values and rules. Knows neither network nor clock nor storage.
+//! Values and rules. Knows neither network nor clock nor storage, and no number that may overflow.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod app;
 mod card;

@@ -7,6 +7,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     config::{SecretError, secret},
     operations::{MetricsToken, Operations},
+    process,
     serve::{self, Limits},
     telemetry::Traffic,
 };
@@ -141,10 +142,10 @@ impl Running {
     pub fn pos_address(&self) -> SocketAddr {
         self.pos_address
     }
+}
 
-    /// Resolves when the service cannot go on: its store can no longer write, or a task that runs
-    /// as long as it does has ended.
-    pub async fn failed(&mut self) {
+impl process::Running for Running {
+    async fn failed(&mut self) {
         let ended = tokio::select! {
             () = self.store.failed() => "store",
             _ = self.serving.join_next() => "accept loop",
@@ -153,9 +154,7 @@ impl Running {
         tracing::error!(part = ended, "the service cannot go on");
     }
 
-    /// Stops: takes no more connections, lets requests and payments under way finish, and writes
-    /// what is left to write.
-    pub async fn stop(mut self) {
+    async fn stop(mut self) {
         tracing::info!("stopping");
         self.operations.drain();
         self.shutdown.cancel();

@@ -93,11 +93,11 @@ pub enum InvalidCustom {
 
 /// The keys of all objects in well-formed JSON, and the levels that objects and arrays nest.
 fn keys_and_depth(json: &str) -> (usize, usize) {
-    let (mut keys, mut depth, mut deepest) = (0, 0_usize, 0);
+    let (mut keys, mut depth, mut deepest) = (0_usize, 0_usize, 0);
     for (character, _) in with_position(json).filter(|&(_, in_string)| !in_string) {
         match character {
-            ':' => keys += 1,
-            '{' | '[' => depth += 1,
+            ':' => keys = keys.saturating_add(1),
+            '{' | '[' => depth = depth.saturating_add(1),
             '}' | ']' => depth = depth.saturating_sub(1),
             _ => {}
         }

@@ -215,10 +215,10 @@ impl FromStr for Decimal {
     type Err = InvalidDecimal;
 
     fn from_str(text: &str) -> Result<Self, InvalidDecimal> {
-        let (whole, places) = text.split_once('.').unwrap_or((text, "0"));
+        let (whole, places) = text.split_once('.').unwrap_or((text, ""));
         let digits = format!("{whole}{places}");
         let is_number = !whole.is_empty()
-            && !places.is_empty()
+            && !text.ends_with('.')
             && digits.len() <= 15
             && digits.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number {

@@ -1,12 +1,13 @@
 //! What a client is told of a write: the same whether it was done now or before.
 
 use axum::{
+    Json,
     body::Body,
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::{BufMut as _, BytesMut};
-use serde::Serialize;
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use super::{merchants::MerchantOutput, transactions::TransactionOutput};
 use crate::{
@@ -26,6 +27,11 @@ pub(crate) fn response(outcome: Outcome) -> Response {
             ([(REPLAYED, yes)], render(receipt)).into_response()
         }
     }
+}
+
+/// A response of one thing under its name.
+pub(super) fn one(status: StatusCode, name: &'static str, thing: impl Serialize) -> Response {
+    (status, Json(One(name, thing))).into_response()
 }
 
 /// The status, big-endian, and then the body.
@@ -52,27 +58,25 @@ fn render(Receipt(mut receipt): Receipt) -> Response {
 }
 
 fn told(answer: &Answer) -> (StatusCode, Vec<u8>) {
-    let created = |output: &AnswerOutput<'_>| (StatusCode::CREATED, json(output));
-    match answer {
-        Answer::Done | Answer::Begun(_) => (StatusCode::CREATED, Vec::new()),
-        Answer::App(app) => created(&AnswerOutput::App(IdOutput { id: app.id })),
-        Answer::Merchant(merchant) => {
-            created(&AnswerOutput::Merchant(Box::new(MerchantOutput::new(merchant))))
-        }
-        Answer::Membership { already } => created(&AnswerOutput::IsMember(*already)),
-        Answer::Concluded(transaction) => concluded(transaction),
+    let body = match answer {
+        Answer::Done | Answer::Begun(_) => Vec::new(),
+        Answer::App(app) => json(&One("app", IdOutput { id: app.id })),
+        Answer::Merchant(merchant) => json(&One("merchant", MerchantOutput::new(merchant))),
+        Answer::Membership { already } => json(&One("isMember", already)),
+        Answer::Concluded(transaction) => return concluded(transaction),
         Answer::Moved(transaction) => {
-            created(&AnswerOutput::Moved(Box::new(TransactionOutput::new(transaction))))
+            json(&One("transaction", TransactionOutput::new(transaction)))
         }
-        Answer::Card(id) => created(&AnswerOutput::Card(IdOutput { id: *id })),
-    }
+        Answer::Card(id) => json(&One("card", IdOutput { id: *id })),
+    };
+    (StatusCode::CREATED, body)
 }
 
 /// A payment that was declined is an error, whose transaction is kept.
 fn concluded(transaction: &Transaction) -> (StatusCode, Vec<u8>) {
     let output = IdOutput { id: transaction.id };
     match transaction.error {
-        None => (StatusCode::CREATED, json(&AnswerOutput::Transaction(output))),
+        None => (StatusCode::CREATED, json(&One("transaction", output))),
         Some(error) => (StatusCode::BAD_REQUEST, declined(error, Some(output))),
     }
 }
@@ -93,16 +97,15 @@ fn json(output: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(output).unwrap_or_default()
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-enum AnswerOutput<'a> {
-    App(IdOutput),
-    Merchant(Box<MerchantOutput<'a>>),
-    IsMember(bool),
-    Transaction(IdOutput),
-    #[serde(rename = "transaction")]
-    Moved(Box<TransactionOutput<'a>>),
-    Card(IdOutput),
+/// One thing under its name.
+struct One<T>(&'static str, T);
+
+impl<T: Serialize> Serialize for One<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.0, &self.1)?;
+        map.end()
+    }
 }
 
 #[derive(Serialize)]
@@ -142,7 +145,7 @@ impl ProcessingErrorOutput {
 }
 
 /// Writes what has a text as that text.
-pub(super) fn as_text<S: serde::Serializer>(
+pub(super) fn as_text<S: Serializer>(
     value: &impl std::fmt::Display,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -150,7 +153,7 @@ pub(super) fn as_text<S: serde::Serializer>(
 }
 
 /// Writes a time in RFC 3339 with milliseconds, in UTC.
-pub(super) fn as_date<S: serde::Serializer>(
+pub(super) fn as_date<S: Serializer>(
     value: &jiff::Timestamp,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
     extract::{RawQuery, State},
     http::StatusCode,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::Serialize;
-use serde_json::json;
 use uuid::Uuid;
 
 use super::{
@@ -28,26 +26,22 @@ use crate::{
 };
 
 /// Makes an app, and tells its key this once.
-pub(super) async fn create(
-    State(api): State<Arc<Api>>,
-    body: Body,
-) -> Result<impl IntoResponse, Error> {
+pub(super) async fn create(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
     let name = body.read(|fields| fields.optional("name", Name::new))?;
     let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
     let write = Write::CreateApp { name, digest: key.digest() };
     match api.store.write(write, None, now()).await?? {
         Outcome::Fresh(Answer::App(App { id, name, .. })) => {
-            let (id, name) = (id.to_string(), name.as_ref().map(Name::as_str));
-            let app = json!({ "app": { "id": id, "name": name, "key": key.expose() } });
-            Ok((StatusCode::CREATED, Json(app)))
+            let (name, key) = (name.as_ref().map(Name::as_str), key.expose());
+            Ok(answer::one(StatusCode::CREATED, "app", NewAppOutput { id, name, key }))
         }
         _ => Err(StoreError::Panicked.into()),
     }
 }
 
 /// The app whose key is used.
-pub(super) async fn me(Caller(app): Caller) -> impl IntoResponse {
-    Json(json!({ "identity": AppOutput::new(&app) }))
+pub(super) async fn me(Caller(app): Caller) -> Response {
+    answer::one(StatusCode::OK, "identity", AppOutput::new(&app))
 }
 
 /// The apps of a merchant.
@@ -82,6 +76,14 @@ pub(super) async fn revoke(
 ) -> Result<StatusCode, Error> {
     let write = Write::RevokeApp { merchant: merchant.thing.id, app };
     Ok(answer::nothing(api.store.write(write, None, now()).await??))
+}
+
+#[derive(Serialize)]
+struct NewAppOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    name: Option<&'a str>,
+    key: &'a str,
 }
 
 #[derive(Serialize)]

@@ -2,14 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Json,
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::json;
 
 use super::{
     Api, Error,
@@ -45,8 +40,8 @@ pub(super) async fn create(
 }
 
 /// A saved card.
-pub(super) async fn get(card: Of<SavedCard>) -> impl IntoResponse {
-    Json(json!({ "card": CardOutput::new(&card.thing) }))
+pub(super) async fn get(card: Of<SavedCard>) -> Response {
+    answer::one(StatusCode::OK, "card", CardOutput::new(&card.thing))
 }
 
 #[derive(Serialize)]

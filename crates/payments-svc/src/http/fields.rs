@@ -13,7 +13,7 @@ use crate::domain::{Custom, Invalid};
 /// Reads what `bytes` say. The closure asks for every member first and opens them at the end, so
 /// that all errors are found; they are told in the order of asking.
 ///
-/// ```ignore
+/// ```text
 /// let invitation = fields::read(bytes, encoding, |fields| {
 ///     let name = fields.optional("name", Name::new);
 ///     let email = fields.required("email", Email::new);

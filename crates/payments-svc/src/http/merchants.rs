@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
     extract::{RawQuery, State},
     http::StatusCode,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
@@ -74,6 +72,12 @@ fn funding_currency(code: &str) -> Result<Currency, String> {
     currency.is_for_funding().then_some(currency).ok_or_else(refused)
 }
 
+/// Members of a merchant that stay as they are.
+const IMMUTABLE: [&str; 12] = [
+    "id", "key", "created", "currency", "test", "website", "balance", "company", "bank", "claim",
+    "pricing", "tds",
+];
+
 /// Changes what of a merchant can change.
 pub(super) async fn update(
     State(api): State<Arc<Api>>,
@@ -84,8 +88,7 @@ pub(super) async fn update(
         let name = fields.optional("name", Name::new);
         let email = fields.optional("email", Email::new);
         let descriptor = fields.optional("descriptor", Descriptor::new);
-        let immutable = ["currency", "test", "website", "company", "bank", "id", "key"];
-        fields.refuse(immutable, "cannot be changed");
+        fields.refuse(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
     let write = Write::UpdateMerchant { merchant: merchant.thing.id, update };
@@ -105,8 +108,8 @@ pub(super) async fn list(
 }
 
 /// A merchant.
-pub(super) async fn get(merchant: Of<Merchant>) -> impl IntoResponse {
-    Json(json!({ "merchant": MerchantOutput::new(&merchant.thing) }))
+pub(super) async fn get(merchant: Of<Merchant>) -> Response {
+    answer::one(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.thing))
 }
 
 /// A merchant, as a client is told.
@@ -126,9 +129,9 @@ pub(super) struct MerchantOutput<'a> {
     balance: i64,
     company: CompanyOutput<'a>,
     bank: BankOutput<'a>,
-    claim: Value,
+    claim: ClaimOutput,
     pricing: PricingOutput,
-    tds: Value,
+    tds: TdsOutput,
 }
 
 #[derive(Serialize)]
@@ -142,6 +145,32 @@ struct CompanyOutput<'a> {
 struct BankOutput<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     iban: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimOutput {
+    can_charge_card: bool,
+    can_save_card: bool,
+    can_transfer_to_card: bool,
+    can_capture: bool,
+    can_refund: bool,
+    can_void: bool,
+}
+
+/// Every merchant may do the same.
+const CLAIM: ClaimOutput = ClaimOutput {
+    can_charge_card: true,
+    can_save_card: true,
+    can_transfer_to_card: false,
+    can_capture: true,
+    can_refund: true,
+    can_void: true,
+};
+
+#[derive(Serialize)]
+struct TdsOutput {
+    mode: &'static str,
 }
 
 #[derive(Serialize)]
@@ -183,20 +212,13 @@ impl<'a> MerchantOutput<'a> {
                 number: details.number.as_ref().map(Name::as_str),
             },
             bank: BankOutput { iban: details.iban.as_ref().map(Iban::as_str) },
-            claim: json!({
-                "canChargeCard": true,
-                "canSaveCard": true,
-                "canTransferToCard": false,
-                "canCapture": true,
-                "canRefund": true,
-                "canVoid": true,
-            }),
+            claim: CLAIM,
             pricing: PricingOutput {
                 rate: f64::from(pricing.rate.parts()) / 1e6,
                 flat: MoneyOutput::new(pricing.flat),
                 dispute: MoneyOutput::new(pricing.dispute),
             },
-            tds: json!({ "mode": "avoid" }),
+            tds: TdsOutput { mode: "avoid" },
         }
     }
 }

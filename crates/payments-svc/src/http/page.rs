@@ -16,7 +16,7 @@ use crate::domain::{Invalid, MAX_PAGE, Window};
 /// Reads which part of a list a query asks for, and with `filters` what else the list wants to know
 /// of it:
 ///
-/// ```ignore
+/// ```text
 /// page::read(query, |fields| fields.object("filter").flag("test"))
 /// ```
 pub(super) fn read<F>(
@@ -72,6 +72,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::Id;
 
     const LOWER: &str = "5f0c1e2da0b1c2d3e4f50617";
     const UPPER: &str = "5F0C1E2DA0B1C2D3E4F50617";

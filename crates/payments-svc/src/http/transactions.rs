@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use axum::{
-    Json,
     extract::{RawQuery, State},
-    response::{IntoResponse, Response},
+    http::StatusCode,
+    response::Response,
 };
-use serde_json::json;
 
 use super::{
     Api, Error,
@@ -44,8 +43,8 @@ pub(super) async fn list(
 }
 
 /// A transaction.
-pub(super) async fn get(transaction: Of<Transaction>) -> impl IntoResponse {
-    Json(json!({ "transaction": TransactionOutput::new(&transaction.thing) }))
+pub(super) async fn get(transaction: Of<Transaction>) -> Response {
+    answer::one(StatusCode::OK, "transaction", TransactionOutput::new(&transaction.thing))
 }
 
 /// A payment with a card from earlier.

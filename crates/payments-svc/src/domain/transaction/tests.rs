@@ -1,1 +1,238 @@
+//! The rules of captures, refunds and voids, compared with a model.
 
+use num_rational::Ratio;
+use proptest::prelude::*;
+
+use super::*;
+
+fn currency(code: &str) -> Currency {
+    code.parse().unwrap()
+}
+
+fn pricing() -> Pricing {
+    Pricing {
+        rate: "0.025".parse().unwrap(),
+        flat: "EUR:25".parse().unwrap(),
+        dispute: "EUR:3500".parse().unwrap(),
+    }
+}
+
+/// A transaction of so many cents that nothing was done to.
+fn reserved(amount: i64, funding: &str) -> Holding {
+    Holding {
+        currency: currency("EUR"),
+        amounts: Amounts { amount, successful: true, ..Amounts::default() },
+        steps: 0,
+        captures: Vec::new(),
+        funding: currency(funding),
+        pricing: pricing(),
+    }
+}
+
+fn exchange(rate: (i128, i128)) -> Exchange {
+    Exchange { rate: Ratio::new(rate.0, rate.1), spread: "0.02".parse().unwrap() }
+}
+
+fn capture(amount: i64, exchange: Exchange) -> Request {
+    let amount = Amount::new(amount).unwrap();
+    Request::Capture { amount, currency: None, exchange, fee_exchange: exchange }
+}
+
+fn refund(amount: i64) -> Request {
+    Request::Refund { amount: Amount::new(amount).unwrap() }
+}
+
+fn void(amount: i64) -> Request {
+    Request::Void { amount: Some(Amount::new(amount).unwrap()) }
+}
+
+impl Holding {
+    /// What is written, and loaded again.
+    fn after(mut self, change: &Change) -> Self {
+        self.amounts = change.amounts;
+        for captured in &change.captures {
+            match self.captures.iter_mut().find(|it| it.step == captured.step) {
+                Some(known) => *known = *captured,
+                None => self.captures.push(*captured),
+            }
+        }
+        self.steps += 1;
+        self
+    }
+}
+
+#[test]
+fn the_worked_example_of_an_exchange() {
+    let rate = exchange((74_735, 10_000));
+    let held = reserved(500, "DKK");
+    let taken = held.decide(&capture(500, rate)).unwrap();
+    assert_eq!((taken.balance, taken.fee), (3379, Fee { flat: 191, rate: 92 }));
+    assert_eq!(taken.captures[0].gross, 3662);
+    let held = held.after(&taken);
+    let given = held.decide(&refund(333)).unwrap();
+    assert_eq!((given.balance, given.fee), (-2378, Fee { flat: 0, rate: -61 }));
+    assert_eq!(given.captures[0].gross_out, 2439);
+    let held = held.after(&given);
+    let rest = held.decide(&refund(167)).unwrap();
+    assert_eq!((rest.balance, rest.fee), (2378 - 3662 + 92, Fee { flat: 0, rate: -31 }));
+}
+
+#[test]
+fn money_in_the_merchants_own_currency_is_not_exchanged() {
+    let change = reserved(1000, "EUR").decide(&capture(1000, Exchange::NONE)).unwrap();
+    assert_eq!((change.balance, change.fee), (950, Fee { flat: 25, rate: 25 }));
+    let postings = change.booking.unwrap().entry.postings().to_vec();
+    assert_eq!(postings.len(), 3, "acquirer, merchant and fees: {postings:?}");
+}
+
+#[test]
+fn the_callers_currency_guards_against_tampering() {
+    let guarded = |code: &str| Request::Capture {
+        amount: Amount::new(1).unwrap(),
+        currency: Some(currency(code)),
+        exchange: Exchange::NONE,
+        fee_exchange: Exchange::NONE,
+    };
+    assert!(reserved(1, "EUR").decide(&guarded("EUR")).is_ok());
+    assert_eq!(reserved(1, "EUR").decide(&guarded("USD")), Err(Refused::OtherCurrency));
+}
+
+#[test]
+fn nothing_can_be_done_to_a_transaction_that_failed() {
+    let mut held = reserved(100, "EUR");
+    held.amounts.successful = false;
+    assert_eq!(held.decide(&capture(1, Exchange::NONE)), Err(Refused::ExceedsPending));
+    assert_eq!(held.decide(&void(1)), Err(Refused::ExceedsPending));
+    assert_eq!(held.decide(&Request::Void { amount: None }), Err(Refused::ExceedsPending));
+    assert_eq!(held.decide(&refund(1)), Err(Refused::ExceedsRefundable));
+}
+
+#[test]
+fn a_void_of_all_is_of_all_that_is_pending() {
+    let held = reserved(100, "EUR");
+    let taken = held.decide(&capture(30, Exchange::NONE)).unwrap();
+    let held = held.after(&taken);
+    let change = held.decide(&Request::Void { amount: None }).unwrap();
+    assert_eq!((change.amount, change.balance, change.booking), (70, 0, None));
+}
+
+/// The rules again, as somebody would do them on paper.
+#[derive(Clone, Copy)]
+struct Paper {
+    amount: i64,
+    captured: i64,
+    refunded: i64,
+    voided: i64,
+}
+
+impl Paper {
+    fn allows(&mut self, request: &Request) -> bool {
+        let pending = self.amount - self.captured - self.voided;
+        let (sum, amount, limit) = match request {
+            Request::Capture { amount, .. } => (&mut self.captured, amount.minor(), pending),
+            Request::Refund { amount } => {
+                let limit = self.captured - self.refunded;
+                (&mut self.refunded, amount.minor(), limit)
+            }
+            Request::Void { amount: Some(amount) } => (&mut self.voided, amount.minor(), pending),
+            // There has to be something.
+            Request::Void { amount: None } => (&mut self.voided, pending.max(1), pending),
+        };
+        if amount > limit {
+            return false;
+        }
+        *sum += amount;
+        true
+    }
+}
+
+/// Does `requests` one after another and looks at everything after each.
+fn follow(amount: i64, funding: &str, requests: &[Request]) {
+    let mut held = reserved(amount, funding);
+    let mut paper = Paper { amount, captured: 0, refunded: 0, voided: 0 };
+    let (mut balance, mut flat) = (0, 0);
+    for request in requests {
+        let decided = held.decide(request);
+        assert_eq!(decided.is_ok(), paper.allows(request), "{request:?} on {held:?}");
+        let Ok(change) = decided else { continue };
+        held = held.after(&change);
+        balance += change.balance;
+        flat += change.fee.flat;
+        let Amounts { captured, refunded, voided, .. } = held.amounts;
+        assert_eq!((captured, refunded, voided), (paper.captured, paper.refunded, paper.voided));
+        assert!(held.amounts.pending() >= 0 && held.amounts.refundable() >= 0);
+        if let Some(booking) = &change.booking {
+            assert!(booking.entry.is_balanced(), "{booking:?}");
+        }
+        let captures = &held.captures;
+        let sum = |part: fn(&Captured) -> i64| captures.iter().map(part).sum::<i64>();
+        assert_eq!((sum(|it| it.amount), sum(|it| it.amount_out)), (captured, refunded));
+        for it in captures {
+            assert!((0..=it.gross).contains(&it.gross_out) && (0..=it.fee).contains(&it.fee_out));
+            assert!(it.amount_out < it.amount || (it.gross_out, it.fee_out) == (it.gross, it.fee));
+        }
+        let kept = sum(|it| it.gross - it.gross_out) - sum(|it| it.fee - it.fee_out);
+        assert_eq!(balance, kept - flat, "the balance is what was kept, less the flat fees");
+    }
+}
+
+/// Every sequence of `length` requests out of these.
+fn sequences(requests: &[Request], length: usize) -> Vec<Vec<Request>> {
+    if length == 0 {
+        return vec![Vec::new()];
+    }
+    let shorter = sequences(requests, length - 1);
+    let longer = |first: &Request| {
+        shorter
+            .iter()
+            .map(|rest| [std::slice::from_ref(first), rest.as_slice()].concat())
+            .collect::<Vec<_>>()
+    };
+    requests.iter().flat_map(longer).collect()
+}
+
+#[test]
+fn every_short_sequence_agrees_with_paper() {
+    let rate = exchange((74_735, 10_000));
+    let mut requests = vec![Request::Void { amount: None }];
+    for amount in [1, 2, 3] {
+        requests.extend([capture(amount, rate), refund(amount), void(amount)]);
+    }
+    for requests in sequences(&requests, 5) {
+        follow(3, "DKK", &requests);
+    }
+}
+
+fn any_request(rate: Exchange) -> impl Strategy<Value = Request> {
+    prop_oneof![
+        (1..400_i64).prop_map(move |amount| capture(amount, rate)),
+        (1..400_i64).prop_map(refund),
+        (1..100_i64).prop_map(void),
+    ]
+}
+
+fn rates() -> impl Strategy<Value = Exchange> {
+    (1..1_000_000_i128, 1..1_000_000_i128).prop_map(exchange)
+}
+
+proptest! {
+    #[test]
+    fn any_sequence_agrees_with_paper(
+        amount in 1..1000_i64,
+        requests in rates().prop_flat_map(|rate| prop::collection::vec(any_request(rate), 0..30)),
+    ) {
+        follow(amount, "DKK", &requests);
+    }
+
+    #[test]
+    fn the_largest_amounts_are_decided_or_refused_and_never_wrap(
+        amount in 1..=Amount::MAX,
+        numerator in 1..i128::from(u64::MAX),
+        denominator in 1..i128::from(u64::MAX),
+    ) {
+        let request = capture(amount, exchange((numerator, denominator)));
+        if let Ok(change) = reserved(Amount::MAX, "DKK").decide(&request) {
+            prop_assert!(change.booking.unwrap().entry.is_balanced());
+        }
+    }
+}
