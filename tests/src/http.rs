@@ -5,8 +5,8 @@ use std::{fmt, time::Duration};
 use reqwest::{
     Method, RequestBuilder, StatusCode,
     header::{
-        CONNECTION, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
-        SEC_WEBSOCKET_VERSION, UPGRADE,
+        CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT,
+        SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
     },
 };
 use serde_json::Value;
@@ -58,6 +58,24 @@ impl Request {
         Self { builder: self.builder.body(body.into()), ..self }
     }
 
+    /// Gives the request a body of this type.
+    #[must_use]
+    pub fn body_of(self, media: &str, body: impl Into<Vec<u8>>) -> Self {
+        self.header(CONTENT_TYPE, media).body(body)
+    }
+
+    /// Gives the request a JSON body.
+    #[must_use]
+    pub fn json(self, body: &Value) -> Self {
+        self.body_of("application/json", body.to_string())
+    }
+
+    /// Gives the request a name and a password.
+    #[must_use]
+    pub fn basic_auth(self, username: &str, password: &str) -> Self {
+        Self { builder: self.builder.basic_auth(username, Some(password)), ..self }
+    }
+
     /// Sends the request and reads the whole answer.
     ///
     /// # Panics
@@ -68,6 +86,18 @@ impl Request {
         let answer = Answer::read(sent, response).await;
         self.document.check(&answer);
         answer
+    }
+
+    /// The same at a service that may end meanwhile: nothing, when there is no whole answer.
+    ///
+    /// # Panics
+    ///
+    /// When the document does not describe the answer.
+    pub async fn attempt(self) -> Option<Answer> {
+        let (sent, response) = Self::try_exchange(self.builder).await;
+        let answer = Answer::try_read(sent, response.ok()?).await.ok()?;
+        self.document.check(&answer);
+        Some(answer)
     }
 
     /// The same for what the document leaves out, such as pages for people.
@@ -115,18 +145,26 @@ impl Request {
     }
 
     async fn exchange(builder: RequestBuilder) -> (Sent, reqwest::Response) {
+        match Self::try_exchange(builder).await {
+            (sent, Ok(response)) => (sent, response),
+            (sent, Err(error)) => panic!("{sent:?} has no answer: {error:?}"),
+        }
+    }
+
+    async fn try_exchange(
+        builder: RequestBuilder,
+    ) -> (Sent, Result<reqwest::Response, reqwest::Error>) {
         let (http, request) = builder.build_split();
         let request = request.expect("a well-formed request");
+        let media = request.headers().get(CONTENT_TYPE).and_then(|media| media.to_str().ok());
         let sent = Sent {
             method: request.method().clone(),
             path: request.url().path().to_owned(),
             query: request.url().query_pairs().into_owned().collect(),
+            media: media.map(str::to_owned),
             body: request.body().and_then(|body| body.as_bytes()).unwrap_or_default().to_vec(),
         };
-        match http.execute(request).await {
-            Ok(response) => (sent, response),
-            Err(error) => panic!("{sent:?} has no answer: {error:?}"),
-        }
+        (sent, http.execute(request).await)
     }
 }
 
@@ -138,6 +176,8 @@ pub struct Sent {
     pub path: String,
     /// Its query, decoded.
     pub query: Vec<(String, String)>,
+    /// The type of its body, if it says one.
+    pub media: Option<String>,
     /// Its body.
     pub body: Vec<u8>,
 }
@@ -156,11 +196,15 @@ pub struct Answer {
 
 impl Answer {
     async fn read(sent: Sent, response: reqwest::Response) -> Self {
+        Self::try_read(sent, response).await.unwrap_or_else(|problem| panic!("{problem}"))
+    }
+
+    async fn try_read(sent: Sent, response: reqwest::Response) -> Result<Self, String> {
         let status = response.status();
         let headers = response.headers().clone();
         match response.bytes().await {
-            Ok(body) => Self { sent, status, headers, body: body.into() },
-            Err(error) => panic!("{sent:?} answered {status} and broke off: {error:?}"),
+            Ok(body) => Ok(Self { sent, status, headers, body: body.into() }),
+            Err(error) => Err(format!("{sent:?} answered {status} and broke off: {error:?}")),
         }
     }
 
@@ -201,6 +245,16 @@ impl Answer {
         Some(value.to_str().expect("headers are text"))
     }
 
+    /// The body as JSON.
+    ///
+    /// # Panics
+    ///
+    /// When it is none.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
     /// The body as text.
     ///
     /// # Panics
@@ -214,7 +268,7 @@ impl Answer {
 
 impl fmt::Debug for Sent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { method, path, query, body } = self;
+        let Self { method, path, query, media: _, body } = self;
         write!(formatter, "{method} {path} {query:?} {:?}", excerpt(body))
     }
 }

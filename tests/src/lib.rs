@@ -2,9 +2,11 @@
 //! HTTP interface, its sockets and the OpenAPI document it goes by.
 //!
 //! A test asks for [`objstore::Service::any`] and gets a process of its own on a free port, or the
-//! service that `OBJSTORE_URL` names (`AUTHSVC_URL` for [`authsvc::Service::any`]). Tests that need settings of their own, or that stop what they
-//! test, always start a process. Whatever a [`objstore::Client`] or [`objstore::Socket`] receives is
-//! held against the document; an answer that is not described there fails the test.
+//! service that `OBJSTORE_URL` names (`AUTHSVC_URL` for [`authsvc::Service::any`], `PAYMENTS_URL` and
+//! `PAYMENTS_POS_URL` for [`payments::Service::any`]). Tests that need settings of their own, or that
+//! stop what they test, always start a process. Whatever a [`objstore::Client`], [`objstore::Socket`]
+//! or [`payments::App`] receives is held against the document; an answer that is not described there
+//! fails the test.
 //! [`browser::visit`] opens a page in a browser of its own.
 
 #![expect(
@@ -17,5 +19,6 @@ pub mod browser;
 pub mod http;
 pub mod objstore;
 pub mod openapi;
+pub mod payments;
 pub mod process;
 pub mod soak;

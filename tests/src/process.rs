@@ -18,6 +18,9 @@ use tokio::{
 /// How long a test waits for what has to happen: far longer than it takes, on a busy machine too.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
+/// The name under which a service says where it listens.
+const ADDRESS: &str = "server.address";
+
 /// The command that runs a program of this workspace with these variables and no others.
 ///
 /// # Panics
@@ -77,9 +80,9 @@ impl Process {
         let sender = Arc::new(sender);
         tokio::spawn(collect(child.stdout.take().expect("piped"), Arc::clone(&sender)));
         tokio::spawn(collect(child.stderr.take().expect("piped"), sender));
-        let is_up = |lines: &Vec<String>| lines.iter().any(|line| listening(line).is_some());
+        let is_up = |lines: &Vec<String>| address(lines, ADDRESS).is_some();
         let _ = timeout(DEADLINE, log.wait_for(is_up)).await;
-        let address = log.borrow().iter().find_map(|line| listening(line));
+        let address = address(&log.borrow(), ADDRESS);
         let Some(address) = address else {
             panic!("no service is listening:\n{}", log.borrow().join("\n"));
         };
@@ -91,9 +94,31 @@ impl Process {
         self.address
     }
 
+    /// Where its second listener does, which it tells under this name in the same line.
+    ///
+    /// # Panics
+    ///
+    /// When it tells none.
+    pub fn address_of(&self, name: &str) -> SocketAddr {
+        let address = address(&self.log.borrow(), name);
+        address.unwrap_or_else(|| panic!("no {name}:\n{}", self.log.borrow().join("\n")))
+    }
+
     /// What it has written to its log so far, line by line.
     pub fn log(&self) -> Vec<String> {
         self.log.borrow().clone()
+    }
+
+    /// Waits until the log, which is written by another thread, has a line that `is_wanted`.
+    ///
+    /// # Panics
+    ///
+    /// When none comes in time.
+    pub async fn logged(&self, is_wanted: impl Fn(&str) -> bool) {
+        let mut log = self.log.clone();
+        let came = log.wait_for(|log| log.iter().any(|line| is_wanted(line)));
+        let came = timeout(DEADLINE, came).await;
+        assert!(came.is_ok_and(|came| came.is_ok()), "{}", self.log.borrow().join("\n"));
     }
 
     /// Asks the process to stop, with SIGTERM, and returns at once.
@@ -135,11 +160,11 @@ async fn collect(output: impl AsyncRead + Unpin, log: Arc<watch::Sender<Vec<Stri
     }
 }
 
-/// The address in a line that says where a service listens, whatever the form of the log.
-fn listening(line: &str) -> Option<SocketAddr> {
-    if !line.contains("listening") {
-        return None;
-    }
+/// The address with this name in the line that says where a service listens, whatever the form of
+/// the log.
+fn address(log: &[String], name: &str) -> Option<SocketAddr> {
+    let line = log.iter().find(|line| line.contains("listening"))?;
+    let (_, rest) = line.split_once(name)?;
     let is_address = |letter: char| letter.is_ascii_digit() || ".:".contains(letter);
-    line.split(|letter| !is_address(letter)).find_map(|word| word.parse().ok())
+    rest.split(|letter| !is_address(letter)).find_map(|word| word.parse().ok())
 }

@@ -1,0 +1,37 @@
+//! payments-svc from outside.
+
+mod app;
+mod card;
+mod list;
+mod merchant;
+mod refusal;
+mod service;
+mod transaction;
+
+use std::sync::LazyLock;
+
+pub use app::App;
+pub use card::{Card, EXPIRY};
+pub use list::{ids, items};
+pub use merchant::{Merchant, email, minimal};
+pub use refusal::Refusal;
+pub use service::{Idle, Service};
+pub use transaction::{Move, Transaction, int};
+
+use crate::openapi::Document;
+
+/// The name of the program.
+pub const PROGRAM: &str = "payments-svc";
+
+/// What the service says of itself.
+pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
+    Document::parse(include_str!("../../crates/payments-svc/assets/openapi.yaml"))
+});
+
+/// What of it is about the listener for apps.
+static API: LazyLock<Document> =
+    LazyLock::new(|| DOCUMENT.part(|path| path.get("servers").is_none()));
+
+/// What of it is about the listener for customers.
+static POS: LazyLock<Document> =
+    LazyLock::new(|| DOCUMENT.part(|path| path.get("servers").is_some()));

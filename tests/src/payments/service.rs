@@ -1,0 +1,199 @@
+//! A running payments-svc, and one that rests.
+
+use std::{path::Path, process::Output};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::{API, App, Merchant, POS, PROGRAM};
+use crate::{
+    http::{self, Answer, Request},
+    process::{self, Process},
+};
+
+/// A service that runs: a listener for apps and one for customers.
+#[derive(Debug)]
+pub struct Service {
+    url: String,
+    pos: String,
+    http: reqwest::Client,
+    own: Option<(Process, Idle)>,
+}
+
+impl Service {
+    /// The service that `PAYMENTS_URL` and `PAYMENTS_POS_URL` name, or a new process with the
+    /// default settings.
+    #[expect(clippy::disallowed_methods, reason = "the variables of these tests")]
+    pub async fn any() -> Self {
+        match (std::env::var("PAYMENTS_URL"), std::env::var("PAYMENTS_POS_URL")) {
+            (Ok(url), Ok(pos)) => {
+                let [url, pos] = [url, pos].map(|url| url.trim_end_matches('/').to_owned());
+                Self { url, pos, http: http::client(), own: None }
+            }
+            _ => Self::with(&[]).await,
+        }
+    }
+
+    /// A new process with these settings, on an empty directory.
+    pub async fn with(settings: &[(&str, &str)]) -> Self {
+        Idle::new(settings).start().await
+    }
+
+    /// The process.
+    ///
+    /// # Panics
+    ///
+    /// When the service is not ours.
+    pub fn process(&self) -> &Process {
+        let (process, _) = self.own.as_ref().expect("a service that the test started");
+        process
+    }
+
+    /// Its directory and settings.
+    ///
+    /// # Panics
+    ///
+    /// When the service is not ours.
+    pub fn place(&self) -> &Idle {
+        let (_, place) = self.own.as_ref().expect("a service that the test started");
+        place
+    }
+
+    /// A request without credentials to the listener for apps; `path` may have a query.
+    pub fn request(&self, method: Method, path: &str) -> Request {
+        Request::new(self.http.request(method, format!("{}{path}", self.url)), &API)
+    }
+
+    /// The answer to a plain GET without credentials.
+    pub async fn fetch(&self, path: &str) -> Answer {
+        self.request(Method::GET, path).send().await
+    }
+
+    /// A request to the listener for customers.
+    pub fn pos(&self, method: Method, path: &str) -> Request {
+        Request::new(self.http.request(method, format!("{}{path}", self.pos)), &POS)
+    }
+
+    /// The answer of the listener for customers to a JSON body.
+    pub async fn pay(&self, path: &str, body: &Value) -> Answer {
+        self.pos(Method::POST, path).json(body).send().await
+    }
+
+    /// An app of its own.
+    pub async fn app(&self) -> App {
+        self.app_named("a test").await
+    }
+
+    /// An app with this name.
+    pub async fn app_named(&self, name: &str) -> App {
+        let request = self.request(Method::POST, "/apps").json(&json!({ "name": name }));
+        App::from(request.send().await.expect(201), &self.http, &self.url, &self.pos)
+    }
+
+    /// A test merchant that is funded in euros, with an app of its own.
+    pub async fn merchant(&self) -> Merchant {
+        self.app().await.merchant("EUR").await
+    }
+
+    /// The addresses that the paths of its two listeners start with.
+    pub(super) fn address(&self) -> (&str, &str) {
+        (&self.url, &self.pos)
+    }
+
+    /// Stops the service with SIGTERM; it has to end well, and in time.
+    ///
+    /// # Panics
+    ///
+    /// When the service is not ours.
+    pub async fn stop(self) -> Idle {
+        let (process, place) = self.own.expect("a service that the test started");
+        process.terminate().await;
+        process.ended().await;
+        place
+    }
+
+    /// Kills the service as kill -9 does.
+    ///
+    /// # Panics
+    ///
+    /// When the service is not ours.
+    pub async fn kill(self) -> Idle {
+        let (process, place) = self.own.expect("a service that the test started");
+        process.kill().await;
+        place
+    }
+}
+
+/// A service that does not run: its settings and its data.
+#[derive(Debug)]
+pub struct Idle {
+    settings: Vec<(String, String)>,
+    data: TempDir,
+}
+
+impl Idle {
+    /// A service with these settings and no data.
+    ///
+    /// # Panics
+    ///
+    /// When there is no place for its directory.
+    pub fn new(settings: &[(&str, &str)]) -> Self {
+        let data = tempfile::tempdir().expect("a directory can be made");
+        let directory = data.path().to_str().expect("a plain path").to_owned();
+        let own = [("PORT", "0"), ("PAYMENTS_POS_PORT", "0"), ("PAYMENTS_DATA_DIR", &directory)];
+        let settings =
+            own.iter().chain(settings).map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        Self { settings: settings.collect(), data }
+    }
+
+    /// The same with one setting changed.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The directory with its data.
+    pub fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// The command that runs the program with these settings.
+    pub fn command(&self) -> Command {
+        let settings: Vec<_> =
+            self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
+        process::command(PROGRAM, &settings)
+    }
+
+    /// Starts the service and waits until it listens.
+    pub async fn start(self) -> Service {
+        let process = Process::start(self.command()).await;
+        Service {
+            url: format!("http://{}", process.address()),
+            pos: format!("http://{}", process.address_of("pos.address")),
+            http: http::client(),
+            own: Some((process, self)),
+        }
+    }
+
+    /// Has the program recompute journal, balances, counters and trails: they have to agree.
+    ///
+    /// # Panics
+    ///
+    /// When they do not.
+    pub async fn agrees(&self) {
+        let (agrees, said) = self.check().await;
+        assert!(agrees, "{said}");
+    }
+
+    /// Whether journal, balances, counters and trails agree, and what the program says of it.
+    pub async fn check(&self) -> (bool, String) {
+        let mut command = self.command();
+        command.arg("check");
+        let Output { status, stdout, stderr } = process::run(command).await;
+        let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+        (status.success(), said.into_owned())
+    }
+}

@@ -1,0 +1,231 @@
+//! Who may see what, and in which order that is found out.
+
+use blackbox::{
+    http::Answer,
+    payments::{App, Merchant, Refusal as _, Service, email},
+};
+use reqwest::Method;
+use serde_json::json;
+
+/// Bytes of a body that is one byte larger than it may be.
+const TOO_LARGE: usize = 100 * 1024 + 1;
+
+/// Ids that nothing has, and what is no id at all.
+const UNKNOWN: [&str; 8] = [
+    "ffffffffffffffffffffffff",
+    "000000000000000000000000",
+    "6b016ea0000000000000000",
+    "6b016ea000000000000000012",
+    "6b016ea0000000000000000g",
+    "1",
+    "%20",
+    "%00",
+];
+
+/// A merchant with one of everything.
+struct Shop {
+    merchant: Merchant,
+    user: String,
+    line: String,
+    transaction: String,
+    card: String,
+}
+
+impl Shop {
+    async fn new(service: &Service) -> Self {
+        let merchant = service.merchant().await;
+        merchant.invite(&email()).await;
+        let transaction = merchant.pay("EUR", 1000).await;
+        transaction.capture(100).await;
+        Self {
+            user: merchant.ids("/users?limit=1").await.remove(0),
+            line: merchant.ids("/lines?limit=1").await.remove(0),
+            card: merchant.save_card(&transaction).await,
+            transaction: transaction.id,
+            merchant,
+        }
+    }
+
+    /// Every method and path with an id in it, each id in braces, with an id that is good there.
+    fn paths(&self) -> Vec<(Method, String)> {
+        let Self { merchant, user, line, transaction, card } = self;
+        let (app, merchant) = (&merchant.app.id, &merchant.id);
+        vec![
+            (Method::GET, format!("/identities/{{{app}}}/merchants?limit=1")),
+            (Method::PUT, format!("/merchants/{{{merchant}}}")),
+            (Method::GET, format!("/merchants/{{{merchant}}}")),
+            (Method::POST, format!("/merchants/{{{merchant}}}/users")),
+            (Method::GET, format!("/merchants/{{{merchant}}}/users?limit=1")),
+            (Method::DELETE, format!("/merchants/{{{merchant}}}/users/{{{user}}}")),
+            (Method::POST, format!("/merchants/{{{merchant}}}/apps")),
+            (Method::GET, format!("/merchants/{{{merchant}}}/apps?limit=1")),
+            (Method::DELETE, format!("/merchants/{{{merchant}}}/apps/{{{app}}}")),
+            (Method::GET, format!("/merchants/{{{merchant}}}/lines?limit=1")),
+            (Method::GET, format!("/lines/{{{line}}}")),
+            (Method::POST, format!("/merchants/{{{merchant}}}/transactions")),
+            (Method::GET, format!("/merchants/{{{merchant}}}/transactions?limit=1")),
+            (Method::GET, format!("/transactions/{{{transaction}}}")),
+            (Method::POST, format!("/transactions/{{{transaction}}}/captures")),
+            (Method::POST, format!("/transactions/{{{transaction}}}/refunds")),
+            (Method::POST, format!("/transactions/{{{transaction}}}/voids")),
+            (Method::POST, format!("/merchants/{{{merchant}}}/cards")),
+            (Method::GET, format!("/cards/{{{card}}}")),
+        ]
+    }
+}
+
+/// The path with its last id replaced, or with its own.
+fn with_id(path: &str, id: Option<&str>) -> String {
+    let (start, end) = (path.rfind('{').unwrap(), path.rfind('}').unwrap());
+    let id = id.unwrap_or(&path[start + 1..end]);
+    format!("{}{id}{}", &path[..start], &path[end + 1..]).replace(['{', '}'], "")
+}
+
+/// The answer to a body that is too large, of no known type, and wrong.
+async fn ask_badly(app: &App, method: &Method, path: &str) -> Answer {
+    let request = app.request(method.clone(), path);
+    if method == Method::GET || method == Method::DELETE {
+        request.send().await
+    } else {
+        request.body_of("text/plain", "x".repeat(TOO_LARGE)).send().await
+    }
+}
+
+#[tokio::test]
+async fn what_belongs_to_another_app_is_403_whatever_else_is_wrong() {
+    let service = Service::any().await;
+    let shop = Shop::new(&service).await;
+    let stranger = service.app().await;
+    for (method, path) in shop.paths() {
+        println!("{method} {path}");
+        let answer = ask_badly(&stranger, &method, &with_id(&path, None)).await;
+        answer.refused(403, "forbidden");
+        let bare = stranger.request(method, &with_id(&path, None)).send().await;
+        bare.refused(403, "forbidden");
+    }
+    let users = shop.merchant.ids("/users?limit=10").await;
+    assert_eq!(users, [shop.user], "the refused requests changed nothing");
+}
+
+#[tokio::test]
+async fn what_nobody_has_is_404_whatever_else_is_wrong() {
+    let service = Service::any().await;
+    let shop = Shop::new(&service).await;
+    for (method, path) in shop.paths() {
+        for id in UNKNOWN {
+            println!("{method} {path} {id}");
+            let path = with_id(&path, Some(id));
+            ask_badly(&shop.merchant.app, &method, &path).await.refused(404, "not_found");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_id_of_another_kind_is_404() {
+    let service = Service::any().await;
+    let shop = Shop::new(&service).await;
+    let app = &shop.merchant.app;
+    for (path, id) in [
+        ("/merchants/", &shop.transaction),
+        ("/transactions/", &shop.merchant.id),
+        ("/lines/", &shop.transaction),
+        ("/cards/", &shop.transaction),
+    ] {
+        app.get(&format!("{path}{id}")).await.refused(404, "not_found");
+    }
+    let path = format!("/identities/{}/merchants?limit=1", shop.merchant.id);
+    app.get(&path).await.refused(404, "not_found");
+}
+
+#[tokio::test]
+async fn a_member_of_another_merchant_cannot_be_revoked_from_ones_own() {
+    let service = Service::any().await;
+    let shop = Shop::new(&service).await;
+    let own = service.merchant().await;
+    for path in [format!("/users/{}", shop.user), format!("/apps/{}", shop.merchant.app.id)] {
+        own.app.delete(&own.path(&path)).await.refused(403, "forbidden");
+    }
+    assert_eq!(shop.merchant.ids("/users?limit=10").await, [shop.user.as_str()]);
+    shop.merchant.fetch().await;
+}
+
+#[tokio::test]
+async fn an_app_sees_its_own_merchants_only_and_nobody_elses_list() {
+    let service = Service::any().await;
+    let (first, second) = (service.merchant().await, service.merchant().await);
+    first.add(&second.app).await;
+    let list = first.app.merchants("?limit=10");
+    second.app.get(&list).await.refused(403, "forbidden");
+    assert_eq!(first.app.list(&list).await.len(), 1);
+    assert_eq!(second.app.list(&second.app.merchants("?limit=10")).await.len(), 2);
+}
+
+#[tokio::test]
+async fn without_credentials_it_is_401_whatever_else_is_wrong() {
+    let service = Service::any().await;
+    let shop = Shop::new(&service).await;
+    for (method, path) in shop.paths() {
+        for id in [None, Some(UNKNOWN[0]), Some("1")] {
+            let path = with_id(&path, id);
+            let request = service.request(method.clone(), &path);
+            let request = request.body_of("text/plain", "x".repeat(TOO_LARGE));
+            request.send().await.refused(401, "unauthenticated");
+        }
+    }
+}
+
+#[tokio::test]
+async fn size_and_type_of_a_body_come_before_its_content() {
+    let service = Service::any().await;
+    let shop = Shop::new(&service).await;
+    let app = &shop.merchant.app;
+    let with_body = |(method, _): &(Method, String)| [Method::POST, Method::PUT].contains(method);
+    for (method, path) in shop.paths().into_iter().filter(with_body) {
+        println!("{method} {path}");
+        let path = with_id(&path, None);
+        let send = async |media: &str, body: String| {
+            app.request(method.clone(), &path).body_of(media, body).send().await
+        };
+        let large = send("application/json", "x".repeat(TOO_LARGE)).await;
+        large.refused(413, "body_too_large");
+        let unknown = send("text/plain", r#"{"amount":0}"#.to_owned()).await;
+        unknown.refused(415, "unsupported_media_type");
+        send("application/json", "nonsense".to_owned()).await.names(&[""]);
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_asked_for_rightly_only_after_access() {
+    let service = Service::any().await;
+    let shop = Shop::new(&service).await;
+    let stranger = service.app().await;
+    let is_list = |(_, path): &(Method, String)| path.ends_with("?limit=1");
+    let lists: Vec<_> = shop.paths().into_iter().filter(is_list).collect();
+    assert_eq!(lists.len(), 5);
+    for (_, path) in lists {
+        let path = path.replace("limit=1", "limit=0&before=x");
+        stranger.get(&with_id(&path, None)).await.refused(403, "forbidden");
+        stranger.get(&with_id(&path, Some(UNKNOWN[0]))).await.refused(404, "not_found");
+        shop.merchant.app.get(&with_id(&path, None)).await.names(&["limit", "before"]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_named_in_a_body_and_cannot_be_used_is_400() {
+    let service = Service::any().await;
+    let shop = Shop::new(&service).await;
+    let own = service.merchant().await;
+    for (path, field, id) in [
+        ("/transactions", "transactionId", &shop.transaction),
+        ("/transactions", "authorizationId", &shop.transaction),
+        ("/transactions", "cardId", &shop.card),
+        ("/cards", "transactionId", &shop.transaction),
+    ] {
+        let mut body = json!({ "currency": "EUR", "amount": 100 });
+        for id in [id.as_str(), UNKNOWN[0], "1"] {
+            body[field] = id.into();
+            own.post(path, &body).await.names(&[field]);
+        }
+    }
+    assert!(own.list("/transactions?limit=10").await.is_empty());
+}

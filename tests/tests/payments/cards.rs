@@ -1,0 +1,150 @@
+//! Saved cards, which are deprecated.
+
+use blackbox::payments::{Card, EXPIRY, Merchant, Refusal as _, Service};
+use serde_json::{Value, json};
+
+/// The id that an answer gives a card.
+fn id(answer: &Value) -> String {
+    answer["card"]["id"].as_str().unwrap().to_owned()
+}
+
+async fn fetch(merchant: &Merchant, id: &str) -> Value {
+    merchant.app.get(&format!("/cards/{id}")).await.expect(200).json()["card"].clone()
+}
+
+#[tokio::test]
+async fn the_card_of_a_transaction_can_be_saved_and_fetched() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (card, scheme) in Card::GOOD {
+        let transaction = merchant.pay_with(card, "EUR", 100).await;
+        for notes in [json!("Ben's second card"), Value::Null] {
+            let body = json!({ "transactionId": transaction.id, "notes": notes });
+            let id = id(&merchant.post("/cards", &body).await.expect(201).json());
+            let fetched = fetch(&merchant, &id).await;
+            assert_eq!(
+                fetched,
+                json!({
+                    "id": id,
+                    "merchantId": merchant.id,
+                    "created": fetched["created"],
+                    "bin": card.bin(),
+                    "last4": card.last4(),
+                    "expiry": EXPIRY,
+                    "scheme": scheme,
+                    "notes": notes,
+                    "deleted": null,
+                })
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn notes_that_are_absent_are_null() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 100).await;
+    let saved = merchant.save_card(&transaction).await;
+    assert_eq!(fetch(&merchant, &saved).await["notes"], Value::Null);
+    let body = json!({ "transactionId": transaction.id, "notes": "" });
+    let saved = id(&merchant.post("/cards", &body).await.expect(201).json());
+    assert_eq!(fetch(&merchant, &saved).await["notes"], Value::Null);
+}
+
+#[tokio::test]
+async fn only_an_original_that_succeeded_has_a_card_to_save() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let original = merchant.pay("EUR", 100).await;
+    let (failed, repeated) = (merchant.fail(100).await, merchant.repeat(&original, 100).await);
+    for id in [json!(failed.id), json!(repeated.id), json!(merchant.id), json!(1), Value::Null] {
+        let body = json!({ "transactionId": id });
+        merchant.post("/cards", &body).await.names(&["transactionId"]);
+    }
+    merchant.post("/cards", &json!({ "notes": "x" })).await.names(&["transactionId"]);
+}
+
+#[tokio::test]
+async fn a_saved_card_is_charged_again() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let original = merchant.pay_with(Card::MASTERCARD, "EUR", 100).await;
+    let body = json!({
+        "cardId": merchant.save_card(&original).await,
+        "currency": "EUR",
+        "amount": 995,
+        "descriptor": "By card",
+        "custom": { "n": 1 },
+    });
+    let answer = merchant.post("/transactions", &body).await.expect(201);
+    let fetched = merchant.transaction(&answer).fetch().await;
+    assert_eq!((&fetched["recurring"], &fetched["pendingAmount"]), (&json!(true), &json!(995)));
+    assert_eq!(fetched["descriptor"], "By card");
+    assert_eq!(fetched["custom"], json!({ "n": 1 }));
+    let mut card = original.fetch().await["card"].clone();
+    card["code"]["present"] = fetched["card"]["code"]["present"].clone();
+    assert_eq!(fetched["card"], card);
+}
+
+#[tokio::test]
+async fn only_a_card_of_the_same_merchant_is_charged() {
+    let service = Service::any().await;
+    let app = service.app().await;
+    let (merchant, other) = (app.merchant("EUR").await, app.merchant("EUR").await);
+    let saved = other.save_card(&other.pay("EUR", 100).await).await;
+    for id in [json!(saved), json!("ffffffffffffffffffffffff"), json!("x"), json!(7)] {
+        let body = json!({ "cardId": id, "currency": "EUR", "amount": 100 });
+        merchant.post("/transactions", &body).await.names(&["cardId"]);
+    }
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_saved_card_may_be_refused_later() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let original = merchant.pay_with(Card::LATER_EMPTY, "EUR", 100).await;
+    let saved = merchant.save_card(&original).await;
+    let body = json!({ "cardId": saved, "currency": "EUR", "amount": 100 });
+    merchant.post("/transactions", &body).await.declined(7);
+}
+
+#[tokio::test]
+async fn a_customer_can_save_a_card_without_paying() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let body = json!({ "key": merchant.key, "card": Card::VISA.details(), "notes": "mine" });
+    let answer = service.pay("/cards", &body).await.expect(201);
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    let saved = id(&answer.json());
+    let fetched = fetch(&merchant, &saved).await;
+    assert_eq!((&fetched["last4"], &fetched["expiry"]), (&json!("0000"), &json!(EXPIRY)));
+    let body = json!({ "cardId": saved, "currency": "EUR", "amount": 100 });
+    let answer = merchant.post("/transactions", &body).await.expect(201);
+    assert_eq!(merchant.transaction(&answer).fetch().await["recurring"], true);
+}
+
+#[tokio::test]
+async fn a_card_that_the_acquirer_refuses_is_not_saved() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (card, code) in Card::BAD {
+        let body = json!({ "key": merchant.key, "card": card.details() });
+        let answer = service.pay("/cards", &body).await.expect(400);
+        assert_eq!(answer.json()["code"], code, "{answer:?}");
+    }
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_card_to_save_without_a_usable_shape_is_refused_by_name() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let card = ["card.number", "card.expiry.month", "card.expiry.year", "card.code"];
+    let all = [&["key"], &card[..]].concat();
+    service.pay("/cards", &json!({})).await.names(&all);
+    service.pay("/cards", &json!({ "key": merchant.key })).await.names(&card);
+    let unknown = json!({ "key": merchant.id, "card": Card::VISA.details() });
+    service.pay("/cards", &unknown).await.names(&["key"]);
+}

@@ -1,0 +1,143 @@
+//! Hundreds of requests at once: no limit is passed, and everything agrees afterwards.
+
+use std::collections::HashMap;
+
+use blackbox::{
+    payments::{Merchant, Move, Refusal as _, Service, Transaction, int},
+    soak::{rounds, seed},
+};
+use futures_util::{StreamExt as _, future::join_all, stream};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use serde_json::{Value, json};
+
+/// Requests on their way at the same time.
+const AT_ONCE: usize = 64;
+
+/// Something to do to a transaction, and how much of it.
+type Step = (Move, i64);
+
+/// Does all of this at once, and gives back what was done. What was refused was over a limit.
+async fn scramble(transaction: &Transaction, steps: Vec<Step>) -> Vec<Step> {
+    let made = stream::iter(steps).map(async |(what, amount)| {
+        let answer = transaction.ask(what, &json!({ "amount": amount })).await;
+        if answer.status == 201 {
+            return Some((what, amount));
+        }
+        answer.names(&["amount"]);
+        None
+    });
+    made.buffer_unordered(AT_ONCE).filter_map(async |made| made).collect().await
+}
+
+fn sum(steps: &[Step], what: Move) -> i64 {
+    steps.iter().filter(|(made, _)| *made == what).map(|(_, amount)| amount).sum()
+}
+
+/// Counters and trail are what was done, no more and no less.
+fn holds_exactly(transaction: &Value, made: &[Step]) {
+    for what in Move::ALL {
+        assert_eq!(int(&transaction[what.counter()]), sum(made, what), "{transaction}");
+    }
+    let mut counts = HashMap::<Step, i64>::new();
+    for &step in made {
+        *counts.entry(step).or_default() += 1;
+    }
+    for step in transaction["trail"].as_array().unwrap() {
+        let what = Move::ALL.into_iter().find(|what| step[what.name()] == true).unwrap();
+        *counts.entry((what, int(&step["amount"]))).or_default() -= 1;
+    }
+    assert!(counts.values().all(|&count| count == 0), "{counts:?}");
+}
+
+/// The lines are those of the trails, and add up to the balance.
+async fn lines_agree(merchant: &Merchant, transactions: &[Value]) {
+    let trails = transactions.iter().flat_map(|it| it["trail"].as_array().unwrap());
+    let mut booked: Vec<_> = trails.filter(|step| step["void"] != true).collect();
+    booked.sort_by_key(|step| step["lineId"].as_str().unwrap());
+    let mut lines = merchant.list("/lines?limit=1000").await;
+    lines.reverse();
+    assert_eq!(lines.len(), booked.len());
+    for (line, step) in lines.iter().zip(booked) {
+        assert_eq!((&line["id"], &line["balance"]), (&step["lineId"], &step["balance"]));
+        assert_eq!(int(&line["amount"]["amount"]).abs(), int(&step["amount"]));
+    }
+    merchant.sum_of_lines().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_happens_at_once_no_limit_is_passed_and_everything_agrees() {
+    let service = Service::any().await;
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    for _ in 0..rounds(2, 50) {
+        let merchant = service.merchant().await;
+        let transaction = merchant.pay("EUR", 10_000).await;
+        let steps = (0..300).map(|_| {
+            let amount = dice.random_range(1..200);
+            (Move::ALL[dice.random_range(0..3)], amount)
+        });
+        let made = scramble(&transaction, steps.collect()).await;
+        let after = transaction.fetch().await;
+        holds_exactly(&after, &made);
+        let [captured, refunded, voided] = Move::ALL.map(|what| sum(&made, what));
+        assert!(captured + voided <= 10_000 && refunded <= captured, "{after}");
+        lines_agree(&merchant, &[after]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn exactly_as_many_captures_as_fit_are_made() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 505).await;
+    let made = scramble(&transaction, vec![(Move::Capture, 10); 200]).await;
+    assert_eq!(made.len(), 50);
+    let made = scramble(&transaction, vec![(Move::Refund, 7); 200]).await;
+    assert_eq!(made.len(), 71);
+    let made = scramble(&transaction, vec![(Move::Void, 1); 50]).await;
+    assert_eq!(made.len(), 5);
+    let after = transaction.fetch().await;
+    assert_eq!(int(&after["pendingAmount"]), 0);
+    lines_agree(&merchant, &[after]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn captures_and_voids_share_what_is_pending() {
+    let service = Service::any().await;
+    let transaction = service.merchant().await.pay("EUR", 100).await;
+    let halves = [(Move::Capture, 100), (Move::Void, 100)].repeat(50);
+    let made = scramble(&transaction, halves).await;
+    assert_eq!(made.len(), 1, "{made:?}");
+    holds_exactly(&transaction.fetch().await, &made);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_transactions_of_one_merchant_at_once_add_up() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let transactions = join_all((0..20).map(async |number| {
+        let transaction = merchant.pay("EUR", 1000 + number).await;
+        let steps = (0..10).map(|step| (Move::ALL[step % 3], 90)).collect();
+        let made = scramble(&transaction, steps).await;
+        let after = transaction.fetch().await;
+        holds_exactly(&after, &made);
+        after
+    }));
+    lines_agree(&merchant, &transactions.await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_answer_shows_is_a_state_that_was() {
+    let service = Service::any().await;
+    let transaction = service.merchant().await.pay("EUR", 1000).await;
+    let captures = join_all((0..50).map(|_| transaction.capture(10))).await;
+    let mut lengths: Vec<_> =
+        captures.iter().map(|shown| shown["trail"].as_array().unwrap().len()).collect();
+    lengths.sort_unstable();
+    assert!(lengths.into_iter().eq(1..=50), "each shows the trail that ends with its own step");
+    for shown in &captures {
+        let trail = shown["trail"].as_array().unwrap();
+        assert_eq!(int(&shown["capturedAmount"]), 10 * i64::try_from(trail.len()).unwrap());
+    }
+}

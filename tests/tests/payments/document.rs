@@ -1,0 +1,95 @@
+//! The OpenAPI document by itself.
+
+use blackbox::payments::DOCUMENT;
+use serde_json::{Value, json};
+
+/// The operations of the document: method, path, and what it says.
+fn operations() -> Vec<(String, &'static str, &'static Value)> {
+    let paths = DOCUMENT.at("/paths").as_object().unwrap();
+    let methods = ["get", "post", "put", "delete", "options"];
+    let all = paths.iter().flat_map(|(path, item)| {
+        let of = |method: &str| Some((method.to_owned(), path.as_str(), item.get(method)?));
+        methods.into_iter().filter_map(of).collect::<Vec<_>>()
+    });
+    all.collect()
+}
+
+#[test]
+fn every_example_satisfies_its_schema() {
+    let checked = DOCUMENT.check_examples();
+    assert!(checked > 60, "{checked} examples were found");
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    DOCUMENT.check_references();
+}
+
+#[test]
+fn the_document_describes_the_endpoints_of_the_specification_and_the_few_beside_it() {
+    let described = operations().into_iter().map(|(method, path, _)| format!("{method} {path}"));
+    let mut described: Vec<_> = described.collect();
+    described.sort_unstable();
+    let mut expected = vec![
+        "post /apps",
+        "get /me",
+        "post /merchants",
+        "put /merchants/{merchantId}",
+        "get /identities/{appId}/merchants",
+        "get /merchants/{merchantId}",
+        "post /merchants/{merchantId}/users",
+        "delete /merchants/{merchantId}/users/{userId}",
+        "get /merchants/{merchantId}/users",
+        "post /merchants/{merchantId}/apps",
+        "delete /merchants/{merchantId}/apps/{appId}",
+        "get /merchants/{merchantId}/apps",
+        "get /merchants/{merchantId}/lines",
+        "get /lines/{lineId}",
+        "post /merchants/{merchantId}/transactions",
+        "get /merchants/{merchantId}/transactions",
+        "get /transactions/{transactionId}",
+        "post /transactions/{transactionId}/captures",
+        "post /transactions/{transactionId}/refunds",
+        "post /transactions/{transactionId}/voids",
+        "post /merchants/{merchantId}/cards",
+        "get /cards/{cardId}",
+        "post /transactions",
+        "options /transactions",
+        "post /cards",
+        "options /cards",
+        "get /health",
+        "get /ready",
+        "get /metrics",
+        "get /openapi.json",
+    ];
+    expected.sort_unstable();
+    assert_eq!(described, expected);
+}
+
+#[test]
+fn every_endpoint_asks_for_the_key_unless_it_says_otherwise() {
+    assert_eq!(DOCUMENT.at("/security"), &json!([{ "apiKey": [] }]));
+    let scheme = DOCUMENT.at("/components/securitySchemes/apiKey");
+    assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("basic")));
+    for (method, path, operation) in operations() {
+        let open =
+            ["/apps", "/transactions", "/cards", "/health", "/ready", "/metrics", "/openapi.json"];
+        assert_eq!(operation.get("security").is_some(), open.contains(&path), "{method} {path}");
+        let is_asked = operation["responses"].get("401").is_some();
+        assert_eq!(is_asked, !open.contains(&path) || path == "/metrics", "{method} {path}");
+    }
+}
+
+#[test]
+fn every_post_with_credentials_takes_an_idempotency_key() {
+    let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
+    for (method, path, operation) in operations() {
+        let keyed = method == "post" && operation.get("security").is_none();
+        let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+        assert_eq!(parameters.contains(&key), keyed, "{method} {path}");
+        for status in ["409", "422"] {
+            let described = operation["responses"].get(status).is_some();
+            assert_eq!(described, keyed, "{method} {path} {status}");
+        }
+    }
+}

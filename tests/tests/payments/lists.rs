@@ -1,0 +1,261 @@
+//! Lists: pages, cursors, filters, and how they are framed.
+
+use blackbox::{
+    payments::{App, Merchant, Refusal as _, Service, ids, minimal},
+    process::DEADLINE,
+};
+use futures_util::future::join_all;
+use tokio::time::timeout;
+
+/// Every list, as a path without a query.
+fn lists(merchant: &Merchant) -> [String; 5] {
+    [
+        merchant.app.merchants(""),
+        merchant.path("/users"),
+        merchant.path("/apps"),
+        merchant.path("/lines"),
+        merchant.path("/transactions"),
+    ]
+}
+
+/// The ids of a list, `query` included.
+async fn ids_at(app: &App, path: &str) -> Vec<String> {
+    ids(&app.list(path).await)
+}
+
+/// A merchant with so many transactions, and their ids, newest first.
+async fn filled(service: &Service, count: usize) -> (Merchant, Vec<String>) {
+    let merchant = service.merchant().await;
+    let mut ids = Vec::new();
+    for _ in 0..count {
+        ids.insert(0, merchant.pay("EUR", 100).await.id);
+    }
+    (merchant, ids)
+}
+
+/// The id that is so much larger.
+fn shifted(id: &str, by: i128) -> String {
+    let value = i128::from_str_radix(id, 16).unwrap();
+    format!("{:024x}", value + by)
+}
+
+/// What a page has to be: ids are newest first.
+fn page(ids: &[String], before: Option<&str>, after: Option<&str>, limit: usize) -> Vec<String> {
+    let older = |id: &&String| before.is_none_or(|before| id.as_str() < before);
+    let newer = |id: &&String| after.is_none_or(|after| id.as_str() > after);
+    let mut window: Vec<_> = ids.iter().filter(older).filter(newer).cloned().collect();
+    if before.is_none() && after.is_some() {
+        window.reverse();
+    }
+    window.truncate(limit);
+    window
+}
+
+#[tokio::test]
+async fn every_limit_and_every_cursor_gives_the_page_it_should() {
+    let service = Service::any().await;
+    let (merchant, ids) = filled(&service, 4).await;
+    let mut cursors = vec![None, Some("0".repeat(24)), Some("f".repeat(24))];
+    for id in &ids {
+        cursors.extend([-1, 0, 1].map(|by| Some(shifted(id, by))));
+    }
+    for limit in [1, 2, 4, 1000] {
+        for before in &cursors {
+            for after in &cursors {
+                let mut query = format!("/transactions?limit={limit}");
+                for (name, cursor) in [("before", before), ("after", after)] {
+                    if let Some(cursor) = cursor {
+                        query = format!("{query}&{name}={cursor}");
+                    }
+                }
+                let expected = page(&ids, before.as_deref(), after.as_deref(), limit);
+                assert_eq!(merchant.ids(&query).await, expected, "{query}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_list_is_newest_first_and_pages_both_ways() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    for number in 0..3 {
+        merchant.app.merchant("EUR").await;
+        merchant.invite(&format!("user-{number}@shop.example")).await;
+        merchant.add(&service.app().await).await;
+        merchant.pay("EUR", 100).await;
+        transaction.capture(10).await;
+    }
+    for list in lists(&merchant) {
+        println!("{list}");
+        let all = ids_at(&merchant.app, &format!("{list}?limit=10")).await;
+        assert!(all.len() >= 3 && all.is_sorted_by(|left, right| left > right), "{all:?}");
+        let (first, last) = (&all[0], &all[all.len() - 1]);
+        let older = ids_at(&merchant.app, &format!("{list}?limit=10&before={first}")).await;
+        assert_eq!(older, all[1..]);
+        let newer = ids_at(&merchant.app, &format!("{list}?limit=10&after={last}")).await;
+        assert!(newer.iter().rev().eq(&all[..all.len() - 1]), "{newer:?}");
+        let next = ids_at(&merchant.app, &format!("{list}?limit=1&after={last}")).await;
+        assert_eq!(next, all[all.len() - 2..all.len() - 1]);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_is_needed_and_is_a_number_from_1_to_1000() {
+    let service = Service::any().await;
+    let (merchant, _) = filled(&service, 1).await;
+    for list in lists(&merchant) {
+        let _ = merchant.app.get(&format!("{list}?limit=1")).await.expect(200);
+        let _ = merchant.app.get(&format!("{list}?limit=1000")).await.expect(200);
+        merchant.app.get(&list).await.names(&["limit"]);
+        for limit in ["", "0", "1001", "-1", "ten", "1.0", "1e2", "%2B1", "99999999999999999999"] {
+            merchant.app.get(&format!("{list}?limit={limit}")).await.names(&["limit"]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_is_24_hexadecimal_digits_in_either_case() {
+    let service = Service::any().await;
+    let (merchant, all) = filled(&service, 2).await;
+    let middle = shifted(&all[1], 1);
+    for cursor in [middle.clone(), middle.to_uppercase()] {
+        let query = format!("/transactions?limit=10&before={cursor}");
+        assert_eq!(merchant.ids(&query).await, all[1..]);
+        let query = format!("/transactions?limit=10&after={cursor}");
+        assert_eq!(merchant.ids(&query).await, all[..1]);
+    }
+    for list in lists(&merchant) {
+        for name in ["before", "after"] {
+            for cursor in ["x", "0", &middle[1..], &format!("{middle}0"), &"g".repeat(24)] {
+                let path = format!("{list}?limit=1&{name}={cursor}");
+                merchant.app.get(&path).await.names(&[name]);
+            }
+        }
+    }
+    let path = merchant.path("/transactions?limit=0&before=x&after=y");
+    merchant.app.get(&path).await.names(&["limit", "before", "after"]);
+}
+
+#[tokio::test]
+async fn a_list_is_framed_by_line() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let empty = merchant.get("/lines?limit=10").await.expect(200);
+    assert_eq!(empty.text(), "[\n]");
+    merchant.pay("EUR", 100).await;
+    let one = merchant.get("/transactions?limit=10").await.expect(200);
+    let mut lines = one.text().split('\n');
+    assert_eq!(lines.next(), Some("["));
+    assert!(lines.next().unwrap().ends_with('}'));
+    assert_eq!(lines.next(), Some("]"));
+    assert_eq!(lines.next(), None);
+    merchant.pay("EUR", 100).await;
+    let two = merchant.get("/transactions?limit=10").await.expect(200);
+    let lines: Vec<_> = two.text().split('\n').collect();
+    assert_eq!(lines.len(), 4);
+    assert!(lines[1].ends_with("},") && lines[2].ends_with('}'));
+    assert!(one.text().contains(lines[2]), "an item is written as it was alone");
+}
+
+#[tokio::test]
+async fn what_is_listed_is_what_can_be_fetched() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    transaction.capture(10).await;
+    assert_eq!(merchant.list("/transactions?limit=1").await, [transaction.fetch().await]);
+    let merchants = merchant.app.list(&merchant.app.merchants("?limit=1")).await;
+    assert_eq!(merchants, [merchant.fetch().await]);
+}
+
+#[tokio::test]
+async fn merchants_are_filtered_by_whether_they_are_for_tests() {
+    let service = Service::any().await;
+    let app = service.app().await;
+    let test = app.merchant("EUR").await.id;
+    let live = app.merchant_with(&minimal()).await.id;
+    let listed = async |query: &str| ids_at(&app, &app.merchants(query)).await;
+    for yes in ["yes", "y", "1", "true"] {
+        assert_eq!(listed(&format!("?limit=10&filter[test]={yes}")).await, [test.as_str()]);
+    }
+    for no in ["no", "n", "0", "false"] {
+        assert_eq!(listed(&format!("?limit=10&filter%5Btest%5D={no}")).await, [live.as_str()]);
+    }
+    assert_eq!(listed("?limit=10&filter[name]=x").await, [live, test]);
+}
+
+#[tokio::test]
+async fn transactions_are_filtered_by_whether_they_succeeded() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let good = merchant.pay("EUR", 100).await.id;
+    let failed = merchant.fail(100).await.id;
+    let later = merchant.pay("EUR", 100).await.id;
+    let listed = async |query: &str| merchant.ids(&format!("/transactions?{query}")).await;
+    let successful = [later.as_str(), good.as_str()];
+    assert_eq!(listed("limit=10&filter[successful]=yes").await, successful);
+    assert_eq!(listed("limit=1&filter[successful]=true").await, successful[..1]);
+    assert_eq!(listed("limit=10&filter[successful]=no").await, [failed.as_str()]);
+    let query = format!("limit=1&filter%5bsuccessful%5d=1&before={later}");
+    assert_eq!(listed(&query).await, successful[1..]);
+    assert_eq!(listed("limit=10&filter[other]=no").await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_filter_that_is_no_boolean_is_400() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let test = merchant.app.merchants("?limit=10&filter[test]=maybe");
+    let answer = merchant.app.get(&test).await.expect(400);
+    assert_eq!(answer.json().as_array().unwrap().len(), 1, "{answer:?}");
+    let answer = merchant.get("/transactions?limit=10&filter[successful]=maybe").await.expect(400);
+    assert_eq!(answer.json().as_array().unwrap().len(), 1, "{answer:?}");
+}
+
+#[tokio::test]
+async fn pages_are_stable_while_items_are_inserted() {
+    let service = Service::any().await;
+    let (merchant, all) = filled(&service, 5).await;
+    let mut seen = merchant.ids("/transactions?limit=2").await;
+    let mut inserted = Vec::new();
+    while let Some(last) = seen.last().cloned() {
+        inserted.push(merchant.pay("EUR", 100).await.id);
+        let next = merchant.ids(&format!("/transactions?limit=2&before={last}")).await;
+        if next.is_empty() {
+            break;
+        }
+        seen.extend(next);
+    }
+    assert_eq!(seen, all);
+    let newer = merchant.ids(&format!("/transactions?limit=100&after={}", all[0])).await;
+    assert_eq!(newer, inserted);
+}
+
+#[tokio::test]
+async fn a_client_that_polls_with_after_misses_nothing() {
+    const COUNT: usize = 100;
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let paying = async {
+        for _ in 0..COUNT / 10 {
+            join_all((0..10).map(|_| merchant.pay("EUR", 100))).await;
+        }
+    };
+    let polling = async {
+        let (mut seen, mut last) = (Vec::new(), "0".repeat(24));
+        while seen.len() < COUNT {
+            let page = merchant.ids(&format!("/transactions?limit=7&after={last}")).await;
+            assert!(page.is_sorted(), "{page:?}");
+            last = page.last().cloned().unwrap_or(last);
+            seen.extend(page);
+        }
+        seen
+    };
+    let both = async { tokio::join!(polling, paying) };
+    let (seen, ()) = timeout(DEADLINE, both).await.unwrap();
+    let mut all = merchant.ids("/transactions?limit=1000").await;
+    all.reverse();
+    assert_eq!((seen.len(), seen), (COUNT, all));
+}

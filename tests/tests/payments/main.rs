@@ -1,0 +1,28 @@
+//! payments-svc, held against its specification and its contract.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+
+mod access;
+mod apps;
+mod books;
+mod cards;
+mod concurrency;
+mod document;
+mod exchange;
+mod forms;
+mod idempotency;
+mod lines;
+mod lists;
+mod members;
+mod merchants;
+mod moves;
+mod operations;
+mod outcomes;
+mod paths;
+mod pos;
+mod program;
+mod rates;
+mod restart;
+mod secrets;
+mod transactions;
+mod wire;

@@ -1,0 +1,257 @@
+//! Captures, refunds and voids: what they change, and what they may not.
+
+use std::time::Duration;
+
+use blackbox::{
+    payments::{Move, Refusal as _, Service, Transaction},
+    process::DEADLINE,
+};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+/// Pending, captured, refunded, voided.
+fn amounts(transaction: &Value) -> [i64; 4] {
+    let counters = ["pendingAmount", "capturedAmount", "refundedAmount", "voidedAmount"];
+    counters.map(|counter| transaction[counter].as_i64().unwrap())
+}
+
+/// The last step of the trail.
+fn last(transaction: &Value) -> &Value {
+    transaction["trail"].as_array().unwrap().last().unwrap()
+}
+
+async fn reserved(amount: i64) -> (Service, Transaction) {
+    let service = Service::any().await;
+    let transaction = service.merchant().await.pay("EUR", amount).await;
+    (service, transaction)
+}
+
+/// What was refused has changed nothing.
+async fn is_refused(transaction: &Transaction, what: Move, body: Value, field: &str) {
+    let before = transaction.fetch().await;
+    transaction.ask(what, &body).await.names(&[field]);
+    assert_eq!(transaction.fetch().await, before, "{what:?} {body}");
+}
+
+#[tokio::test]
+async fn amounts_move_from_pending_to_captured_to_refunded_and_to_voided() {
+    let (_service, transaction) = reserved(1000).await;
+    assert_eq!(amounts(&transaction.capture(300).await), [700, 300, 0, 0]);
+    assert_eq!(amounts(&transaction.void(200).await), [500, 300, 0, 200]);
+    assert_eq!(amounts(&transaction.refund(100).await), [500, 300, 100, 200]);
+    assert_eq!(amounts(&transaction.capture(500).await), [0, 800, 100, 200]);
+    assert_eq!(amounts(&transaction.refund(700).await), [0, 800, 800, 200]);
+    let trail = transaction.fetch().await["trail"].clone();
+    let kinds: Vec<_> = trail.as_array().unwrap().iter().map(kind).collect();
+    let expected = [Move::Capture, Move::Void, Move::Refund, Move::Capture, Move::Refund];
+    assert_eq!(kinds, expected, "oldest first");
+}
+
+fn kind(step: &Value) -> Move {
+    Move::ALL.into_iter().find(|what| step[what.name()] == true).unwrap()
+}
+
+#[tokio::test]
+async fn a_capture_costs_a_share_and_a_flat_fee() {
+    let (_service, transaction) = reserved(1000).await;
+    let captured = transaction.capture(1000).await;
+    let step = last(&captured);
+    assert_eq!(
+        *step,
+        json!({
+            "capture": true,
+            "created": step["created"],
+            "amount": 1000,
+            "balance": 950,
+            "fee": { "flat": 25, "rate": 25 },
+            "descriptor": "Corner shop",
+            "lineId": step["lineId"],
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_share_is_rounded_once_half_away_from_zero() {
+    let (_service, transaction) = reserved(10_000).await;
+    for (amount, rate) in [(19, 0), (20, 1), (59, 1), (60, 2), (100, 3), (140, 4), (995, 25)] {
+        let captured = transaction.capture(amount).await;
+        let step = last(&captured);
+        assert_eq!(step["fee"], json!({ "flat": 25, "rate": rate }), "{amount}");
+        assert_eq!(step["balance"], amount - 25 - rate);
+    }
+}
+
+#[tokio::test]
+async fn a_refund_returns_the_share_and_not_the_flat_fee() {
+    let (_service, transaction) = reserved(1000).await;
+    transaction.capture(1000).await;
+    let refunded = transaction.refund(400).await;
+    let step = last(&refunded);
+    assert_eq!(
+        *step,
+        json!({
+            "refund": true,
+            "created": step["created"],
+            "amount": 400,
+            "balance": -390,
+            "fee": { "flat": 0, "rate": -10 },
+            "descriptor": step["descriptor"],
+            "lineId": step["lineId"],
+        })
+    );
+}
+
+#[tokio::test]
+async fn refunds_in_parts_return_exactly_what_was_captured() {
+    let (_service, transaction) = reserved(100).await;
+    transaction.capture(60).await;
+    transaction.capture(40).await;
+    let mut returned = (0, 0);
+    for _ in 0..100 {
+        let refunded = transaction.refund(1).await;
+        let step = last(&refunded);
+        let (balance, rate) = (step["balance"].as_i64().unwrap(), step["fee"]["rate"].as_i64());
+        assert!((-1..=0).contains(&balance) && (-1..=0).contains(&rate.unwrap()), "{step}");
+        returned = (returned.0 + balance, returned.1 + rate.unwrap());
+    }
+    // The shares of the captures were 1.5, so 2, and 1.
+    assert_eq!(returned, (-97, -3));
+    is_refused(&transaction, Move::Refund, json!({ "amount": 1 }), "amount").await;
+}
+
+#[tokio::test]
+async fn a_refund_comes_out_of_the_oldest_capture_first() {
+    let (_service, transaction) = reserved(1000).await;
+    transaction.capture(19).await;
+    transaction.capture(981).await;
+    let refunded = transaction.refund(19).await;
+    assert_eq!(last(&refunded)["fee"]["rate"], 0, "the first capture had no share");
+    let refunded = transaction.refund(981).await;
+    assert_eq!(last(&refunded)["fee"]["rate"], -25);
+}
+
+#[tokio::test]
+async fn a_void_moves_no_money() {
+    let (_service, transaction) = reserved(1000).await;
+    let voided = transaction.void(1000).await;
+    let step = last(&voided);
+    let fee = json!({ "flat": 0, "rate": 0 });
+    let created = &step["created"];
+    let expected =
+        json!({ "void": true, "created": created, "amount": 1000, "balance": 0, "fee": fee });
+    assert_eq!(*step, expected);
+}
+
+#[tokio::test]
+async fn a_descriptor_may_be_given_with_a_capture_and_with_a_refund() {
+    let (_service, transaction) = reserved(1000).await;
+    let body = json!({ "amount": 10, "descriptor": "Own #1" });
+    for what in [Move::Capture, Move::Refund] {
+        let made = transaction.make(what, &body).await;
+        assert_eq!(last(&made)["descriptor"], "Own #1");
+        assert_eq!(made["descriptor"], "Corner shop");
+        for wrong in ["twenty-three characters", "café", "a\nb"] {
+            let body = json!({ "amount": 10, "descriptor": wrong });
+            is_refused(&transaction, what, body, "descriptor").await;
+        }
+        for absent in [Value::Null, json!("")] {
+            let body = json!({ "amount": 1, "descriptor": absent });
+            assert_eq!(last(&transaction.make(what, &body).await)["descriptor"], "Corner shop");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_currency_of_a_capture_guards_against_another() {
+    let (_service, transaction) = reserved(1000).await;
+    for currency in [json!("USD"), json!("XXX"), json!("EURO"), json!(978)] {
+        let body = json!({ "amount": 100, "currency": currency });
+        is_refused(&transaction, Move::Capture, body, "currency").await;
+    }
+    transaction.make(Move::Capture, &json!({ "amount": 100, "currency": "EUR" })).await;
+    transaction.make(Move::Capture, &json!({ "amount": 100, "currency": null })).await;
+}
+
+#[tokio::test]
+async fn over_a_limit_is_refused_by_amount_and_changes_nothing() {
+    let (_service, transaction) = reserved(1000).await;
+    for (what, amount) in [
+        (Move::Capture, 1001),
+        (Move::Capture, 1_000_000_000_000_i64),
+        (Move::Void, 1001),
+        (Move::Refund, 1),
+    ] {
+        is_refused(&transaction, what, json!({ "amount": amount }), "amount").await;
+    }
+    transaction.capture(600).await;
+    for (what, amount) in [(Move::Capture, 401), (Move::Void, 401), (Move::Refund, 601)] {
+        is_refused(&transaction, what, json!({ "amount": amount }), "amount").await;
+    }
+    transaction.void(400).await;
+    transaction.refund(200).await;
+    for (what, amount) in [(Move::Capture, 1), (Move::Void, 1), (Move::Refund, 401)] {
+        is_refused(&transaction, what, json!({ "amount": amount }), "amount").await;
+    }
+    transaction.refund(400).await;
+    is_refused(&transaction, Move::Refund, json!({ "amount": 1 }), "amount").await;
+}
+
+#[tokio::test]
+async fn an_amount_is_needed_and_everything_wrong_is_named() {
+    let (_service, transaction) = reserved(1000).await;
+    transaction.capture(100).await;
+    for what in Move::ALL {
+        for amount in [json!(null), json!(0), json!(-1), json!("1"), json!(1_000_000_000_001_i64)] {
+            is_refused(&transaction, what, json!({ "amount": amount }), "amount").await;
+        }
+        is_refused(&transaction, what, json!({}), "amount").await;
+    }
+    let body = json!({ "amount": 0, "currency": "x", "descriptor": "é" });
+    let wrong = ["amount", "currency", "descriptor"];
+    transaction.ask(Move::Capture, &body).await.names(&wrong);
+}
+
+#[tokio::test]
+async fn the_largest_amount_can_be_moved() {
+    let (_service, transaction) = reserved(1_000_000_000_000).await;
+    let captured = transaction.capture(1_000_000_000_000).await;
+    assert_eq!(last(&captured)["balance"], 975_000_000_000_i64 - 25);
+    let refunded = transaction.refund(1_000_000_000_000).await;
+    assert_eq!(last(&refunded)["balance"], -975_000_000_000_i64);
+}
+
+#[tokio::test]
+async fn a_failed_transaction_cannot_be_moved() {
+    let service = Service::any().await;
+    let failed = service.merchant().await.fail(1000).await;
+    for what in Move::ALL {
+        is_refused(&failed, what, json!({ "amount": 1 }), "amount").await;
+    }
+}
+
+#[tokio::test]
+async fn an_authorisation_that_is_not_captured_in_time_is_voided() {
+    let service = Service::with(&[]).await;
+    let transaction = service.merchant().await.pay("EUR", 1000).await;
+    transaction.capture(300).await;
+    // An id tells the second. What is old is looked for as soon as the service starts.
+    while service.app().await.id[..8] <= transaction.id[..8] {
+        sleep(Duration::from_millis(50)).await;
+    }
+    let place = service.stop().await.with("PAYMENTS_AUTHORIZATION_TTL", "1ms");
+    let service = place.start().await;
+    let transaction = transaction.by(&transaction.app.at(&service));
+    let voided = async {
+        loop {
+            let fetched = transaction.fetch().await;
+            if amounts(&fetched)[3] > 0 {
+                return fetched;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let voided = timeout(DEADLINE, voided).await.unwrap();
+    assert_eq!(amounts(&voided), [0, 300, 0, 700]);
+    assert_eq!(kind(last(&voided)), Move::Void);
+    assert_eq!(amounts(&transaction.refund(300).await), [0, 300, 300, 700]);
+}

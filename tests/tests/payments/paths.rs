@@ -1,0 +1,129 @@
+//! Paths and methods, and who is invited.
+
+use blackbox::payments::{Merchant, Service, Transaction, minimal};
+use reqwest::Method;
+use serde_json::json;
+
+/// A transaction, and its merchant.
+async fn reserved(service: &Service) -> (Merchant, Transaction) {
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    (merchant, transaction)
+}
+
+/// Every path with the methods it takes.
+fn routes(merchant: &Merchant, transaction: &Transaction) -> Vec<(String, Vec<Method>)> {
+    let id = "6b016ea00000000000000001";
+    let (get, post) = (vec![Method::GET], vec![Method::POST]);
+    vec![
+        ("/apps".to_owned(), post.clone()),
+        ("/me".to_owned(), get.clone()),
+        ("/merchants".to_owned(), post.clone()),
+        (merchant.app.merchants(""), get.clone()),
+        (merchant.path(""), vec![Method::PUT, Method::GET]),
+        (merchant.path("/users"), vec![Method::POST, Method::GET]),
+        (merchant.path(&format!("/users/{id}")), vec![Method::DELETE]),
+        (merchant.path("/apps"), vec![Method::POST, Method::GET]),
+        (merchant.path(&format!("/apps/{id}")), vec![Method::DELETE]),
+        (merchant.path("/lines"), get.clone()),
+        (format!("/lines/{id}"), get.clone()),
+        (merchant.path("/transactions"), vec![Method::POST, Method::GET]),
+        (transaction.path(), get.clone()),
+        (format!("{}/captures", transaction.path()), post.clone()),
+        (format!("{}/refunds", transaction.path()), post.clone()),
+        (format!("{}/voids", transaction.path()), post.clone()),
+        (merchant.path("/cards"), post),
+        (format!("/cards/{id}"), get.clone()),
+        ("/health".to_owned(), get.clone()),
+        ("/ready".to_owned(), get.clone()),
+        ("/metrics".to_owned(), get.clone()),
+        ("/openapi.json".to_owned(), get),
+    ]
+}
+
+#[tokio::test]
+async fn a_method_that_a_path_does_not_take_is_405_and_allow_says_which_it_takes() {
+    let service = Service::any().await;
+    let (merchant, transaction) = reserved(&service).await;
+    let brew = Method::from_bytes(b"BREW").unwrap();
+    let methods = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::PATCH,
+        Method::OPTIONS,
+        brew,
+    ];
+    for (path, taken) in routes(&merchant, &transaction) {
+        for method in methods.iter().filter(|method| !taken.contains(method)) {
+            let answer = merchant.app.request(method.clone(), &path).send().await;
+            answer.refused(405, "method_not_allowed");
+            let allow = answer.header("allow").unwrap().split(',').map(str::trim);
+            let allowed: Vec<_> = allow.filter(|method| *method != "HEAD").collect();
+            let taken: Vec<_> = taken.iter().map(Method::as_str).collect();
+            assert!(taken.iter().all(|method| allowed.contains(method)), "{answer:?}");
+            assert_eq!(allowed.len(), taken.len(), "{answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_path_that_is_none_is_404() {
+    let service = Service::any().await;
+    let (merchant, transaction) = reserved(&service).await;
+    for path in [
+        "/".to_owned(),
+        "/merchant".to_owned(),
+        "/ME".to_owned(),
+        "/me/x".to_owned(),
+        "/transactions".to_owned(),
+        "/cards".to_owned(),
+        "/identities".to_owned(),
+        merchant.path("/captures"),
+        merchant.path(&format!("/transactions/{}", transaction.id)),
+        format!("{}/trail", transaction.path()),
+        "/.git/config".to_owned(),
+    ] {
+        for method in [Method::GET, Method::POST, Method::PUT, Method::DELETE] {
+            let answer = merchant.app.request(method, &path).send().await;
+            answer.refused(404, "not_found");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_slash_at_the_end_of_a_path_changes_nothing() {
+    let service = Service::any().await;
+    let app = service.app().await;
+    let _ = service.request(Method::POST, "/apps/").send().await.expect(201);
+    let _ = app.get("/me/").await.expect(200);
+    let answer = app.post("/merchants/", &minimal()).await.expect(201);
+    assert!(answer.json()["merchant"]["test"] == false);
+    let (merchant, transaction) = reserved(&service).await;
+    let app = &merchant.app;
+    let _ = app.get(&merchant.path("/")).await.expect(200);
+    let _ = app.put(&merchant.path("/"), &json!({})).await.expect(204);
+    let _ = app.get(&merchant.path("/lines/?limit=1")).await.expect(200);
+    let _ = app.get(&app.merchants("/?limit=1")).await.expect(200);
+    let path = format!("{}/captures/", transaction.path());
+    let _ = app.post(&path, &json!({ "amount": 10 })).await.expect(201);
+    assert_eq!(transaction.fetch().await["capturedAmount"], 10);
+}
+
+#[tokio::test]
+async fn a_browser_of_another_origin_is_not_invited() {
+    let service = Service::any().await;
+    let app = service.app().await;
+    let preflight = app
+        .request(Method::OPTIONS, "/merchants")
+        .header("origin", "https://shop.example")
+        .header("access-control-request-method", "POST");
+    let from = |path| app.request(Method::GET, path).header("origin", "https://shop.example");
+    for answer in
+        [preflight.send().await.expect(405), from("/me").send().await, from("/nope").send().await]
+    {
+        let invites = |name: &str| name.starts_with("access-control");
+        assert!(!answer.headers.keys().any(|name| invites(name.as_str())), "{answer:?}");
+    }
+}

@@ -1,0 +1,251 @@
+//! What customers send: `POST /transactions` and `POST /cards` on the origin of the payment page.
+
+use blackbox::payments::{Card, EXPIRY, Merchant, Refusal as _, Service, minimal};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// A payment with one of its members changed; a path such as `card.code` leads there.
+fn with(merchant: &Merchant, path: &str, value: Value) -> Value {
+    let mut body = merchant.payment(Card::VISA, "EUR", 1000);
+    *body.pointer_mut(&format!("/{}", path.replace('.', "/"))).unwrap() = value;
+    body
+}
+
+#[tokio::test]
+async fn a_good_card_is_charged_and_the_transaction_is_whole() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (card, scheme) in Card::GOOD {
+        let transaction = merchant.pay_with(card, "EUR", 995).await;
+        let fetched = transaction.fetch().await;
+        assert_eq!(
+            fetched,
+            json!({
+                "id": transaction.id,
+                "merchantId": merchant.id,
+                "test": true,
+                "created": fetched["created"],
+                "currency": "EUR",
+                "amount": 995,
+                "descriptor": "Corner shop",
+                "pendingAmount": 995,
+                "capturedAmount": 0,
+                "refundedAmount": 0,
+                "voidedAmount": 0,
+                "disputedAmount": 0,
+                "card": {
+                    "bin": card.bin(),
+                    "last4": card.last4(),
+                    "expiry": EXPIRY,
+                    "scheme": scheme,
+                    "code": { "present": true },
+                },
+                "custom": null,
+                "tds": "none",
+                "recurring": false,
+                "successful": true,
+                "error": false,
+                "trail": [],
+            })
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_bad_card_is_refused_and_the_failed_transaction_is_kept() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (card, code) in Card::BAD {
+        println!("{card:?}");
+        let answer = merchant.charge(&merchant.payment(card, "EUR", 995)).await;
+        answer.declined(code);
+        let mut error = answer.json();
+        error.as_object_mut().unwrap().remove("transaction");
+        let fetched = merchant.transaction(&answer).fetch().await;
+        assert_eq!((&fetched["successful"], &fetched["error"]), (&json!(false), &error));
+        assert_eq!((&fetched["amount"], &fetched["pendingAmount"]), (&json!(995), &json!(0)));
+        assert_eq!(fetched["card"]["last4"], card.last4());
+        assert_eq!((&fetched["recurring"], &fetched["trail"]), (&json!(false), &json!([])));
+    }
+    let kept = merchant.list("/transactions?limit=100&filter[successful]=no").await;
+    assert_eq!(kept.len(), Card::BAD.len());
+}
+
+#[tokio::test]
+async fn a_refusal_says_whose_fault_it_may_be() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (number, client, for_merchant) in
+        [("4100000000000007", true, false), ("4100000000000011", true, true)]
+    {
+        let answer = merchant.charge(&with(&merchant, "card.number", json!(number))).await;
+        let body = answer.expect(400).json();
+        assert_eq!((&body["client"], &body["merchant"]), (&json!(client), &json!(for_merchant)));
+    }
+}
+
+#[tokio::test]
+async fn a_card_that_has_expired_is_refused_and_kept() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let body = with(&merchant, "card.expiry", json!({ "month": 2, "year": 2020 }));
+    let answer = merchant.charge(&body).await;
+    answer.declined(6);
+    let fetched = merchant.transaction(&answer).fetch().await;
+    assert_eq!(fetched["card"]["expiry"], "2020-02-29T23:59:59.999Z");
+}
+
+#[tokio::test]
+async fn members_that_are_missing_are_named_all_at_once_and_nothing_is_kept() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let card = ["card.number", "card.expiry.month", "card.expiry.year", "card.code"];
+    let all = [&["key", "currency", "amount"], &card[..]].concat();
+    for body in [json!({}), json!([]), json!({ "card": {} }), json!({ "card": { "expiry": {} } })] {
+        merchant.charge(&body).await.names(&all);
+    }
+    let mut body = merchant.payment(Card::VISA, "EUR", 1000);
+    body["card"] = json!({ "number": null, "expiry": { "month": null }, "code": "" });
+    merchant.charge(&body).await.names(&card);
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+#[tokio::test]
+async fn members_without_a_usable_shape_are_named_and_nothing_is_kept() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (path, values) in [
+        ("key", vec![json!("4b1f0a4e-6f0f-4d53-9f0c-0d6f8c2a9b11"), json!("x"), json!(1)]),
+        ("key", vec![json!(merchant.id), json!(merchant.app.key)]),
+        ("currency", vec![json!("XXX"), json!("EURO"), json!("XAU"), json!(978)]),
+        (
+            "amount",
+            vec![json!(0), json!(-1), json!(1.5), json!("1000"), json!(1_000_000_000_001_i64)],
+        ),
+        ("card.number", vec![json!("4100"), json!("4100x00000000000"), json!("1".repeat(30))]),
+        ("card.expiry.month", vec![json!(0), json!(13), json!("x"), json!(-1)]),
+        ("card.expiry.year", vec![json!(-1), json!("x"), json!(1.5), json!(123_456)]),
+        ("card.code", vec![json!("12"), json!("12345"), json!("abc"), json!({})]),
+    ] {
+        for value in values {
+            println!("{path}: {value}");
+            merchant.charge(&with(&merchant, path, value)).await.names(&[path]);
+        }
+    }
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_form_pays_like_json() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let form = format!(
+        "key={}&currency=EUR&amount=995&card[number]=4100000000000000&card%5Bexpiry%5D%5Bmonth%5D=2\
+         &card[expiry][year]=2048&card[code]=739&descriptor=Own&custom[order][id]=5011&text=&reference=r1",
+        merchant.key
+    );
+    let request = service.pos(Method::POST, "/transactions");
+    let answer = request.body_of("application/x-www-form-urlencoded", form).send().await;
+    let fetched = merchant.transaction(&answer.expect(201)).fetch().await;
+    assert_eq!((&fetched["amount"], &fetched["descriptor"]), (&json!(995), &json!("Own")));
+    let custom = json!({ "order": { "id": "5011" }, "reference": "r1" });
+    assert_eq!(fetched["custom"], custom);
+    assert_eq!(fetched["card"]["expiry"], EXPIRY);
+}
+
+#[tokio::test]
+async fn text_and_reference_are_kept_in_the_custom_data() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let mut body = merchant.payment(Card::VISA, "EUR", 1000);
+    body["text"] = "For <b>Ann</b>".into();
+    body["reference"] = "5011".into();
+    let fetched = merchant.transaction(&merchant.charge(&body).await.expect(201)).fetch().await;
+    assert_eq!(fetched["custom"], json!({ "text": "For <b>Ann</b>", "reference": "5011" }));
+    body["custom"] = json!({ "order": [1, 2] });
+    let fetched = merchant.transaction(&merchant.charge(&body).await.expect(201)).fetch().await;
+    assert_eq!(
+        fetched["custom"],
+        json!({ "order": [1, 2], "text": "For <b>Ann</b>", "reference": "5011" })
+    );
+}
+
+#[tokio::test]
+async fn a_live_merchant_without_an_acquirer_may_not_create_transactions() {
+    let service = Service::with(&[]).await;
+    let merchant = service.app().await.merchant_with(&minimal()).await;
+    let body = merchant.payment(Card("4000056655665556"), "EUR", 1000);
+    let answer = merchant.charge(&body).await;
+    answer.declined(27);
+    assert_eq!(answer.json()["merchant"], true);
+    let fetched = merchant.transaction(&answer).fetch().await;
+    assert_eq!((&fetched["test"], &fetched["error"]["code"]), (&json!(false), &json!(27)));
+}
+
+#[tokio::test]
+async fn every_currency_can_be_charged() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for currency in ["EUR", "USD", "JPY", "DKK", "ISK"] {
+        let fetched = merchant.pay(currency, 1000).await.fetch().await;
+        assert_eq!(fetched["currency"], currency);
+    }
+}
+
+#[tokio::test]
+async fn a_browser_of_any_origin_is_invited() {
+    let service = Service::any().await;
+    for path in ["/transactions", "/cards"] {
+        let preflight = service
+            .pos(Method::OPTIONS, path)
+            .header("origin", "https://shop.example")
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "content-type");
+        let answer = preflight.send().await.expect(200);
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+        for (name, wanted) in [("methods", "post"), ("headers", "content-type")] {
+            let said = answer.header(&format!("access-control-allow-{name}")).unwrap();
+            assert!(said == "*" || said.to_lowercase().contains(wanted), "{answer:?}");
+        }
+        assert_eq!(answer.header("access-control-allow-credentials"), None);
+        let request = service.pos(Method::POST, path).header("origin", "https://shop.example");
+        let refused = request.body_of("text/plain", "x").send().await;
+        refused.refused(415, "unsupported_media_type");
+        assert_eq!(refused.header("access-control-allow-origin"), Some("*"));
+    }
+}
+
+#[tokio::test]
+async fn the_origin_of_the_payment_page_serves_nothing_of_the_interface_for_apps() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for path in ["/me", "/apps", "/merchants", &merchant.path(""), "/openapi.json"] {
+        for method in [Method::GET, Method::POST] {
+            let request = service.pos(method, path).basic_auth("", &merchant.app.key);
+            request.send().await.refused(404, "not_found");
+        }
+    }
+    for path in ["/transactions", "/cards"] {
+        for method in [Method::GET, Method::PUT, Method::DELETE] {
+            let answer = service.pos(method, path).send().await;
+            answer.refused(405, "method_not_allowed");
+            assert!(answer.header("allow").unwrap().contains("POST"), "{answer:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_customer_sends_may_have_100_kib() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for path in ["/transactions", "/cards"] {
+        let body = merchant.payment(Card::VISA, "EUR", 1000).to_string();
+        let large = format!("{body}{}", " ".repeat(100 * 1024 + 1 - body.len()));
+        let request = service.pos(Method::POST, path).body_of("application/json", large);
+        request.send().await.refused(413, "body_too_large");
+        for malformed in ["{", "1", "[1]"] {
+            let request = service.pos(Method::POST, path).body_of("application/json", malformed);
+            request.send().await.names(&[""]);
+        }
+    }
+}

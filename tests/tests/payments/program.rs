@@ -1,0 +1,139 @@
+//! The program: its settings, its help, its subcommands.
+
+use std::{fs, process::Output};
+
+use blackbox::{
+    payments::{Idle, PROGRAM, Service, int},
+    process,
+};
+use serde_json::json;
+
+fn output(output: &Output) -> String {
+    let Output { stdout, stderr, .. } = output;
+    String::from_utf8_lossy(stdout).into_owned() + &String::from_utf8_lossy(stderr)
+}
+
+#[tokio::test]
+async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() {
+    for (name, value) in [
+        ("HOST", "nowhere"),
+        ("PORT", "65536"),
+        ("RUST_LOG", "a=b=c"),
+        ("DRAIN_TIMEOUT", "soon"),
+        ("METRICS_TOKEN_FILE", "/no/such/file"),
+        ("PAYMENTS_POS_PORT", "many"),
+        ("PAYMENTS_RATES_FILE", "/no/such/file"),
+        ("PAYMENTS_FX_SPREAD", "-0.02"),
+        ("PAYMENTS_FEE_RATE", "much"),
+        ("PAYMENTS_FEE_RATE", "-0.01"),
+        ("PAYMENTS_FEE_FLAT", "25"),
+        ("PAYMENTS_FEE_FLAT", "XXX:25"),
+        ("PAYMENTS_FEE_FLAT", "EUR:0.25"),
+        ("PAYMENTS_FEE_DISPUTE", "EUR"),
+        ("PAYMENTS_AUTHORIZATION_TTL", "30"),
+    ] {
+        println!("{name}={value}");
+        let ended = process::run(Idle::new(&[]).with(name, value).command()).await;
+        let said = output(&ended);
+        assert!(!ended.status.success(), "{name}={value}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{name}={value}: {said}");
+        assert!(said.contains(name), "{name}={value}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn what_merchants_pay_is_a_setting_that_holds_for_those_created_later() {
+    let service = Service::with(&[]).await;
+    let before = service.merchant().await;
+    let place = service.stop().await.with("PAYMENTS_FEE_RATE", "0.015");
+    let place = place.with("PAYMENTS_FEE_FLAT", "EUR:10").with("PAYMENTS_FEE_DISPUTE", "DKK:1");
+    let service = place.start().await;
+    let before = before.by(&before.app.at(&service));
+    let after = service.merchant().await;
+    assert_eq!(
+        after.fetch().await["pricing"],
+        json!({
+            "rate": 0.015,
+            "flat": { "currency": "EUR", "amount": 10 },
+            "dispute": { "currency": "DKK", "amount": 1 },
+        })
+    );
+    for (merchant, balance) in [(before, 1000 - 25 - 25), (after, 1000 - 15 - 10)] {
+        let captured = merchant.pay("EUR", 1000).await.capture(1000).await;
+        assert_eq!(int(&captured["trail"][0]["balance"]), balance);
+    }
+}
+
+#[tokio::test]
+async fn help_names_every_variable_and_shows_no_value() {
+    let settings = [
+        ("METRICS_TOKEN", "xyzzy-token"),
+        ("PAYMENTS_DATA_DIR", "/xyzzy-directory"),
+        ("PAYMENTS_RATES_FILE", "/xyzzy-rates"),
+    ];
+    let mut command = process::command(PROGRAM, &settings);
+    command.arg("--help");
+    let ended = process::run(command).await;
+    let help = output(&ended);
+    assert!(ended.status.success(), "{help}");
+    assert!(!help.contains("xyzzy"), "{help}");
+    for name in [
+        "HOST",
+        "PORT",
+        "RUST_LOG",
+        "LOG_FORMAT",
+        "DRAIN_TIMEOUT",
+        "METRICS_TOKEN",
+        "PAYMENTS_POS_PORT",
+        "PAYMENTS_DATA_DIR",
+        "PAYMENTS_RATES_FILE",
+        "PAYMENTS_FX_SPREAD",
+        "PAYMENTS_FEE_RATE",
+        "PAYMENTS_FEE_FLAT",
+        "PAYMENTS_FEE_DISPUTE",
+        "PAYMENTS_AUTHORIZATION_TTL",
+        "healthcheck",
+        "backup",
+        "check",
+    ] {
+        assert!(help.contains(name), "{name} is missing:\n{help}");
+    }
+}
+
+#[tokio::test]
+async fn healthcheck_tells_whether_a_service_listens() {
+    let service = Service::with(&[]).await;
+    let port = service.process().address().port().to_string();
+    let check = async || {
+        let mut command = process::command(PROGRAM, &[("PORT", &port)]);
+        command.arg("healthcheck");
+        process::run(command).await
+    };
+    let healthy = check().await;
+    assert!(healthy.status.success(), "{}", output(&healthy));
+    service.stop().await;
+    assert!(!check().await.status.success());
+}
+
+#[tokio::test]
+async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_place() {
+    let service = Service::with(&[]).await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    let before = transaction.capture(400).await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("copy.db");
+    let mut command = service.place().command();
+    command.args(["backup", "--to", file.to_str().unwrap()]);
+    let ended = process::run(command).await;
+    assert!(ended.status.success(), "{}", output(&ended));
+    transaction.capture(600).await;
+
+    let restored = Idle::new(&[]);
+    fs::copy(&file, restored.data().join("payments.db")).unwrap();
+    restored.agrees().await;
+    let restored = restored.start().await;
+    let transaction = transaction.by(&transaction.app.at(&restored));
+    assert_eq!(transaction.fetch().await, before);
+    transaction.capture(600).await;
+}

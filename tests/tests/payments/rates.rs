@@ -1,0 +1,79 @@
+//! Exchange rates for live merchants: a file, and how old it may be.
+
+use std::fs;
+
+use blackbox::payments::{Card, Merchant, Refusal as _, Service, minimal};
+use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use tempfile::TempDir;
+
+/// What the European Central Bank publishes, with one rate, so many days old.
+fn published(directory: &TempDir, days: i64, now: Timestamp) -> String {
+    let quoted = now.checked_sub(SignedDuration::from_hours(24 * days)).unwrap();
+    let date = quoted.to_zoned(TimeZone::UTC).date();
+    let text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <gesmes:Envelope xmlns:gesmes=\"http://www.gesmes.org/xml/2002-08-01\" \
+         xmlns=\"http://www.ecb.int/vocabulary/2002-08-01/eurofxref\">\n\
+         <gesmes:subject>Reference rates</gesmes:subject>\n\
+         <gesmes:Sender><gesmes:name>European Central Bank</gesmes:name></gesmes:Sender>\n\
+         <Cube><Cube time='{date}'><Cube currency='USD' rate='1.1592'/></Cube></Cube>\n\
+         </gesmes:Envelope>\n"
+    );
+    let path = directory.path().join("rates.xml");
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// What time it is by the service.
+async fn now(service: &Service) -> Timestamp {
+    let identity = service.app().await.get("/me").await.expect(200).json();
+    identity["identity"]["created"].as_str().unwrap().parse().unwrap()
+}
+
+/// A live merchant that is funded in euros. Without an acquirer it gets code 27 at best.
+async fn live(service: &Service) -> Merchant {
+    service.app().await.merchant_with(&minimal()).await
+}
+
+async fn is_charged_in(merchant: &Merchant, currency: &str) {
+    let answer = merchant.charge(&merchant.payment(Card("4000056655665556"), currency, 100)).await;
+    answer.declined(27);
+}
+
+async fn is_not_charged_in(merchant: &Merchant, currency: &str) {
+    let answer = merchant.charge(&merchant.payment(Card("4000056655665556"), currency, 100)).await;
+    answer.names(&["currency"]);
+}
+
+#[tokio::test]
+async fn without_rates_a_live_merchant_is_charged_in_its_own_currency_only() {
+    let service = Service::with(&[]).await;
+    let merchant = live(&service).await;
+    is_charged_in(&merchant, "EUR").await;
+    is_not_charged_in(&merchant, "USD").await;
+    assert_eq!(merchant.list("/transactions?limit=10").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_rate_for_a_live_merchant_is_at_most_seven_days_old() {
+    let service = Service::with(&[]).await;
+    let now = now(&service).await;
+    drop(service);
+    let directory = tempfile::tempdir().unwrap();
+    for days in [0, 1, 6] {
+        let file = published(&directory, days, now);
+        let service = Service::with(&[("PAYMENTS_RATES_FILE", &file)]).await;
+        let merchant = live(&service).await;
+        is_charged_in(&merchant, "USD").await;
+        is_not_charged_in(&merchant, "SEK").await;
+    }
+    for days in [9, 400] {
+        let file = published(&directory, days, now);
+        let service = Service::with(&[("PAYMENTS_RATES_FILE", &file)]).await;
+        let merchant = live(&service).await;
+        is_not_charged_in(&merchant, "USD").await;
+        is_charged_in(&merchant, "EUR").await;
+        // Test merchants have rates of their own.
+        service.merchant().await.pay("USD", 100).await.capture(100).await;
+    }
+}

@@ -1,0 +1,148 @@
+//! Keys, card numbers and security codes appear nowhere but where they belong.
+
+use std::{fs, path::Path};
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use blackbox::{
+    http::Answer,
+    payments::{Card, Merchant, Service, minimal},
+};
+use reqwest::Method;
+use serde_json::json;
+
+/// Cards that are charged, refused, and not known; none is a part of an id.
+const NUMBERS: [&str; 5] = [
+    "4100000000000207",
+    "4100000000000008",
+    "4100000000000030",
+    "9876543210987654",
+    "4000056655665556",
+];
+
+/// How the security code 739 looks where somebody writes it down.
+const CODES: [&str; 7] =
+    ["\"739\"", "\\\"739\\\"", "=739&", "=739\"", "code: 739", "code=739", "code\":739"];
+
+/// What customers and the merchant's server do with these cards, and what is answered.
+async fn use_cards(service: &Service, merchant: &Merchant) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    for number in NUMBERS {
+        let mut body = merchant.payment(Card(number), "EUR", 1000);
+        answers.push(merchant.charge(&body).await);
+        let form = format!(
+            "key={}&currency=EUR&amount=1000&card[number]={number}&card[expiry][month]=2&card[expiry][year]=2048&card[code]=739",
+            merchant.key
+        );
+        for media in ["application/x-www-form-urlencoded", "text/plain", "application/json"] {
+            let request = service.pos(Method::POST, "/transactions");
+            answers.push(request.body_of(media, form.as_str()).send().await);
+        }
+        let card = json!({ "key": merchant.key, "card": Card(number).details() });
+        answers.push(service.pay("/cards", &card).await);
+        body["card"]["expiry"]["year"] = 2020.into();
+        answers.push(merchant.charge(&body).await);
+        body["card"]["number"] = format!("{number}{number}").into();
+        answers.push(merchant.charge(&body).await);
+        body["card"]["number"] = json!({ "of": number });
+        body["amount"] = number.into();
+        answers.push(merchant.charge(&body).await);
+        let query = format!("/transactions?number={number}&code=739");
+        answers.push(service.pos(Method::POST, &query).send().await);
+    }
+    answers
+}
+
+/// Everything that stands in the files of a directory.
+fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut found = Vec::new();
+    for path in entries {
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push((path.display().to_string(), fs::read(&path).unwrap()));
+        }
+    }
+    found
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[tokio::test]
+async fn nothing_secret_is_logged_stored_or_shown_whatever_happens() {
+    let service = Service::with(&[
+        ("RUST_LOG", "trace"),
+        ("LOG_FORMAT", "json"),
+        ("METRICS_TOKEN", "metrics-token-8c1f"),
+    ])
+    .await;
+    let merchant = service.merchant().await;
+    let app = &merchant.app;
+    let mut answers = use_cards(&service, &merchant).await;
+    let original = merchant.pay_with(Card::LATER_EMPTY, "EUR", 1000).await;
+    original.capture(100).await;
+    let repeat = json!({ "transactionId": original.id, "currency": "EUR", "amount": 1 });
+    answers.push(merchant.post("/transactions", &repeat).await.expect(400));
+    answers.push(app.post_once("key", "/merchants", &minimal()).await.expect(201));
+    answers.push(app.post("/merchants", &json!({ "name": [app.key], "email": app.key })).await);
+    answers.push(app.get(&format!("/merchants/{}", app.key)).await.expect(404));
+    let wrong = service.request(Method::GET, "/me").basic_auth(&app.key, "");
+    answers.push(wrong.send().await.expect(401));
+    for list in ["/apps?limit=10", "/users?limit=10", "/transactions?limit=100", "/lines?limit=9"] {
+        answers.push(merchant.get(list).await.expect(200));
+    }
+    let scrape = service.request(Method::GET, "/metrics");
+    answers.push(scrape.header("authorization", "Bearer metrics-token-8c1f").send().await);
+    let (last, id) = (service.request(Method::GET, "/health"), "the-last-request");
+    let _ = last.header("x-request-id", id).send().await.expect(200);
+    service.process().logged(|line| line.contains(id)).await;
+
+    let credentials = BASE64_STANDARD.encode(format!(":{}", app.key));
+    let mut secrets = vec![app.key.as_str(), credentials.as_str(), "metrics-token-8c1f"];
+    secrets.extend(NUMBERS);
+    let log = service.process().log();
+    assert!(log.len() > 50, "the log is not at its most talkative: {}", log.len());
+    for secret in secrets.iter().chain(&CODES) {
+        let line = log.iter().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret} is logged");
+        let answer = answers.iter().find(|answer| answer.text().contains(secret));
+        assert!(answer.is_none(), "{secret} is in {answer:?}");
+    }
+    for (name, bytes) in files(service.place().data()) {
+        let stored = secrets.iter().find(|secret| contains(&bytes, secret));
+        assert_eq!(stored, None, "in {name}");
+    }
+    let place = service.stop().await;
+    for (name, bytes) in files(place.data()) {
+        let stored = secrets.iter().find(|secret| contains(&bytes, secret));
+        assert_eq!(stored, None, "in {name}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_shown_by_no_other_call_than_the_one_that_makes_it() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let (app, other) = (&merchant.app, service.app().await);
+    merchant.add(&other).await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    transaction.capture(10).await;
+    for path in [
+        "/me".to_owned(),
+        app.merchants("?limit=10"),
+        merchant.path(""),
+        merchant.path("/apps?limit=10"),
+        merchant.path("/users?limit=10"),
+        merchant.path("/lines?limit=10"),
+        merchant.path("/transactions?limit=10"),
+        transaction.path(),
+        "/metrics".to_owned(),
+    ] {
+        let answer = app.request(Method::GET, &path).send().await;
+        for key in [&app.key, &other.key] {
+            assert!(!answer.text().contains(key.as_str()), "{answer:?}");
+        }
+    }
+}
