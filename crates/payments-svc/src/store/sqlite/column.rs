@@ -132,6 +132,15 @@ impl<'r, 's> Columns<'r, 's> {
         }
     }
 
+    /// The next six, those of [`CARD`], or six nulls.
+    pub(super) fn optional_card(&mut self) -> rusqlite::Result<Option<Card>> {
+        if self.row.get_ref(self.next)? != ValueRef::Null {
+            return self.card().map(Some);
+        }
+        self.next += 6;
+        Ok(None)
+    }
+
     /// The next six, those of [`CARD`].
     pub(super) fn card(&mut self) -> rusqlite::Result<Card> {
         let (bin, last4) = (self.next()?, self.next()?);

@@ -44,6 +44,10 @@ pub(super) fn has_app(db: &Connection, id: Id) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM apps WHERE id = ?1")?.exists([id])
 }
 
+pub(super) fn has_user(db: &Connection, id: Id) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM users WHERE id = ?1")?.exists([id])
+}
+
 pub(super) fn is_member(db: &Connection, merchant: Id, app: Id) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM merchant_apps WHERE merchant = ?1 AND app = ?2")?
         .exists([merchant, app])
@@ -144,7 +148,7 @@ pub(super) fn transaction_row(row: &Row<'_>) -> rusqlite::Result<Transaction> {
         currency,
         amounts: amounts(&mut columns, error)?,
         descriptor: columns.text(Descriptor::stored)?,
-        card: columns.card()?,
+        card: columns.optional_card()?,
         custom: columns.optional(Custom::stored)?,
         tds: columns.next()?,
         recurring: columns.next()?,
