@@ -61,6 +61,11 @@ impl Service {
         place
     }
 
+    /// The address that paths of the listener for apps start with.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
     /// A request without credentials to the listener for apps; `path` may have a query.
     pub fn request(&self, method: Method, path: &str) -> Request {
         Request::new(self.http.request(method, format!("{}{path}", self.url)), &API)

@@ -6,6 +6,7 @@ mod access;
 mod apps;
 mod books;
 mod cards;
+mod client;
 mod concurrency;
 mod document;
 mod exchange;

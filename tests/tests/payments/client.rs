@@ -1,0 +1,70 @@
+//! A published client of this kind of interface, and its own tests, which know nothing of ours.
+
+use std::{fs, path::Path, time::Duration};
+
+use blackbox::payments::{App, Card, Merchant, Service, Transaction};
+use serde_json::json;
+use tokio::{process::Command, time::timeout};
+
+/// What the client's tests are written for: in a copy of them it becomes what there is here.
+const WRITTEN: [&str; 4] = [
+    "require('../')('4ff7de37-dddf-4e51-8cc9-48b61a102923')",
+    "'555eca95ed59804d2cf12b11'",
+    "'55006bdfe0308c4cbfdbd0e1'",
+    "'560fd96b7973ff3d2362a78c'",
+];
+
+/// The one assertion that has to fail: it expects a card that does not say when it was made.
+const EXPECTED_FAILURES: [&str; 1] = ["returned card"];
+
+/// Two test merchants, the first with an original, two more transactions and a line.
+async fn prepare(app: &App) -> (Merchant, Transaction) {
+    let merchant = app.merchant("EUR").await;
+    let _ = app.merchant("DKK").await;
+    let mut payment = merchant.payment(Card::VISA, "EUR", 1000);
+    payment["card"]["expiry"] = json!({ "month": 8, "year": 2066 });
+    let original = merchant.transaction(&merchant.charge(&payment).await.expect(201));
+    for _ in 0..2 {
+        merchant.repeat(&original, 500).await;
+    }
+    let _ = original.capture(100).await;
+    (merchant, original)
+}
+
+#[tokio::test]
+async fn the_published_client_passes_its_own_tests() {
+    let service = Service::any().await;
+    let app = service.app().await;
+    let (merchant, original) = prepare(&app).await;
+
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/paylike");
+    let package = tools.join("node_modules/paylike");
+    let suite = fs::read_to_string(package.join("test/index.js"));
+    let suite = suite.expect("the client is missing; install it with: scripts/install test");
+    let (key, url) = (&app.key, service.url());
+    let here = [
+        format!("require('paylike')('{key}', {{ url: '{url}' }})"),
+        format!("'{}'", app.id),
+        format!("'{}'", merchant.id),
+        format!("'{}'", original.id),
+    ];
+    let suite = WRITTEN.iter().zip(&here).fold(suite, |suite, (written, here)| {
+        assert!(suite.contains(written), "the client's tests no longer hold {written}");
+        suite.replace(written, here)
+    });
+
+    let copy = tempfile::tempdir().unwrap();
+    // The client keeps its connections open, and with them its process.
+    let end = "\nrequire('tape').onFinish(function () { process.exit(); });\n";
+    fs::write(copy.path().join("suite.js"), suite + end).unwrap();
+    let mut node = Command::new("node");
+    node.arg("suite.js").current_dir(copy.path()).kill_on_drop(true);
+    node.env("NODE_PATH", tools.join("node_modules"));
+    let ended = timeout(Duration::from_secs(120), node.output()).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let lines = |prefix| said.lines().filter_map(move |line| line.strip_prefix(prefix));
+    let failures: Vec<_> =
+        lines("not ok ").filter_map(|line| Some(line.split_once(' ')?.1)).collect();
+    assert_eq!(failures, EXPECTED_FAILURES, "{said}");
+    assert!(lines("ok ").count() >= 40, "{said}");
+}
