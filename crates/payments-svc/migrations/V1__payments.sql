@@ -61,7 +61,7 @@ CREATE TABLE invitations (
     created INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Payments that are with an acquirer. Nothing here of a card that may not be kept.
+-- Payments that are with an acquirer. Nothing here is of a card.
 CREATE TABLE operations (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
@@ -70,12 +70,6 @@ CREATE TABLE operations (
     amount INTEGER NOT NULL,
     descriptor TEXT NOT NULL,
     custom TEXT,
-    bin TEXT NOT NULL,
-    last4 TEXT NOT NULL,
-    expiry_year INTEGER NOT NULL,
-    expiry_month INTEGER NOT NULL,
-    scheme TEXT NOT NULL,
-    code_present INTEGER NOT NULL,
     tds TEXT NOT NULL,
     recurring INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -94,12 +88,12 @@ CREATE TABLE transactions (
     steps INTEGER NOT NULL DEFAULT 0, -- of its trail
     error INTEGER, -- the code of a processing error
     descriptor TEXT NOT NULL,
-    bin TEXT NOT NULL,
-    last4 TEXT NOT NULL,
-    expiry_year INTEGER NOT NULL,
-    expiry_month INTEGER NOT NULL,
-    scheme TEXT NOT NULL,
-    code_present INTEGER NOT NULL,
+    bin TEXT, -- of the card, as what follows: null where the acquirer never answered
+    last4 TEXT,
+    expiry_year INTEGER,
+    expiry_month INTEGER,
+    scheme TEXT,
+    code_present INTEGER,
     tds TEXT NOT NULL,
     recurring INTEGER NOT NULL,
     reference TEXT, -- what the acquirer knows the card by

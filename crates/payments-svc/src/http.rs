@@ -80,18 +80,20 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         .route("/openapi.json", get(openapi))
         .with_state(api)
         .merge(operations.routes());
-    observed(routes, traffic)
+    observed(complete(routes), traffic)
 }
 
-/// What both origins do to every request: unknown paths and methods are told as all errors are, a
-/// slash at the end of a path is nothing, and everything is observed.
-pub(crate) fn observed(routes: Router, traffic: Arc<Traffic>) -> Router {
-    let routes = routes
+/// Unknown paths and methods are told as all errors are.
+pub(crate) fn complete(routes: Router) -> Router {
+    routes
         .fallback(async || Error::NotFound)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-        .layer(Observe::<Traffic>::new(traffic, || {
-            Error::from(StoreError::Panicked).into_response()
-        }));
+}
+
+/// What both origins do to every request: it is observed, and a slash at its end is nothing.
+pub(crate) fn observed(routes: Router, traffic: Arc<Traffic>) -> Router {
+    let panicked = || Error::from(StoreError::Panicked).into_response();
+    let routes = routes.layer(Observe::<Traffic>::new(traffic, panicked));
     Router::new().fallback_service(NormalizePath::trim_trailing_slash(routes))
 }
 

@@ -22,6 +22,7 @@ use crate::{
     http::{
         Api, answer,
         body::Body,
+        complete,
         error::Error,
         fields::{Fields, Noted},
         observed,
@@ -31,9 +32,8 @@ use crate::{
 
 /// Every route of the origin. Any page may use them.
 pub(crate) fn router(api: Arc<Api>, traffic: Arc<Traffic>) -> Router {
-    let routes =
-        Router::new().route("/transactions", post(pay)).route("/cards", post(save)).with_state(api);
-    observed(routes, traffic).layer(CorsLayer::permissive())
+    let routes = Router::new().route("/transactions", post(pay)).route("/cards", post(save));
+    observed(complete(routes.with_state(api)).layer(CorsLayer::permissive()), traffic)
 }
 
 /// A payment by a customer.
@@ -59,12 +59,12 @@ async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error>
         amount,
         descriptor: descriptor.unwrap_or(merchant.details.descriptor),
         custom,
-        card: card.kept(),
         tds: Tds::None,
         recurring: false,
     };
     let test = merchant.details.test;
-    let outcome = api.payments.pay(payment, Source::Card(card), test, None).await?;
+    let kept = card.kept();
+    let outcome = api.payments.pay(payment, kept, Source::Card(card), test, None).await?;
     Ok(answer::response(outcome))
 }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::domain::{
-    App, Descriptor, Email, Id, Instruction, KeyDigest, Line, Merchant, MerchantDetails,
+    App, Card, Descriptor, Email, Id, Instruction, KeyDigest, Line, Merchant, MerchantDetails,
     MerchantUpdate, Name, Original, Payment, Pricing, Refused, Request, SavedCard, Transaction,
     User, Verdict, Window,
 };
@@ -121,6 +121,8 @@ pub enum Write {
         operation: Id,
         /// What the acquirer said.
         verdict: Verdict,
+        /// What may be kept of the card, if somebody still knows it.
+        card: Option<Box<Card>>,
         /// Keeps the answer for the idempotency key the payment came with.
         receipt: MakeReceipt,
     },
@@ -184,6 +186,9 @@ pub enum Refusal {
     /// What it is about is not there.
     #[error("there is no such thing")]
     NotFound,
+    /// It is there, but the merchant has nothing to do with it.
+    #[error("it is not one of the merchant's")]
+    NotAMember,
     /// The app that is to be added is not there.
     #[error("there is no such app")]
     NoSuchApp,

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{Acquirers, Authorization, NoAnswer, Source};
 use crate::{
-    domain::{Id, Payment, ProcessingError, Verdict},
+    domain::{Card, Id, Payment, ProcessingError, Verdict},
     store::{Answer, Keyed, MakeReceipt, Outcome, Refusal, Store, StoreError, Write, now},
 };
 
@@ -52,19 +52,22 @@ impl Payments {
     pub async fn pay(
         &self,
         payment: Payment,
+        card: Card,
         source: Source,
         test: bool,
         keyed: Option<Keyed>,
     ) -> Result<Outcome, PayError> {
-        let (currency, amount) = (payment.currency, payment.amount);
-        let operation = match self.begin(payment, keyed).await? {
-            Outcome::Fresh(Answer::Begun(operation)) => operation,
-            replayed => return Ok(replayed),
-        };
-        let asked = Authorization { operation, currency, amount, source };
         let payments = self.clone();
-        let finishing = self.under_way.spawn(async move { payments.finish(test, asked).await });
-        finishing.await.unwrap_or(Err(StoreError::Panicked.into()))
+        let paying = self.under_way.spawn(async move {
+            let (currency, amount) = (payment.currency, payment.amount);
+            let operation = match payments.begin(payment, keyed).await? {
+                Outcome::Fresh(Answer::Begun(operation)) => operation,
+                replayed => return Ok(replayed),
+            };
+            let asked = Authorization { operation, currency, amount, source };
+            payments.finish(asked, card, test).await
+        });
+        paying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
 
     /// Notes the payment. Waits for one with the same key, whose answer is this one's, too.
@@ -80,11 +83,16 @@ impl Payments {
         }
     }
 
-    async fn finish(&self, test: bool, asked: Authorization) -> Result<Outcome, PayError> {
+    async fn finish(
+        &self,
+        asked: Authorization,
+        card: Card,
+        test: bool,
+    ) -> Result<Outcome, PayError> {
         let operation = asked.operation;
         let verdict = self.acquirers.authorize(test, &asked, now()).await?;
         drop(asked);
-        let outcome = self.conclude(operation, verdict.clone()).await?;
+        let outcome = self.conclude(operation, verdict.clone(), Some(card)).await?;
         if let (Err(Refusal::NotFound), Verdict::Approved { .. }) = (&outcome, verdict) {
             // Somebody gave the payment up meanwhile.
             self.acquirers.reverse(test, operation).await?;
@@ -97,8 +105,10 @@ impl Payments {
         &self,
         operation: Id,
         verdict: Verdict,
+        card: Option<Card>,
     ) -> Result<Result<Outcome, Refusal>, StoreError> {
-        let write = Write::Conclude { operation, verdict, receipt: self.receipt };
+        let card = card.map(Box::new);
+        let write = Write::Conclude { operation, verdict, card, receipt: self.receipt };
         self.store.write(write, None, now()).await
     }
 
@@ -110,7 +120,7 @@ impl Payments {
         for (operation, test) in self.store.unanswered(until).await? {
             self.acquirers.reverse(test, operation).await?;
             let verdict = Verdict::Declined(ProcessingError::TRY_AGAIN);
-            let outcome = self.conclude(operation, verdict).await?;
+            let outcome = self.conclude(operation, verdict, None).await?;
             if outcome.is_ok() {
                 tracing::warn!(operation.id = %operation, "payment without an answer given up");
             }

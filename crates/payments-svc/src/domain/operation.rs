@@ -10,7 +10,7 @@ use super::{
     transaction::{Movement, Tds},
 };
 
-/// A payment that is asked for. It holds nothing of a card that may not be kept.
+/// A payment that is asked for. It holds nothing of a card.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Payment {
     /// The merchant.
@@ -23,8 +23,6 @@ pub struct Payment {
     pub descriptor: Descriptor,
     /// The merchant's own data.
     pub custom: Option<Custom>,
-    /// The card.
-    pub card: Card,
     /// Whether the customer was asked by 3-D Secure.
     pub tds: Tds,
     /// Whether the merchant's server asks for it, with a card from earlier.

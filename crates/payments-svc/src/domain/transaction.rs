@@ -31,8 +31,8 @@ pub struct Transaction {
     pub amounts: Amounts,
     /// The text on the customer's bank statement.
     pub descriptor: Descriptor,
-    /// The card.
-    pub card: Card,
+    /// The card. None where the acquirer never answered: nothing of it was kept before.
+    pub card: Option<Card>,
     /// The merchant's own data.
     pub custom: Option<Custom>,
     /// Whether the customer was asked by 3-D Secure.

@@ -121,7 +121,9 @@ impl IntoResponse for BodyRefusal {
         let message = self.to_string();
         let answer = |status, name| ErrorBody::new(name, message).response(status);
         match self {
-            Self::ContentType => answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content_type"),
+            Self::ContentType => {
+                answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type")
+            }
             Self::TooLarge { .. } => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
             Self::TimedOut => answer(StatusCode::REQUEST_TIMEOUT, "request_timeout"),
             Self::Invalid(errors) => (StatusCode::BAD_REQUEST, Json(errors)).into_response(),

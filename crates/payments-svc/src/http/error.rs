@@ -117,6 +117,7 @@ impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::NotFound => Self::NotFound,
+            Refusal::NotAMember => Self::Forbidden,
             Refusal::NoSuchApp => Self::field("appId", refusal),
             Refusal::Movement(Refused::OtherCurrency) => Self::field("currency", refusal),
             Refusal::Movement(_) => Self::field("amount", refusal),

@@ -84,12 +84,12 @@ pub(super) async fn create(
         amount: input.amount,
         descriptor: input.descriptor.unwrap_or(merchant.details.descriptor),
         custom: input.custom,
-        card,
         tds: Tds::None,
         recurring: true,
     };
     let source = Source::Reference(reference);
-    let outcome = api.payments.pay(payment, source, merchant.details.test, keyed).await?;
+    let test = merchant.details.test;
+    let outcome = api.payments.pay(payment, card, source, test, keyed).await?;
     Ok(answer::response(outcome))
 }
 

@@ -22,6 +22,7 @@ use crate::domain::{
 
 mod check;
 mod column;
+mod lists;
 mod read;
 mod write;
 
@@ -196,19 +197,19 @@ impl Sqlite {
         window: Window,
         test: Option<bool>,
     ) -> Result<Vec<Merchant>, StoreError> {
-        self.read_aside(move |db| read::merchants_of(db, app, &window, test)).await
+        self.read_aside(move |db| lists::merchants(db, app, &window, test)).await
     }
 
     pub(super) async fn users(&self, id: Id, window: Window) -> Result<Vec<User>, StoreError> {
-        self.read_aside(move |db| read::users(db, id, &window)).await
+        self.read_aside(move |db| lists::users(db, id, &window)).await
     }
 
     pub(super) async fn apps(&self, id: Id, window: Window) -> Result<Vec<App>, StoreError> {
-        self.read_aside(move |db| read::apps(db, id, &window)).await
+        self.read_aside(move |db| lists::apps(db, id, &window)).await
     }
 
     pub(super) async fn lines(&self, id: Id, window: Window) -> Result<Vec<Line>, StoreError> {
-        self.read_aside(move |db| read::lines(db, id, &window)).await
+        self.read_aside(move |db| lists::lines(db, id, &window)).await
     }
 
     pub(super) async fn transactions(
@@ -217,7 +218,7 @@ impl Sqlite {
         window: Window,
         successful: Option<bool>,
     ) -> Result<Vec<Transaction>, StoreError> {
-        self.read_aside(move |db| read::transactions(db, id, &window, successful)).await
+        self.read_aside(move |db| lists::transactions(db, id, &window, successful)).await
     }
 
     pub(super) async fn expired(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {

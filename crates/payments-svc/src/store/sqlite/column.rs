@@ -10,7 +10,8 @@ use rusqlite::{
 };
 
 use crate::domain::{
-    Account, Card, Currency, Expiry, Factor, Id, LineKind, Movement, ProcessingError, Scheme, Tds,
+    Account, Card, Currency, Expiry, Factor, Id, LineKind, Money, Movement, Ppm, ProcessingError,
+    Scheme, Tds,
 };
 
 impl ToSql for Id {
@@ -74,44 +75,93 @@ pub(super) fn millis(at: Timestamp) -> i64 {
     at.as_millisecond()
 }
 
-/// A time that is stored as milliseconds.
-pub(super) fn time(row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
-    Timestamp::from_millisecond(row.get(column)?).map_err(broken)
+/// The columns of a row, read one after the other in the order they are selected in: looking each
+/// up by its name would cost more than reading it.
+pub(super) struct Columns<'r, 's> {
+    row: &'r Row<'s>,
+    next: usize,
 }
+
+impl<'r, 's> Columns<'r, 's> {
+    /// From the first column on.
+    pub(super) fn of(row: &'r Row<'s>) -> Self {
+        Self { row, next: 0 }
+    }
+
+    /// The next column.
+    pub(super) fn next<T: FromSql>(&mut self) -> rusqlite::Result<T> {
+        let column = self.next;
+        self.next += 1;
+        self.row.get(column)
+    }
+
+    /// The next, a text that was checked before it was stored.
+    pub(super) fn text<T>(&mut self, stored: fn(String) -> T) -> rusqlite::Result<T> {
+        self.next().map(stored)
+    }
+
+    /// The next, such a text or null.
+    pub(super) fn optional<T>(&mut self, stored: fn(String) -> T) -> rusqlite::Result<Option<T>> {
+        Ok(self.next::<Option<String>>()?.map(stored))
+    }
+
+    /// The next, milliseconds since the epoch.
+    pub(super) fn time(&mut self) -> rusqlite::Result<Timestamp> {
+        Timestamp::from_millisecond(self.next()?).map_err(broken)
+    }
+
+    /// The next, parts per million.
+    pub(super) fn share(&mut self) -> rusqlite::Result<Ppm> {
+        self.next().map(Ppm::stored)
+    }
+
+    /// The next two, a currency and minor units of it.
+    pub(super) fn money(&mut self) -> rusqlite::Result<Money> {
+        Ok(Money { currency: self.next()?, minor: self.next()? })
+    }
+
+    /// The next, a fraction.
+    pub(super) fn factor(&mut self) -> rusqlite::Result<Factor> {
+        let text: String = self.next()?;
+        let parts = text.split_once('/').and_then(|(numerator, denominator)| {
+            Some((numerator.parse().ok()?, denominator.parse().ok()?))
+        });
+        match parts {
+            Some((numerator, denominator @ 1..)) => Ok(Ratio::new(numerator, denominator)),
+            _ => Err(broken(NoFraction)),
+        }
+    }
+
+    /// The next six, those of [`CARD`], or six nulls.
+    pub(super) fn optional_card(&mut self) -> rusqlite::Result<Option<Card>> {
+        if self.row.get_ref(self.next)? != ValueRef::Null {
+            return self.card().map(Some);
+        }
+        self.next += 6;
+        Ok(None)
+    }
+
+    /// The next six, those of [`CARD`].
+    pub(super) fn card(&mut self) -> rusqlite::Result<Card> {
+        let (bin, last4) = (self.next()?, self.next()?);
+        let year = Expiry::year(self.next()?).map_err(broken)?;
+        let month = Expiry::month(self.next()?).map_err(broken)?;
+        let expiry = Expiry::new(year, month);
+        Ok(Card { bin, last4, expiry, scheme: self.next()?, code_present: self.next()? })
+    }
+}
+
+/// The columns of a card.
+pub(super) const CARD: &str = "bin, last4, expiry_year, expiry_month, scheme, code_present";
 
 /// A fraction, as it is stored.
 pub(super) fn fraction(factor: &Factor) -> String {
     format!("{}/{}", factor.numer(), factor.denom())
 }
 
-/// A fraction that is stored.
-pub(super) fn factor(row: &Row<'_>, column: &str) -> rusqlite::Result<Factor> {
-    let text: String = row.get(column)?;
-    let parts = text.split_once('/').and_then(|(numerator, denominator)| {
-        Some((numerator.parse().ok()?, denominator.parse().ok()?))
-    });
-    match parts {
-        Some((numerator, denominator @ 1..)) => Ok(Ratio::new(numerator, denominator)),
-        _ => Err(broken(NoFraction)),
-    }
-}
-
 #[derive(Debug, thiserror::Error)]
 #[error("the column holds no fraction")]
 struct NoFraction;
-
-/// The columns of a card.
-pub(super) fn card(row: &Row<'_>) -> rusqlite::Result<Card> {
-    let year = Expiry::year(row.get("expiry_year")?).map_err(broken)?;
-    let month = Expiry::month(row.get("expiry_month")?).map_err(broken)?;
-    Ok(Card {
-        bin: row.get("bin")?,
-        last4: row.get("last4")?,
-        expiry: Expiry::new(year, month),
-        scheme: row.get("scheme")?,
-        code_present: row.get("code_present")?,
-    })
-}
 
 /// A column that does not hold what was written to it.
 pub(super) fn broken(error: impl Error + Send + Sync + 'static) -> rusqlite::Error {

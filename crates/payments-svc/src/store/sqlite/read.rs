@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::column::{card, factor, time};
+use super::column::{CARD, Columns};
 use crate::domain::{
     Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
-    Instruction, KeyDigest, Line, Merchant, MerchantDetails, Money, Name, Original, Ppm, Pricing,
-    SavedCard, Step, Transaction, User, Website, Window,
+    Instruction, KeyDigest, Line, Merchant, MerchantDetails, Name, Original, Pricing,
+    ProcessingError, SavedCard, Step, Transaction, User, Website,
 };
 
 /// What a job takes up at once.
-const JOB_BATCH: usize = 1000;
+const JOB_BATCH: u32 = 1000;
 
 /// Whether the database answers.
 pub(super) fn answers(db: &Connection) -> rusqlite::Result<()> {
@@ -44,72 +44,75 @@ pub(super) fn has_app(db: &Connection, id: Id) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM apps WHERE id = ?1")?.exists([id])
 }
 
+pub(super) fn has_user(db: &Connection, id: Id) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM users WHERE id = ?1")?.exists([id])
+}
+
 pub(super) fn is_member(db: &Connection, merchant: Id, app: Id) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM merchant_apps WHERE merchant = ?1 AND app = ?2")?
         .exists([merchant, app])
 }
 
-fn app(row: &Row<'_>) -> rusqlite::Result<App> {
-    let name: Option<String> = row.get("name")?;
-    Ok(App { id: row.get("id")?, name: name.map(Name::stored), created: time(row, "created")? })
+pub(super) fn app(row: &Row<'_>) -> rusqlite::Result<App> {
+    let mut columns = Columns::of(row);
+    Ok(App { id: columns.next()?, name: columns.optional(Name::stored)?, created: columns.time()? })
 }
 
-fn user(row: &Row<'_>) -> rusqlite::Result<User> {
-    Ok(User {
-        id: row.get("id")?,
-        email: Email::stored(row.get("email")?),
-        created: time(row, "created")?,
-    })
+pub(super) fn user(row: &Row<'_>) -> rusqlite::Result<User> {
+    let mut columns = Columns::of(row);
+    Ok(User { id: columns.next()?, email: columns.text(Email::stored)?, created: columns.time()? })
 }
 
-const MERCHANT: &str = "SELECT * FROM merchants JOIN balances ON merchant = merchants.id";
+/// The columns of a merchant.
+pub(super) const MERCHANT: &str =
+    "merchants.id, key, created, name, currency, test, email, website,
+     descriptor, country, number, iban, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
+     fee_dispute, balance";
 
 pub(super) fn merchant(db: &Connection, id: Id) -> rusqlite::Result<Option<Merchant>> {
-    let sql = format!("{MERCHANT} WHERE merchants.id = ?1");
+    let sql = format!(
+        "SELECT {MERCHANT} FROM merchants JOIN balances ON balances.merchant = merchants.id
+         WHERE merchants.id = ?1"
+    );
     db.prepare_cached(&sql)?.query_row([id], merchant_row).optional()
 }
 
 pub(super) fn merchant_by_key(db: &Connection, key: &str) -> rusqlite::Result<Option<Merchant>> {
-    let sql = format!("{MERCHANT} WHERE key = ?1");
+    let sql = format!(
+        "SELECT {MERCHANT} FROM merchants JOIN balances ON balances.merchant = merchants.id
+         WHERE key = ?1"
+    );
     db.prepare_cached(&sql)?.query_row([key], merchant_row).optional()
 }
 
-fn merchant_row(row: &Row<'_>) -> rusqlite::Result<Merchant> {
-    let text = |column| row.get::<_, String>(column);
-    let optional = |column| row.get::<_, Option<String>>(column);
-    Ok(Merchant {
-        id: row.get("id")?,
-        key: text("key")?,
-        created: time(row, "created")?,
-        details: MerchantDetails {
-            name: optional("name")?.map(Name::stored),
-            currency: row.get("currency")?,
-            test: row.get("test")?,
-            email: Email::stored(text("email")?),
-            website: Website::stored(text("website")?),
-            descriptor: Descriptor::stored(text("descriptor")?),
-            country: Country::stored(text("country")?),
-            number: optional("number")?.map(Name::stored),
-            iban: optional("iban")?.map(Iban::stored),
-        },
-        pricing: pricing(row)?,
-        balance: row.get("balance")?,
-    })
-}
-
-fn pricing(row: &Row<'_>) -> rusqlite::Result<Pricing> {
-    let money = |currency, minor| {
-        Ok::<_, rusqlite::Error>(Money { currency: row.get(currency)?, minor: row.get(minor)? })
+pub(super) fn merchant_row(row: &Row<'_>) -> rusqlite::Result<Merchant> {
+    let mut columns = Columns::of(row);
+    let (id, key, created) = (columns.next()?, columns.next()?, columns.time()?);
+    let details = MerchantDetails {
+        name: columns.optional(Name::stored)?,
+        currency: columns.next()?,
+        test: columns.next()?,
+        email: columns.text(Email::stored)?,
+        website: columns.text(Website::stored)?,
+        descriptor: columns.text(Descriptor::stored)?,
+        country: columns.text(Country::stored)?,
+        number: columns.optional(Name::stored)?,
+        iban: columns.optional(Iban::stored)?,
     };
-    Ok(Pricing {
-        rate: Ppm::stored(row.get("fee_rate")?),
-        flat: money("fee_flat_currency", "fee_flat")?,
-        dispute: money("fee_dispute_currency", "fee_dispute")?,
-    })
+    let (pricing, balance) = (pricing(&mut columns)?, columns.next()?);
+    Ok(Merchant { id, key, created, details, pricing, balance })
 }
 
-const TRANSACTION: &str = "SELECT transactions.*, merchants.test, custom FROM transactions
-     JOIN merchants ON merchants.id = transactions.merchant
+fn pricing(columns: &mut Columns<'_, '_>) -> rusqlite::Result<Pricing> {
+    Ok(Pricing { rate: columns.share()?, flat: columns.money()?, dispute: columns.money()? })
+}
+
+/// A transaction without its trail.
+pub(super) const TRANSACTION: &str = "SELECT transactions.id, transactions.merchant, merchants.test,
+     transactions.created, transactions.currency, error, amount, captured, refunded, voided, disputed,
+     transactions.descriptor, bin, last4, expiry_year, expiry_month, scheme, code_present, custom,
+     tds, recurring
+     FROM transactions CROSS JOIN merchants ON merchants.id = transactions.merchant
      LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
 
 pub(super) fn transaction(db: &Connection, id: Id) -> rusqlite::Result<Option<Transaction>> {
@@ -118,55 +121,66 @@ pub(super) fn transaction(db: &Connection, id: Id) -> rusqlite::Result<Option<Tr
     found.map(|transaction| with_trail(db, transaction)).transpose()
 }
 
-fn with_trail(db: &Connection, mut transaction: Transaction) -> rusqlite::Result<Transaction> {
+pub(super) fn with_trail(
+    db: &Connection,
+    mut transaction: Transaction,
+) -> rusqlite::Result<Transaction> {
     if transaction.amounts.is_untouched() {
         return Ok(transaction);
     }
-    let mut query =
-        db.prepare_cached("SELECT * FROM trail WHERE \"transaction\" = ?1 ORDER BY step")?;
+    let mut query = db.prepare_cached(
+        "SELECT created, movement, amount, balance, fee_flat, fee_rate, descriptor, line
+         FROM trail WHERE \"transaction\" = ?1 ORDER BY step",
+    )?;
     transaction.trail = query.query_map([transaction.id], step)?.collect::<Result<_, _>>()?;
     Ok(transaction)
 }
 
-fn transaction_row(row: &Row<'_>) -> rusqlite::Result<Transaction> {
+pub(super) fn transaction_row(row: &Row<'_>) -> rusqlite::Result<Transaction> {
+    let mut columns = Columns::of(row);
+    let (id, merchant, test) = (columns.next()?, columns.next()?, columns.next()?);
+    let (created, currency, error) = (columns.time()?, columns.next()?, columns.next()?);
     Ok(Transaction {
-        id: row.get("id")?,
-        merchant: row.get("merchant")?,
-        test: row.get("test")?,
-        created: time(row, "created")?,
-        currency: row.get("currency")?,
-        amounts: amounts(row)?,
-        descriptor: Descriptor::stored(row.get("descriptor")?),
-        card: card(row)?,
-        custom: row.get::<_, Option<String>>("custom")?.map(Custom::stored),
-        tds: row.get("tds")?,
-        recurring: row.get("recurring")?,
-        error: row.get("error")?,
+        id,
+        merchant,
+        test,
+        created,
+        currency,
+        amounts: amounts(&mut columns, error)?,
+        descriptor: columns.text(Descriptor::stored)?,
+        card: columns.optional_card()?,
+        custom: columns.optional(Custom::stored)?,
+        tds: columns.next()?,
+        recurring: columns.next()?,
+        error,
         trail: Vec::new(),
     })
 }
 
-fn amounts(row: &Row<'_>) -> rusqlite::Result<Amounts> {
+fn amounts(
+    columns: &mut Columns<'_, '_>,
+    error: Option<ProcessingError>,
+) -> rusqlite::Result<Amounts> {
     Ok(Amounts {
-        amount: row.get("amount")?,
-        captured: row.get("captured")?,
-        refunded: row.get("refunded")?,
-        voided: row.get("voided")?,
-        disputed: row.get("disputed")?,
-        successful: row.get::<_, Option<u8>>("error")?.is_none(),
+        amount: columns.next()?,
+        captured: columns.next()?,
+        refunded: columns.next()?,
+        voided: columns.next()?,
+        disputed: columns.next()?,
+        successful: error.is_none(),
     })
 }
 
 fn step(row: &Row<'_>) -> rusqlite::Result<Step> {
-    let descriptor: Option<String> = row.get("descriptor")?;
+    let mut columns = Columns::of(row);
     Ok(Step {
-        created: time(row, "created")?,
-        movement: row.get("movement")?,
-        amount: row.get("amount")?,
-        balance: row.get("balance")?,
-        fee: Fee { flat: row.get("fee_flat")?, rate: row.get("fee_rate")? },
-        descriptor: descriptor.map(Descriptor::stored),
-        line: row.get("line")?,
+        created: columns.time()?,
+        movement: columns.next()?,
+        amount: columns.next()?,
+        balance: columns.next()?,
+        fee: Fee { flat: columns.next()?, rate: columns.next()? },
+        descriptor: columns.optional(Descriptor::stored)?,
+        line: columns.next()?,
     })
 }
 
@@ -181,82 +195,84 @@ pub(super) struct Held {
 pub(super) fn held(db: &Connection, id: Id, captures: bool) -> rusqlite::Result<Option<Held>> {
     let held = db
         .prepare_cached(
-            "SELECT transactions.*, merchants.currency AS funding, fee_rate, fee_flat_currency,
-                    fee_flat, fee_dispute_currency, fee_dispute
-             FROM transactions JOIN merchants ON merchants.id = merchant WHERE transactions.id = ?1",
+            "SELECT merchant, operation, transactions.descriptor, transactions.currency, steps,
+                 merchants.currency, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
+                 fee_dispute, error, amount, captured, refunded, voided, disputed
+             FROM transactions JOIN merchants ON merchants.id = merchant
+             WHERE transactions.id = ?1",
         )?
-        .query_row([id], |row| {
-            Ok(Held {
-                holding: Holding {
-                    currency: row.get("currency")?,
-                    amounts: amounts(row)?,
-                    steps: row.get("steps")?,
-                    captures: Vec::new(),
-                    funding: row.get("funding")?,
-                    pricing: pricing(row)?,
-                },
-                merchant: row.get("merchant")?,
-                payment: row.get("operation")?,
-                descriptor: Descriptor::stored(row.get("descriptor")?),
-            })
-        })
+        .query_row([id], held_row)
         .optional()?;
     let Some(mut held) = held else { return Ok(None) };
     if captures {
-        let mut query =
-            db.prepare_cached("SELECT * FROM captures WHERE \"transaction\" = ?1 ORDER BY step")?;
+        let mut query = db.prepare_cached(
+            "SELECT step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread
+             FROM captures WHERE \"transaction\" = ?1 ORDER BY step",
+        )?;
         held.holding.captures = query.query_map([id], captured)?.collect::<Result<_, _>>()?;
     }
     Ok(Some(held))
 }
 
-pub(super) fn captured(row: &Row<'_>) -> rusqlite::Result<Captured> {
+fn held_row(row: &Row<'_>) -> rusqlite::Result<Held> {
+    let mut columns = Columns::of(row);
+    let (merchant, payment) = (columns.next()?, columns.next()?);
+    let descriptor = columns.text(Descriptor::stored)?;
+    let (currency, steps, funding) = (columns.next()?, columns.next()?, columns.next()?);
+    let (pricing, error) = (pricing(&mut columns)?, columns.next()?);
+    let amounts = amounts(&mut columns, error)?;
+    let holding = Holding { currency, amounts, steps, captures: Vec::new(), funding, pricing };
+    Ok(Held { holding, merchant, payment, descriptor })
+}
+
+fn captured(row: &Row<'_>) -> rusqlite::Result<Captured> {
+    let mut columns = Columns::of(row);
     Ok(Captured {
-        step: row.get("step")?,
-        amount: row.get("amount")?,
-        gross: row.get("gross")?,
-        fee: row.get("fee")?,
-        amount_out: row.get("amount_out")?,
-        gross_out: row.get("gross_out")?,
-        fee_out: row.get("fee_out")?,
-        rate: factor(row, "rate")?,
-        spread: Ppm::stored(row.get("spread")?),
+        step: columns.next()?,
+        amount: columns.next()?,
+        gross: columns.next()?,
+        fee: columns.next()?,
+        amount_out: columns.next()?,
+        gross_out: columns.next()?,
+        fee_out: columns.next()?,
+        rate: columns.factor()?,
+        spread: columns.share()?,
     })
 }
 
-const LINE: &str = "SELECT lines.*, test FROM lines JOIN merchants ON merchants.id = merchant";
+/// A line.
+pub(super) const LINE: &str = "SELECT lines.id, merchant, test, lines.created, balance, fee, kind,
+     \"transaction\", lines.currency, amount
+     FROM lines CROSS JOIN merchants ON merchants.id = merchant";
 
 pub(super) fn line(db: &Connection, id: Id) -> rusqlite::Result<Option<Line>> {
     let sql = format!("{LINE} WHERE lines.id = ?1");
     db.prepare_cached(&sql)?.query_row([id], line_row).optional()
 }
 
-fn line_row(row: &Row<'_>) -> rusqlite::Result<Line> {
+pub(super) fn line_row(row: &Row<'_>) -> rusqlite::Result<Line> {
+    let mut columns = Columns::of(row);
     Ok(Line {
-        id: row.get("id")?,
-        merchant: row.get("merchant")?,
-        test: row.get("test")?,
-        created: time(row, "created")?,
-        balance: row.get("balance")?,
-        fee: row.get("fee")?,
-        kind: row.get("kind")?,
-        transaction: row.get("transaction")?,
-        amount: Money { currency: row.get("currency")?, minor: row.get("amount")? },
+        id: columns.next()?,
+        merchant: columns.next()?,
+        test: columns.next()?,
+        created: columns.time()?,
+        balance: columns.next()?,
+        fee: columns.next()?,
+        kind: columns.next()?,
+        transaction: columns.next()?,
+        amount: columns.money()?,
     })
 }
 
 pub(super) fn saved_card(db: &Connection, id: Id) -> rusqlite::Result<Option<SavedCard>> {
-    db.prepare_cached("SELECT * FROM cards WHERE id = ?1")?
-        .query_row([id], |row| {
-            Ok(SavedCard {
-                id,
-                merchant: row.get("merchant")?,
-                created: time(row, "created")?,
-                card: card(row)?,
-                notes: row.get("notes")?,
-            })
-        })
-        .optional()
+    let sql = format!("SELECT merchant, created, {CARD}, notes FROM cards WHERE id = ?1");
+    let row = |row: &Row<'_>| {
+        let mut columns = Columns::of(row);
+        let (merchant, created) = (columns.next()?, columns.time()?);
+        Ok(SavedCard { id, merchant, created, card: columns.card()?, notes: columns.next()? })
+    };
+    db.prepare_cached(&sql)?.query_row([id], row).optional()
 }
 
 /// The card of a transaction of the merchant that succeeded and was made by the customer.
@@ -265,121 +281,56 @@ pub(super) fn original(
     merchant: Id,
     id: Id,
 ) -> rusqlite::Result<Option<Original>> {
-    db.prepare_cached(
-        "SELECT * FROM transactions
-         WHERE id = ?1 AND merchant = ?2 AND error IS NULL AND NOT recurring",
-    )?
-    .query_row([id, merchant], known_card)
-    .optional()
+    let sql = format!(
+        "SELECT {CARD}, reference FROM transactions
+         WHERE id = ?1 AND merchant = ?2 AND error IS NULL AND NOT recurring"
+    );
+    db.prepare_cached(&sql)?.query_row([id, merchant], known_card).optional()
 }
 
 /// A card that the merchant keeps.
 pub(super) fn kept(db: &Connection, merchant: Id, id: Id) -> rusqlite::Result<Option<Original>> {
-    db.prepare_cached("SELECT * FROM cards WHERE id = ?1 AND merchant = ?2")?
-        .query_row([id, merchant], known_card)
-        .optional()
+    let sql = format!("SELECT {CARD}, reference FROM cards WHERE id = ?1 AND merchant = ?2");
+    db.prepare_cached(&sql)?.query_row([id, merchant], known_card).optional()
 }
 
 fn known_card(row: &Row<'_>) -> rusqlite::Result<Original> {
-    Ok(Original { card: card(row)?, reference: row.get("reference")? })
-}
-
-pub(super) fn merchants_of(
-    db: &Connection,
-    app: Id,
-    window: &Window,
-    test: Option<bool>,
-) -> rusqlite::Result<Vec<Merchant>> {
-    let filter = match test {
-        None => "",
-        Some(true) => "AND test",
-        Some(false) => "AND NOT test",
-    };
-    let sql = format!(
-        "SELECT merchants.*, balance FROM merchant_apps CROSS JOIN merchants ON merchants.id = merchant_apps.merchant
-         CROSS JOIN balances ON balances.merchant = merchants.id WHERE app = ?1 {filter}"
-    );
-    page(db, &sql, "merchant_apps.merchant", app, window, merchant_row)
-}
-
-pub(super) fn users(db: &Connection, merchant: Id, window: &Window) -> rusqlite::Result<Vec<User>> {
-    let sql = "SELECT users.* FROM merchant_users CROSS JOIN users ON users.id = user WHERE merchant = ?1";
-    page(db, sql, "user", merchant, window, user)
-}
-
-pub(super) fn apps(db: &Connection, merchant: Id, window: &Window) -> rusqlite::Result<Vec<App>> {
-    let sql =
-        "SELECT apps.* FROM merchant_apps CROSS JOIN apps ON apps.id = app WHERE merchant = ?1";
-    page(db, sql, "app", merchant, window, app)
-}
-
-pub(super) fn lines(db: &Connection, merchant: Id, window: &Window) -> rusqlite::Result<Vec<Line>> {
-    page(db, &format!("{LINE} WHERE merchant = ?1"), "lines.id", merchant, window, line_row)
-}
-
-pub(super) fn transactions(
-    db: &Connection,
-    merchant: Id,
-    window: &Window,
-    successful: Option<bool>,
-) -> rusqlite::Result<Vec<Transaction>> {
-    let filter = match successful {
-        None => "",
-        Some(true) => "AND error IS NULL",
-        Some(false) => "AND error IS NOT NULL",
-    };
-    let sql = format!("{TRANSACTION} WHERE transactions.merchant = ?1 {filter}");
-    let found = page(db, &sql, "transactions.id", merchant, window, transaction_row)?;
-    found.into_iter().map(|transaction| with_trail(db, transaction)).collect()
-}
-
-/// A window of what `sql` selects of one owner, in the order of the ids in `column`.
-fn page<T>(
-    db: &Connection,
-    sql: &str,
-    column: &str,
-    owner: Id,
-    window: &Window,
-    item: fn(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    let order = if window.is_forward() { "ASC" } else { "DESC" };
-    let sql = format!("{sql} AND {column} > ?2 AND {column} < ?3 ORDER BY {column} {order}");
-    let (after, before) = (window.after.unwrap_or(Id::FIRST), window.before.unwrap_or(Id::LAST));
-    let mut query = db.prepare_cached(&sql)?;
-    // No LIMIT: SQLite prepares a statement again whenever that is bound.
-    let rows = query.query_map((owner, after, before), item)?;
-    rows.take(usize::try_from(window.limit).unwrap_or(0)).collect()
+    let mut columns = Columns::of(row);
+    Ok(Original { card: columns.card()?, reference: columns.next()? })
 }
 
 /// Transactions that still hold money and are older than `until`.
 pub(super) fn expired(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec<Id>> {
     let mut query = db.prepare_cached(
         "SELECT id FROM transactions WHERE error IS NULL AND captured + voided < amount
-         AND id < ?1 ORDER BY id",
+         AND id < ?1 ORDER BY id LIMIT ?2",
     )?;
-    query.query_map([Id::at(until)], |row| row.get(0))?.take(JOB_BATCH).collect()
+    query.query_map((Id::at(until), JOB_BATCH), |row| row.get(0))?.collect()
 }
 
 /// Payments that went to the acquirer before `until` and have not come back.
 pub(super) fn unanswered(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec<(Id, bool)>> {
     let mut query = db.prepare_cached(
         "SELECT operations.id, test FROM operations JOIN merchants ON merchants.id = merchant
-         WHERE operations.id < ?1 ORDER BY operations.id",
+         WHERE operations.id < ?1 ORDER BY operations.id LIMIT ?2",
     )?;
-    let rows = query.query_map([Id::at(until)], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.take(JOB_BATCH).collect()
+    let rows = query.query_map((Id::at(until), JOB_BATCH), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }
 
 /// Instructions that are not confirmed, the oldest first.
 pub(super) fn instructions(db: &Connection) -> rusqlite::Result<Vec<Instruction>> {
-    let mut query = db.prepare_cached("SELECT * FROM instructions ORDER BY id")?;
-    let rows = query.query_map([], |row| {
+    let mut query = db.prepare_cached(
+        "SELECT id, payment, movement, amount FROM instructions ORDER BY id LIMIT ?1",
+    )?;
+    let rows = query.query_map([JOB_BATCH], |row| {
+        let mut columns = Columns::of(row);
         Ok(Instruction {
-            id: row.get("id")?,
-            payment: row.get("payment")?,
-            movement: row.get("movement")?,
-            amount: row.get("amount")?,
+            id: columns.next()?,
+            payment: columns.next()?,
+            movement: columns.next()?,
+            amount: columns.next()?,
         })
     })?;
-    rows.take(JOB_BATCH).collect()
+    rows.collect()
 }

@@ -89,8 +89,8 @@ impl Applier {
             Write::AddApp { merchant, app } => members::add_app(db, *merchant, *app),
             Write::RevokeApp { merchant, app } => members::revoke_app(db, *merchant, *app),
             Write::Begin { payment } => self.begin(db, payment, now),
-            Write::Conclude { operation, verdict, receipt } => {
-                self.conclude(db, *operation, verdict, *receipt, now)
+            Write::Conclude { operation, verdict, card, receipt } => {
+                self.conclude(db, *operation, (verdict, card.as_deref()), *receipt, now)
             }
             Write::Move { transaction, request, descriptor } => {
                 self.r#move(db, *transaction, request, descriptor.as_ref(), now)

@@ -143,7 +143,10 @@ pub(super) fn revoke_user(
     let revoked = db
         .prepare_cached("DELETE FROM merchant_users WHERE merchant = ?1 AND user = ?2")?
         .execute([merchant, user])?;
-    Ok(done_if(revoked))
+    match revoked {
+        0 if read::has_user(db, user)? => Ok(Err(Refusal::NotAMember)),
+        revoked => Ok(done_if(revoked)),
+    }
 }
 
 pub(super) fn add_app(
@@ -167,7 +170,10 @@ pub(super) fn revoke_app(
     let revoked = db
         .prepare_cached("DELETE FROM merchant_apps WHERE merchant = ?1 AND app = ?2")?
         .execute([merchant, app])?;
-    Ok(done_if(revoked))
+    match revoked {
+        0 if read::has_app(db, app)? => Ok(Err(Refusal::NotAMember)),
+        revoked => Ok(done_if(revoked)),
+    }
 }
 
 fn done_if(rows: usize) -> Result<Answer, Refusal> {

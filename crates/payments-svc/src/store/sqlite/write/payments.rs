@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::{
     super::{
         super::{Answer, MakeReceipt, Refusal},
-        column::{card, millis},
+        column::{Columns, millis},
     },
     Applier,
 };
@@ -23,7 +23,6 @@ struct Begun {
     amount: i64,
     descriptor: Descriptor,
     custom: Option<Custom>,
-    card: Card,
     tds: Tds,
     recurring: bool,
 }
@@ -36,29 +35,18 @@ impl Applier {
         now: Timestamp,
     ) -> rusqlite::Result<Result<Answer, Refusal>> {
         let id = self.ids.next(now);
-        let card = &payment.card;
-        let (year, month) = card.expiry.parts();
-        db.prepare_cached(
-            "INSERT INTO operations VALUES
-                 (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
-        )?
-        .execute(params![
-            id,
-            payment.merchant,
-            millis(now),
-            payment.currency,
-            payment.amount.minor(),
-            payment.descriptor.as_str(),
-            payment.custom.as_ref().map(Custom::as_str),
-            card.bin,
-            card.last4,
-            year,
-            month,
-            card.scheme,
-            card.code_present,
-            payment.tds,
-            payment.recurring,
-        ])?;
+        db.prepare_cached("INSERT INTO operations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
+            .execute((
+                id,
+                payment.merchant,
+                millis(now),
+                payment.currency,
+                payment.amount.minor(),
+                payment.descriptor.as_str(),
+                payment.custom.as_ref().map(Custom::as_str),
+                payment.tds,
+                payment.recurring,
+            ))?;
         Ok(Ok(Answer::Begun(id)))
     }
 
@@ -67,7 +55,7 @@ impl Applier {
         &mut self,
         db: &Connection,
         operation: Id,
-        verdict: &Verdict,
+        (verdict, card): (&Verdict, Option<&Card>),
         receipt: MakeReceipt,
         now: Timestamp,
     ) -> rusqlite::Result<Result<Answer, Refusal>> {
@@ -78,7 +66,7 @@ impl Applier {
             Verdict::Declined(error) => (Some(*error), None),
         };
         let id = self.ids.next(now);
-        insert(db, id, operation, &begun, (error, reference), now)?;
+        insert(db, (id, operation, now), &begun, card, (error, reference))?;
         let answer = Answer::Concluded(Box::new(Transaction {
             id,
             merchant: begun.merchant,
@@ -91,7 +79,7 @@ impl Applier {
                 ..Amounts::default()
             },
             descriptor: begun.descriptor,
-            card: begun.card,
+            card: card.cloned(),
             custom: begun.custom,
             tds: begun.tds,
             recurring: begun.recurring,
@@ -137,37 +125,36 @@ impl Applier {
 }
 
 fn begun(db: &Connection, operation: Id) -> rusqlite::Result<Option<Begun>> {
-    let row = |row: &Row<'_>| {
-        Ok(Begun {
-            merchant: row.get("merchant")?,
-            test: row.get("test")?,
-            currency: row.get("currency")?,
-            amount: row.get("amount")?,
-            descriptor: Descriptor::stored(row.get("descriptor")?),
-            custom: row.get::<_, Option<String>>("custom")?.map(Custom::stored),
-            card: card(row)?,
-            tds: row.get("tds")?,
-            recurring: row.get("recurring")?,
-        })
-    };
     db.prepare_cached(
-        "SELECT operations.*, test FROM operations JOIN merchants ON merchants.id = merchant
-         WHERE operations.id = ?1",
+        "SELECT merchant, test, operations.currency, amount, operations.descriptor, custom, tds,
+             recurring
+         FROM operations JOIN merchants ON merchants.id = merchant WHERE operations.id = ?1",
     )?
-    .query_row([operation], row)
+    .query_row([operation], begun_row)
     .optional()
+}
+
+fn begun_row(row: &Row<'_>) -> rusqlite::Result<Begun> {
+    let mut columns = Columns::of(row);
+    Ok(Begun {
+        merchant: columns.next()?,
+        test: columns.next()?,
+        currency: columns.next()?,
+        amount: columns.next()?,
+        descriptor: columns.text(Descriptor::stored)?,
+        custom: columns.optional(Custom::stored)?,
+        tds: columns.next()?,
+        recurring: columns.next()?,
+    })
 }
 
 fn insert(
     db: &Connection,
-    id: Id,
-    operation: Id,
+    (id, operation, now): (Id, Id, Timestamp),
     begun: &Begun,
+    card: Option<&Card>,
     (error, reference): (Option<ProcessingError>, Option<&str>),
-    now: Timestamp,
 ) -> rusqlite::Result<()> {
-    let card = &begun.card;
-    let (year, month) = card.expiry.parts();
     db.prepare_cached(
         "INSERT INTO transactions (id, merchant, operation, created, currency, amount, error,
              descriptor, bin, last4, expiry_year, expiry_month, scheme, code_present, tds,
@@ -183,12 +170,12 @@ fn insert(
         begun.amount,
         error,
         begun.descriptor.as_str(),
-        card.bin,
-        card.last4,
-        year,
-        month,
-        card.scheme,
-        card.code_present,
+        card.map(|card| &card.bin),
+        card.map(|card| &card.last4),
+        card.map(|card| card.expiry.parts().0),
+        card.map(|card| card.expiry.parts().1),
+        card.map(|card| card.scheme),
+        card.map(|card| card.code_present),
         begun.tds,
         begun.recurring,
         reference,
