@@ -152,12 +152,13 @@ impl Merchant {
     ///
     /// When it is not.
     pub async fn sum_of_lines(&self) -> i64 {
-        let (mut sum, mut before) = (0, String::new());
+        let (mut sum, mut before) = (0, "f".repeat(24));
         loop {
-            let page = self.list(&format!("/lines?limit=1000{before}")).await;
+            let page = self.list(&format!("/lines?limit=1000&before={before}")).await;
             sum += page.iter().map(|line| int(&line["balance"])).sum::<i64>();
-            let Some(last) = page.last() else { break };
-            before = format!("&before={}", text(&last["id"]));
+            let Some(last) = ids(&page).pop() else { break };
+            assert!(last < before, "{last} is not older than {before}");
+            before = last;
         }
         assert_eq!(sum, self.balance().await);
         sum

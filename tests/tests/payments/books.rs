@@ -66,7 +66,8 @@ async fn what_is_missing_is_found() {
         "lines WHERE id = (SELECT max(id) FROM lines)",
         "postings WHERE line = (SELECT max(line) FROM postings) AND number = 0",
         "trail WHERE step = 3",
-        "captures WHERE step = 0",
+        "captures WHERE amount_out > 0",
+        "captures WHERE amount_out = 0",
     ] {
         let place = booked().await;
         let database = Connection::open(file(&place)).unwrap();

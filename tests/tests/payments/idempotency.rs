@@ -200,7 +200,7 @@ async fn a_key_is_1_to_255_printable_characters() {
         is_repeat(&first, &capture_once(&transaction, &good, amount).await);
     }
     let before = transaction.fetch().await;
-    for bad in ["", &long(256), "caf\u{e9}", "tab\tinside"] {
+    for bad in ["", &long(256), "\u{e9}", "tab\tinside"] {
         let answer = capture_once(&transaction, bad, 3).await.expect(400);
         assert!(answer.json().is_array(), "{answer:?}");
     }

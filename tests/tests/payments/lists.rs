@@ -223,6 +223,7 @@ async fn pages_are_stable_while_items_are_inserted() {
     while let Some(last) = seen.last().cloned() {
         inserted.push(merchant.pay("EUR", 100).await.id);
         let next = merchant.ids(&format!("/transactions?limit=2&before={last}")).await;
+        assert!(next.iter().all(|id| *id < last), "{next:?} is not older than {last}");
         if next.is_empty() {
             break;
         }
