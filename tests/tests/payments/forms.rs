@@ -15,7 +15,8 @@ async fn created(app: &App, form: &str) -> Value {
 async fn a_form_creates_the_merchant_that_json_does() {
     let service = Service::any().await;
     let app = service.app().await;
-    let form = format!("{MINIMAL}&name=%C3%86r%C3%B8+%26+more&test=yes&company[number]=1&bank[iban]=");
+    let form =
+        format!("{MINIMAL}&name=%C3%86r%C3%B8+%26+more&test=yes&company[number]=1&bank[iban]=");
     let by_form = created(&app, &form).await;
     let body = json!({
         "name": "Ærø & more",

@@ -43,7 +43,7 @@ fn lines(found: &[Disagreement]) -> String {
 }
 
 /// Rules, and the statements that find what breaks them: a place, what is kept, what is computed.
-const RULES: [(&str, &str); 12] = [
+const RULES: [(&str, &str); 14] = [
     (
         "the journal adds up to nothing in every currency",
         "SELECT currency, 0, sum(amount) AS total FROM postings GROUP BY currency HAVING total <> 0",
@@ -111,10 +111,27 @@ const RULES: [(&str, &str); 12] = [
          WHERE trail.balance IS NOT lines.balance",
     ),
     (
-        "what was given back is what refunds took",
+        "what was captured is what its captures are",
+        "SELECT id, captured, total FROM transactions JOIN (
+             SELECT id AS of, coalesce(sum(captures.amount), 0) AS total FROM transactions
+             LEFT JOIN captures ON \"transaction\" = id GROUP BY id
+         ) ON of = id WHERE captured <> total",
+    ),
+    (
+        "what was refunded is what was taken out of its captures",
         "SELECT id, refunded, total FROM transactions JOIN (
-             SELECT \"transaction\" AS of, sum(amount_out) AS total FROM captures GROUP BY of
+             SELECT id AS of, coalesce(sum(amount_out), 0) AS total FROM transactions
+             LEFT JOIN captures ON \"transaction\" = id GROUP BY id
          ) ON of = id WHERE refunded <> total",
+    ),
+    (
+        "what captures are worth, less what was given back and the flat fees, is what their steps made",
+        "SELECT id, kept, total FROM (
+             SELECT \"transaction\" AS id, sum(gross - gross_out - fee + fee_out) AS kept
+             FROM captures GROUP BY 1
+         ) JOIN (
+             SELECT \"transaction\" AS of, sum(balance + fee_flat) AS total FROM trail GROUP BY 1
+         ) ON of = id WHERE kept <> total",
     ),
 ];
 
