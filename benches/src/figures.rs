@@ -1,6 +1,7 @@
 //! The figures, their order, and what they share: the sizes of a run and the store of a million objects.
 
 mod authenticate;
+mod captures;
 pub(crate) mod find;
 mod get;
 mod health;
@@ -9,6 +10,7 @@ pub(crate) mod push_latency;
 mod set;
 mod sign_in_memory;
 mod slow_portal;
+mod transactions;
 pub(crate) mod watch;
 
 use std::{path::PathBuf, time::Duration};
@@ -49,6 +51,10 @@ pub(crate) enum Figure {
     Authenticate,
     /// Resident memory of authsvc after a hundred thousand requests
     SignInMemory,
+    /// Durable captures on the embedded engine, of one merchant and of a hundred
+    Captures,
+    /// Reads and pages of a million transactions: a bare axum route
+    Transactions,
     /// `GET /health` while a thousand sign-ins wait for a slow portal
     SlowPortal,
 }
@@ -56,11 +62,13 @@ pub(crate) enum Figure {
 impl Figure {
     /// In the order they are measured and printed. Those that share the store of a million objects come last, as it goes on
     /// running.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Health,
         Self::Authenticate,
         Self::SignInMemory,
         Self::SlowPortal,
+        Self::Captures,
+        Self::Transactions,
         Self::Set,
         Self::Watch,
         Self::PushLatency,
@@ -79,6 +87,9 @@ pub(crate) struct Programs {
     /// The authsvc to measure [default: authsvc beside this executable]
     #[arg(long, global = true)]
     authsvc: Option<PathBuf>,
+    /// The payments-svc to measure [default: payments-svc beside this executable]
+    #[arg(long, global = true)]
+    payments: Option<PathBuf>,
     /// The portal it signs in at [default: demo-portal beside this executable]
     #[arg(long, global = true)]
     portal: Option<PathBuf>,
@@ -100,6 +111,10 @@ pub(crate) struct Scale {
     pub(crate) sockets: usize,
     /// Sockets of `idle`.
     pub(crate) idle_sockets: usize,
+    /// Transactions that are captured.
+    pub(crate) captured: u64,
+    /// Transactions stored for `transactions`.
+    pub(crate) transactions: u64,
     /// Requests before memory is looked at.
     pub(crate) requests: u64,
     /// Sign-ins that wait for a slow portal.
@@ -114,6 +129,8 @@ pub(crate) struct Bench {
     pub(crate) service: PathBuf,
     /// The executable of authsvc.
     pub(crate) authsvc: PathBuf,
+    /// The executable of payments-svc.
+    pub(crate) payments: PathBuf,
     /// The executable of the demo portal.
     pub(crate) portal: PathBuf,
     /// Directory for the servers' data.
@@ -146,6 +163,8 @@ impl Bench {
                 objects: 10_000,
                 sockets: 50,
                 idle_sockets: 200,
+                captured: 2_000,
+                transactions: 5_000,
                 requests: 5_000,
                 waiting: 100,
                 delay: seconds(1.0),
@@ -159,6 +178,8 @@ impl Bench {
                 objects: 1_000_000,
                 sockets: 1_000,
                 idle_sockets: 10_000,
+                captured: 100_000,
+                transactions: 1_000_000,
                 requests: 100_000,
                 waiting: 1_000,
                 delay: seconds(5.0),
@@ -168,6 +189,7 @@ impl Bench {
         Ok(Self {
             service: program(programs.service, "objstore-svc"),
             authsvc: program(programs.authsvc, "authsvc"),
+            payments: program(programs.payments, "payments-svc"),
             portal: program(programs.portal, "demo-portal"),
             data: data.unwrap_or_else(|| beside.to_owned()),
             scale,
@@ -190,6 +212,8 @@ impl Bench {
                 Figure::Health => health::measure(self, &mut table).await,
                 Figure::Authenticate => authenticate::measure(self, &mut table).await,
                 Figure::SignInMemory => sign_in_memory::measure(self, &mut table).await,
+                Figure::Captures => captures::measure(self, &mut table).await,
+                Figure::Transactions => transactions::measure(self, &mut table).await,
                 Figure::SlowPortal => slow_portal::measure(self, &mut table).await,
             };
             if let Err(error) = measured {
@@ -209,6 +233,7 @@ impl Bench {
             connections,
             rate: None,
             keys: self.scale.keys,
+            names: None,
             warm_up: self.scale.warm_up,
             measured: self.scale.measured,
         }
@@ -227,6 +252,7 @@ impl Bench {
             call: object::set_call(&cookie),
             connections: 256,
             count: self.scale.objects,
+            names: None,
         };
         load::elsewhere(&fill, Duration::from_secs(180)).await.context("filling the store")?;
         // Memory is measured from a process that has done nothing yet.

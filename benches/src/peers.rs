@@ -4,10 +4,11 @@ pub(crate) mod bare;
 pub(crate) mod portal;
 pub(crate) mod relay;
 pub(crate) mod server;
+pub(crate) mod shop;
 
-use std::path::Path;
+use std::{fs, path::Path};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tempfile::{Builder, TempDir};
 use tokio::process::Command;
 
@@ -16,6 +17,7 @@ use crate::{
     peers::{
         portal::Portal,
         server::{Ready, Server, free_port},
+        shop::Shop,
     },
 };
 
@@ -43,6 +45,27 @@ pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Se
     Server::start(command, port, Ready::Accepting, directory(bench)?).await?.with_context(|| {
         format!("{} is not there: cargo build --release -p authsvc", bench.authsvc.display())
     })
+}
+
+/// The payments service under measurement, on its embedded engine.
+pub(crate) async fn payments(bench: &Bench) -> Result<Shop> {
+    let (port, pos_port, directory) = (free_port()?, free_port()?, directory(bench)?);
+    let data = directory.path().join("payments");
+    let command = |subcommand: &[&str]| {
+        let mut command = Command::new(&bench.payments);
+        command.args(subcommand).env("HOST", "127.0.0.1").env("PORT", port.to_string());
+        command.env("PAYMENTS_POS_PORT", pos_port.to_string()).env("PAYMENTS_DATA_DIR", &data);
+        command
+    };
+    let missing = || {
+        format!("{} is not there: cargo build --release -p payments-svc", bench.payments.display())
+    };
+    let seeded = command(&["seed"]).status().await.with_context(missing)?;
+    ensure!(seeded.success(), "payments-svc seed failed");
+    let keys = fs::read_to_string(data.join("demo.env"))?;
+    let names = directory.path().join("names");
+    let server = Server::start(command(&[]), port, Ready::Answering, directory).await?;
+    Shop::new(server.with_context(missing)?, pos_port, &keys, names)
 }
 
 /// The relay to `portal` that does nothing else.

@@ -124,7 +124,7 @@ impl Idle {
     /// Sets every key once.
     async fn push(&self, cookie: &str) -> Result<()> {
         let body = object::object(NAMESPACE, HOLE, &object::value(256));
-        let template = Template::new(&Call::set(cookie, body))?;
+        let template = Template::new(&Call::set(cookie, body), None)?;
         let mut line = Line::open(self.address).await?;
         for number in 0..u64::try_from(self.sockets)? {
             line.exchange(&template, number).await?;

@@ -110,7 +110,7 @@ impl Job for PushLatency {
         let mut templates = Vec::new();
         for name in &names {
             let body = object::object(NAMESPACE, name, &object::stamped_value(256));
-            templates.push(Template::new(&Call::set(cookie, body))?);
+            templates.push(Template::new(&Call::set(cookie, body), None)?);
         }
         let course = Arc::new(Course::new(&self, templates)?);
         let mut receivers = JoinSet::new();

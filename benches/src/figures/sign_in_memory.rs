@@ -26,6 +26,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         call,
         connections: CONNECTIONS,
         count,
+        names: None,
     };
     let sign_ins = bench.scale.requests / 25;
     let others = bench.scale.requests - sign_ins;

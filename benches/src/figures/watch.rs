@@ -116,7 +116,7 @@ impl Watch {
         let mut setters = JoinSet::new();
         for setter in 0..SETTERS {
             let line = Line::open(self.address).await?;
-            let template = Template::new(&Call::set(&cookie, push(setter)))?;
+            let template = Template::new(&Call::set(&cookie, push(setter)), None)?;
             let setter = Setter { line, template, next: setter * NUMBERS };
             setters.spawn(setter.run(window.closes, Arc::clone(course)));
         }

@@ -2,6 +2,7 @@
 
 use std::{
     net::SocketAddr,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -36,6 +37,8 @@ pub(crate) struct Exchange {
     pub(crate) rate: Option<u64>,
     /// Numbers are drawn from 0 to here.
     pub(crate) keys: u64,
+    /// What the numbers stand for, if they stand for names: see [`Template::new`].
+    pub(crate) names: Option<PathBuf>,
     /// Runs that long before it counts.
     pub(crate) warm_up: Duration,
     /// Counts that long.
@@ -62,7 +65,7 @@ impl Job for Exchange {
         let workers = match &self.call {
             #[cfg(feature = "etcd")]
             Call::Etcd { key, value } => etcd::workers(&self, key, value, &tally).await?,
-            call => self.workers(Template::new(call)?, &tally).await?,
+            call => self.workers(Template::new(call, self.names.as_deref())?, &tally).await?,
         };
         let (busy, ()) =
             tokio::try_join!(tally.window.busy(self.pid, self.upstream), all(workers))?;
@@ -108,6 +111,8 @@ pub(crate) struct Fill {
     pub(crate) connections: u64,
     /// Numbers from 0 to here.
     pub(crate) count: u64,
+    /// What the numbers stand for, if they stand for names: see [`Template::new`].
+    pub(crate) names: Option<PathBuf>,
 }
 
 impl Job for Fill {
@@ -116,7 +121,7 @@ impl Job for Fill {
 
     async fn perform(self) -> Result<()> {
         let mut workers = JoinSet::new();
-        let template = Arc::new(Template::new(&self.call)?);
+        let template = Arc::new(Template::new(&self.call, self.names.as_deref())?);
         for first in 0..self.connections {
             let (mut line, template) = (Line::open(self.address).await?, Arc::clone(&template));
             workers.spawn(async move {

@@ -3,7 +3,7 @@
 //! Requests are written beforehand and only numbered, and replies are only parsed as far as needed to know that they are good and
 //! where they end: both protocols cost the client the same, and little, so what differs between two servers is the servers.
 
-use std::{io::Write, net::SocketAddr};
+use std::{fs, io::Write, net::SocketAddr, path::Path};
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Stands in a [`Call`] for the number of a request, which has as many digits.
+/// Stands in a [`Call`] for the number of a request, which has as many digits, or for the name with that number.
 pub(crate) const HOLE: &str = "############";
 
 /// A request whose texts may hold the [`HOLE`] once.
@@ -22,8 +22,8 @@ pub(crate) enum Call {
     Http {
         /// Where to.
         path: String,
-        /// The value of the Cookie header.
-        cookie: String,
+        /// Lines of the head, each with its end.
+        headers: String,
         /// What is sent.
         body: String,
     },
@@ -31,6 +31,8 @@ pub(crate) enum Call {
     Get {
         /// Where to.
         path: String,
+        /// Lines of the head, each with its end.
+        headers: String,
     },
     /// A POST of a JSON body that breaks rules, to be answered with 400.
     Refused {
@@ -58,7 +60,8 @@ pub(crate) enum Call {
 impl Call {
     /// A set of an object by the client with this cookie.
     pub(crate) fn set(cookie: &str, object: String) -> Self {
-        Self::Http { path: "/set".to_owned(), cookie: cookie.to_owned(), body: object }
+        let headers = format!("Cookie: {cookie}\r\n");
+        Self::Http { path: "/set".to_owned(), headers, body: object }
     }
 }
 
@@ -67,6 +70,8 @@ pub(crate) struct Template {
     before: Vec<u8>,
     /// None when there is no number.
     after: Option<Vec<u8>>,
+    /// What the numbers stand for, if they stand for names.
+    names: Vec<String>,
     reply: Reply,
 }
 
@@ -74,14 +79,17 @@ pub(crate) struct Template {
 type Reply = fn(&[u8]) -> Result<Option<usize>>;
 
 impl Template {
-    /// Writes the call down.
-    pub(crate) fn new(call: &Call) -> Result<Self> {
+    /// Writes the call down. With `names`, a file of texts of one length, one a line, a number stands for one of them.
+    pub(crate) fn new(call: &Call, names: Option<&Path>) -> Result<Self> {
+        let names = names.map(fs::read_to_string).transpose()?.unwrap_or_default();
+        let names: Vec<_> = names.lines().map(str::to_owned).collect();
+        let hole = names.first().map_or(HOLE.len(), String::len);
         let (text, reply): (_, Reply) = match call {
-            Call::Http { path, cookie, body } => (post(path, cookie, body), http_reply),
-            Call::Get { path } => {
-                (format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"), http_reply)
+            Call::Http { path, headers, body } => (post(path, headers, body, hole), http_reply),
+            Call::Get { path, headers } => {
+                (format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n"), http_reply)
             }
-            Call::Refused { path, body } => (post(path, "", body), http_refusal),
+            Call::Refused { path, body } => (post(path, "", body, hole), http_refusal),
             Call::Redis { key, value } => (
                 format!(
                     "*3\r\n$3\r\nSET\r\n${}\r\n{key}\r\n${}\r\n{value}\r\n",
@@ -96,15 +104,22 @@ impl Template {
             Some((before, after)) => (before, Some(after.into())),
             None => (text.as_str(), None),
         };
-        Ok(Self { before: before.into(), after, reply })
+        Ok(Self { before: before.into(), after, names, reply })
     }
 }
 
-fn post(path: &str, cookie: &str, body: &str) -> String {
-    let cookie = if cookie.is_empty() { String::new() } else { format!("Cookie: {cookie}\r\n") };
+impl Template {
+    fn name(&self, number: u64) -> Option<&str> {
+        let names = u64::try_from(self.names.len()).ok().filter(|&names| names > 0)?;
+        Some(&self.names[usize::try_from(number % names).ok()?])
+    }
+}
+
+/// A request whose hole, if it is in the body, will be filled with so many bytes.
+fn post(path: &str, headers: &str, body: &str, hole: usize) -> String {
+    let length = body.replacen(HOLE, &" ".repeat(hole), 1).len();
     format!(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
+        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     )
 }
 
@@ -128,7 +143,10 @@ impl Line {
         self.request.clear();
         self.request.extend_from_slice(&template.before);
         if let Some(after) = &template.after {
-            write!(self.request, "{number:0width$}", width = HOLE.len())?;
+            match template.name(number) {
+                Some(name) => self.request.extend_from_slice(name.as_bytes()),
+                None => write!(self.request, "{number:0width$}", width = HOLE.len())?,
+            }
             self.request.extend_from_slice(after);
         }
         self.stream.write_all(&self.request).await?;
@@ -202,7 +220,7 @@ mod tests {
     #[test]
     fn every_number_makes_a_request_of_the_same_size() {
         let call = Call::Redis { key: format!("k{HOLE}"), value: "v".to_owned() };
-        let template = Template::new(&call).unwrap();
+        let template = Template::new(&call, None).unwrap();
         assert_eq!(template.before, b"*3\r\n$3\r\nSET\r\n$13\r\nk");
         assert_eq!(template.after.unwrap(), b"\r\n$1\r\nv\r\n");
     }

@@ -38,7 +38,7 @@ pub(crate) fn set_call(cookie: &str) -> Call {
 pub(crate) fn get_call(cookie: &str) -> Call {
     Call::Http {
         path: "/get".to_owned(),
-        cookie: cookie.to_owned(),
+        headers: format!("Cookie: {cookie}\r\n"),
         body: key(TYPE, NAMESPACE, HOLE),
     }
 }

@@ -4,7 +4,7 @@ use crate::load::line::Call;
 
 /// Whether it serves.
 pub(crate) fn health() -> Call {
-    Call::Get { path: "/health".to_owned() }
+    Call::Get { path: "/health".to_owned(), headers: String::new() }
 }
 
 /// A sign-in that breaks two rules.
@@ -16,5 +16,5 @@ pub(crate) fn refused() -> Call {
 /// A sign-in of a student that the demo portal knows.
 pub(crate) fn accepted() -> Call {
     let body = r#"{"username":"QLV1UG23CS217","password":"demo-asha"}"#;
-    Call::Http { path: "/authenticate".to_owned(), cookie: String::new(), body: body.to_owned() }
+    Call::Http { path: "/authenticate".to_owned(), headers: String::new(), body: body.to_owned() }
 }

@@ -80,17 +80,20 @@ impl fmt::Debug for Id {
 #[derive(Debug, Clone)]
 pub struct Ids {
     last: Id,
+    salt: u64,
 }
 
 impl Ids {
-    /// Ids that follow `last`, the greatest there is.
-    pub fn after(last: Id) -> Self {
-        Self { last }
+    /// Ids that follow `last`, the greatest there is. In each second they begin at half of `salt`,
+    /// which may be any number, so that none looks like the number of a card.
+    pub fn after(last: Id, salt: u64) -> Self {
+        Self { last, salt: salt >> 1 }
     }
 
     /// The next id, at `now`.
     pub fn next(&mut self, now: Timestamp) -> Id {
-        self.last = Id::numbered(self.last.max(Id::at(now)).number().saturating_add(1));
+        let first = Id::at(now).number().saturating_add(u128::from(self.salt));
+        self.last = Id::numbered(self.last.number().max(first).saturating_add(1));
         self.last
     }
 }
@@ -112,11 +115,11 @@ mod tests {
 
     #[test]
     fn ids_begin_with_the_second_and_rise_even_when_the_clock_goes_back() {
-        let mut ids = Ids::after(Id::FIRST);
+        let mut ids = Ids::after(Id::FIRST, u64::MAX);
         let now = Timestamp::from_second(0x674f_0001).unwrap();
         let made = [ids.next(now), ids.next(now), ids.next(Timestamp::UNIX_EPOCH)];
         assert!(made.is_sorted() && made[0] < made[1] && made[1] < made[2]);
         assert!(made.iter().all(|id| id.to_string().starts_with("674f0001")), "{made:?}");
-        assert_eq!(Ids::after(made[2]).next(now).number(), made[2].number() + 1);
+        assert_eq!(Ids::after(made[2], 0).next(now).number(), made[2].number() + 1);
     }
 }

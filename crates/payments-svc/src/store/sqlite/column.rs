@@ -156,7 +156,8 @@ pub(super) const CARD: &str = "bin, last4, expiry_year, expiry_month, scheme, co
 
 /// A fraction, as it is stored.
 pub(super) fn fraction(factor: &Factor) -> String {
-    format!("{}/{}", factor.numer(), factor.denom())
+    let (numerator, denominator) = (*factor).into();
+    format!("{numerator}/{denominator}")
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -8,6 +8,7 @@ use std::sync::{
 use common::sqlite::Engine;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
+use uuid::Uuid;
 
 use super::{
     super::{Answer, Keyed, Outcome, Receipt, Refusal, Write},
@@ -46,7 +47,11 @@ pub(super) struct Applier {
 
 impl Applier {
     pub(super) fn new(db: &Connection, counts: Arc<Counts>) -> rusqlite::Result<Self> {
-        Ok(Self { ids: Ids::after(read::last_id(db)?), writes: 0, counts })
+        Ok(Self {
+            ids: Ids::after(read::last_id(db)?, Uuid::new_v4().as_u64_pair().0),
+            writes: 0,
+            counts,
+        })
     }
 
     /// Does what is asked for, unless its idempotency key says that it has been done.

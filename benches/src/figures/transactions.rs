@@ -1,0 +1,69 @@
+//! Reads and pages of a million transactions.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::{
+    figures::Bench,
+    load::{
+        self,
+        exchange::{Exchange, Exchanged},
+        line::{Call, HOLE, Line, Template},
+    },
+    peers::{self, server::Server},
+    report::{Rounds, Row, Table, count},
+};
+
+const CONNECTIONS: u64 = 64;
+/// Connections that read pages: a page costs as much as a hundred reads.
+const READERS: u64 = 4;
+const LIMIT: u32 = 100;
+/// What a read has to reach of the bare route.
+const OF_BARE: f64 = 0.5;
+/// What the p99 of a page anywhere may be of the first page's.
+const OF_FIRST: f64 = 2.0;
+
+/// Measures reads a second, and pages at any depth.
+pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let shop = peers::payments(bench).await?;
+    let merchants = shop.merchants(1).await?;
+    let merchant = &merchants.first().context("no merchant")?.id;
+    let ids = shop.pay(&merchants, bench.scale.transactions).await?;
+    let get = |path: String| Call::Get { path, headers: shop.credentials.clone() };
+    let load = async |server: &Server, call: &Call, connections| -> Result<Exchanged> {
+        let exchange = Exchange {
+            keys: bench.scale.transactions,
+            names: Some(ids.clone()),
+            ..bench.exchange(server, call.clone(), connections)
+        };
+        load::elsewhere(&exchange, Duration::from_secs(60)).await
+    };
+
+    let read = get(format!("/transactions/{HOLE}"));
+    let template = Template::new(&read, Some(&ids))?;
+    let bytes = Line::open(shop.server.address).await?.exchange(&template, 0).await?;
+    let bare = peers::bare(bench, bytes).await?;
+    let constant = get("/health".to_owned());
+    let list = format!("/merchants/{merchant}/transactions?limit={LIMIT}");
+    let (first, deep) = (get(list.clone()), get(format!("{list}&before={HOLE}")));
+    let [mut ours, mut theirs, mut first_pages, mut deep_pages] = <[Rounds; 4]>::default();
+    for _ in 0..bench.scale.rounds {
+        ours.add(load(&shop.server, &read, CONNECTIONS).await?);
+        theirs.add(load(&bare, &constant, CONNECTIONS).await?);
+        first_pages.add(load(&shop.server, &first, READERS).await?);
+        deep_pages.add(load(&shop.server, &deep, READERS).await?);
+    }
+    let among = format!("{} transactions", count(bench.scale.transactions as f64));
+    let figure = format!("GET /transactions/<id>, {among}, {CONNECTIONS} connections");
+    table.row(Row::new(figure.clone(), "payments-svc").exchanges(&ours));
+    let ratio = ours.rate.median() / theirs.rate.median();
+    let row = Row::new(figure, "bare axum route").exchanges(&theirs);
+    table.row(row.ratio(ratio, OF_BARE));
+    let figure = format!("pages of {LIMIT} of {among}, {READERS} connections");
+    table.row(Row::new(figure.clone(), "payments-svc, the first").exchanges(&first_pages));
+    let row = Row::new(figure, "payments-svc, anywhere").exchanges(&deep_pages);
+    let times = deep_pages.p99() / first_pages.p99();
+    table.row(row.at_most(times, OF_FIRST, " × the first's p99").note(format!("{times:.2} ×")));
+    Ok(())
+}
