@@ -50,6 +50,8 @@ pub(crate) struct Merchant {
 impl Shop {
     /// A service that was seeded with these keys.
     pub(crate) fn new(server: Server, pos: u16, keys: &str, names: PathBuf) -> Result<Self> {
+        // One that is installed already serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let key = |name| {
             let mut values = keys.lines().filter_map(|line| line.strip_prefix(name));
             values.next().with_context(|| format!("the seed has no {name}"))

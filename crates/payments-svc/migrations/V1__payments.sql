@@ -77,6 +77,7 @@ CREATE TABLE operations (
 CREATE TABLE transactions (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
+    test INTEGER NOT NULL, -- as its merchant
     operation BLOB NOT NULL, -- what the acquirer knows it by
     created INTEGER NOT NULL,
     currency TEXT NOT NULL,

@@ -108,12 +108,10 @@ fn pricing(columns: &mut Columns<'_, '_>) -> rusqlite::Result<Pricing> {
 }
 
 /// A transaction without its trail.
-pub(super) const TRANSACTION: &str = "SELECT transactions.id, transactions.merchant, merchants.test,
-     transactions.created, transactions.currency, error, amount, captured, refunded, voided, disputed,
-     transactions.descriptor, bin, last4, expiry_year, expiry_month, scheme, code_present, custom,
-     tds, recurring
-     FROM transactions CROSS JOIN merchants ON merchants.id = transactions.merchant
-     LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
+pub(super) const TRANSACTION: &str = "SELECT transactions.id, merchant, test, created, currency,
+     error, amount, captured, refunded, voided, disputed, descriptor, bin, last4, expiry_year,
+     expiry_month, scheme, code_present, custom, tds, recurring
+     FROM transactions LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
 
 pub(super) fn transaction(db: &Connection, id: Id) -> rusqlite::Result<Option<Transaction>> {
     let sql = format!("{TRANSACTION} WHERE transactions.id = ?1");

@@ -156,14 +156,15 @@ fn insert(
     (error, reference): (Option<ProcessingError>, Option<&str>),
 ) -> rusqlite::Result<()> {
     db.prepare_cached(
-        "INSERT INTO transactions (id, merchant, operation, created, currency, amount, error,
+        "INSERT INTO transactions (id, merchant, test, operation, created, currency, amount, error,
              descriptor, bin, last4, expiry_year, expiry_month, scheme, code_present, tds,
              recurring, reference, has_custom)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
     )?
     .execute(params![
         id,
         begun.merchant,
+        begun.test,
         operation,
         millis(now),
         begun.currency,
