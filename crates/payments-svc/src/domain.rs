@@ -23,10 +23,11 @@ pub use card::{
 pub use id::{Id, Ids, InvalidId};
 pub use invalid::Invalid;
 pub use journal::{Account, Entry, Line, LineKind, Posting};
-pub use json::{Custom, InvalidCustom};
+pub use json::{Custom, InvalidCustom, MAX_CUSTOM_DEPTH, MAX_CUSTOM_KEYS, MAX_CUSTOM_SIZE};
 pub use merchant::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
-    InvalidName, InvalidWebsite, Merchant, MerchantDetails, MerchantUpdate, Name, Pricing, Website,
+    InvalidName, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_WEBSITE, Merchant,
+    MerchantDetails, MerchantUpdate, Name, Pricing, Website,
 };
 pub use money::{
     Amount, Currency, Factor, InvalidAmount, InvalidCurrency, InvalidMoney, InvalidShare, Money,

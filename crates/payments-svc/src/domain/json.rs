@@ -5,13 +5,13 @@ use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// Keys that custom data may have, those of nested objects included.
-const MAX_CUSTOM_KEYS: usize = 99;
+pub const MAX_CUSTOM_KEYS: usize = 99;
 
 /// Levels that objects and arrays may nest in custom data, the data itself being the first.
-const MAX_CUSTOM_DEPTH: usize = 9;
+pub const MAX_CUSTOM_DEPTH: usize = 9;
 
 /// Bytes that custom data may have, without white space between tokens.
-const MAX_CUSTOM_SIZE: usize = 50 * 1024;
+pub const MAX_CUSTOM_SIZE: usize = 50 * 1024;
 
 /// The member `custom` of a transaction: a JSON object, byte for byte as it was sent, without white
 /// space between tokens. No number is rounded, no member reordered, dropped or merged.

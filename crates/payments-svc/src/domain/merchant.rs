@@ -11,7 +11,7 @@ mod values;
 
 pub use values::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
-    InvalidName, InvalidWebsite, Name, Website,
+    InvalidName, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_WEBSITE, Name, Website,
 };
 
 /// A merchant.

@@ -4,16 +4,16 @@ use email_address::{EmailAddress, Options};
 use iban::IbanLike as _;
 
 /// The most characters an e-mail address may have.
-const MAX_EMAIL: usize = 254;
+pub const MAX_EMAIL: usize = 254;
 
 /// The most characters a website may have.
-const MAX_WEBSITE: usize = 2048;
+pub const MAX_WEBSITE: usize = 2048;
 
 /// The most characters a descriptor may have.
-const MAX_DESCRIPTOR: usize = 22;
+pub const MAX_DESCRIPTOR: usize = 22;
 
 /// The most characters a name may have.
-const MAX_NAME: usize = 255;
+pub const MAX_NAME: usize = 255;
 
 /// One e-mail address of at most [`MAX_EMAIL`] characters, without a name, comments or white space.
 #[derive(Debug, Clone, PartialEq, Eq)]
