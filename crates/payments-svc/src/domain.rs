@@ -38,6 +38,6 @@ pub use page::{MAX_PAGE, Window};
 pub use processing::ProcessingError;
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub use transaction::{
-    Amounts, Booking, Captured, Change, Fee, Holding, Movement, Refused, Request, Step, Tds,
-    Transaction,
+    Amounts, Booking, Captured, Change, Fee, Holding, MAX_STEPS, Movement, Refused, Request, Step,
+    Tds, Transaction,
 };

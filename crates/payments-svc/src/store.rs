@@ -346,7 +346,7 @@ impl Store {
 
     /// The merchants of an app: all, those for tests, or the others.
     pub async fn merchants(
-        &self,
+        self,
         app: Id,
         window: Window,
         test: Option<bool>,
@@ -355,23 +355,23 @@ impl Store {
     }
 
     /// The users of a merchant.
-    pub async fn users(&self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
+    pub async fn users(self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
         engine!(self, engine => engine.users(merchant, window).await)
     }
 
     /// The apps of a merchant.
-    pub async fn apps(&self, merchant: Id, window: Window) -> Result<Vec<App>, StoreError> {
+    pub async fn apps(self, merchant: Id, window: Window) -> Result<Vec<App>, StoreError> {
         engine!(self, engine => engine.apps(merchant, window).await)
     }
 
     /// The lines of a merchant.
-    pub async fn lines(&self, merchant: Id, window: Window) -> Result<Vec<Line>, StoreError> {
+    pub async fn lines(self, merchant: Id, window: Window) -> Result<Vec<Line>, StoreError> {
         engine!(self, engine => engine.lines(merchant, window).await)
     }
 
     /// The transactions of a merchant: all, those that succeeded, or the others.
     pub async fn transactions(
-        &self,
+        self,
         merchant: Id,
         window: Window,
         successful: Option<bool>,

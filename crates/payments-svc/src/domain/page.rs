@@ -17,6 +17,16 @@ pub struct Window {
 }
 
 impl Window {
+    /// What is left of it after the item with this id, at most `limit` items.
+    #[must_use]
+    pub fn past(self, id: Id, limit: u32) -> Self {
+        if self.is_forward() {
+            Self { limit, after: Some(id), ..self }
+        } else {
+            Self { limit, before: Some(id), ..self }
+        }
+    }
+
     /// Whether the oldest come first.
     pub fn is_forward(&self) -> bool {
         self.after.is_some() && self.before.is_none()

@@ -258,6 +258,9 @@ pub enum Request {
     },
 }
 
+/// Steps that a trail may have. It is told whole, so it must not grow without end.
+pub const MAX_STEPS: u32 = 2_000;
+
 /// Why it is not done. Nothing has changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
@@ -270,6 +273,9 @@ pub enum Refused {
     /// Not the transaction's currency.
     #[error("is not the currency of the transaction")]
     OtherCurrency,
+    /// More than [`MAX_STEPS`].
+    #[error("exceeds the number of times that something can be done to a transaction")]
+    TooManySteps,
     /// More than can be counted.
     #[error(transparent)]
     Overflow(#[from] Overflow),
@@ -308,6 +314,10 @@ pub struct Booking {
 impl Holding {
     /// Decides over a request, at this moment.
     pub fn decide(&self, request: &Request) -> Result<Change, Refused> {
+        // What an old authorisation still holds is always given up.
+        if self.steps >= MAX_STEPS && *request != (Request::Void { amount: None }) {
+            return Err(Refused::TooManySteps);
+        }
         match *request {
             Request::Capture { amount, currency, exchange, fee_exchange } => {
                 if currency.is_some_and(|currency| currency != self.currency) {

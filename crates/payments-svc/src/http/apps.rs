@@ -18,7 +18,7 @@ use super::{
     answer::{self, as_date, as_text},
     body::Body,
     idempotency::IdempotencyKey,
-    page,
+    page::{self, Item},
 };
 use crate::{
     domain::{ApiKey, App, Id, Merchant, Name},
@@ -51,8 +51,8 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    let apps = api.store.apps(merchant.thing.id, window).await?;
-    Ok(page::list(apps.iter().map(AppOutput::new)))
+    let merchant = merchant.thing.id;
+    page::list(window, move |window| api.store.clone().apps(merchant, window)).await
 }
 
 /// Lets an app use a merchant.
@@ -98,5 +98,15 @@ struct AppOutput<'a> {
 impl<'a> AppOutput<'a> {
     fn new(app: &'a App) -> Self {
         Self { id: app.id, name: app.name.as_ref().map(Name::as_str), created: app.created }
+    }
+}
+
+impl Item for App {
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(json, &AppOutput::new(self))
     }
 }

@@ -15,7 +15,7 @@ use super::{
     access::Of,
     answer::{as_date, as_text},
     merchants::MoneyOutput,
-    page,
+    page::{self, Item},
 };
 use crate::domain::{Id, Line, LineKind, Merchant};
 
@@ -26,8 +26,8 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    let lines = api.store.lines(merchant.thing.id, window).await?;
-    Ok(page::list(lines.iter().map(LineOutput::new)))
+    let merchant = merchant.thing.id;
+    page::list(window, move |window| api.store.clone().lines(merchant, window)).await
 }
 
 /// A line.
@@ -71,5 +71,15 @@ impl LineOutput {
             capture: is(LineKind::Capture),
             refund: is(LineKind::Refund),
         }
+    }
+}
+
+impl Item for Line {
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(json, &LineOutput::new(self))
     }
 }

@@ -18,7 +18,7 @@ use super::{
     body::Body,
     fields::{Fields, Noted},
     idempotency::IdempotencyKey,
-    page,
+    page::{self, Item},
 };
 use crate::{
     domain::{
@@ -103,8 +103,7 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("test");
     let (window, test) = page::read(query.as_deref(), filter)?;
-    let merchants = api.store.merchants(app.id, window, test).await?;
-    Ok(page::list(merchants.iter().map(MerchantOutput::new)))
+    page::list(window, move |window| api.store.clone().merchants(app.id, window, test)).await
 }
 
 /// A merchant.
@@ -220,5 +219,15 @@ impl<'a> MerchantOutput<'a> {
             },
             tds: TdsOutput { mode: "avoid" },
         }
+    }
+}
+
+impl Item for Merchant {
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(json, &MerchantOutput::new(self))
     }
 }

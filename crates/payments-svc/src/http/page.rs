@@ -1,17 +1,23 @@
 //! Lists: which part of one is asked for, and how it is written.
 
+use std::sync::Arc;
+
 use axum::{
-    http::{HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    body::Body,
+    http::{HeaderValue, header},
+    response::{IntoResponse as _, Response},
 };
-use common::{ErrorBody, error::Cause};
-use serde::Serialize;
+use futures_util::{StreamExt as _, future::ready, stream};
 
 use super::{
+    Error,
     fields::{self, Fields, Noted},
     members::Encoding,
 };
-use crate::domain::{Invalid, MAX_PAGE, Window};
+use crate::{
+    domain::{Id, Invalid, MAX_PAGE, Window},
+    store::StoreError,
+};
 
 /// Reads which part of a list a query asks for, and with `filters` what else the list wants to know
 /// of it:
@@ -38,41 +44,82 @@ fn limit(number: i64) -> Result<u32, String> {
     limit.ok_or_else(|| format!("must be from 1 to {MAX_PAGE}"))
 }
 
-/// A list as a bare JSON array with each item on a line of its own, since published clients read it
-/// line by line.
-pub(super) fn list(items: impl IntoIterator<Item = impl Serialize>) -> Response {
-    match lines(items) {
-        Ok(body) => {
-            let json = HeaderValue::from_static("application/json");
-            ([(header::CONTENT_TYPE, json)], body).into_response()
-        }
-        Err(error) => {
-            let answer = ErrorBody::new("internal", "an internal error occurred");
-            let mut response = answer.response(StatusCode::INTERNAL_SERVER_ERROR);
-            response.extensions_mut().insert(Cause::new(error));
-            response
-        }
-    }
+/// Items that are read at once. A longer page is sent piece by piece, so that no page is held in
+/// memory whole.
+const PIECE: u32 = 100;
+
+/// What a list holds.
+pub(super) trait Item: Send + 'static {
+    /// Its id, in whose order the list is.
+    fn id(&self) -> Id;
+
+    /// Appends it as a client is told of it.
+    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()>;
 }
 
-fn lines(items: impl IntoIterator<Item = impl Serialize>) -> serde_json::Result<Vec<u8>> {
-    let mut body = b"[".to_vec();
-    for (index, item) in items.into_iter().enumerate() {
-        body.extend_from_slice(if index == 0 { b"\n" } else { b",\n" });
-        serde_json::to_writer(&mut body, &item)?;
+/// A list as a bare JSON array with each item on a line of its own, since published clients read it
+/// line by line. `read` gives the items of a window.
+pub(super) async fn list<T: Item, F>(
+    window: Window,
+    read: impl Fn(Window) -> F + Send + Sync + 'static,
+) -> Result<Response, Error>
+where
+    F: Future<Output = Result<Vec<T>, StoreError>> + Send + 'static,
+{
+    let read = Arc::new(read);
+    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+    // The first piece before the status line: a store that cannot read is told as such.
+    let (first, rest) = piece(Arc::clone(&read), window, true).await?;
+    let Some(rest) = rest else { return Ok((json, first).into_response()) };
+    let pieces = stream::try_unfold(Some(rest), move |window| {
+        let read = Arc::clone(&read);
+        async move {
+            let Some(window) = window else { return Ok(None) };
+            piece(read, window, false).await.map(Some)
+        }
+    });
+    // An error breaks the connection: the array is closed only when it is complete.
+    let pieces = stream::once(ready(Ok::<_, StoreError>(first))).chain(pieces);
+    Ok((json, Body::from_stream(pieces)).into_response())
+}
+
+/// The bytes of a piece, and what is left of the window after it.
+async fn piece<T: Item, F>(
+    read: Arc<impl Fn(Window) -> F>,
+    window: Window,
+    first: bool,
+) -> Result<(Vec<u8>, Option<Window>), StoreError>
+where
+    F: Future<Output = Result<Vec<T>, StoreError>>,
+{
+    let limit = window.limit.min(PIECE);
+    let items = read(Window { limit, ..window }).await?;
+    let json = lines(&items, first).map_err(|error| StoreError::NotRead(error.into()))?;
+    let is_full = items.len() == usize::try_from(limit).unwrap_or(usize::MAX);
+    let left = window.limit.saturating_sub(PIECE);
+    let rest =
+        items.last().filter(|_| is_full && left > 0).map(|last| window.past(last.id(), left));
+    let end = if rest.is_none() { "\n]" } else { "" };
+    Ok(([json.as_slice(), end.as_bytes()].concat(), rest))
+}
+
+fn lines(items: &[impl Item], first: bool) -> serde_json::Result<Vec<u8>> {
+    let mut json = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        json.extend_from_slice(if first && index == 0 { b"[\n" } else { b",\n" });
+        item.write_json(&mut json)?;
     }
-    body.extend_from_slice(b"\n]");
-    Ok(body)
+    if first && items.is_empty() {
+        json.push(b'[');
+    }
+    Ok(json)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::Id;
 
     const LOWER: &str = "5f0c1e2da0b1c2d3e4f50617";
     const UPPER: &str = "5F0C1E2DA0B1C2D3E4F50617";
@@ -153,24 +200,61 @@ mod tests {
         }
     }
 
+    /// An item that is its number.
+    struct Number(u32);
+
+    impl Item for Number {
+        fn id(&self) -> Id {
+            format!("{:024x}", self.0).parse().unwrap()
+        }
+
+        fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+            serde_json::to_writer(json, &self.0)
+        }
+    }
+
+    /// The list of this window over the numbers from 1 to `end`, newest first, and how many items
+    /// each of its reads asked for.
+    #[tokio::main(flavor = "current_thread")]
+    async fn listed(end: u32, limit: u32) -> (String, Vec<u32>) {
+        let (asked, reads) = std::sync::mpsc::channel();
+        let window = Window { limit, before: None, after: None };
+        let read = move |window: Window| {
+            asked.send(window.limit).unwrap();
+            let before = window.before.unwrap_or(Id::LAST);
+            let items = (1..=end).rev().map(Number).filter(|item| item.id() < before);
+            let items = items.take(window.limit as usize).collect::<Vec<_>>();
+            ready(Ok::<_, StoreError>(items))
+        };
+        let response = list(window, read).await.unwrap();
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
+        let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (String::from_utf8(body.to_vec()).unwrap(), reads.try_iter().collect())
+    }
+
     #[test]
     fn a_list_is_an_array_with_an_item_on_each_line() {
-        let object = |id: &'static str| BTreeMap::from([("id", id), ("text", "a\nb")]);
-        for (items, expected) in [
-            (vec![], "[\n]"),
-            (vec![object("1")], "[\n{\"id\":\"1\",\"text\":\"a\\nb\"}\n]"),
-            (
-                vec![object("1"), object("2")],
-                "[\n{\"id\":\"1\",\"text\":\"a\\nb\"},\n{\"id\":\"2\",\"text\":\"a\\nb\"}\n]",
-            ),
+        assert_eq!(listed(0, 10).0, "[\n]");
+        assert_eq!(listed(1, 10).0, "[\n1\n]");
+        assert_eq!(listed(5, 3).0, "[\n5,\n4,\n3\n]");
+    }
+
+    #[test]
+    fn a_long_list_is_read_piece_by_piece() {
+        for (end, limit, reads) in [
+            (99, 1000, vec![100]),
+            (100, 1000, vec![100, 100]),
+            (250, 1000, vec![100, 100, 100]),
+            (250, 200, vec![100, 100]),
+            (250, 101, vec![100, 1]),
         ] {
-            assert_eq!(lines(&items).unwrap(), expected.as_bytes());
-            let response = list(items);
-            assert_eq!(response.status(), StatusCode::OK);
-            assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
+            let (body, asked) = listed(end, limit);
+            assert_eq!(asked, reads, "{limit} of {end}");
+            let numbers: Vec<u32> = serde_json::from_str(&body).unwrap();
+            let expected: Vec<u32> = (1..=end).rev().take(limit as usize).collect();
+            assert_eq!(numbers, expected);
+            assert_eq!(body.lines().count(), expected.len() + 2);
         }
-        let no_json = [BTreeMap::from([((1, 2), 3)])];
-        assert_eq!(list(no_json).status(), StatusCode::INTERNAL_SERVER_ERROR);
     }
 
     proptest! {

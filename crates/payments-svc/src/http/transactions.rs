@@ -38,8 +38,9 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("successful");
     let (window, successful) = page::read(query.as_deref(), filter)?;
-    let transactions = api.store.transactions(merchant.thing.id, window, successful).await?;
-    Ok(page::list(transactions.iter().map(TransactionOutput::new)))
+    let merchant = merchant.thing.id;
+    let read = move |window| api.store.clone().transactions(merchant, window, successful);
+    page::list(window, read).await
 }
 
 /// A transaction.

@@ -16,7 +16,7 @@ use super::{
     answer::{self, as_date, as_text},
     body::Body,
     idempotency::IdempotencyKey,
-    page,
+    page::{self, Item},
 };
 use crate::{
     domain::{Email, Id, Merchant, User},
@@ -30,8 +30,8 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    let users = api.store.users(merchant.thing.id, window).await?;
-    Ok(page::list(users.iter().map(UserOutput::new)))
+    let merchant = merchant.thing.id;
+    page::list(window, move |window| api.store.clone().users(merchant, window)).await
 }
 
 /// Lets a user use a merchant, and invites them to.
@@ -69,5 +69,15 @@ struct UserOutput<'a> {
 impl<'a> UserOutput<'a> {
     fn new(user: &'a User) -> Self {
         Self { id: user.id, email: user.email.as_str(), created: user.created }
+    }
+}
+
+impl Item for User {
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(json, &UserOutput::new(self))
     }
 }

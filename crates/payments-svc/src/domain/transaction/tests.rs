@@ -116,6 +116,18 @@ fn a_void_of_all_is_of_all_that_is_pending() {
     assert_eq!((change.amount, change.balance, change.booking), (70, 0, None));
 }
 
+#[test]
+fn a_trail_ends_but_an_old_authorisation_is_still_given_up() {
+    let mut held = reserved(1_000_000, "EUR");
+    held.steps = MAX_STEPS - 1;
+    let last = held.decide(&capture(1, Exchange::NONE)).unwrap();
+    let held = held.after(&last);
+    for request in [capture(1, Exchange::NONE), refund(1), void(1)] {
+        assert_eq!(held.decide(&request), Err(Refused::TooManySteps));
+    }
+    assert!(held.decide(&Request::Void { amount: None }).is_ok());
+}
+
 /// The rules again, as somebody would do them on paper.
 #[derive(Clone, Copy)]
 struct Paper {

@@ -3,7 +3,10 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use super::super::answer::{ProcessingErrorOutput, as_date, as_text};
+use super::super::{
+    answer::{ProcessingErrorOutput, as_date, as_text},
+    page::Item,
+};
 use crate::domain::{
     Card, Custom, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction,
 };
@@ -143,5 +146,15 @@ fn false_or_error<S: Serializer>(
     match *error {
         None => serializer.serialize_bool(false),
         Some(error) => ProcessingErrorOutput::new(error).serialize(serializer),
+    }
+}
+
+impl Item for Transaction {
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(json, &TransactionOutput::new(self))
     }
 }
