@@ -158,7 +158,7 @@ pub(super) async fn capture(
     let fee_exchange = api.exchange(merchant.pricing.flat.currency, &merchant);
     let fee_exchange = fee_exchange.map_err(Error::NoRate)?;
     let request = Request::Capture { amount, currency, exchange, fee_exchange };
-    api.r#move(transaction.id, request, descriptor, keyed).await
+    api.perform(transaction.id, request, descriptor, keyed).await
 }
 
 /// Gives money back.
@@ -174,7 +174,7 @@ pub(super) async fn refund(
         Ok((amount?, descriptor?))
     })?;
     let keyed = key.of(&transaction.caller, &body)?;
-    api.r#move(transaction.thing.id, Request::Refund { amount }, descriptor, keyed).await
+    api.perform(transaction.thing.id, Request::Refund { amount }, descriptor, keyed).await
 }
 
 /// Gives up what is reserved, or a part of it.
@@ -187,7 +187,7 @@ pub(super) async fn void(
     let amount = body.read(|fields| fields.required_number("amount", Amount::new))?;
     let keyed = key.of(&transaction.caller, &body)?;
     let request = Request::Void { amount: Some(amount) };
-    api.r#move(transaction.thing.id, request, None, keyed).await
+    api.perform(transaction.thing.id, request, None, keyed).await
 }
 
 impl Api {
@@ -200,7 +200,7 @@ impl Api {
         self.rates.exchange(currency, merchant, now())
     }
 
-    async fn r#move(
+    async fn perform(
         &self,
         transaction: Id,
         request: Request,

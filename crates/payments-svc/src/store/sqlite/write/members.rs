@@ -3,16 +3,13 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::{
-    super::{
-        super::{Answer, Refusal},
-        column::millis,
-        read,
+use super::Applier;
+use crate::{
+    domain::{App, Email, Id, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name, Pricing},
+    store::{
+        Answer, Refusal,
+        sqlite::{column::millis, read},
     },
-    Applier,
-};
-use crate::domain::{
-    App, Email, Id, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name, Pricing,
 };
 
 impl Applier {

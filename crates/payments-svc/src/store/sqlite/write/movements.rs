@@ -3,18 +3,20 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
-use super::{
-    super::{
-        super::{Answer, Refusal},
-        column::{fraction, millis},
-        read::{self, Held},
+use super::Applier;
+use crate::{
+    domain::{Booking, Change, Descriptor, Id, Movement, Request},
+    store::{
+        Answer, Refusal,
+        sqlite::{
+            column::{broken, fraction, millis},
+            read::{self, Held},
+        },
     },
-    Applier,
 };
-use crate::domain::{Booking, Change, Descriptor, Id, Movement, Request};
 
 impl Applier {
-    pub(super) fn r#move(
+    pub(super) fn perform(
         &mut self,
         db: &Connection,
         id: Id,
@@ -79,7 +81,7 @@ impl Applier {
                 held.merchant,
                 millis(now),
                 change.balance,
-                change.fee.total().map_err(super::super::column::broken)?,
+                change.fee.total().map_err(broken)?,
                 booking.kind,
                 transaction,
                 booking.amount.currency,

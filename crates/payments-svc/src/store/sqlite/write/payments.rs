@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{
-    super::{
-        super::{Answer, MakeReceipt, Refusal},
-        column::{Columns, millis},
+use super::Applier;
+use crate::{
+    domain::{
+        Amounts, Card, Currency, Custom, Descriptor, Id, Original, Payment, ProcessingError, Tds,
+        Transaction, Verdict,
     },
-    Applier,
-};
-use crate::domain::{
-    Amounts, Card, Currency, Custom, Descriptor, Id, Original, Payment, ProcessingError, Tds,
-    Transaction, Verdict,
+    store::{
+        Answer, MakeReceipt, Refusal,
+        sqlite::column::{Columns, millis},
+    },
 };
 
 /// A payment as it is stored.
