@@ -10,7 +10,7 @@ use crate::domain::{Amount, CardDetails, Currency, Id, Instruction, ProcessingEr
 mod payments;
 mod sandbox;
 
-pub use payments::{PayError, Payments};
+pub use payments::{Charge, PayError, Payments};
 
 use sandbox::Sandbox;
 

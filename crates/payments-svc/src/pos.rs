@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use tower_http::cors::CorsLayer;
 
 use crate::{
-    acquirer::Source,
+    acquirer::{Charge, Source},
     domain::{
         Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Name,
         Original, Payment, SecurityCode, Tds, Verdict,
@@ -63,9 +63,8 @@ async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error>
         recurring: false,
     };
     let test = merchant.details.test;
-    let kept = card.kept();
-    let outcome = api.payments.pay(payment, kept, Source::Card(card), test, None).await?;
-    Ok(answer::response(outcome))
+    let charge = Charge { payment, card: card.kept(), source: Source::Card(card), test };
+    Ok(answer::response(api.payments.pay(charge, None).await?))
 }
 
 fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {

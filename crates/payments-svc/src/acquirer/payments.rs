@@ -33,6 +33,19 @@ pub enum PayError {
     NoAnswer(#[from] NoAnswer),
 }
 
+/// A payment that is to be made, and what it is made with.
+#[derive(Debug)]
+pub struct Charge {
+    /// What is kept of it.
+    pub payment: Payment,
+    /// What may be kept of the card, once the acquirer has answered.
+    pub card: Card,
+    /// Whose money.
+    pub source: Source,
+    /// Whether the merchant is one for tests.
+    pub test: bool,
+}
+
 /// Makes payments.
 #[derive(Clone)]
 pub struct Payments {
@@ -49,15 +62,9 @@ impl Payments {
     }
 
     /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away.
-    pub async fn pay(
-        &self,
-        payment: Payment,
-        card: Card,
-        source: Source,
-        test: bool,
-        keyed: Option<Keyed>,
-    ) -> Result<Outcome, PayError> {
+    pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Outcome, PayError> {
         let payments = self.clone();
+        let Charge { payment, card, source, test } = charge;
         let paying = self.under_way.spawn(async move {
             let (currency, amount) = (payment.currency, payment.amount);
             let operation = match payments.begin(payment, keyed).await? {

@@ -18,7 +18,7 @@ use super::{
     page,
 };
 use crate::{
-    acquirer::Source,
+    acquirer::{Charge, Source},
     domain::{
         Amount, Currency, Custom, Descriptor, Exchange, Id, Merchant, NoRate, Original, Payment,
         Request, Tds, Transaction,
@@ -88,10 +88,9 @@ pub(super) async fn create(
         tds: Tds::None,
         recurring: true,
     };
-    let source = Source::Reference(reference);
     let test = merchant.details.test;
-    let outcome = api.payments.pay(payment, card, source, test, keyed).await?;
-    Ok(answer::response(outcome))
+    let charge = Charge { payment, card, source: Source::Reference(reference), test };
+    Ok(answer::response(api.payments.pay(charge, keyed).await?))
 }
 
 fn create_input(fields: &mut Fields<'_>) -> Result<CreateInput, Noted> {

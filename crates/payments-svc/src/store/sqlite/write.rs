@@ -98,7 +98,7 @@ impl Applier {
                 self.conclude(db, *operation, (verdict, card.as_deref()), *receipt, now)
             }
             Write::Move { transaction, request, descriptor } => {
-                self.perform(db, *transaction, request, descriptor.as_ref(), now)
+                self.perform(db, *transaction, (request, descriptor.as_ref()), now)
             }
             Write::SaveCard { merchant, original, notes } => {
                 self.save_card(db, *merchant, original, notes.as_deref(), now)

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::Applier;
 use crate::{
-    domain::{Booking, Change, Descriptor, Id, Movement, Request},
+    domain::{Booking, Change, Descriptor, Id, Ids, Movement, Request},
     store::{
         Answer, Refusal,
         sqlite::{
@@ -19,71 +19,85 @@ impl Applier {
     pub(super) fn perform(
         &mut self,
         db: &Connection,
-        id: Id,
-        request: &Request,
-        descriptor: Option<&Descriptor>,
+        transaction: Id,
+        (request, descriptor): (&Request, Option<&Descriptor>),
         now: Timestamp,
     ) -> rusqlite::Result<Result<Answer, Refusal>> {
         let refunds = matches!(request, Request::Refund { .. });
-        let Some(held) = read::held(db, id, refunds)? else { return Ok(Err(Refusal::NotFound)) };
+        let Some(held) = read::held(db, transaction, refunds)? else {
+            return Ok(Err(Refusal::NotFound));
+        };
         let change = match held.holding.decide(request) {
             Ok(change) => change,
             Err(refused) => return Ok(Err(refused.into())),
         };
-        let line = match &change.booking {
-            Some(booking) => Some(self.book(db, id, &held, &change, booking, now)?),
-            None => None,
-        };
+        Decided { transaction, held, change, now }.write(db, &mut self.ids, descriptor)?;
+        match read::transaction(db, transaction)? {
+            Some(transaction) => Ok(Ok(Answer::Moved(Box::new(transaction)))),
+            None => Ok(Err(Refusal::NotFound)),
+        }
+    }
+}
+
+/// What is to be written.
+struct Decided {
+    transaction: Id,
+    held: Held,
+    change: Change,
+    now: Timestamp,
+}
+
+impl Decided {
+    fn write(
+        &self,
+        db: &Connection,
+        ids: &mut Ids,
+        descriptor: Option<&Descriptor>,
+    ) -> rusqlite::Result<()> {
+        let Self { held, change, .. } = self;
+        let line = change.booking.as_ref().map(|booking| (ids.next(self.now), booking));
+        if let Some((line, booking)) = line {
+            self.book(db, line, booking)?;
+        }
+        self.update(db)?;
         let descriptor = match change.movement {
             Movement::Void => None,
             _ => Some(descriptor.unwrap_or(&held.descriptor)),
         };
-        update(db, id, &held, &change)?;
         db.prepare_cached("INSERT INTO trail VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
             .execute(params![
-                id,
+                self.transaction,
                 held.holding.steps,
-                millis(now),
+                millis(self.now),
                 change.movement,
                 change.amount,
                 change.balance,
                 change.fee.flat,
                 change.fee.rate,
                 descriptor.map(Descriptor::as_str),
-                line,
+                line.map(|(line, _)| line),
             ])?;
         db.prepare_cached("INSERT INTO instructions VALUES (?1, ?2, ?3, ?4)")?.execute((
-            self.ids.next(now),
+            ids.next(self.now),
             held.payment,
             change.movement,
             change.amount,
         ))?;
-        match read::transaction(db, id)? {
-            Some(transaction) => Ok(Ok(Answer::Moved(Box::new(transaction)))),
-            None => Ok(Err(Refusal::NotFound)),
-        }
+        Ok(())
     }
 
     /// The merchant's line, the postings behind it, and the merchant's balance.
-    fn book(
-        &mut self,
-        db: &Connection,
-        transaction: Id,
-        held: &Held,
-        change: &Change,
-        booking: &Booking,
-        now: Timestamp,
-    ) -> rusqlite::Result<Id> {
-        let line = self.ids.next(now);
+    fn book(&self, db: &Connection, line: Id, booking: &Booking) -> rusqlite::Result<()> {
+        let Self { held, change, .. } = self;
         db.prepare_cached("INSERT INTO lines VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
             .execute((
                 line,
                 held.merchant,
-                millis(now),
+                millis(self.now),
                 change.balance,
                 change.fee.total().map_err(broken)?,
                 booking.kind,
-                transaction,
+                self.transaction,
                 booking.amount.currency,
                 booking.amount.minor,
             ))?;
@@ -94,44 +108,45 @@ impl Applier {
         }
         db.prepare_cached("UPDATE balances SET balance = balance + ?2 WHERE merchant = ?1")?
             .execute((held.merchant, change.balance))?;
-        Ok(line)
+        Ok(())
     }
-}
 
-/// The transaction's amounts, and its captures.
-fn update(db: &Connection, id: Id, held: &Held, change: &Change) -> rusqlite::Result<()> {
-    let amounts = &change.amounts;
-    db.prepare_cached(
-        "UPDATE transactions SET captured = ?2, refunded = ?3, voided = ?4, steps = ?5
-         WHERE id = ?1",
-    )?
-    .execute((
-        id,
-        amounts.captured,
-        amounts.refunded,
-        amounts.voided,
-        held.holding.steps + 1,
-    ))?;
-    let mut upsert = db.prepare_cached(
-        "INSERT INTO captures VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-         ON CONFLICT DO UPDATE SET amount_out = excluded.amount_out,
-             gross_out = excluded.gross_out, fee_out = excluded.fee_out",
-    )?;
-    for captured in &change.captures {
-        upsert.execute(params![
-            id,
-            captured.step,
-            captured.amount,
-            captured.gross,
-            captured.fee,
-            captured.amount_out,
-            captured.gross_out,
-            captured.fee_out,
-            fraction(&captured.rate),
-            captured.spread.parts(),
-        ])?;
+    /// The transaction's amounts, and its captures.
+    fn update(&self, db: &Connection) -> rusqlite::Result<()> {
+        let amounts = &self.change.amounts;
+        let steps = self.held.holding.steps + 1;
+        db.prepare_cached(
+            "UPDATE transactions SET captured = ?2, refunded = ?3, voided = ?4, steps = ?5
+             WHERE id = ?1",
+        )?
+        .execute((
+            self.transaction,
+            amounts.captured,
+            amounts.refunded,
+            amounts.voided,
+            steps,
+        ))?;
+        let mut upsert = db.prepare_cached(
+            "INSERT INTO captures VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT DO UPDATE SET amount_out = excluded.amount_out,
+                 gross_out = excluded.gross_out, fee_out = excluded.fee_out",
+        )?;
+        for captured in &self.change.captures {
+            upsert.execute(params![
+                self.transaction,
+                captured.step,
+                captured.amount,
+                captured.gross,
+                captured.fee,
+                captured.amount_out,
+                captured.gross_out,
+                captured.fee_out,
+                fraction(&captured.rate),
+                captured.spread.parts(),
+            ])?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The acquirer has carried these out.
