@@ -52,7 +52,7 @@ async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error>
     body.wipe();
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
     let merchant = merchant(&api, &key).await?;
-    api.exchange(currency, &merchant).map_err(|error| Error::field("currency", error))?;
+    api.exchanges(currency, &merchant).map_err(|error| Error::field("currency", error))?;
     let payment = Payment {
         merchant: merchant.id,
         currency,

@@ -75,7 +75,7 @@ pub(super) async fn create(
     let input = body.read(create_input)?;
     let keyed = key.of(&merchant.caller, &body)?;
     let merchant = merchant.thing;
-    api.exchange(input.currency, &merchant).map_err(|error| Error::field("currency", error))?;
+    api.exchanges(input.currency, &merchant).map_err(|error| Error::field("currency", error))?;
     let Original { mut card, reference } = original(&api, &merchant, &input.from).await?;
     // The code was given for the payment it came with, and is nowhere kept.
     card.code_present = false;
@@ -153,9 +153,8 @@ pub(super) async fn capture(
     let Of { caller, thing: transaction } = transaction;
     let merchant = api.store.merchant(transaction.merchant, caller.id).await?;
     let merchant = merchant.ok_or(Error::NotFound)?.thing;
-    let exchange = api.exchange(transaction.currency, &merchant).map_err(Error::NoRate)?;
-    let fee_exchange = api.exchange(merchant.pricing.flat.currency, &merchant);
-    let fee_exchange = fee_exchange.map_err(Error::NoRate)?;
+    let exchanges = api.exchanges(transaction.currency, &merchant);
+    let (exchange, fee_exchange) = exchanges.map_err(Error::NoRate)?;
     let request = Request::Capture { amount, currency, exchange, fee_exchange };
     api.perform(transaction.id, request, descriptor, keyed).await
 }
@@ -190,13 +189,15 @@ pub(super) async fn void(
 }
 
 impl Api {
-    /// What money in this currency is worth to the merchant now.
-    pub(crate) fn exchange(
+    /// What money in this currency is worth to the merchant now, and what money in that of its
+    /// flat fee is. Without both nothing can be captured.
+    pub(crate) fn exchanges(
         &self,
         currency: Currency,
         merchant: &Merchant,
-    ) -> Result<Exchange, NoRate> {
-        self.rates.exchange(currency, merchant, now())
+    ) -> Result<(Exchange, Exchange), NoRate> {
+        let exchange = |currency| self.rates.exchange(currency, merchant, now());
+        Ok((exchange(currency)?, exchange(merchant.pricing.flat.currency)?))
     }
 
     async fn perform(
