@@ -20,5 +20,6 @@ pub mod http;
 pub mod objstore;
 pub mod openapi;
 pub mod payments;
+pub mod postgres;
 pub mod process;
 pub mod soak;

@@ -1,6 +1,6 @@
 //! The settings of the service.
 
-use std::{path::PathBuf, time::Duration};
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use common::config::{SECRETS_HELP, ServerConfig, duration};
@@ -10,9 +10,15 @@ use crate::domain::{Money, Ppm};
 /// The port the service listens on unless it is told another.
 pub const DEFAULT_PORT: &str = "5002";
 
+/// The last part of `--help`.
+fn secrets() -> String {
+    let own = "PAYMENTS_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty";
+    format!("{SECRETS_HELP}\n  {own}")
+}
+
 /// Apps, merchants, transactions and a double-entry ledger
 #[derive(Debug, Parser)]
-#[command(name = "payments-svc", version, after_help = SECRETS_HELP)]
+#[command(name = "payments-svc", version, after_help = secrets())]
 pub struct Cli {
     /// What to do instead of serving.
     #[command(subcommand)]
@@ -36,7 +42,7 @@ pub enum Command {
     /// Adds the books up again and tells where they disagree; exits 0 when they do not
     Check,
     /// Makes an app and two test merchants, once, and writes their keys to demo.env in the data
-    /// directory; the service must not be running
+    /// directory; a service on the embedded store must not be running
     Seed,
 }
 
@@ -54,6 +60,10 @@ pub struct Config {
     /// Where the embedded store keeps its files
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
     pub data_dir: PathBuf,
+
+    /// The most sessions with the database, where the store is in one
+    #[arg(long, env = "PAYMENTS_DATABASE_CONNECTIONS", default_value = "16")]
+    pub database_connections: NonZeroUsize,
 
     /// File of exchange rates for live merchants, as the European Central Bank publishes them
     #[arg(long, env = "PAYMENTS_RATES_FILE")]

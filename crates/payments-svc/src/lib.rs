@@ -63,6 +63,15 @@ pub enum StartError {
     },
 }
 
+/// What the store is opened with: settings, and the URL of the database, which is a secret.
+pub fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
+    Ok(StoreConfig {
+        data_dir: config.data_dir.clone(),
+        database: secret("PAYMENTS_DATABASE_URL")?,
+        connections: config.database_connections.get(),
+    })
+}
+
 /// A service that listens.
 pub struct Running {
     address: SocketAddr,
@@ -79,7 +88,7 @@ pub struct Running {
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
-    let store = Store::open(&StoreConfig { data_dir: config.data_dir.clone() })?;
+    let store = Store::open(&store_config(&config)?).await?;
     let acquirers = Arc::new(Acquirers::new(config.acquirer_timeout, config.sandbox_delay));
     let payments = Payments::new(store.clone(), Arc::clone(&acquirers), answer::receipt);
     let jobs = Jobs {

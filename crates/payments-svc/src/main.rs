@@ -9,7 +9,7 @@ use common::{
 use payments_svc::{
     backup, check,
     config::{Cli, Command, DEFAULT_PORT},
-    seed, start,
+    seed, start, store_config,
 };
 
 #[global_allocator]
@@ -20,8 +20,8 @@ fn main() -> ExitCode {
     match command {
         None => return process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
-        Some(Command::Backup { to }) => or_refuse(backup(&config.data_dir, &to)),
-        Some(Command::Check) => or_refuse(check(&config.data_dir)),
+        Some(Command::Backup { to }) => or_refuse(backup(&or_refuse(store_config(&config)), &to)),
+        Some(Command::Check) => or_refuse(check(&or_refuse(store_config(&config)))),
         Some(Command::Seed) => or_refuse(seed(&config)),
     }
     ExitCode::SUCCESS

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use common::config::SecretError;
 use secrecy::SecretString;
 use uuid::Uuid;
 
@@ -15,7 +16,8 @@ use crate::{
     domain::{
         ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Pricing, Website,
     },
-    store::{Answer, OpenError, Outcome, Refusal, Store, StoreConfig, StoreError, Write, now},
+    store::{Answer, OpenError, Outcome, Refusal, Store, StoreError, Write, now},
+    store_config,
 };
 
 /// The file in the data directory that holds the keys. Nothing else does.
@@ -24,6 +26,9 @@ const FILE: &str = "demo.env";
 /// Why nothing was made.
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
+    /// A secret cannot be read.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// The store cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -54,7 +59,7 @@ pub async fn seed(config: &Config) -> Result<(), SeedError> {
     if path.exists() {
         return Ok(());
     }
-    let store = Store::open(&StoreConfig { data_dir: config.data_dir.clone() })?;
+    let store = Store::open(&store_config(config)?).await?;
     let made = fill(&store, config).await;
     store.close().await;
     let refused = |source| SeedError::File { path: path.clone(), source };
@@ -112,6 +117,7 @@ fn details(currency: Currency) -> Option<MerchantDetails> {
 
 /// Complete or absent, and for its owner alone.
 fn write(directory: &Path, path: &Path, lines: &str) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
     let partial = path.with_extension("partial");
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;

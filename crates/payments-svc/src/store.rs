@@ -1,25 +1,75 @@
 //! The state of the service. Every write is atomic, and durable before it is answered.
 
-use std::{path::PathBuf, sync::Arc};
-
-use bytes::Bytes;
-use jiff::Timestamp;
-
-use crate::domain::{
-    App, Card, Descriptor, Email, Id, Instruction, KeyDigest, Line, Merchant, MerchantDetails,
-    MerchantUpdate, Name, Original, Payment, Pricing, Refused, Request, SavedCard, Transaction,
-    User, Verdict, Window,
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
 };
 
-mod sqlite;
+use jiff::Timestamp;
+use secrecy::SecretString;
 
-pub use sqlite::{CheckError, Disagreement, OpenError, Sqlite, backup, check};
+use crate::domain::{
+    App, Id, Instruction, KeyDigest, Line, Merchant, Original, SavedCard, Transaction, User, Window,
+};
+
+mod check;
+mod postgres;
+mod sqlite;
+mod write;
+
+pub use check::{CheckError, Disagreement};
+pub use postgres::Postgres;
+pub use sqlite::Sqlite;
+pub use write::{Answer, Keyed, MakeReceipt, Outcome, Receipt, Refusal, Write};
 
 /// What a store is opened with.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
     /// Where the embedded engine keeps its files.
     pub data_dir: PathBuf,
+    /// Where the database is; where there is none, the engine is the embedded one.
+    pub database: Option<SecretString>,
+    /// The most sessions with the database.
+    pub connections: usize,
+}
+
+/// Why the store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The embedded engine.
+    #[error(transparent)]
+    Sqlite(#[from] sqlite::OpenError),
+    /// The database.
+    #[error(transparent)]
+    Postgres(#[from] postgres::OpenError),
+}
+
+/// Why the store could not be copied.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The copy could not be made.
+    #[error(transparent)]
+    Sqlite(#[from] common::sqlite::BackupError),
+    /// It is not for us to copy.
+    #[error("the store is in PostgreSQL, which pg_dump copies")]
+    Postgres,
+}
+
+/// Copies the embedded store to the new file `target` while a service uses it.
+pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
+    match config.database {
+        Some(_) => Err(BackupError::Postgres),
+        None => Ok(sqlite::backup(&config.data_dir, target)?),
+    }
+}
+
+/// Checks the books of the store, at one moment, while services may use it.
+#[tokio::main(flavor = "current_thread")]
+pub async fn check(config: &StoreConfig) -> Result<(), CheckError> {
+    match &config.database {
+        Some(url) => postgres::check(url).await,
+        None => sqlite::check(&config.data_dir),
+    }
 }
 
 /// Why the store could not do what it was asked, whatever was asked.
@@ -54,184 +104,6 @@ pub struct Found<T> {
     pub is_member: bool,
 }
 
-/// A change that somebody asks for.
-#[derive(Debug)]
-pub enum Write {
-    /// A new app.
-    CreateApp {
-        /// Its name.
-        name: Option<Name>,
-        /// What is kept of its key.
-        digest: KeyDigest,
-    },
-    /// A new merchant, which the app that makes it belongs to.
-    CreateMerchant {
-        /// The app.
-        app: Id,
-        /// Its public key.
-        key: String,
-        /// What is said of it.
-        details: Box<MerchantDetails>,
-        /// What it pays.
-        pricing: Pricing,
-    },
-    /// A merchant's details change.
-    UpdateMerchant {
-        /// The merchant.
-        merchant: Id,
-        /// What changes.
-        update: MerchantUpdate,
-    },
-    /// A user may use a merchant.
-    AddUser {
-        /// The merchant.
-        merchant: Id,
-        /// The user's address.
-        email: Email,
-    },
-    /// A user no longer may.
-    RevokeUser {
-        /// The merchant.
-        merchant: Id,
-        /// The user.
-        user: Id,
-    },
-    /// An app may use a merchant.
-    AddApp {
-        /// The merchant.
-        merchant: Id,
-        /// The app.
-        app: Id,
-    },
-    /// An app no longer may.
-    RevokeApp {
-        /// The merchant.
-        merchant: Id,
-        /// The app.
-        app: Id,
-    },
-    /// A payment is about to go to an acquirer.
-    Begin {
-        /// The payment.
-        payment: Box<Payment>,
-    },
-    /// What came of a payment. Only the first word on each counts.
-    Conclude {
-        /// The operation that [`Write::Begin`] was answered with.
-        operation: Id,
-        /// What the acquirer said.
-        verdict: Verdict,
-        /// What may be kept of the card, if somebody still knows it.
-        card: Option<Box<Card>>,
-        /// Keeps the answer for the idempotency key the payment came with.
-        receipt: MakeReceipt,
-    },
-    /// Something is done to a transaction.
-    Move {
-        /// The transaction.
-        transaction: Id,
-        /// What.
-        request: Request,
-        /// The text on the customer's bank statement, if not the transaction's.
-        descriptor: Option<Descriptor>,
-    },
-    /// A card is kept (deprecated).
-    SaveCard {
-        /// The merchant.
-        merchant: Id,
-        /// The card.
-        original: Box<Original>,
-        /// The merchant's notes.
-        notes: Option<String>,
-    },
-    /// The acquirer has carried out instructions.
-    Confirm {
-        /// Their ids.
-        instructions: Vec<Id>,
-    },
-    /// Idempotency keys of this age and older are forgotten.
-    Forget {
-        /// When they came.
-        until: Timestamp,
-    },
-}
-
-/// What a write made.
-#[derive(Debug, Clone)]
-pub enum Answer {
-    /// Nothing to tell.
-    Done,
-    /// An app.
-    App(App),
-    /// A merchant.
-    Merchant(Box<Merchant>),
-    /// Whether the user was a member before.
-    Membership {
-        /// Whether.
-        already: bool,
-    },
-    /// The operation of a payment.
-    Begun(Id),
-    /// What came of a payment: its transaction.
-    Concluded(Box<Transaction>),
-    /// A transaction, with the new step in its trail.
-    Moved(Box<Transaction>),
-    /// A saved card.
-    Card(Id),
-}
-
-/// Why a write is refused. Nothing has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// What it is about is not there.
-    #[error("there is no such thing")]
-    NotFound,
-    /// It is there, but the merchant has nothing to do with it.
-    #[error("it is not one of the merchant's")]
-    NotAMember,
-    /// The app that is to be added is not there.
-    #[error("there is no such app")]
-    NoSuchApp,
-    /// The transaction does not allow it.
-    #[error(transparent)]
-    Movement(#[from] Refused),
-    /// The idempotency key came with another request before.
-    #[error("the idempotency key was used for another request")]
-    KeyReused,
-    /// The request with this idempotency key is not finished.
-    #[error("the request with this idempotency key is not finished")]
-    InFlight,
-}
-
-/// What a client was told, kept for the same request again. Opaque to the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt(pub Bytes);
-
-/// Makes a receipt of an answer.
-pub type MakeReceipt = fn(&Answer) -> Receipt;
-
-/// An idempotency key, with the request it came with.
-#[derive(Debug, Clone)]
-pub struct Keyed {
-    /// Whose key it is.
-    pub app: Id,
-    /// The key.
-    pub key: String,
-    /// A digest of the request.
-    pub request: [u8; 32],
-    /// Makes what is kept of the answer.
-    pub receipt: MakeReceipt,
-}
-
-/// What a write was answered with.
-#[derive(Debug)]
-pub enum Outcome {
-    /// It was done.
-    Fresh(Answer),
-    /// It had been done before, and was answered so.
-    Replayed(Receipt),
-}
-
 /// Numbers for the metrics.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Figures {
@@ -248,6 +120,8 @@ pub struct Figures {
 pub enum Store {
     /// SQLite in a directory of this process.
     Sqlite(Arc<Sqlite>),
+    /// PostgreSQL, which other processes may use, too.
+    Postgres(Arc<Postgres>),
 }
 
 /// Passes a call on to the engine.
@@ -255,14 +129,18 @@ macro_rules! engine {
     ($store:expr, $engine:ident => $call:expr) => {
         match $store {
             Self::Sqlite($engine) => $call,
+            Self::Postgres($engine) => $call,
         }
     };
 }
 
 impl Store {
     /// Opens the store, making it where there is none.
-    pub fn open(config: &StoreConfig) -> Result<Self, OpenError> {
-        Ok(Self::Sqlite(Arc::new(Sqlite::open(config)?)))
+    pub async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
+        Ok(match &config.database {
+            Some(url) => Self::Postgres(Arc::new(Postgres::open(url, config.connections).await?)),
+            None => Self::Sqlite(Arc::new(Sqlite::open(&config.data_dir)?)),
+        })
     }
 
     /// Whether the store answers.
@@ -297,17 +175,17 @@ impl Store {
 
     /// The app with this key.
     pub async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
-        engine!(self, engine => engine.app_by_key(key))
+        engine!(self, engine => Ok(engine.app_by_key(key).await?))
     }
 
     /// Whether there is such an app.
     pub async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
-        engine!(self, engine => engine.has_app(id))
+        engine!(self, engine => Ok(engine.has_app(id).await?))
     }
 
     /// A merchant, as `app` sees it.
     pub async fn merchant(&self, id: Id, app: Id) -> Result<Option<Found<Merchant>>, StoreError> {
-        engine!(self, engine => engine.merchant(id, app))
+        engine!(self, engine => Ok(engine.merchant(id, app).await?))
     }
 
     /// A transaction, as `app` sees it.
@@ -316,32 +194,32 @@ impl Store {
         id: Id,
         app: Id,
     ) -> Result<Option<Found<Transaction>>, StoreError> {
-        engine!(self, engine => engine.transaction(id, app))
+        engine!(self, engine => Ok(engine.transaction(id, app).await?))
     }
 
     /// A line, as `app` sees it.
     pub async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {
-        engine!(self, engine => engine.line(id, app))
+        engine!(self, engine => Ok(engine.line(id, app).await?))
     }
 
     /// A saved card, as `app` sees it.
     pub async fn card(&self, id: Id, app: Id) -> Result<Option<Found<SavedCard>>, StoreError> {
-        engine!(self, engine => engine.card(id, app))
+        engine!(self, engine => Ok(engine.card(id, app).await?))
     }
 
     /// The merchant with this public key.
     pub async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
-        engine!(self, engine => engine.merchant_by_key(key))
+        engine!(self, engine => Ok(engine.merchant_by_key(key).await?))
     }
 
     /// The card of a transaction of the merchant that succeeded and that a customer made.
     pub async fn original(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
-        engine!(self, engine => engine.original(merchant, id))
+        engine!(self, engine => Ok(engine.original(merchant, id).await?))
     }
 
     /// A card that the merchant keeps.
     pub async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
-        engine!(self, engine => engine.kept(merchant, id))
+        engine!(self, engine => Ok(engine.kept(merchant, id).await?))
     }
 
     /// The merchants of an app: all, those for tests, or the others.
@@ -351,22 +229,22 @@ impl Store {
         window: Window,
         test: Option<bool>,
     ) -> Result<Vec<Merchant>, StoreError> {
-        engine!(self, engine => engine.merchants(app, window, test).await)
+        engine!(self, engine => Ok(engine.merchants(app, window, test).await?))
     }
 
     /// The users of a merchant.
     pub async fn users(self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
-        engine!(self, engine => engine.users(merchant, window).await)
+        engine!(self, engine => Ok(engine.users(merchant, window).await?))
     }
 
     /// The apps of a merchant.
     pub async fn apps(self, merchant: Id, window: Window) -> Result<Vec<App>, StoreError> {
-        engine!(self, engine => engine.apps(merchant, window).await)
+        engine!(self, engine => Ok(engine.apps(merchant, window).await?))
     }
 
     /// The lines of a merchant.
     pub async fn lines(self, merchant: Id, window: Window) -> Result<Vec<Line>, StoreError> {
-        engine!(self, engine => engine.lines(merchant, window).await)
+        engine!(self, engine => Ok(engine.lines(merchant, window).await?))
     }
 
     /// The transactions of a merchant: all, those that succeeded, or the others.
@@ -376,22 +254,22 @@ impl Store {
         window: Window,
         successful: Option<bool>,
     ) -> Result<Vec<Transaction>, StoreError> {
-        engine!(self, engine => engine.transactions(merchant, window, successful).await)
+        engine!(self, engine => Ok(engine.transactions(merchant, window, successful).await?))
     }
 
     /// Transactions made before `until` that still hold money; some of them, the oldest.
     pub async fn expired(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
-        engine!(self, engine => engine.expired(until).await)
+        engine!(self, engine => Ok(engine.expired(until).await?))
     }
 
     /// Payments that went to the acquirer before `until` and have not come back, and whether they
     /// are tests; some of them, the oldest.
     pub async fn unanswered(&self, until: Timestamp) -> Result<Vec<(Id, bool)>, StoreError> {
-        engine!(self, engine => engine.unanswered(until).await)
+        engine!(self, engine => Ok(engine.unanswered(until).await?))
     }
 
     /// Instructions that no acquirer has confirmed; some of them, the oldest.
     pub async fn instructions(&self) -> Result<Vec<Instruction>, StoreError> {
-        engine!(self, engine => engine.instructions().await)
+        engine!(self, engine => Ok(engine.instructions().await?))
     }
 }

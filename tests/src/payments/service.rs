@@ -10,6 +10,7 @@ use tokio::process::Command;
 use super::{API, App, Merchant, POS, PROGRAM};
 use crate::{
     http::{self, Answer, Request},
+    postgres::{Cluster, Database},
     process::{self, Process},
 };
 
@@ -136,21 +137,35 @@ impl Service {
 pub struct Idle {
     settings: Vec<(String, String)>,
     data: TempDir,
+    database: Option<Database>,
 }
 
 impl Idle {
-    /// A service with these settings and no data.
+    /// A service with these settings and no data, on the engine that `PAYMENTS_TEST_ENGINE` names:
+    /// `postgres`, or else the embedded one.
+    #[expect(clippy::disallowed_methods, reason = "one of the variables of these tests")]
+    pub fn new(settings: &[(&str, &str)]) -> Self {
+        let postgres = std::env::var("PAYMENTS_TEST_ENGINE").is_ok_and(|name| name == "postgres");
+        Self::on(postgres.then(|| Cluster::shared().database()), settings)
+    }
+
+    /// A service with these settings, on this database or else the embedded engine.
     ///
     /// # Panics
     ///
     /// When there is no place for its directory.
-    pub fn new(settings: &[(&str, &str)]) -> Self {
+    pub fn on(database: Option<Database>, settings: &[(&str, &str)]) -> Self {
         let data = tempfile::tempdir().expect("a directory can be made");
         let directory = data.path().to_str().expect("a plain path").to_owned();
-        let own = [("PORT", "0"), ("PAYMENTS_POS_PORT", "0"), ("PAYMENTS_DATA_DIR", &directory)];
+        let own = [
+            ("PORT", "0"),
+            ("PAYMENTS_POS_PORT", "0"),
+            ("PAYMENTS_DATA_DIR", &directory),
+            ("PAYMENTS_DATABASE_URL", database.as_ref().map_or("", Database::url)),
+        ];
         let settings =
             own.iter().chain(settings).map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        Self { settings: settings.collect(), data }
+        Self { settings: settings.collect(), data, database }
     }
 
     /// The same with one setting changed.
@@ -163,6 +178,27 @@ impl Idle {
     /// The directory with its data.
     pub fn data(&self) -> &Path {
         self.data.path()
+    }
+
+    /// Its database, if it is not on the embedded engine.
+    pub fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
+    }
+
+    /// Changes its data behind its back, and returns how many rows.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot.
+    pub fn change(&self, sql: &str) -> usize {
+        let Some(database) = &self.database else {
+            let file = self.data().join("payments.db");
+            let connection = rusqlite::Connection::open(file).expect("there is a database");
+            return connection.execute(sql, []).expect("the statement can be run");
+        };
+        let said = database.run(sql);
+        let rows = said.rsplit(' ').next().and_then(|rows| rows.parse().ok());
+        rows.unwrap_or_else(|| panic!("{sql}: {said}"))
     }
 
     /// The command that runs the program with these settings.

@@ -1,10 +1,7 @@
 //! `check`: the program adds the books up again, and finds what is wrong with them.
 
-use std::path::PathBuf;
-
 use blackbox::payments::{Idle, Move, Service};
 use futures_util::future::join_all;
-use rusqlite::Connection;
 use serde_json::json;
 
 /// A service that rests, and has booked some of everything.
@@ -24,10 +21,6 @@ async fn booked() -> Idle {
     service.stop().await
 }
 
-fn file(place: &Idle) -> PathBuf {
-    place.data().join("payments.db")
-}
-
 #[tokio::test]
 async fn books_that_were_kept_well_agree() {
     booked().await.agrees().await;
@@ -36,7 +29,6 @@ async fn books_that_were_kept_well_agree() {
 #[tokio::test]
 async fn a_number_that_was_changed_is_found_wherever_it_stands() {
     let place = booked().await;
-    let database = Connection::open(file(&place)).unwrap();
     for (label, change, back) in [
         ("a balance", "UPDATE balances SET balance = balance + 1", "balance = balance - 1"),
         ("a counter", "UPDATE transactions SET captured = captured + 1", "captured = captured - 1"),
@@ -48,13 +40,13 @@ async fn a_number_that_was_changed_is_found_wherever_it_stands() {
         ("a posting", "UPDATE postings SET amount = amount + 1", "amount = amount - 1"),
         ("what is left", "UPDATE captures SET amount_out = 0", ""),
     ] {
-        database.execute(change, []).unwrap();
+        place.change(change);
         let (agrees, said) = place.check().await;
         assert!(!agrees, "{label} was changed, and nothing found: {said}");
         assert!(!said.trim().is_empty(), "{label}");
         if !back.is_empty() {
             let table = change.split(' ').nth(1).unwrap();
-            database.execute(&format!("UPDATE {table} SET {back}"), []).unwrap();
+            place.change(&format!("UPDATE {table} SET {back}"));
             place.agrees().await;
         }
     }
@@ -63,15 +55,14 @@ async fn a_number_that_was_changed_is_found_wherever_it_stands() {
 #[tokio::test]
 async fn what_is_missing_is_found() {
     for missing in [
-        "lines WHERE id = (SELECT max(id) FROM lines)",
-        "postings WHERE line = (SELECT max(line) FROM postings) AND number = 0",
+        "lines WHERE id = (SELECT id FROM lines ORDER BY id DESC LIMIT 1)",
+        "postings WHERE line = (SELECT id FROM lines ORDER BY id DESC LIMIT 1) AND number = 0",
         "trail WHERE step = 3",
         "captures WHERE amount_out > 0",
         "captures WHERE amount_out = 0",
     ] {
         let place = booked().await;
-        let database = Connection::open(file(&place)).unwrap();
-        assert!(database.execute(&format!("DELETE FROM {missing}"), []).unwrap() > 0);
+        assert!(place.change(&format!("DELETE FROM {missing}")) > 0);
         let (agrees, said) = place.check().await;
         assert!(!agrees, "{missing} is gone, and nothing found: {said}");
     }

@@ -117,7 +117,7 @@ async fn healthcheck_tells_whether_a_service_listens() {
 
 #[tokio::test]
 async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_place() {
-    let service = Service::with(&[]).await;
+    let service = Idle::on(None, &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
     let before = transaction.capture(400).await;
@@ -129,7 +129,7 @@ async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_pla
     assert!(ended.status.success(), "{}", output(&ended));
     transaction.capture(600).await;
 
-    let restored = Idle::new(&[]);
+    let restored = Idle::on(None, &[]);
     fs::copy(&file, restored.data().join("payments.db")).unwrap();
     restored.agrees().await;
     let restored = restored.start().await;

@@ -15,7 +15,7 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{Figures, Found, Keyed, Outcome, Refusal, StoreConfig, StoreError, Write};
+use super::{Figures, Found, Keyed, Outcome, Refusal, StoreError, Write};
 use crate::domain::{
     App, Id, Instruction, KeyDigest, Line, Merchant, Original, SavedCard, Transaction, User, Window,
 };
@@ -26,7 +26,7 @@ mod lists;
 mod read;
 mod write;
 
-pub use check::{CheckError, Disagreement, check};
+pub(super) use check::check;
 
 use write::{Applier, Counts, Job};
 
@@ -37,7 +37,7 @@ const DATABASE: &str = "payments.db";
 const APP_CACHE: usize = 100_000;
 
 mod migrations {
-    refinery::embed_migrations!("migrations");
+    refinery::embed_migrations!("migrations/sqlite");
 }
 
 /// Why the store could not be opened.
@@ -71,8 +71,8 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn open(config: &StoreConfig) -> Result<Self, OpenError> {
-        let directory = Directory::own(&config.data_dir, DATABASE)?;
+    pub(super) fn open(data_dir: &Path) -> Result<Self, OpenError> {
+        let directory = Directory::own(data_dir, DATABASE)?;
         let mut connection = engine::open(directory.database())?;
         migrations::migrations::runner().run(&mut connection)?;
         let counts = Arc::<Counts>::default();
@@ -128,7 +128,7 @@ impl Sqlite {
         Ok(self.handle.write(Job { write, keyed, now }).await?)
     }
 
-    pub(super) fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
+    pub(super) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
         if let Some(app) = self.apps.get(&key) {
             return Ok(Some(app));
         }
@@ -139,15 +139,19 @@ impl Sqlite {
         Ok(app)
     }
 
-    pub(super) fn has_app(&self, id: Id) -> Result<bool, StoreError> {
+    pub(super) async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
         Ok(self.handle.look_up(|db| read::has_app(db, id))?)
     }
 
-    pub(super) fn merchant(&self, id: Id, app: Id) -> Result<Option<Found<Merchant>>, StoreError> {
+    pub(super) async fn merchant(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Merchant>>, StoreError> {
         self.find(app, |db| read::merchant(db, id), |merchant| merchant.id)
     }
 
-    pub(super) fn transaction(
+    pub(super) async fn transaction(
         &self,
         id: Id,
         app: Id,
@@ -155,11 +159,15 @@ impl Sqlite {
         self.find(app, |db| read::transaction(db, id), |transaction| transaction.merchant)
     }
 
-    pub(super) fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {
+    pub(super) async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {
         self.find(app, |db| read::line(db, id), |line| line.merchant)
     }
 
-    pub(super) fn card(&self, id: Id, app: Id) -> Result<Option<Found<SavedCard>>, StoreError> {
+    pub(super) async fn card(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<SavedCard>>, StoreError> {
         self.find(app, |db| read::saved_card(db, id), |card| card.merchant)
     }
 
@@ -179,15 +187,19 @@ impl Sqlite {
         Ok(found?)
     }
 
-    pub(super) fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
+    pub(super) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
         Ok(self.handle.look_up(|db| read::merchant_by_key(db, key))?)
     }
 
-    pub(super) fn original(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
+    pub(super) async fn original(
+        &self,
+        merchant: Id,
+        id: Id,
+    ) -> Result<Option<Original>, StoreError> {
         Ok(self.handle.look_up(|db| read::original(db, merchant, id))?)
     }
 
-    pub(super) fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
+    pub(super) async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
         Ok(self.handle.look_up(|db| read::kept(db, merchant, id))?)
     }
 
@@ -265,6 +277,6 @@ impl From<WriteError> for StoreError {
 }
 
 /// Copies the store in `data_dir` to the new file `target` while a service uses it.
-pub fn backup(data_dir: &Path, target: &Path) -> Result<(), engine::BackupError> {
+pub(super) fn backup(data_dir: &Path, target: &Path) -> Result<(), engine::BackupError> {
     engine::backup(&data_dir.join(DATABASE), target, |_| Ok(()))
 }

@@ -1,0 +1,34 @@
+//! Recomputes what the books say, from the bottom up.
+
+use secrecy::SecretString;
+use tokio_postgres::Row;
+
+use super::{
+    super::check::{CheckError, Disagreement, judge, rules},
+    OpenError,
+    database::Database,
+};
+use crate::domain::Id;
+
+/// Checks the books of the store at `url`, at one moment, while services may use it.
+pub(in super::super) async fn check(url: &SecretString) -> Result<(), CheckError> {
+    let session = Database::at(url)?.connect().await.map_err(OpenError::Connect)?;
+    let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    session.batch_execute(snapshot).await.map_err(OpenError::Connect)?;
+    let mut found = Vec::new();
+    for (rule, sql) in rules() {
+        let rows = session.query(&sql, &[]).await.map_err(OpenError::Connect)?;
+        for row in &rows {
+            found.push(disagreement(rule, row).map_err(OpenError::Connect)?);
+        }
+    }
+    judge(found)
+}
+
+fn disagreement(rule: &'static str, row: &Row) -> Result<Disagreement, tokio_postgres::Error> {
+    let place = match row.try_get::<_, Id>(0) {
+        Ok(id) => id.to_string(),
+        Err(_) => row.try_get(0)?,
+    };
+    Ok(Disagreement { rule, place, kept: row.try_get(1)?, computed: row.try_get(2)? })
+}

@@ -1,0 +1,232 @@
+//! Reads.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Row;
+
+use super::{super::Found, column::Columns, session::Error};
+use crate::domain::{
+    Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
+    Instruction, Line, Merchant, MerchantDetails, Name, Original, Pricing, ProcessingError,
+    SavedCard, Step, Transaction, User, Website,
+};
+
+/// The first of these rows as a thing, if there is one.
+pub(super) fn first<T>(
+    rows: &[Row],
+    thing: impl FnOnce(&mut Columns<'_>) -> Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    rows.first().map(|row| thing(&mut Columns::of(row))).transpose()
+}
+
+/// These rows as things.
+pub(super) fn all<T>(
+    rows: &[Row],
+    thing: impl Fn(&mut Columns<'_>) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    rows.iter().map(|row| thing(&mut Columns::of(row))).collect()
+}
+
+/// A thing, and in the column after it whether the app is one of its merchant's.
+pub(super) fn found<T>(
+    thing: impl FnOnce(&mut Columns<'_>) -> Result<T, Error>,
+) -> impl FnOnce(&mut Columns<'_>) -> Result<Found<T>, Error> {
+    |columns| Ok(Found { thing: thing(columns)?, is_member: columns.next()? })
+}
+
+/// The columns of an app.
+pub(super) const APP: &str = "apps.id, name, created";
+
+pub(super) fn app(columns: &mut Columns<'_>) -> Result<App, Error> {
+    Ok(App { id: columns.next()?, name: columns.optional(Name::stored)?, created: columns.time()? })
+}
+
+/// The columns of a user.
+pub(super) const USER: &str = "users.id, email, created";
+
+pub(super) fn user(columns: &mut Columns<'_>) -> Result<User, Error> {
+    Ok(User { id: columns.next()?, email: columns.text(Email::stored)?, created: columns.time()? })
+}
+
+/// The columns of a merchant.
+pub(super) const MERCHANT: &str =
+    "merchants.id, key, created, name, currency, test, email, website,
+     descriptor, country, number, iban, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
+     fee_dispute, (SELECT sum(balance)::bigint FROM balances WHERE merchant = merchants.id)";
+
+pub(super) fn merchant(columns: &mut Columns<'_>) -> Result<Merchant, Error> {
+    let (id, key, created) = (columns.next()?, columns.next()?, columns.time()?);
+    let details = MerchantDetails {
+        name: columns.optional(Name::stored)?,
+        currency: columns.next()?,
+        test: columns.next()?,
+        email: columns.text(Email::stored)?,
+        website: columns.text(Website::stored)?,
+        descriptor: columns.text(Descriptor::stored)?,
+        country: columns.text(Country::stored)?,
+        number: columns.optional(Name::stored)?,
+        iban: columns.optional(Iban::stored)?,
+    };
+    let (pricing, balance) = (pricing(columns)?, columns.next()?);
+    Ok(Merchant { id, key, created, details, pricing, balance })
+}
+
+fn pricing(columns: &mut Columns<'_>) -> Result<Pricing, Error> {
+    Ok(Pricing { rate: columns.share()?, flat: columns.money()?, dispute: columns.money()? })
+}
+
+/// The columns of a transaction, and where they come from.
+pub(super) const TRANSACTION: &str =
+    "transactions.id, transactions.merchant, transactions.test, transactions.created,
+     transactions.currency, error, amount, captured, refunded, voided, disputed,
+     transactions.descriptor, bin, last4, expiry_year, expiry_month, scheme, code_present, custom,
+     tds, recurring, steps";
+pub(super) const TRANSACTIONS: &str =
+    "transactions LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
+
+/// A transaction, and how many steps its trail has.
+pub(super) fn transaction(columns: &mut Columns<'_>) -> Result<(Transaction, u32), Error> {
+    let (id, merchant, test) = (columns.next()?, columns.next()?, columns.next()?);
+    let (created, currency, error) = (columns.time()?, columns.next()?, columns.next()?);
+    let transaction = Transaction {
+        id,
+        merchant,
+        test,
+        created,
+        currency,
+        amounts: amounts(columns, error)?,
+        descriptor: columns.text(Descriptor::stored)?,
+        card: columns.optional_card()?,
+        custom: columns.optional(Custom::stored)?,
+        tds: columns.next()?,
+        recurring: columns.next()?,
+        error,
+        trail: Vec::new(),
+    };
+    Ok((transaction, columns.count()?))
+}
+
+fn amounts(columns: &mut Columns<'_>, error: Option<ProcessingError>) -> Result<Amounts, Error> {
+    Ok(Amounts {
+        amount: columns.next()?,
+        captured: columns.next()?,
+        refunded: columns.next()?,
+        voided: columns.next()?,
+        disputed: columns.next()?,
+        successful: error.is_none(),
+    })
+}
+
+/// The columns of a step of a trail, after those of its transaction.
+pub(super) const STEP: &str =
+    "\"transaction\", created, movement, amount, balance, fee_flat, fee_rate, descriptor, line";
+
+/// The trails in rows that are in order, by their transactions.
+pub(super) fn trails(rows: &[Row]) -> Result<HashMap<Id, Vec<Step>>, Error> {
+    let mut trails = HashMap::<_, Vec<_>>::new();
+    for row in rows {
+        let mut columns = Columns::of(row);
+        trails.entry(columns.next()?).or_default().push(step(&mut columns)?);
+    }
+    Ok(trails)
+}
+
+/// Gives a transaction its trail. Steps that came after it had been read are not of it.
+pub(super) fn with_trail(
+    (mut transaction, steps): (Transaction, u32),
+    trails: &mut HashMap<Id, Vec<Step>>,
+) -> Transaction {
+    transaction.trail = trails.remove(&transaction.id).unwrap_or_default();
+    transaction.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
+    transaction
+}
+
+fn step(columns: &mut Columns<'_>) -> Result<Step, Error> {
+    Ok(Step {
+        created: columns.time()?,
+        movement: columns.next()?,
+        amount: columns.next()?,
+        balance: columns.next()?,
+        fee: Fee { flat: columns.next()?, rate: columns.next()? },
+        descriptor: columns.optional(Descriptor::stored)?,
+        line: columns.next()?,
+    })
+}
+
+/// The columns of [`held`], after those of the transaction.
+pub(super) const HELD: &str =
+    "operation, merchants.currency, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
+     fee_dispute";
+
+/// What a movement of a transaction is decided over, but for its captures; and what the acquirer
+/// knows the transaction by.
+pub(super) fn held(
+    columns: &mut Columns<'_>,
+    (transaction, steps): (&Transaction, u32),
+) -> Result<(Id, Holding), Error> {
+    let payment = columns.next()?;
+    let holding = Holding {
+        currency: transaction.currency,
+        amounts: transaction.amounts,
+        steps,
+        captures: Vec::new(),
+        funding: columns.next()?,
+        pricing: pricing(columns)?,
+    };
+    Ok((payment, holding))
+}
+
+/// The columns of a capture.
+pub(super) const CAPTURED: &str =
+    "step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread";
+
+pub(super) fn captured(columns: &mut Columns<'_>) -> Result<Captured, Error> {
+    Ok(Captured {
+        step: columns.count()?,
+        amount: columns.next()?,
+        gross: columns.next()?,
+        fee: columns.next()?,
+        amount_out: columns.next()?,
+        gross_out: columns.next()?,
+        fee_out: columns.next()?,
+        rate: columns.factor()?,
+        spread: columns.share()?,
+    })
+}
+
+/// The columns of a line, and where they come from.
+pub(super) const LINE: &str = "lines.id, merchant, test, lines.created, balance, fee, kind,
+     \"transaction\", lines.currency, amount";
+pub(super) const LINES: &str = "lines JOIN merchants ON merchants.id = merchant";
+
+pub(super) fn line(columns: &mut Columns<'_>) -> Result<Line, Error> {
+    Ok(Line {
+        id: columns.next()?,
+        merchant: columns.next()?,
+        test: columns.next()?,
+        created: columns.time()?,
+        balance: columns.next()?,
+        fee: columns.next()?,
+        kind: columns.next()?,
+        transaction: columns.next()?,
+        amount: columns.money()?,
+    })
+}
+
+pub(super) fn saved_card(columns: &mut Columns<'_>) -> Result<SavedCard, Error> {
+    let (id, merchant, created) = (columns.next()?, columns.next()?, columns.time()?);
+    Ok(SavedCard { id, merchant, created, card: columns.card()?, notes: columns.next()? })
+}
+
+pub(super) fn known_card(columns: &mut Columns<'_>) -> Result<Original, Error> {
+    Ok(Original { card: columns.card()?, reference: columns.next()? })
+}
+
+pub(super) fn instruction(columns: &mut Columns<'_>) -> Result<Instruction, Error> {
+    Ok(Instruction {
+        id: columns.next()?,
+        payment: columns.next()?,
+        movement: columns.next()?,
+        amount: columns.next()?,
+    })
+}

@@ -1,0 +1,161 @@
+//! Sessions with the database: a bounded number of them, and how one is asked for several things at
+//! once.
+
+use std::{array, error::Error as StdError, future::ready, task::Poll, time::Duration};
+
+use deadpool_postgres::{
+    BuildError, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError,
+    RecyclingMethod, Runtime, TimeoutType, Timeouts,
+};
+use futures_util::{future::BoxFuture, poll};
+use tokio::time::timeout;
+use tokio_postgres::{Row, error::SqlState, types::ToSql};
+
+use super::database::Database;
+
+/// How long a request waits for a session while all are in use.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// How long it may take to open one.
+const OPEN: Duration = Duration::from_secs(5);
+
+/// How long the database may take to answer, whatever keeps it.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// What every session is told first. Whoever freezes with a lock in hand loses it soon.
+const SETTINGS: &str = "SET synchronous_commit = on;
+     SET idle_in_transaction_session_timeout = '5s';
+     SET lock_timeout = '3s';
+     SET statement_timeout = '5s'";
+
+/// Why the database did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::store) enum Error {
+    /// All sessions were in use for too long.
+    #[error("all sessions with the database are in use")]
+    Busy,
+    /// There is no session to be had.
+    #[error("the database cannot be reached")]
+    Unreachable(#[source] PoolError),
+    /// It did not answer in time.
+    #[error("the database does not answer")]
+    Silent,
+    /// It answered with an error, or not at all.
+    #[error("the database failed")]
+    Database(#[from] tokio_postgres::Error),
+    /// There is no row where there always is one.
+    #[error("a row is missing")]
+    NoRow,
+    /// A column does not hold what was written to it.
+    #[error("a column cannot be read")]
+    Column(#[source] Box<dyn StdError + Send + Sync>),
+}
+
+impl Error {
+    /// Whether it came of somebody who was faster: it may go well when it is tried again.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.is_one_of(&[
+            SqlState::UNIQUE_VIOLATION,
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::T_R_DEADLOCK_DETECTED,
+        ])
+    }
+
+    /// Whether nothing was done since others did too much.
+    pub(super) fn is_overload(&self) -> bool {
+        matches!(self, Self::Busy) || self.is_one_of(&[SqlState::LOCK_NOT_AVAILABLE])
+    }
+
+    fn is_one_of(&self, codes: &[SqlState]) -> bool {
+        let Self::Database(error) = self else { return false };
+        error.code().is_some_and(|code| codes.contains(code))
+    }
+}
+
+/// A statement, and what is put into it.
+pub(super) type Asked<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
+
+/// A bounded number of sessions.
+pub(super) struct Sessions(Pool);
+
+impl Sessions {
+    /// At most so many sessions. None is opened yet.
+    pub(super) fn new(database: &Database, most: usize) -> Result<Self, BuildError> {
+        let Database { config, tls } = database.clone();
+        let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let settle = Hook::async_fn(|session: &mut ClientWrapper, _| {
+            Box::pin(async { session.batch_execute(SETTINGS).await.map_err(HookError::Backend) })
+        });
+        let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
+        let pool = Pool::builder(Manager::from_config(config, tls, manager))
+            .max_size(most)
+            .timeouts(timeouts)
+            .runtime(Runtime::Tokio1)
+            .post_create(settle)
+            .build()?;
+        Ok(Self(pool))
+    }
+
+    /// Lends a session to `work`, which has to be done in time.
+    pub(super) async fn lend<T>(
+        &self,
+        work: impl AsyncFnOnce(&ClientWrapper) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let session = self.0.get().await.map_err(|error| match error {
+            PoolError::Timeout(TimeoutType::Wait) => Error::Busy,
+            error => Error::Unreachable(error),
+        })?;
+        let done = timeout(ANSWER, work(&session)).await;
+        done.unwrap_or_else(|_| {
+            // What it still has to answer would come in the way of whoever is lent it next.
+            drop(Object::take(session));
+            Err(Error::Silent)
+        })
+    }
+
+    /// Ends all sessions that nobody uses.
+    pub(super) fn close(&self) {
+        self.0.close();
+    }
+}
+
+/// Asks for all of this in one round trip. It is done in this order, and what comes after something
+/// that cannot be sent is not sent either. Statements are prepared once in a session.
+pub(super) async fn ask<const N: usize>(
+    session: &ClientWrapper,
+    asked: [Asked<'_>; N],
+) -> Result<[Vec<Row>; N], Error> {
+    let mut answers = ask_all(session, &asked).await?.into_iter();
+    Ok(array::from_fn(|_| answers.next().unwrap_or_default()))
+}
+
+/// As [`ask`], for any number.
+pub(super) async fn ask_all(
+    session: &ClientWrapper,
+    asked: &[Asked<'_>],
+) -> Result<Vec<Vec<Row>>, Error> {
+    let mut statements = Vec::with_capacity(asked.len());
+    for (sql, _) in asked {
+        statements.push(session.prepare_cached(sql).await?);
+    }
+    let mut answers = Vec::with_capacity(asked.len());
+    for (statement, &(_, parameters)) in statements.iter().zip(asked) {
+        let mut answer: BoxFuture<'_, _> = Box::pin(session.query(statement, parameters));
+        // The first poll sends it.
+        answers.push(match poll!(&mut answer) {
+            Poll::Ready(rows) => Box::pin(ready(Ok(rows?))),
+            Poll::Pending => answer,
+        });
+    }
+    let mut rows = Vec::with_capacity(asked.len());
+    for answer in answers {
+        rows.push(answer.await?);
+    }
+    Ok(rows)
+}
+
+/// Whether a session is answered on, in time.
+pub(super) async fn answers(session: &ClientWrapper) -> bool {
+    let answer = timeout(OPEN, ask(session, [("SELECT 1", &[])])).await;
+    answer.is_ok_and(|answer| answer.is_ok())
+}

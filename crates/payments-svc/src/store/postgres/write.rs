@@ -1,0 +1,121 @@
+//! What one write does, in a transaction of its own.
+
+use std::sync::atomic::Ordering;
+
+use deadpool_postgres::ClientWrapper;
+use jiff::Timestamp;
+
+use super::{
+    super::{Answer, Keyed, Outcome, Refusal, Write},
+    Postgres,
+    column::millis,
+    session::Error,
+    unit::{Unit, parameters},
+};
+
+mod members;
+mod movements;
+mod payments;
+
+/// How often a write is tried again that came into conflict with another.
+const RETRIES: u32 = 5;
+
+/// A write as it is asked for.
+pub(super) struct Job {
+    pub(super) write: Write,
+    pub(super) keyed: Option<Keyed>,
+    pub(super) now: Timestamp,
+}
+
+impl Postgres {
+    /// Does what is asked for. What comes into conflict with somebody who was faster has done
+    /// nothing, and looks at what is there now. So of two requests with the same idempotency key,
+    /// the second waits where the first has written the key, and then finds its answer.
+    pub(super) async fn apply(&self, job: &Job) -> Result<Result<Outcome, Refusal>, Error> {
+        let mut retries = 0;
+        loop {
+            match self.sessions.lend(async |session| once(session, job).await).await {
+                Err(error) if error.is_conflict() && retries < RETRIES => retries += 1,
+                outcome => {
+                    if let Ok(Ok(Outcome::Fresh(_))) = outcome {
+                        self.commits.fetch_add(1, Ordering::Relaxed);
+                    }
+                    return outcome;
+                }
+            }
+        }
+    }
+}
+
+/// Does what is asked for, unless its idempotency key says that it has been done.
+async fn once(session: &ClientWrapper, job: &Job) -> Result<Result<Outcome, Refusal>, Error> {
+    let mut unit = Unit::new(session, job.keyed.as_ref());
+    let answer = write(&mut unit, &job.write, job.now).await?;
+    if let Some(before) = unit.take_before() {
+        return Ok(before);
+    }
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if let Some(keyed) = &job.keyed {
+        remember(&mut unit, keyed, &answer, job.now);
+    }
+    unit.commit().await?;
+    Ok(Ok(Outcome::Fresh(answer)))
+}
+
+/// Asks and decides first, and notes then what is written.
+async fn write<'a>(
+    unit: &mut Unit<'a>,
+    write: &'a Write,
+    now: Timestamp,
+) -> Result<Result<Answer, Refusal>, Error> {
+    match write {
+        Write::CreateApp { name, digest } => {
+            members::create_app(unit, name.as_ref(), digest, now).await
+        }
+        Write::CreateMerchant { app, key, details, pricing } => {
+            members::create_merchant(unit, *app, key, (details, pricing), now).await
+        }
+        Write::UpdateMerchant { merchant, update } => {
+            members::update_merchant(unit, *merchant, update).await
+        }
+        Write::AddUser { merchant, email } => members::add_user(unit, *merchant, email, now).await,
+        Write::RevokeUser { merchant, user } => members::revoke_user(unit, *merchant, *user).await,
+        Write::AddApp { merchant, app } => members::add_app(unit, *merchant, *app).await,
+        Write::RevokeApp { merchant, app } => members::revoke_app(unit, *merchant, *app).await,
+        Write::Begin { payment } => payments::begin(unit, payment, now).await,
+        Write::Conclude { operation, verdict, card, receipt } => {
+            payments::conclude(unit, *operation, (verdict, card.as_deref()), *receipt, now).await
+        }
+        Write::Move { transaction, request, descriptor } => {
+            movements::r#move(unit, *transaction, request, descriptor.as_ref(), now).await
+        }
+        Write::SaveCard { merchant, original, notes } => {
+            payments::save_card(unit, *merchant, original, notes.as_deref(), now).await
+        }
+        Write::Confirm { instructions } => Ok(Ok(movements::confirm(unit, instructions))),
+        Write::Forget { until } => Ok(Ok(forget(unit, *until))),
+    }
+}
+
+fn remember<'a>(unit: &mut Unit<'a>, keyed: &'a Keyed, answer: &Answer, now: Timestamp) {
+    let (operation, receipt) = match answer {
+        Answer::Begun(operation) => (Some(*operation), None),
+        answer => (None, Some((keyed.receipt)(answer).0.to_vec())),
+    };
+    unit.write(
+        "INSERT INTO idempotency VALUES ($1, $2, $3, $4, $5, $6)",
+        parameters![keyed.app, &*keyed.key, &keyed.request[..], millis(now), operation, receipt],
+    );
+}
+
+/// Keys whose payment is still with the acquirer stay.
+fn forget(unit: &mut Unit<'_>, until: Timestamp) -> Answer {
+    unit.write(
+        "DELETE FROM idempotency WHERE created <= $1 AND receipt IS NOT NULL",
+        parameters![millis(until)],
+    );
+    Answer::Done
+}

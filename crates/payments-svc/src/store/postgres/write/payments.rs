@@ -1,0 +1,163 @@
+//! Payments on their way to the acquirer, and what came of them.
+
+use jiff::Timestamp;
+
+use super::super::{
+    super::{Answer, MakeReceipt, Refusal},
+    column::{Columns, millis},
+    read::first,
+    session::Error,
+    unit::{NEW_IDS, Unit, ids, parameters},
+};
+use crate::domain::{
+    Amounts, Card, Custom, Descriptor, Id, Original, Payment, Transaction, Verdict,
+};
+
+pub(super) async fn begin<'a>(
+    unit: &mut Unit<'a>,
+    payment: &'a Payment,
+    now: Timestamp,
+) -> Result<Result<Answer, Refusal>, Error> {
+    let [rows] = unit.ask([NEW_IDS]).await?;
+    let (id, _) = ids(&rows)?;
+    unit.write(
+        "INSERT INTO operations VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        parameters![
+            id,
+            payment.merchant,
+            millis(now),
+            payment.currency,
+            payment.amount.minor(),
+            payment.descriptor.as_str(),
+            payment.custom.as_ref().map(Custom::as_str),
+            payment.tds,
+            payment.recurring,
+        ],
+    );
+    Ok(Ok(Answer::Begun(id)))
+}
+
+/// The first word on a payment counts: a later one finds nothing.
+pub(super) async fn conclude<'a>(
+    unit: &mut Unit<'a>,
+    operation: Id,
+    (verdict, card): (&'a Verdict, Option<&'a Card>),
+    receipt: MakeReceipt,
+    now: Timestamp,
+) -> Result<Result<Answer, Refusal>, Error> {
+    let sql = "DELETE FROM operations USING merchants
+               WHERE operations.id = $1 AND merchants.id = merchant
+               RETURNING merchant, test, operations.currency, amount, operations.descriptor,
+                   custom, tds, recurring";
+    let [begun, new] = unit.ask([(sql, &[&operation]), NEW_IDS]).await?;
+    let (id, _) = ids(&new)?;
+    let Some(begun) = first(&begun, |columns| concluded(columns, id, (verdict, card), now))? else {
+        return Ok(Err(Refusal::NotFound));
+    };
+    insert(unit, operation, &begun, verdict);
+    let answer = Answer::Concluded(Box::new(begun));
+    unit.write(
+        "UPDATE idempotency SET operation = NULL, receipt = $2 WHERE operation = $1",
+        parameters![operation, receipt(&answer).0.to_vec()],
+    );
+    Ok(Ok(answer))
+}
+
+/// The transaction that comes of what was begun.
+fn concluded(
+    columns: &mut Columns<'_>,
+    id: Id,
+    (verdict, card): (&Verdict, Option<&Card>),
+    now: Timestamp,
+) -> Result<Transaction, Error> {
+    let error = match verdict {
+        Verdict::Approved { .. } => None,
+        Verdict::Declined(error) => Some(*error),
+    };
+    let (merchant, test, currency) = (columns.next()?, columns.next()?, columns.next()?);
+    let amount = columns.next()?;
+    Ok(Transaction {
+        id,
+        merchant,
+        test,
+        created: now,
+        currency,
+        amounts: Amounts { amount, successful: error.is_none(), ..Amounts::default() },
+        descriptor: columns.text(Descriptor::stored)?,
+        card: card.cloned(),
+        custom: columns.optional(Custom::stored)?,
+        tds: columns.next()?,
+        recurring: columns.next()?,
+        error,
+        trail: Vec::new(),
+    })
+}
+
+fn insert<'a>(unit: &mut Unit<'a>, operation: Id, new: &Transaction, verdict: &'a Verdict) {
+    let card = new.card.as_ref();
+    unit.write(
+        "INSERT INTO transactions (id, merchant, test, operation, created, currency, amount, error,
+             descriptor, bin, last4, expiry_year, expiry_month, scheme, code_present, tds,
+             recurring, reference, has_custom)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+             $19)",
+        parameters![
+            new.id,
+            new.merchant,
+            new.test,
+            operation,
+            millis(new.created),
+            new.currency,
+            new.amounts.amount,
+            new.error,
+            new.descriptor.as_str().to_owned(),
+            card.map(|card| card.bin.clone()),
+            card.map(|card| card.last4.clone()),
+            card.map(|card| card.expiry.parts().0),
+            card.map(|card| i16::from(card.expiry.parts().1)),
+            card.map(|card| card.scheme),
+            card.map(|card| card.code_present),
+            new.tds,
+            new.recurring,
+            match verdict {
+                Verdict::Approved { reference } => Some(&**reference),
+                Verdict::Declined(_) => None,
+            },
+            new.custom.is_some(),
+        ],
+    );
+    if let Some(custom) = &new.custom {
+        let custom = custom.as_str().to_owned();
+        unit.write("INSERT INTO customs VALUES ($1, $2)", parameters![new.id, custom]);
+    }
+}
+
+pub(super) async fn save_card<'a>(
+    unit: &mut Unit<'a>,
+    merchant: Id,
+    original: &'a Original,
+    notes: Option<&'a str>,
+    now: Timestamp,
+) -> Result<Result<Answer, Refusal>, Error> {
+    let [rows] = unit.ask([NEW_IDS]).await?;
+    let (id, _) = ids(&rows)?;
+    let Original { card, reference } = original;
+    let (year, month) = card.expiry.parts();
+    unit.write(
+        "INSERT INTO cards VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        parameters![
+            id,
+            merchant,
+            millis(now),
+            &*card.bin,
+            &*card.last4,
+            year,
+            i16::from(month),
+            card.scheme,
+            card.code_present,
+            &**reference,
+            notes,
+        ],
+    );
+    Ok(Ok(Answer::Card(id)))
+}

@@ -1,0 +1,187 @@
+//! Changes that are asked of a store, and what comes of them.
+
+use bytes::Bytes;
+use jiff::Timestamp;
+
+use crate::domain::{
+    App, Card, Descriptor, Email, Id, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name,
+    Original, Payment, Pricing, Refused, Request, Transaction, Verdict,
+};
+
+/// A change that somebody asks for.
+#[derive(Debug)]
+pub enum Write {
+    /// A new app.
+    CreateApp {
+        /// Its name.
+        name: Option<Name>,
+        /// What is kept of its key.
+        digest: KeyDigest,
+    },
+    /// A new merchant, which the app that makes it belongs to.
+    CreateMerchant {
+        /// The app.
+        app: Id,
+        /// Its public key.
+        key: String,
+        /// What is said of it.
+        details: Box<MerchantDetails>,
+        /// What it pays.
+        pricing: Pricing,
+    },
+    /// A merchant's details change.
+    UpdateMerchant {
+        /// The merchant.
+        merchant: Id,
+        /// What changes.
+        update: MerchantUpdate,
+    },
+    /// A user may use a merchant.
+    AddUser {
+        /// The merchant.
+        merchant: Id,
+        /// The user's address.
+        email: Email,
+    },
+    /// A user no longer may.
+    RevokeUser {
+        /// The merchant.
+        merchant: Id,
+        /// The user.
+        user: Id,
+    },
+    /// An app may use a merchant.
+    AddApp {
+        /// The merchant.
+        merchant: Id,
+        /// The app.
+        app: Id,
+    },
+    /// An app no longer may.
+    RevokeApp {
+        /// The merchant.
+        merchant: Id,
+        /// The app.
+        app: Id,
+    },
+    /// A payment is about to go to an acquirer.
+    Begin {
+        /// The payment.
+        payment: Box<Payment>,
+    },
+    /// What came of a payment. Only the first word on each counts.
+    Conclude {
+        /// The operation that [`Write::Begin`] was answered with.
+        operation: Id,
+        /// What the acquirer said.
+        verdict: Verdict,
+        /// What may be kept of the card, if somebody still knows it.
+        card: Option<Box<Card>>,
+        /// Keeps the answer for the idempotency key the payment came with.
+        receipt: MakeReceipt,
+    },
+    /// Something is done to a transaction.
+    Move {
+        /// The transaction.
+        transaction: Id,
+        /// What.
+        request: Request,
+        /// The text on the customer's bank statement, if not the transaction's.
+        descriptor: Option<Descriptor>,
+    },
+    /// A card is kept (deprecated).
+    SaveCard {
+        /// The merchant.
+        merchant: Id,
+        /// The card.
+        original: Box<Original>,
+        /// The merchant's notes.
+        notes: Option<String>,
+    },
+    /// The acquirer has carried out instructions.
+    Confirm {
+        /// Their ids.
+        instructions: Vec<Id>,
+    },
+    /// Idempotency keys of this age and older are forgotten.
+    Forget {
+        /// When they came.
+        until: Timestamp,
+    },
+}
+
+/// What a write made.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// Nothing to tell.
+    Done,
+    /// An app.
+    App(App),
+    /// A merchant.
+    Merchant(Box<Merchant>),
+    /// Whether the user was a member before.
+    Membership {
+        /// Whether.
+        already: bool,
+    },
+    /// The operation of a payment.
+    Begun(Id),
+    /// What came of a payment: its transaction.
+    Concluded(Box<Transaction>),
+    /// A transaction, with the new step in its trail.
+    Moved(Box<Transaction>),
+    /// A saved card.
+    Card(Id),
+}
+
+/// Why a write is refused. Nothing has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// What it is about is not there.
+    #[error("there is no such thing")]
+    NotFound,
+    /// It is there, but the merchant has nothing to do with it.
+    #[error("it is not one of the merchant's")]
+    NotAMember,
+    /// The app that is to be added is not there.
+    #[error("there is no such app")]
+    NoSuchApp,
+    /// The transaction does not allow it.
+    #[error(transparent)]
+    Movement(#[from] Refused),
+    /// The idempotency key came with another request before.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    /// The request with this idempotency key is not finished.
+    #[error("the request with this idempotency key is not finished")]
+    InFlight,
+}
+
+/// What a client was told, kept for the same request again. Opaque to the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt(pub Bytes);
+
+/// Makes a receipt of an answer.
+pub type MakeReceipt = fn(&Answer) -> Receipt;
+
+/// An idempotency key, with the request it came with.
+#[derive(Debug, Clone)]
+pub struct Keyed {
+    /// Whose key it is.
+    pub app: Id,
+    /// The key.
+    pub key: String,
+    /// A digest of the request.
+    pub request: [u8; 32],
+    /// Makes what is kept of the answer.
+    pub receipt: MakeReceipt,
+}
+
+/// What a write was answered with.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was done.
+    Fresh(Answer),
+    /// It had been done before, and was answered so.
+    Replayed(Receipt),
+}

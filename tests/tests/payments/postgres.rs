@@ -1,0 +1,118 @@
+//! The store on PostgreSQL: what is not as it is on the embedded engine.
+
+use std::time::Duration;
+
+use blackbox::{
+    payments::{Idle, Service},
+    postgres::Cluster,
+    process::{self, DEADLINE},
+};
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+/// A service on a database of its own.
+async fn service() -> Service {
+    Idle::on(Some(Cluster::shared().database()), &[]).start().await
+}
+
+#[tokio::test]
+async fn a_database_that_goes_away_is_503_and_one_that_comes_back_is_used_again() {
+    let cluster = Cluster::start();
+    let service = Idle::on(Some(cluster.database()), &[]).start().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    transaction.capture(100).await;
+
+    cluster.stop();
+    let path = transaction.path();
+    let _ = merchant.app.get(&path).await.expect(503);
+    let capture = json!({ "amount": 100 });
+    let _ = merchant.app.post(&format!("{path}/captures"), &capture).await.expect(503);
+    is_ready(&service, 503).await;
+    let _ = service.fetch("/health").await.expect(200);
+
+    cluster.resume();
+    is_ready(&service, 200).await;
+    let captured = transaction.capture(100).await;
+    assert_eq!(captured["capturedAmount"], 200);
+    service.stop().await.agrees().await;
+}
+
+/// Waits until the service says that it is ready, or that it is not.
+async fn is_ready(service: &Service, status: u16) {
+    let says = async {
+        while service.fetch("/ready").await.status != status {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, says).await.unwrap();
+}
+
+#[tokio::test]
+async fn sessions_that_the_database_ends_are_replaced() {
+    let service = service().await;
+    let transaction = service.merchant().await.pay("EUR", 1000).await;
+    transaction.capture(100).await;
+    let database = service.place().database().unwrap();
+    database.run(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    let captured = async {
+        while transaction.app.get(&transaction.path()).await.status != 200 {}
+        transaction.capture(100).await
+    };
+    assert_eq!(timeout(DEADLINE, captured).await.unwrap()["capturedAmount"], 200);
+}
+
+#[tokio::test]
+async fn whoever_holds_a_lock_for_long_stops_nobody_for_ever() {
+    let service = service().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1_000_000).await;
+    let database = service.place().database().unwrap().clone();
+    let holder = tokio::task::spawn_blocking(move || {
+        database.run("BEGIN; LOCK TABLE transactions; SELECT pg_sleep(6); COMMIT")
+    });
+    let capture = json!({ "amount": 1 });
+    let path = format!("{}/captures", transaction.path());
+    let refused = async { while merchant.app.post(&path, &capture).await.status != 503 {} };
+    timeout(DEADLINE, refused).await.unwrap();
+    holder.await.unwrap();
+    transaction.capture(100).await;
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn a_backup_is_left_to_the_tools_of_the_database() {
+    let place = service().await.stop().await;
+    let mut command = place.command();
+    command.args(["backup", "--to", "copy.db"]);
+    let ended = process::run(command).await;
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && said.contains("pg_dump"), "{said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_ends_the_process_with_one_line_that_keeps_its_password() {
+    for (url, reason) in [
+        ("postgres://ann:xyzzy@127.0.0.1:1/none", "refused"),
+        ("postgres://ann:xyzzy@127.0.0.1:1/none?sslmode=maybe", "sslmode"),
+        ("postgres//ann:xyzzy@127.0.0.1:1/none", "postgres://"),
+        ("ann:xyzzy", "postgres://"),
+        ("postgres://ann:xyzzy@127.0.0.1:none/none", "port"),
+    ] {
+        for subcommand in ["", "check", "seed"] {
+            let place = Idle::on(None, &[]).with("PAYMENTS_DATABASE_URL", url);
+            let mut command = place.command();
+            command.args(Some(subcommand).filter(|name| !name.is_empty()));
+            let ended = process::run(command).await;
+            let said = String::from_utf8(ended.stderr).unwrap();
+            assert!(!ended.status.success(), "{url}: {said}");
+            assert_eq!(said.trim_end().lines().count(), 1, "{url}: {said}");
+            assert!(said.contains("PAYMENTS_DATABASE_URL") && said.contains(reason), "{said}");
+            assert!(!said.contains("xyzzy"), "{said}");
+        }
+    }
+}

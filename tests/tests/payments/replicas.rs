@@ -1,0 +1,174 @@
+//! Two services on one database are one service.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blackbox::{
+    payments::{Idle, Merchant, Move, Refusal as _, Service, Transaction, ids, int},
+    postgres::Cluster,
+    soak::{rounds, seed},
+};
+use futures_util::{StreamExt as _, future::join_all, stream};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use serde_json::{Value, json};
+
+/// Two services that start at the same time on a database that neither has seen before.
+async fn two() -> [Service; 2] {
+    let database = Cluster::shared().database();
+    let start = |_| Idle::on(Some(database.clone()), &[]).start();
+    let started: Vec<_> = join_all((0..2).map(start)).await;
+    started.try_into().unwrap()
+}
+
+/// A merchant as each of the services shows it.
+async fn shared(services: &[Service; 2]) -> [Merchant; 2] {
+    let merchant = services[0].merchant().await;
+    [merchant.clone(), merchant.by(&merchant.app.at(&services[1]))]
+}
+
+/// A transaction as each of the services shows it.
+async fn paid(merchants: &[Merchant; 2], amount: i64) -> [Transaction; 2] {
+    let transaction = merchants[0].pay("EUR", amount).await;
+    [transaction.clone(), transaction.by(&merchants[1].app)]
+}
+
+async fn agree(services: [Service; 2]) {
+    for service in services {
+        service.place().agrees().await;
+        service.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_happens_to_a_transaction_at_both_its_counters_are_exact() {
+    let services = two().await;
+    let merchants = shared(&services).await;
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    for _ in 0..rounds(2, 50) {
+        let transaction = paid(&merchants, 10_000).await;
+        let steps: Vec<_> = (0..400)
+            .map(|number| {
+                (number % 2, Move::ALL[dice.random_range(0..3)], dice.random_range(1..150))
+            })
+            .collect();
+        let made = stream::iter(steps).map(async |(replica, what, amount)| {
+            let answer = transaction[replica].ask(what, &json!({ "amount": amount })).await;
+            if answer.status == 201 {
+                return Some((what, amount));
+            }
+            answer.names(&["amount"]);
+            None
+        });
+        let made: Vec<(Move, i64)> =
+            made.buffer_unordered(64).filter_map(async |made| made).collect().await;
+        let sum = |what| made.iter().filter(|made| made.0 == what).map(|made| made.1).sum::<i64>();
+        for seen in &transaction {
+            let seen = seen.fetch().await;
+            assert_eq!(seen["trail"].as_array().unwrap().len(), made.len());
+            for what in Move::ALL {
+                assert_eq!(int(&seen[what.counter()]), sum(what), "{seen}");
+            }
+        }
+    }
+    let balances = [merchants[0].sum_of_lines().await, merchants[1].sum_of_lines().await];
+    assert_eq!(balances[0], balances[1]);
+    agree(services).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_is_sent_to_both_under_one_key_is_done_once() {
+    let services = two().await;
+    let merchants = shared(&services).await;
+    let transaction = paid(&merchants, 10_000).await;
+    for round in 0..rounds(20, 500) {
+        let (key, body) = (format!("key-{round}"), json!({ "amount": 10 }));
+        let merchant = format!("merchant-{round}");
+        let ask = async |replica: usize| {
+            let app = &merchants[replica].app;
+            let path = transaction[replica].path_of(Move::Capture);
+            let captured = app.post_once(&key, &path, &body).await.expect(201);
+            let invitation = json!({ "email": format!("{round}@shop.example") });
+            let path = merchants[replica].path("/users");
+            let invited = app.post_once(&merchant, &path, &invitation).await.expect(201);
+            [captured.body, invited.body]
+        };
+        let answers = join_all([0, 1, 0, 1].map(ask)).await;
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    }
+    let captured = int(&transaction[0].fetch().await["capturedAmount"]);
+    assert_eq!(captured, 10 * i64::try_from(rounds(20, 500)).unwrap());
+    agree(services).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
+    let services = two().await;
+    let merchants = shared(&services).await;
+    let original = merchants[0].pay("EUR", 100).await;
+    let body = json!({ "transactionId": original.id, "currency": "EUR", "amount": 10 });
+    for round in 0..rounds(10, 200) {
+        let ask = async |replica: usize| {
+            let merchant = &merchants[replica];
+            let path = merchant.path("/transactions");
+            merchant.app.post_once(&round.to_string(), &path, &body).await.expect(201).body
+        };
+        let answers = join_all([0, 1, 0, 1].map(ask)).await;
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    }
+    let listed = merchants[1].ids("/transactions?limit=1000").await;
+    assert_eq!(listed.len(), 1 + rounds(10, 200));
+    agree(services).await;
+}
+
+/// Lists a merchant's lines from the oldest on, by polling with the last id as the cursor, until
+/// nothing more can come.
+async fn poll(merchant: &Merchant, is_over: &AtomicBool) -> Vec<Value> {
+    let (mut seen, mut cursor) = (Vec::new(), "0".repeat(24));
+    loop {
+        let was_over = is_over.load(Ordering::Acquire);
+        let page = merchant.list(&format!("/lines?limit=1000&after={cursor}")).await;
+        match ids(&page).pop() {
+            Some(last) => cursor = last,
+            None if was_over => return seen,
+            None => {}
+        }
+        seen.extend(page);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_polls_with_after_misses_nothing_that_either_inserts() {
+    let services = two().await;
+    let merchants = shared(&services).await;
+    for _ in 0..rounds(2, 50) {
+        let transactions = join_all((0..24).map(|_| paid(&merchants, 10_000))).await;
+        let is_over = AtomicBool::new(false);
+        let write = async {
+            let captures = transactions.iter().enumerate().map(async |(number, transaction)| {
+                for _ in 0..20 {
+                    transaction[number % 2].capture(10).await;
+                }
+            });
+            join_all(captures).await;
+            is_over.store(true, Ordering::Release);
+        };
+        let polls = join_all([0, 1, 0, 1].map(|replica| poll(&merchants[replica], &is_over)));
+        let ((), polls) = tokio::join!(write, polls);
+        let mut all = Vec::new();
+        let mut before = "f".repeat(24);
+        while let Some(last) = {
+            let page = merchants[0].list(&format!("/lines?limit=1000&before={before}")).await;
+            let last = ids(&page).pop();
+            all.extend(page);
+            last
+        } {
+            before = last;
+        }
+        all.reverse();
+        for seen in polls {
+            assert_eq!(ids(&seen), ids(&all));
+        }
+    }
+    agree(services).await;
+}
