@@ -84,14 +84,6 @@ impl Acquirers {
         self.within(self.sandbox.verify(card, now)).await
     }
 
-    /// Gives up what may have been reserved under `operation`, now or later.
-    pub async fn reverse(&self, test: bool, operation: Id) -> Result<(), NoAnswer> {
-        if !test {
-            return Ok(());
-        }
-        self.within(self.sandbox.reverse(operation)).await
-    }
-
     /// Carries out what was decided about a payment, once.
     pub async fn carry_out(&self, instruction: &Instruction) -> Result<(), NoAnswer> {
         self.within(self.sandbox.carry_out(instruction)).await

@@ -26,14 +26,14 @@ pub use journal::{Account, Entry, Line, LineKind, Posting};
 pub use json::{Custom, InvalidCustom, MAX_CUSTOM_DEPTH, MAX_CUSTOM_KEYS, MAX_CUSTOM_SIZE};
 pub use merchant::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
-    InvalidName, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_WEBSITE, Merchant,
-    MerchantDetails, MerchantUpdate, Name, Pricing, Website,
+    InvalidName, InvalidNotes, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_NOTES,
+    MAX_WEBSITE, Merchant, MerchantDetails, MerchantUpdate, Name, Notes, Pricing, Website,
 };
 pub use money::{
     Amount, Currency, Factor, InvalidAmount, InvalidCurrency, InvalidMoney, InvalidShare, Money,
     Overflow, Ppm, scale,
 };
-pub use operation::{Instruction, Original, Payment, Verdict};
+pub use operation::{Instruction, Order, Original, Payment, Verdict};
 pub use page::{MAX_PAGE, Window};
 pub use processing::ProcessingError;
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};

@@ -1,6 +1,8 @@
 //! What is done without anybody asking.
 
-use std::{sync::Arc, time::Duration};
+use std::{error::Error, sync::Arc, time::Duration};
+
+use common::error::Cause;
 
 use jiff::Timestamp;
 use tokio::{
@@ -9,13 +11,14 @@ use tokio::{
 };
 
 use crate::{
-    acquirer::{Acquirers, PayError, Payments},
-    domain::{Instruction, Request},
+    acquirer::{Acquirers, Payments},
+    domain::Request,
     rates::ExchangeRates,
     store::{Store, StoreError, Write, now},
 };
 
-/// How often acquirers are told what was decided, and asked what nobody answered.
+/// How often payments without an answer are given up, acquirers told what was decided, and exchange
+/// rates read.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 
 /// How often everything else is looked after.
@@ -53,28 +56,32 @@ impl Jobs {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Err(error) = self.instruct().await {
-                tracing::warn!(cause = %error, "acquirers not instructed");
-            }
-            if let Err(error) = self.payments.give_up(now()).await {
-                tracing::warn!(cause = %error, "payments without an answer not given up");
+            told("payments without an answer given up", self.payments.give_up(now()).await);
+            told("acquirers instructed", self.instruct().await);
+            let rates = Arc::clone(&self.rates);
+            match spawn_blocking(move || rates.refresh()).await {
+                Ok(refreshed) => told("exchange rates read", refreshed),
+                Err(panic) => told("exchange rates read", Err(panic)),
             }
         }
     }
 
-    /// Tells acquirers what was decided, until there is nothing left to tell. What is told twice
-    /// is carried out once.
-    async fn instruct(&self) -> Result<(), PayError> {
+    /// Tells acquirers what was decided, until there is nothing left to tell but what an acquirer
+    /// did not answer to: that is told again, and carried out once.
+    async fn instruct(&self) -> Result<(), StoreError> {
         loop {
-            let waiting = self.store.instructions().await?;
-            if waiting.is_empty() {
+            let mut carried_out = Vec::new();
+            for instruction in self.store.instructions().await? {
+                match self.acquirers.carry_out(&instruction).await {
+                    Ok(()) => carried_out.push(instruction.id),
+                    Err(error) => told("acquirer instructed", Err(error)),
+                }
+            }
+            if carried_out.is_empty() {
                 return Ok(());
             }
-            for instruction in &waiting {
-                self.acquirers.carry_out(instruction).await?;
-            }
-            let instructions = waiting.iter().map(|Instruction { id, .. }| *id).collect();
-            self.store.write(Write::Confirm { instructions }, None, now()).await??;
+            let write = Write::Confirm { instructions: carried_out };
+            let _confirmed = self.store.write(write, None, now()).await?;
         }
     }
 
@@ -83,16 +90,8 @@ impl Jobs {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Err(error) = self.expire(now()).await {
-                tracing::warn!(cause = %error, "old authorisations not voided");
-            }
-            if let Err(error) = self.forget(now()).await {
-                tracing::warn!(cause = %error, "old idempotency keys not forgotten");
-            }
-            let rates = Arc::clone(&self.rates);
-            if let Ok(Err(error)) = spawn_blocking(move || rates.refresh()).await {
-                tracing::warn!(cause = %error, "exchange rates not read");
-            }
+            told("old authorisations voided", self.expire(now()).await);
+            told("old idempotency keys forgotten", self.forget(now()).await);
         }
     }
 
@@ -115,6 +114,13 @@ impl Jobs {
     async fn forget(&self, now: Timestamp) -> Result<(), StoreError> {
         let write = Write::Forget { until: before(now, KEEP_KEYS) };
         self.store.write(write, None, now).await.map(drop)
+    }
+}
+
+/// Logs that a job was not done, and why.
+fn told(job: &str, done: Result<(), impl Error + Send + Sync + 'static>) {
+    if let Err(error) = done {
+        tracing::warn!(job, cause = %Cause::new(error), "not done");
     }
 }
 

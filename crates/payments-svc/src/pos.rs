@@ -16,7 +16,7 @@ use tower_http::cors::CorsLayer;
 use crate::{
     acquirer::{Charge, Source},
     domain::{
-        Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Name,
+        Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Notes,
         Original, Payment, SecurityCode, Tds, Verdict,
     },
     http::{
@@ -120,7 +120,7 @@ async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error
     let input = body.read(|fields| {
         let key = fields.required("key", text);
         let card = card(fields);
-        let notes = fields.optional("notes", Name::new);
+        let notes = fields.optional("notes", Notes::new);
         Ok((key?, card?, notes?))
     });
     body.wipe();

@@ -74,15 +74,21 @@ impl ExchangeRates {
     /// Reads the file again if it has changed. Blocks. One that is broken changes nothing.
     pub fn refresh(&self) -> Result<(), RatesError> {
         let Some(file) = &self.file else { return Ok(()) };
-        let known = self.live.read().unwrap_or_else(PoisonError::into_inner);
-        let known = known.as_ref().map(|(modified, _)| *modified);
-        if modified(file).ok() == known {
+        if modified(file).ok() == self.known() {
             return Ok(());
         }
         let read = read(file)?;
         tracing::info!(rates.date = %read.1.date(), "exchange rates read");
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Some(read);
         Ok(())
+    }
+}
+
+impl ExchangeRates {
+    /// When the file that was read had changed.
+    fn known(&self) -> Option<SystemTime> {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.as_ref().map(|(modified, _)| *modified)
     }
 }
 

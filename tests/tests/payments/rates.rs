@@ -1,10 +1,14 @@
 //! Exchange rates for live merchants: a file, and how old it may be.
 
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 use blackbox::payments::{Card, Merchant, Refusal as _, Service, minimal};
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use tempfile::TempDir;
+use tokio::time::sleep;
 
 /// What the European Central Bank publishes, with one rate, so many days old.
 fn published(directory: &TempDir, days: i64, now: Timestamp) -> String {
@@ -76,4 +80,26 @@ async fn a_rate_for_a_live_merchant_is_at_most_seven_days_old() {
         // Test merchants have rates of their own.
         service.merchant().await.pay("USD", 100).await.capture(100).await;
     }
+}
+
+#[tokio::test]
+async fn a_file_of_rates_that_changes_is_read_again_while_the_service_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let now = Timestamp::now();
+    let path = published(&directory, 30, now);
+    let service = Service::with(&[("PAYMENTS_RATES_FILE", &path)]).await;
+    let merchant = live(&service).await;
+    is_not_charged_in(&merchant, "USD").await;
+    for days in [1, 2, 0] {
+        let _ = published(&directory, days, now);
+    }
+    let begun = Instant::now();
+    let payment = merchant.payment(Card("4000056655665556"), "USD", 100);
+    while merchant.charge(&payment).await.json()["code"] != 27 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the new rates are not read");
+        sleep(Duration::from_millis(50)).await;
+    }
+    fs::write(&path, "not rates").unwrap();
+    is_charged_in(&merchant, "USD").await;
+    let _ = service.fetch("/health").await.expect(200);
 }

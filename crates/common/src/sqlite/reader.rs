@@ -31,7 +31,8 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        read(&first_free(&self.0))
+        // One transaction: all that is read is of one moment.
+        read(&*first_free(&self.0).unchecked_transaction()?)
     }
 }
 

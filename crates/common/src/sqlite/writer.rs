@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -50,8 +50,8 @@ pub trait Engine: Send + 'static {
     /// Whether there is something that must be on disk before the writer ends.
     fn has_unwritten(&self) -> bool;
 
-    /// Applies one operation. An error fails the whole batch; a panic fails this operation only,
-    /// and the others of its batch are applied again without it.
+    /// Applies one operation. A panic, and an error that is about this operation, fail it alone, and
+    /// the others of its batch are applied again without it; any other error fails the whole batch.
     fn apply(
         &mut self,
         transaction: &Connection,
@@ -281,7 +281,7 @@ impl<E: Engine> Loop<E> {
         batch
     }
 
-    /// Commits a batch, again without the operation that panicked if one does, and answers it.
+    /// Commits a batch, again without the operation that failed if one does, and answers it.
     /// False when it could not be committed.
     fn write(&mut self, mut batch: Vec<Job<E>>) -> bool {
         loop {
@@ -294,10 +294,10 @@ impl<E: Engine> Loop<E> {
                     }
                     return true;
                 }
-                Err(Failure::Panic(culprit)) => {
+                Err(Failure::Operation(culprit, error)) => {
                     self.engine.rolled_back();
                     let job = batch.remove(culprit);
-                    let _ = job.answer.send(Err(WriteError::Panicked));
+                    let _ = job.answer.send(Err(error));
                 }
                 Err(Failure::Sqlite(error)) => {
                     self.engine.rolled_back();
@@ -322,7 +322,15 @@ impl<E: Engine> Loop<E> {
         let mut answers = Vec::with_capacity(batch.len());
         for (index, job) in batch.iter().enumerate() {
             let applied = AssertUnwindSafe(|| self.engine.apply(&transaction, &job.operation));
-            answers.push(catch_unwind(applied).map_err(|_| Failure::Panic(index))??);
+            match catch_unwind(applied) {
+                Ok(Ok(answer)) => answers.push(answer),
+                Ok(Err(error)) if is_its_own(&error) => {
+                    let error = WriteError::NotCommitted(Arc::new(error));
+                    return Err(Failure::Operation(index, error));
+                }
+                Ok(Err(error)) => return Err(error.into()),
+                Err(_) => return Err(Failure::Operation(index, WriteError::Panicked)),
+            }
         }
         self.engine.finish(&transaction)?;
         transaction.commit()?;
@@ -332,8 +340,22 @@ impl<E: Engine> Loop<E> {
 }
 
 enum Failure {
-    Panic(usize),
+    /// That of one operation of the batch.
+    Operation(usize, WriteError),
+    /// That of all of them.
     Sqlite(rusqlite::Error),
+}
+
+/// Whether an error is about one operation: what it writes breaks a rule of the database, or what
+/// it reads is not what it should be. The others of its batch have nothing to do with it.
+fn is_its_own(error: &rusqlite::Error) -> bool {
+    match error {
+        rusqlite::Error::SqliteFailure(error, _) => matches!(
+            error.code,
+            ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig
+        ),
+        _ => true,
+    }
 }
 
 impl From<rusqlite::Error> for Failure {

@@ -1,6 +1,12 @@
 -- Ids are 12 bytes that compare as the things were made; times are milliseconds since the epoch;
 -- amounts are minor units.
 
+-- The last id that was given out, whether what had it is still there or not. One row.
+CREATE TABLE ids (
+    last BLOB NOT NULL
+) STRICT;
+INSERT INTO ids VALUES (zeroblob(12));
+
 CREATE TABLE apps (
     id BLOB PRIMARY KEY,
     name TEXT,
@@ -43,9 +49,11 @@ CREATE TABLE balances (
 CREATE TABLE merchant_apps (
     merchant BLOB NOT NULL,
     app BLOB NOT NULL,
+    test INTEGER NOT NULL, -- as the merchant
     PRIMARY KEY (merchant, app)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX merchants_of_apps ON merchant_apps (app, merchant);
+CREATE INDEX merchants_of_apps_by_kind ON merchant_apps (app, test, merchant);
 
 CREATE TABLE merchant_users (
     merchant BLOB NOT NULL,

@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{Acquirers, Authorization, NoAnswer, Source};
 use crate::{
-    domain::{Card, Id, Payment, ProcessingError, Verdict},
+    domain::{Card, Id, Payment, Verdict},
     store::{Answer, Keyed, MakeReceipt, Outcome, Refusal, Store, StoreError, Write, now},
 };
 
@@ -28,9 +28,12 @@ pub enum PayError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The acquirer did not answer. What it may have reserved will be given up.
+    /// The acquirer did not answer. What it may have reserved will be let go.
     #[error(transparent)]
     NoAnswer(#[from] NoAnswer),
+    /// Its answer could not be noted. What it may have reserved will be let go.
+    #[error("the answer of the acquirer could not be noted")]
+    NotNoted(#[source] StoreError),
 }
 
 /// A payment that is to be made, and what it is made with.
@@ -99,19 +102,19 @@ impl Payments {
         let operation = asked.operation;
         let verdict = self.acquirers.authorize(test, &asked, now()).await?;
         drop(asked);
-        let outcome = self.conclude(operation, verdict.clone(), Some(card)).await?;
-        if let (Err(Refusal::NotFound), Verdict::Approved { .. }) = (&outcome, verdict) {
-            // Somebody gave the payment up meanwhile.
-            self.acquirers.reverse(test, operation).await?;
-            return Err(NoAnswer.into());
+        match self.conclude(operation, Some(verdict), Some(card)).await {
+            Ok(Ok(outcome)) => Ok(outcome),
+            // Somebody gave the payment up meanwhile, and lets go of what is reserved.
+            Ok(Err(_)) => Err(NoAnswer.into()),
+            // It stays as it is until it is given up.
+            Err(error) => Err(PayError::NotNoted(error)),
         }
-        Ok(outcome?)
     }
 
     async fn conclude(
         &self,
         operation: Id,
-        verdict: Verdict,
+        verdict: Option<Verdict>,
         card: Option<Card>,
     ) -> Result<Result<Outcome, Refusal>, StoreError> {
         let card = card.map(Box::new);
@@ -119,16 +122,13 @@ impl Payments {
         self.store.write(write, None, now()).await
     }
 
-    /// Gives up payments that nobody answered: their acquirer is told, and they have failed.
-    pub async fn give_up(&self, now: Timestamp) -> Result<(), PayError> {
+    /// Gives up payments that nobody answered: they have failed, and their acquirer will be told.
+    pub async fn give_up(&self, now: Timestamp) -> Result<(), StoreError> {
         // Whoever asks gives up before.
         let patience = self.acquirers.timeout() * 2;
         let until = now.checked_sub(patience).unwrap_or(Timestamp::UNIX_EPOCH);
-        for (operation, test) in self.store.unanswered(until).await? {
-            self.acquirers.reverse(test, operation).await?;
-            let verdict = Verdict::Declined(ProcessingError::TRY_AGAIN);
-            let outcome = self.conclude(operation, verdict, None).await?;
-            if outcome.is_ok() {
+        for (operation, _) in self.store.unanswered(until).await? {
+            if self.conclude(operation, None, None).await?.is_ok() {
                 tracing::warn!(operation.id = %operation, "payment without an answer given up");
             }
         }

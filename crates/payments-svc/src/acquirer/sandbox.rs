@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use tokio::time::sleep;
 
 use super::{Authorization, Source};
-use crate::domain::{CardDetails, Id, Instruction, ProcessingError, Verdict};
+use crate::domain::{CardDetails, Instruction, ProcessingError, Verdict};
 
 /// What references begin with; the rest is the end of the card's number.
 const REFERENCE: &str = "sandbox-";
@@ -38,9 +38,6 @@ impl Sandbox {
         sleep(self.delay).await;
         judge(card, now)
     }
-
-    #[expect(clippy::unused_async, reason = "any other acquirer is asked over a network")]
-    pub(super) async fn reverse(&self, _: Id) {}
 
     #[expect(clippy::unused_async, reason = "any other acquirer is asked over a network")]
     pub(super) async fn carry_out(&self, _: &Instruction) {}

@@ -154,10 +154,11 @@ pub struct InvalidNumber;
 impl CardNumber {
     /// The digits of `typed`, spaces left out.
     pub fn new(typed: &str) -> Result<Self, InvalidNumber> {
-        // As long as it may become, so that no copy of it is left behind.
-        let mut digits = String::with_capacity(typed.len());
-        digits.extend(typed.chars().filter(|&letter| letter != ' '));
-        let digits = SecretString::from(digits);
+        let digits = || typed.chars().filter(|&letter| letter != ' ');
+        // Just as long as it becomes, so that no copy of it is left behind.
+        let mut text = String::with_capacity(digits().map(char::len_utf8).sum());
+        text.extend(digits());
+        let digits = SecretString::from(text);
         let text = digits.expose_secret();
         let is_number =
             (12..=19).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -84,10 +84,15 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Ids that follow `last`, the greatest there is. In each second they begin at half of `salt`,
+    /// Ids that follow `last`, the last that was made. In each second they begin at half of `salt`,
     /// which may be any number, so that none looks like the number of a card.
     pub fn after(last: Id, salt: u64) -> Self {
         Self { last, salt: salt >> 1 }
+    }
+
+    /// The last that was made.
+    pub fn last(&self) -> Id {
+        self.last
     }
 
     /// The next id, at `now`.

@@ -11,7 +11,8 @@ mod values;
 
 pub use values::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
-    InvalidName, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_WEBSITE, Name, Website,
+    InvalidName, InvalidNotes, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_NOTES,
+    MAX_WEBSITE, Name, Notes, Website,
 };
 
 /// A merchant.

@@ -50,15 +50,56 @@ pub struct Original {
     pub reference: String,
 }
 
-/// What an acquirer has to be told of a movement.
+/// What an acquirer has to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
     /// Its id: the acquirer carries it out once, however often it is sent.
     pub id: Id,
     /// The operation that the acquirer knows the payment by.
     pub payment: Id,
-    /// What was done.
-    pub movement: Movement,
+    /// What is to be done.
+    pub order: Order,
     /// How much, in minor units of the payment's currency.
     pub amount: i64,
+}
+
+/// What an acquirer is to do with a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Take money.
+    Capture,
+    /// Give money back.
+    Refund,
+    /// Let go of a part of what is reserved.
+    Void,
+    /// Let go of all that was reserved, or will have been.
+    Reverse,
+}
+
+impl Order {
+    /// Its name, as it is stored.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Capture => "capture",
+            Self::Refund => "refund",
+            Self::Void => "void",
+            Self::Reverse => "reverse",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        let all = [Self::Capture, Self::Refund, Self::Void, Self::Reverse];
+        all.into_iter().find(|order| order.name() == name)
+    }
+}
+
+impl From<Movement> for Order {
+    fn from(movement: Movement) -> Self {
+        match movement {
+            Movement::Capture => Self::Capture,
+            Movement::Refund => Self::Refund,
+            Movement::Void => Self::Void,
+        }
+    }
 }

@@ -27,9 +27,9 @@ pub enum NoRate {
     /// One of them is not quoted.
     #[error("there is no exchange rate for {0}")]
     NotQuoted(Currency),
-    /// The rates are older than a live merchant's may be.
-    #[error("the exchange rates are too old")]
-    TooOld,
+    /// The rates are older than a live merchant's may be, or of a day that is not there yet.
+    #[error("the exchange rates are not of these days")]
+    NotOfTheseDays,
     /// The rate has more digits than can be calculated with.
     #[error(transparent)]
     Overflow(#[from] Overflow),
@@ -119,9 +119,13 @@ impl Rates {
         if from == to {
             return Ok(Exchange::NONE);
         }
-        let oldest = live.and_then(|today| today.checked_sub(Span::new().days(MAX_AGE)).ok());
-        if oldest.is_some_and(|oldest| self.date < oldest) {
-            return Err(NoRate::TooOld);
+        if let Some(today) = live {
+            let oldest = today.checked_sub(Span::new().days(MAX_AGE)).unwrap_or(Date::MIN);
+            // It may be tomorrow already where the rates come from.
+            let newest = today.tomorrow().unwrap_or(Date::MAX);
+            if !(oldest..=newest).contains(&self.date) {
+                return Err(NoRate::NotOfTheseDays);
+            }
         }
         let per_euro = |currency| self.per_euro.get(&currency).ok_or(NoRate::NotQuoted(currency));
         let minor = |currency: Currency| Ratio::from_integer(10_i128.pow(currency.exponent()));
@@ -195,7 +199,9 @@ mod tests {
     fn a_live_merchant_needs_rates_of_a_week() {
         let exchange = |live| rates().exchange(Currency::EUR, currency("DKK"), Ppm::NONE, live);
         assert!(exchange(Some(date(2026, 11, 27))).is_ok());
-        assert_eq!(exchange(Some(date(2026, 11, 28))), Err(NoRate::TooOld));
+        assert_eq!(exchange(Some(date(2026, 11, 28))), Err(NoRate::NotOfTheseDays));
+        assert!(exchange(Some(date(2026, 11, 19))).is_ok());
+        assert_eq!(exchange(Some(date(2026, 11, 18))), Err(NoRate::NotOfTheseDays));
         assert!(exchange(None).is_ok());
         let unknown = rates().exchange(currency("XOF"), Currency::EUR, Ppm::NONE, None);
         assert_eq!(unknown, Err(NoRate::NotQuoted(currency("XOF"))));

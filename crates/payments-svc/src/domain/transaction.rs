@@ -258,7 +258,8 @@ pub enum Request {
     },
 }
 
-/// Steps that a trail may have. It is told whole, so it must not grow without end.
+/// Steps that a trail may have, but for the last of its kind. It is told whole, so it must not grow
+/// without end.
 pub const MAX_STEPS: u32 = 2_000;
 
 /// Why it is not done. Nothing has changed then.
@@ -314,8 +315,7 @@ pub struct Booking {
 impl Holding {
     /// Decides over a request, at this moment.
     pub fn decide(&self, request: &Request) -> Result<Change, Refused> {
-        // What an old authorisation still holds is always given up.
-        if self.steps >= MAX_STEPS && *request != (Request::Void { amount: None }) {
+        if self.steps >= MAX_STEPS && !self.ends(request) {
             return Err(Refused::TooManySteps);
         }
         match *request {
@@ -328,6 +328,18 @@ impl Holding {
             Request::Refund { amount } => self.refund(amount.minor()),
             Request::Void { amount } => {
                 self.void(amount.map_or(self.amounts.pending(), Amount::minor))
+            }
+        }
+    }
+
+    /// Whether nothing of its kind can follow: all that is pending is given up, or all that was
+    /// taken is given back. That is never too much.
+    fn ends(&self, request: &Request) -> bool {
+        match request {
+            Request::Capture { .. } => false,
+            Request::Refund { amount } => amount.minor() == self.amounts.refundable(),
+            Request::Void { amount } => {
+                amount.is_none_or(|amount| amount.minor() == self.amounts.pending())
             }
         }
     }

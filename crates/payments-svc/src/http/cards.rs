@@ -14,7 +14,7 @@ use super::{
     idempotency::IdempotencyKey,
 };
 use crate::{
-    domain::{Id, Merchant, Name, SavedCard},
+    domain::{Id, Merchant, Notes, SavedCard},
     store::{Write, now},
 };
 
@@ -27,7 +27,7 @@ pub(super) async fn create(
 ) -> Result<Response, Error> {
     let (transaction, notes) = body.read(|fields| {
         let transaction = fields.required("transactionId", str::parse);
-        let notes = fields.optional("notes", Name::new);
+        let notes = fields.optional("notes", Notes::new);
         Ok((transaction?, notes?))
     })?;
     let keyed = key.of(&merchant.caller, &body)?;

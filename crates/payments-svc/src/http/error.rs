@@ -41,7 +41,9 @@ pub(crate) enum Error {
     KeyReused,
     #[error("there is no exchange rate that is fresh enough")]
     NoRate(#[source] NoRate),
-    #[error("the outcome is not known; what was reserved will be given up")]
+    #[error("the outcome is not known; what may have been reserved will be let go")]
+    OutcomeUnknown(#[source] PayError),
+    #[error("the acquirer did not answer")]
     NoAnswer(#[source] NoAnswer),
     #[error("too much is waiting")]
     Overloaded,
@@ -77,8 +79,11 @@ impl IntoResponse for Error {
             Self::NoRate(cause) => {
                 hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "no_exchange_rate"), cause)
             }
-            Self::NoAnswer(cause) => {
+            Self::OutcomeUnknown(cause) => {
                 hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "outcome_unknown"), cause)
+            }
+            Self::NoAnswer(cause) => {
+                hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "acquirer_unavailable"), cause)
             }
             Self::Overloaded => {
                 let response = answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
@@ -132,7 +137,7 @@ impl From<PayError> for Error {
         match error {
             PayError::Refused(refusal) => refusal.into(),
             PayError::Store(error) => error.into(),
-            PayError::NoAnswer(error) => Self::NoAnswer(error),
+            PayError::NoAnswer(_) | PayError::NotNoted(_) => Self::OutcomeUnknown(error),
         }
     }
 }

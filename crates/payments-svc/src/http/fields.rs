@@ -3,6 +3,7 @@
 use std::{borrow::Cow, fmt::Display};
 
 use serde_json::value::RawValue;
+use zeroize::Zeroizing;
 
 use super::{
     form,
@@ -25,13 +26,16 @@ pub(crate) fn read<T>(
     encoding: Encoding,
     read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
 ) -> Result<T, Vec<Invalid>> {
+    let form: Zeroizing<Vec<u8>>;
     let json = match encoding {
-        Encoding::Json => Cow::Borrowed(bytes),
+        Encoding::Json => bytes,
         Encoding::Form => {
-            Cow::Owned(form::to_json(bytes).map_err(|invalid| vec![invalid])?.into_bytes())
+            let json = form::to_json(bytes).map_err(|invalid| vec![invalid])?;
+            form = Zeroizing::new(json.into_bytes());
+            &form
         }
     };
-    let members = Members::parse(&json).map_err(|message| vec![Invalid::new("", message)])?;
+    let members = Members::parse(json).map_err(|message| vec![Invalid::new("", message)])?;
     let mut errors = Vec::new();
     let path = Cow::Borrowed("");
     let value = read(&mut Fields { members: Ok(members), encoding, path, errors: &mut errors });
@@ -73,7 +77,7 @@ impl<'a> Fields<'a> {
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Option<T>, Noted> {
-        let value = self.value(name, |value| match &*members::text(value)? {
+        let value = self.value(name, |value| match members::text(value)?.as_str() {
             "" => Ok(None),
             text => parse(text).map(Some).map_err(message),
         });

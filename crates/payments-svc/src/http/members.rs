@@ -7,6 +7,7 @@ use serde::{
     de::{MapAccess, Visitor},
 };
 use serde_json::{error::Category, value::RawValue};
+use zeroize::Zeroizing;
 
 use common::json::{self, Nul};
 
@@ -77,16 +78,17 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The text that a member is.
-pub(super) fn text(value: &RawValue) -> Result<String, Message> {
-    serde_json::from_str(value.get()).map_err(|_| "must be text".into())
+/// The text that a member is, wiped when it has been read: it may be of a card.
+pub(super) fn text(value: &RawValue) -> Result<Zeroizing<String>, Message> {
+    let text = serde_json::from_str(value.get()).map(Zeroizing::new);
+    text.map_err(|_| "must be text".into())
 }
 
 /// The whole number that a member is, written so: `1.0` and `1e2` are none. In a form, digits only.
 pub(super) fn number(value: &RawValue, encoding: Encoding) -> Result<i64, Message> {
     let written = match encoding {
         Encoding::Json => value.get().to_owned(),
-        Encoding::Form => text(value).unwrap_or_default(),
+        Encoding::Form => text(value).map(|text| text.to_string()).unwrap_or_default(),
     };
     let is_plain = match encoding {
         Encoding::Json => written != "-0",
@@ -221,7 +223,7 @@ mod tests {
         #[test]
         fn text_comes_back_as_it_was_written(text in any::<String>()) {
             let written = serde_json::to_string(&text).unwrap();
-            prop_assert_eq!(super::text(raw(&written)), Ok(text));
+            prop_assert_eq!(&*super::text(raw(&written)).unwrap(), &text);
         }
     }
 }

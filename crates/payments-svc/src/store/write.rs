@@ -73,8 +73,8 @@ pub enum Write {
     Conclude {
         /// The operation that [`Write::Begin`] was answered with.
         operation: Id,
-        /// What the acquirer said.
-        verdict: Verdict,
+        /// What the acquirer said. Nothing, for too long: what it may have reserved is let go.
+        verdict: Option<Verdict>,
         /// What may be kept of the card, if somebody still knows it.
         card: Option<Box<Card>>,
         /// Keeps the answer for the idempotency key the payment came with.

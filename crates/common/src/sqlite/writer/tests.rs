@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Counts in a table; an operation is the number to add, and 13 panics after writing.
+/// Counts in a table up to a thousand; an operation is the number to add, and 13 panics after
+/// writing.
 struct Counter {
     commits: Arc<AtomicUsize>,
 }
@@ -41,22 +42,27 @@ impl Engine for Counter {
 }
 
 #[tokio::test]
-async fn a_panic_undoes_its_own_operation_and_no_other() {
+async fn a_failure_undoes_its_own_operation_and_no_other() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("counter.db");
     let setup = open(&path).unwrap();
-    setup.execute_batch("CREATE TABLE counter (total); INSERT INTO counter VALUES (0)").unwrap();
+    setup
+        .execute_batch(
+            "CREATE TABLE counter (total CHECK (total < 1000)); INSERT INTO counter VALUES (0)",
+        )
+        .unwrap();
     let commits = Arc::new(AtomicUsize::new(0));
     let engine = Counter { commits: Arc::clone(&commits) };
     let (writer, handle) = Writer::start(&path, engine, 1).unwrap();
 
-    let adds = [1, 13, 2, 13, 3].map(|add| {
+    let adds = [1, 13, 2, 5000, 13, 3].map(|add| {
         let handle = handle.clone();
         tokio::spawn(async move { (add, handle.write(add).await) })
     });
     for add in adds {
         match add.await.unwrap() {
             (13, answer) => assert!(matches!(answer, Err(WriteError::Panicked))),
+            (5000, answer) => assert!(matches!(answer, Err(WriteError::NotCommitted(_)))),
             (add, answer) => assert!(answer.unwrap() >= add),
         }
     }
@@ -74,7 +80,9 @@ async fn a_look_up_sees_every_write_that_was_answered() {
     let path = directory.path().join("counter.db");
     open(&path)
         .unwrap()
-        .execute_batch("CREATE TABLE counter (total); INSERT INTO counter VALUES (0)")
+        .execute_batch(
+            "CREATE TABLE counter (total CHECK (total < 1000)); INSERT INTO counter VALUES (0)",
+        )
         .unwrap();
     let engine = Counter { commits: Arc::default() };
     let (writer, handle) = Writer::start(&path, engine, 2).unwrap();
@@ -104,7 +112,11 @@ async fn an_error_fails_its_batch_and_the_writer_goes_on() {
     assert!(matches!(handle.write(1).await, Err(WriteError::NotCommitted(_))));
 
     let other = open(&path).unwrap();
-    other.execute_batch("CREATE TABLE counter (total); INSERT INTO counter VALUES (0)").unwrap();
+    other
+        .execute_batch(
+            "CREATE TABLE counter (total CHECK (total < 1000)); INSERT INTO counter VALUES (0)",
+        )
+        .unwrap();
     assert_eq!(handle.write(1).await.unwrap(), 1);
     drop(handle);
     assert!(writer.join());

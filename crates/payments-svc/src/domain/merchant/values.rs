@@ -12,6 +12,9 @@ pub const MAX_WEBSITE: usize = 2048;
 /// The most characters a descriptor may have.
 pub const MAX_DESCRIPTOR: usize = 22;
 
+/// The most characters notes may have.
+pub const MAX_NOTES: usize = 2000;
+
 /// The most characters a name may have.
 pub const MAX_NAME: usize = 255;
 
@@ -96,6 +99,23 @@ impl Name {
     }
 }
 
+/// A merchant's notes: text of at most [`MAX_NOTES`] characters, in as many lines as it likes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notes(String);
+
+/// Why text is no [`Notes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be text of at most {MAX_NOTES} characters")]
+pub struct InvalidNotes;
+
+impl Notes {
+    /// Notes as they are given.
+    pub fn new(text: &str) -> Result<Self, InvalidNotes> {
+        let valid = is_at_most(text, MAX_NOTES) && !text.contains('\0');
+        if valid { Ok(Self(text.to_owned())) } else { Err(InvalidNotes) }
+    }
+}
+
 /// A country: its code of two capital letters, ISO 3166-1 alpha-2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Country(String);
@@ -157,7 +177,7 @@ macro_rules! texts {
     )*};
 }
 
-texts!(Email Website Descriptor Name Country Iban);
+texts!(Email Website Descriptor Name Notes Country Iban);
 
 #[cfg(test)]
 mod tests {

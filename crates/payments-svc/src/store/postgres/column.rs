@@ -12,8 +12,8 @@ use tokio_postgres::{
 
 use super::session::Error;
 use crate::domain::{
-    Account, Card, Currency, Expiry, Factor, Id, LineKind, Money, Movement, Ppm, ProcessingError,
-    Scheme, Tds,
+    Account, Card, Currency, Expiry, Factor, Id, LineKind, Money, Movement, Order, Ppm,
+    ProcessingError, Scheme, Tds,
 };
 
 type Conversion<T> = Result<T, Box<dyn StdError + Sync + Send>>;
@@ -53,6 +53,7 @@ stored! {
     Account as &str: |account| account.name(), Account::named;
     LineKind as &str: |kind| kind.name(), LineKind::named;
     Movement as &str: |movement| movement.name(), Movement::named;
+    Order as &str: |order| order.name(), Order::named;
     Scheme as &str: |scheme| scheme.name(), Scheme::named;
     Tds as &str: |tds| tds.name(), Tds::named;
     ProcessingError as i16:

@@ -226,7 +226,7 @@ pub(super) fn instruction(columns: &mut Columns<'_>) -> Result<Instruction, Erro
     Ok(Instruction {
         id: columns.next()?,
         payment: columns.next()?,
-        movement: columns.next()?,
+        order: columns.next()?,
         amount: columns.next()?,
     })
 }

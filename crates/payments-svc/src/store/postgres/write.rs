@@ -87,7 +87,8 @@ async fn write<'a>(
         Write::RevokeApp { merchant, app } => members::revoke_app(unit, *merchant, *app).await,
         Write::Begin { payment } => payments::begin(unit, payment, now).await,
         Write::Conclude { operation, verdict, card, receipt } => {
-            payments::conclude(unit, *operation, (verdict, card.as_deref()), *receipt, now).await
+            payments::conclude(unit, *operation, (verdict.as_ref(), card.as_deref()), *receipt, now)
+                .await
         }
         Write::Move { transaction, request, descriptor } => {
             movements::r#move(unit, *transaction, request, descriptor.as_ref(), now).await

@@ -10,8 +10,8 @@ use rusqlite::{
 };
 
 use crate::domain::{
-    Account, Card, Currency, Expiry, Factor, Id, LineKind, Money, Movement, Ppm, ProcessingError,
-    Scheme, Tds,
+    Account, Card, Currency, Expiry, Factor, Id, LineKind, Money, Movement, Order, Ppm,
+    ProcessingError, Scheme, Tds,
 };
 
 impl ToSql for Id {
@@ -55,7 +55,7 @@ macro_rules! named {
     )*};
 }
 
-named!(Account, LineKind, Movement, Scheme, Tds);
+named!(Account, LineKind, Movement, Order, Scheme, Tds);
 
 impl ToSql for ProcessingError {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -17,8 +17,8 @@ impl List {
     fn merchants(test: Option<bool>) -> Self {
         let filter = match test {
             None => "",
-            Some(true) => "AND test",
-            Some(false) => "AND NOT test",
+            Some(true) => "AND merchant_apps.test = 1",
+            Some(false) => "AND merchant_apps.test = 0",
         };
         let select = format!(
             "SELECT {MERCHANT} FROM merchant_apps

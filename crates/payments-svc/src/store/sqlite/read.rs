@@ -18,20 +18,9 @@ pub(super) fn answers(db: &Connection) -> rusqlite::Result<()> {
     db.prepare_cached("SELECT 1")?.query_row([], |_| Ok(()))
 }
 
-/// The greatest id there is.
+/// The last id that was given out.
 pub(super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
-    db.query_row(
-        "SELECT max(id) FROM (
-             SELECT max(id) AS id FROM apps UNION ALL SELECT max(id) FROM users
-             UNION ALL SELECT max(id) FROM merchants UNION ALL SELECT max(id) FROM invitations
-             UNION ALL SELECT max(id) FROM operations UNION ALL SELECT max(id) FROM transactions
-             UNION ALL SELECT max(operation) FROM transactions
-             UNION ALL SELECT max(id) FROM lines UNION ALL SELECT max(id) FROM cards
-             UNION ALL SELECT max(id) FROM instructions)",
-        [],
-        |row| row.get::<_, Option<Id>>(0),
-    )
-    .map(|id| id.unwrap_or(Id::FIRST))
+    db.query_row("SELECT last FROM ids", [], |row| row.get(0))
 }
 
 pub(super) fn app_by_key(db: &Connection, key: KeyDigest) -> rusqlite::Result<Option<App>> {
@@ -65,7 +54,7 @@ pub(super) fn user(row: &Row<'_>) -> rusqlite::Result<User> {
 
 /// The columns of a merchant.
 pub(super) const MERCHANT: &str =
-    "merchants.id, key, created, name, currency, test, email, website,
+    "merchants.id, key, created, name, currency, merchants.test, email, website,
      descriptor, country, number, iban, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
      fee_dispute, balance";
 
@@ -188,15 +177,18 @@ pub(super) struct Held {
     pub(super) merchant: Id,
     pub(super) payment: Id,
     pub(super) descriptor: Descriptor,
+    /// What the merchant has.
+    pub(super) balance: i64,
 }
 
 pub(super) fn held(db: &Connection, id: Id, captures: bool) -> rusqlite::Result<Option<Held>> {
     let held = db
         .prepare_cached(
-            "SELECT merchant, operation, transactions.descriptor, transactions.currency, steps,
+            "SELECT transactions.merchant, operation, transactions.descriptor, transactions.currency, steps,
                  merchants.currency, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
-                 fee_dispute, error, amount, captured, refunded, voided, disputed
-             FROM transactions JOIN merchants ON merchants.id = merchant
+                 fee_dispute, error, amount, captured, refunded, voided, disputed, balance
+             FROM transactions JOIN merchants ON merchants.id = transactions.merchant
+             JOIN balances ON balances.merchant = transactions.merchant
              WHERE transactions.id = ?1",
         )?
         .query_row([id], held_row)
@@ -220,7 +212,7 @@ fn held_row(row: &Row<'_>) -> rusqlite::Result<Held> {
     let (pricing, error) = (pricing(&mut columns)?, columns.next()?);
     let amounts = amounts(&mut columns, error)?;
     let holding = Holding { currency, amounts, steps, captures: Vec::new(), funding, pricing };
-    Ok(Held { holding, merchant, payment, descriptor })
+    Ok(Held { holding, merchant, payment, descriptor, balance: columns.next()? })
 }
 
 fn captured(row: &Row<'_>) -> rusqlite::Result<Captured> {
@@ -326,7 +318,7 @@ pub(super) fn instructions(db: &Connection) -> rusqlite::Result<Vec<Instruction>
         Ok(Instruction {
             id: columns.next()?,
             payment: columns.next()?,
-            movement: columns.next()?,
+            order: columns.next()?,
             amount: columns.next()?,
         })
     })?;

@@ -41,6 +41,8 @@ pub(super) struct Counts {
 /// Applies writes. Ids that a batch took and that was undone are not used again.
 pub(super) struct Applier {
     ids: Ids,
+    /// The last of them that is noted, if that is known.
+    noted: Option<Id>,
     writes: u64,
     counts: Arc<Counts>,
 }
@@ -49,6 +51,7 @@ impl Applier {
     pub(super) fn new(db: &Connection, counts: Arc<Counts>) -> rusqlite::Result<Self> {
         Ok(Self {
             ids: Ids::after(read::last_id(db)?, Uuid::new_v4().as_u64_pair().0),
+            noted: None,
             writes: 0,
             counts,
         })
@@ -95,7 +98,7 @@ impl Applier {
             Write::RevokeApp { merchant, app } => members::revoke_app(db, *merchant, *app),
             Write::Begin { payment } => self.begin(db, payment, now),
             Write::Conclude { operation, verdict, card, receipt } => {
-                self.conclude(db, *operation, (verdict, card.as_deref()), *receipt, now)
+                self.conclude(db, *operation, (verdict.as_ref(), card.as_deref()), *receipt, now)
             }
             Write::Move { transaction, request, descriptor } => {
                 self.perform(db, *transaction, (request, descriptor.as_ref()), now)
@@ -137,7 +140,12 @@ impl Engine for Applier {
         self.once(db, job)
     }
 
-    fn finish(&mut self, _: &Connection) -> rusqlite::Result<()> {
+    fn finish(&mut self, db: &Connection) -> rusqlite::Result<()> {
+        let last = Some(self.ids.last());
+        if self.noted != last {
+            db.prepare_cached("UPDATE ids SET last = ?1")?.execute([last])?;
+            self.noted = last;
+        }
         Ok(())
     }
 
@@ -147,6 +155,7 @@ impl Engine for Applier {
     }
 
     fn rolled_back(&mut self) {
+        self.noted = None;
         self.writes = 0;
     }
 }

@@ -11,7 +11,7 @@ use super::super::{
     unit::{NEW_IDS, Unit, ids, parameters},
 };
 use crate::domain::{
-    Booking, Change, Descriptor, Holding, Id, Movement, Posting, Request, Step, Transaction,
+    Booking, Change, Descriptor, Holding, Id, Movement, Order, Posting, Request, Step, Transaction,
 };
 
 /// A transaction that nobody else moves before this one is over.
@@ -134,7 +134,7 @@ fn update(unit: &mut Unit<'_>, held: &Held, change: &Change, step: &Step) {
     }
     unit.write(
         "INSERT INTO instructions VALUES ($1, $2, $3, $4)",
-        parameters![held.instruction, held.payment, change.movement, change.amount],
+        parameters![held.instruction, held.payment, Order::from(change.movement), change.amount],
     );
 }
 

@@ -10,7 +10,8 @@ use super::super::{
     unit::{NEW_IDS, Unit, ids, parameters},
 };
 use crate::domain::{
-    Amounts, Card, Custom, Descriptor, Id, Original, Payment, Transaction, Verdict,
+    Amounts, Card, Custom, Descriptor, Id, Order, Original, Payment, ProcessingError, Transaction,
+    Verdict,
 };
 
 pub(super) async fn begin<'a>(
@@ -41,7 +42,7 @@ pub(super) async fn begin<'a>(
 pub(super) async fn conclude<'a>(
     unit: &mut Unit<'a>,
     operation: Id,
-    (verdict, card): (&'a Verdict, Option<&'a Card>),
+    (verdict, card): (Option<&'a Verdict>, Option<&'a Card>),
     receipt: MakeReceipt,
     now: Timestamp,
 ) -> Result<Result<Answer, Refusal>, Error> {
@@ -50,11 +51,17 @@ pub(super) async fn conclude<'a>(
                RETURNING merchant, test, operations.currency, amount, operations.descriptor,
                    custom, tds, recurring";
     let [begun, new] = unit.ask([(sql, &[&operation]), NEW_IDS]).await?;
-    let (id, _) = ids(&new)?;
+    let (id, instruction) = ids(&new)?;
     let Some(begun) = first(&begun, |columns| concluded(columns, id, (verdict, card), now))? else {
         return Ok(Err(Refusal::NotFound));
     };
     insert(unit, operation, &begun, verdict);
+    if verdict.is_none() {
+        unit.write(
+            "INSERT INTO instructions (id, payment, movement, amount) VALUES ($1, $2, $3, $4)",
+            parameters![instruction, operation, Order::Reverse, begun.amounts.amount],
+        );
+    }
     let answer = Answer::Concluded(Box::new(begun));
     unit.write(
         "UPDATE idempotency SET operation = NULL, receipt = $2 WHERE operation = $1",
@@ -67,12 +74,13 @@ pub(super) async fn conclude<'a>(
 fn concluded(
     columns: &mut Columns<'_>,
     id: Id,
-    (verdict, card): (&Verdict, Option<&Card>),
+    (verdict, card): (Option<&Verdict>, Option<&Card>),
     now: Timestamp,
 ) -> Result<Transaction, Error> {
     let error = match verdict {
-        Verdict::Approved { .. } => None,
-        Verdict::Declined(error) => Some(*error),
+        Some(Verdict::Approved { .. }) => None,
+        Some(Verdict::Declined(error)) => Some(*error),
+        None => Some(ProcessingError::TRY_AGAIN),
     };
     let (merchant, test, currency) = (columns.next()?, columns.next()?, columns.next()?);
     let amount = columns.next()?;
@@ -93,7 +101,7 @@ fn concluded(
     })
 }
 
-fn insert<'a>(unit: &mut Unit<'a>, operation: Id, new: &Transaction, verdict: &'a Verdict) {
+fn insert<'a>(unit: &mut Unit<'a>, operation: Id, new: &Transaction, verdict: Option<&'a Verdict>) {
     let card = new.card.as_ref();
     unit.write(
         "INSERT INTO transactions (id, merchant, test, operation, created, currency, amount, error,
@@ -120,8 +128,8 @@ fn insert<'a>(unit: &mut Unit<'a>, operation: Id, new: &Transaction, verdict: &'
             new.tds,
             new.recurring,
             match verdict {
-                Verdict::Approved { reference } => Some(&**reference),
-                Verdict::Declined(_) => None,
+                Some(Verdict::Approved { reference }) => Some(&**reference),
+                Some(Verdict::Declined(_)) | None => None,
             },
             new.custom.is_some(),
         ],

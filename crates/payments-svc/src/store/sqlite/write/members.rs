@@ -63,7 +63,11 @@ impl Applier {
             pricing.dispute.minor,
         ])?;
         db.prepare_cached("INSERT INTO balances VALUES (?1, 0)")?.execute([id])?;
-        db.prepare_cached("INSERT INTO merchant_apps VALUES (?1, ?2)")?.execute([id, app])?;
+        db.prepare_cached("INSERT INTO merchant_apps VALUES (?1, ?2, ?3)")?.execute((
+            id,
+            app,
+            details.test,
+        ))?;
         Ok(Ok(Answer::Merchant(Box::new(Merchant {
             id,
             key: key.to_owned(),
@@ -154,8 +158,10 @@ pub(super) fn add_app(
     if !read::has_app(db, app)? {
         return Ok(Err(Refusal::NoSuchApp));
     }
-    db.prepare_cached("INSERT OR IGNORE INTO merchant_apps VALUES (?1, ?2)")?
-        .execute([merchant, app])?;
+    db.prepare_cached(
+        "INSERT OR IGNORE INTO merchant_apps SELECT id, ?2, test FROM merchants WHERE id = ?1",
+    )?
+    .execute([merchant, app])?;
     Ok(Ok(Answer::Done))
 }
 

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::Applier;
 use crate::{
-    domain::{Booking, Change, Descriptor, Id, Ids, Movement, Request},
+    domain::{Booking, Change, Descriptor, Id, Ids, Movement, Order, Overflow, Refused, Request},
     store::{
         Answer, Refusal,
         sqlite::{
@@ -31,6 +31,9 @@ impl Applier {
             Ok(change) => change,
             Err(refused) => return Ok(Err(refused.into())),
         };
+        if held.balance.checked_add(change.balance).is_none() {
+            return Ok(Err(Refused::from(Overflow).into()));
+        }
         Decided { transaction, held, change, now }.write(db, &mut self.ids, descriptor)?;
         match read::transaction(db, transaction)? {
             Some(transaction) => Ok(Ok(Answer::Moved(Box::new(transaction)))),
@@ -80,7 +83,7 @@ impl Decided {
         db.prepare_cached("INSERT INTO instructions VALUES (?1, ?2, ?3, ?4)")?.execute((
             ids.next(self.now),
             held.payment,
-            change.movement,
+            Order::from(change.movement),
             change.amount,
         ))?;
         Ok(())

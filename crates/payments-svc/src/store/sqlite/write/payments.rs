@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::Applier;
 use crate::{
     domain::{
-        Amounts, Card, Currency, Custom, Descriptor, Id, Original, Payment, ProcessingError, Tds,
-        Transaction, Verdict,
+        Amounts, Card, Currency, Custom, Descriptor, Id, Order, Original, Payment, ProcessingError,
+        Tds, Transaction, Verdict,
     },
     store::{
         Answer, MakeReceipt, Refusal,
@@ -55,18 +55,24 @@ impl Applier {
         &mut self,
         db: &Connection,
         operation: Id,
-        (verdict, card): (&Verdict, Option<&Card>),
+        (verdict, card): (Option<&Verdict>, Option<&Card>),
         receipt: MakeReceipt,
         now: Timestamp,
     ) -> rusqlite::Result<Result<Answer, Refusal>> {
         let Some(begun) = begun(db, operation)? else { return Ok(Err(Refusal::NotFound)) };
         db.prepare_cached("DELETE FROM operations WHERE id = ?1")?.execute([operation])?;
         let (error, reference) = match verdict {
-            Verdict::Approved { reference } => (None, Some(reference.as_str())),
-            Verdict::Declined(error) => (Some(*error), None),
+            Some(Verdict::Approved { reference }) => (None, Some(reference.as_str())),
+            Some(Verdict::Declined(error)) => (Some(*error), None),
+            None => (Some(ProcessingError::TRY_AGAIN), None),
         };
         let id = self.ids.next(now);
         insert(db, (id, operation, now), &begun, card, (error, reference))?;
+        if verdict.is_none() {
+            let instruction = (self.ids.next(now), operation, Order::Reverse, begun.amount);
+            db.prepare_cached("INSERT INTO instructions VALUES (?1, ?2, ?3, ?4)")?
+                .execute(instruction)?;
+        }
         let answer = Answer::Concluded(Box::new(Transaction {
             id,
             merchant: begun.merchant,
