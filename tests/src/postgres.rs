@@ -20,6 +20,7 @@ const KEEPER: &str = r#"
     }
     place=$(mktemp -d)
     cd "$place"
+    trap '' PIPE
     trap 'pg_ctl -D data -m immediate stop >/dev/null 2>&1; cd /; rm -rf "$place"' EXIT
     initdb -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || cat log
     while read -r word; do
@@ -99,13 +100,6 @@ impl Cluster {
         let place = answer.trim_end();
         assert!(place.starts_with('/'), "{word}: {place}");
         place.to_owned()
-    }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        let keeper = self.keeper.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let _ = writeln!(keeper.1, "stop");
     }
 }
 
