@@ -56,12 +56,12 @@ impl Jobs {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            told("payments without an answer given up", self.payments.give_up(now()).await);
-            told("acquirers instructed", self.instruct().await);
+            warn("giving up payments without an answer", self.payments.give_up(now()).await);
+            warn("instructing acquirers", self.instruct().await);
             let rates = Arc::clone(&self.rates);
             match spawn_blocking(move || rates.refresh()).await {
-                Ok(refreshed) => told("exchange rates read", refreshed),
-                Err(panic) => told("exchange rates read", Err(panic)),
+                Ok(refreshed) => warn("reading exchange rates", refreshed),
+                Err(panic) => warn("reading exchange rates", Err(panic)),
             }
         }
     }
@@ -74,7 +74,7 @@ impl Jobs {
             for instruction in self.store.instructions().await? {
                 match self.acquirers.carry_out(&instruction).await {
                     Ok(()) => carried_out.push(instruction.id),
-                    Err(error) => told("acquirer instructed", Err(error)),
+                    Err(error) => warn("instructing an acquirer", Err(error)),
                 }
             }
             if carried_out.is_empty() {
@@ -90,23 +90,23 @@ impl Jobs {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            told("old authorisations voided", self.expire(now()).await);
-            told("old idempotency keys forgotten", self.forget(now()).await);
+            warn("voiding old authorisations", self.expire(now()).await);
+            warn("forgetting idempotency keys", self.forget(now()).await);
         }
     }
 
     /// Voids what old authorisations still hold.
     async fn expire(&self, now: Timestamp) -> Result<(), StoreError> {
         loop {
-            let expired = self.store.expired(before(now, self.authorization_ttl)).await?;
-            if expired.is_empty() {
-                return Ok(());
-            }
-            for transaction in expired {
+            let mut voided = 0_usize;
+            for transaction in self.store.expired(before(now, self.authorization_ttl)).await? {
                 let request = Request::Void { amount: None };
                 let write = Write::Move { transaction, request, descriptor: None };
                 // Whoever captures it first has been faster, and there is nothing to void.
-                let _refused = self.store.write(write, None, now).await?;
+                voided += usize::from(self.store.write(write, None, now).await?.is_ok());
+            }
+            if voided == 0 {
+                return Ok(());
             }
         }
     }
@@ -117,10 +117,10 @@ impl Jobs {
     }
 }
 
-/// Logs that a job was not done, and why.
-fn told(job: &str, done: Result<(), impl Error + Send + Sync + 'static>) {
+/// Logs why a job was not done, if it was not: it comes round again.
+fn warn(job: &str, done: Result<(), impl Error + Send + Sync + 'static>) {
     if let Err(error) = done {
-        tracing::warn!(job, cause = %Cause::new(error), "not done");
+        tracing::warn!(job, cause = %Cause::new(error), "job not done");
     }
 }
 
