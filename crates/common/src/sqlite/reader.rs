@@ -25,13 +25,12 @@ impl Readers {
             .map(Self)
     }
 
-    /// Reads with a connection that is free, or waits for one. Blocks: it belongs on a thread that
-    /// may.
+    /// Reads what there was at one moment, with a connection that is free, or waits for one. Blocks:
+    /// it belongs on a thread that may.
     pub fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
-        // One transaction: all that is read is of one moment.
         read(&*first_free(&self.0).unchecked_transaction()?)
     }
 }

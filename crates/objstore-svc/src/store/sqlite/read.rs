@@ -123,14 +123,13 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<Revision> {
 
 /// A client at one moment. One that is not registered (any more) watches nothing.
 pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Result<ClientState> {
-    let snapshot = connection.unchecked_transaction()?;
-    let revision_now = head(&snapshot)?;
-    let position = snapshot
+    let revision_now = head(connection)?;
+    let position = connection
         .prepare_cached("SELECT position FROM clients WHERE id = ?1")?
         .query_row([client.uuid().as_bytes()], |row| revision(row, 0))
         .optional()?;
     let mut watches = Watches::default();
-    let mut statement = snapshot.prepare_cached(
+    let mut statement = connection.prepare_cached(
         "SELECT type, namespace, name, since, until FROM watches WHERE client = ?1",
     )?;
     let mut rows = statement.query([client.uuid().as_bytes()])?;
