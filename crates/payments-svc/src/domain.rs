@@ -9,6 +9,7 @@ mod journal;
 mod json;
 mod merchant;
 mod money;
+mod movement;
 mod operation;
 mod page;
 mod processing;
@@ -33,11 +34,9 @@ pub use money::{
     Amount, Currency, Factor, InvalidAmount, InvalidCurrency, InvalidMoney, InvalidShare, Money,
     Overflow, Ppm, scale,
 };
+pub use movement::{Booking, Captured, Change, Holding, MAX_STEPS, Refused, Request};
 pub use operation::{Instruction, Order, Original, Payment, Verdict};
 pub use page::{MAX_PAGE, Window};
 pub use processing::ProcessingError;
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};
-pub use transaction::{
-    Amounts, Booking, Captured, Change, Fee, Holding, MAX_STEPS, Movement, Refused, Request, Step,
-    Tds, Transaction,
-};
+pub use transaction::{Amounts, Fee, Movement, Step, Tds, Transaction};
