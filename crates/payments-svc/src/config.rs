@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand};
 use common::config::{SECRETS_HELP, ServerConfig, duration};
 
-use crate::domain::{Money, Ppm};
+use crate::domain::{Money, Ppm, Pricing};
 
 /// The port the service listens on unless it is told another.
 pub const DEFAULT_PORT: &str = "5002";
@@ -96,6 +96,13 @@ pub struct Config {
     /// How long the sandbox takes to answer a payment
     #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
     pub sandbox_delay: Duration,
+}
+
+impl Config {
+    /// What new merchants pay.
+    pub fn pricing(&self) -> Pricing {
+        Pricing { rate: self.fee_rate, flat: self.fee_flat, dispute: self.fee_dispute }
+    }
 }
 
 /// Fees are in a currency that there always is a rate for.

@@ -30,7 +30,6 @@ pub use seed::{SeedError, seed};
 pub use store::{backup, check};
 
 use acquirer::{Acquirers, Payments};
-use domain::Pricing;
 use http::{Api, answer, metrics};
 use jobs::Jobs;
 use rates::{ExchangeRates, RatesError};
@@ -105,14 +104,12 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
 
-    let pricing =
-        Pricing { rate: config.fee_rate, flat: config.fee_flat, dispute: config.fee_dispute };
     let api = Arc::new(Api {
         store: store.clone(),
         acquirers,
         payments: payments.clone(),
         rates,
-        pricing,
+        pricing: config.pricing(),
     });
     let router = http::router(Arc::clone(&api), operations.clone(), Arc::clone(&traffic));
     let pos_router = pos::router(api, traffic);

@@ -3,14 +3,8 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    extract::State,
-    response::{IntoResponse as _, Response},
-    routing::post,
-};
+use axum::{Router, extract::State, response::Response, routing::post};
 use common::telemetry::Traffic;
-use jiff::Timestamp;
 use tower_http::cors::CorsLayer;
 
 use crate::{
@@ -68,7 +62,7 @@ async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error>
 }
 
 fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
-    let key = fields.required("key", text);
+    let key = fields.required("key", str::parse);
     let currency = fields.required("currency", str::parse);
     let amount = fields.required_number("amount", Amount::new);
     let card = card(fields);
@@ -88,7 +82,7 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
 fn custom(fields: &mut Fields<'_>) -> Result<Option<Custom>, Noted> {
     let mut custom = fields.custom("custom")?;
     for name in ["text", "reference"] {
-        if let Some(text) = fields.optional(name, text)? {
+        if let Some(text) = fields.optional(name, str::parse::<String>)? {
             let with = Custom::with(custom, name, &text);
             custom = Some(with.map_err(|error| fields.note(name, error.to_string()))?);
         }
@@ -106,10 +100,6 @@ fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Noted> {
     Ok(CardDetails { number: number?, expiry: Expiry::new(year?, month?), code: code? })
 }
 
-fn text(text: &str) -> Result<String, &'static str> {
-    Ok(text.to_owned())
-}
-
 async fn merchant(api: &Api, key: &str) -> Result<Merchant, Error> {
     let merchant = api.store.merchant_by_key(key).await?;
     merchant.ok_or_else(|| Error::field("key", "is not the public key of a merchant"))
@@ -118,23 +108,22 @@ async fn merchant(api: &Api, key: &str) -> Result<Merchant, Error> {
 /// Keeps a card that a customer typed in (deprecated).
 async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
     let input = body.read(|fields| {
-        let key = fields.required("key", text);
+        let key = fields.required("key", str::parse);
         let card = card(fields);
         let notes = fields.optional("notes", Notes::new);
-        Ok((key?, card?, notes?))
+        Ok::<(String, _, _), _>((key?, card?, notes?))
     });
     body.wipe();
     let (key, card, notes) = input?;
     let merchant = merchant(&api, &key).await?;
-    let now: Timestamp = now();
+    let now = now();
     match api.acquirers.verify(merchant.details.test, &card, now).await {
         Err(error) => Err(Error::NoAnswer(error)),
         Ok(Verdict::Declined(error)) => Ok(answer::refusal(error)),
         Ok(Verdict::Approved { reference }) => {
             let original = Box::new(Original { card: card.kept(), reference });
-            let notes = notes.map(|notes| notes.as_str().to_owned());
             let write = Write::SaveCard { merchant: merchant.id, original, notes };
-            Ok(answer::response(api.store.write(write, None, now).await??).into_response())
+            Ok(answer::response(api.store.write(write, None, now).await??))
         }
     }
 }

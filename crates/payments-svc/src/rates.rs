@@ -82,9 +82,7 @@ impl ExchangeRates {
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Some(read);
         Ok(())
     }
-}
 
-impl ExchangeRates {
     /// When the file that was read had changed.
     fn known(&self) -> Option<SystemTime> {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);

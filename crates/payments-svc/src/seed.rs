@@ -13,9 +13,7 @@ use uuid::Uuid;
 
 use crate::{
     Config,
-    domain::{
-        ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Pricing, Website,
-    },
+    domain::{ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Website},
     store::{Answer, OpenError, Outcome, Refusal, Store, StoreError, Write, now},
     store_config,
 };
@@ -91,9 +89,7 @@ async fn merchant(
 ) -> Result<(Id, String), SeedError> {
     let currency = currency.parse().map_err(|_| SeedError::Broken)?;
     let details = Box::new(details(currency).ok_or(SeedError::Broken)?);
-    let pricing =
-        Pricing { rate: config.fee_rate, flat: config.fee_flat, dispute: config.fee_dispute };
-    let key = Uuid::new_v4().to_string();
+    let (key, pricing) = (Uuid::new_v4().to_string(), config.pricing());
     let write = Write::CreateMerchant { app, key, details, pricing };
     match store.write(write, None, now()).await?? {
         Outcome::Fresh(Answer::Merchant(merchant)) => Ok((merchant.id, merchant.key)),

@@ -262,9 +262,9 @@ impl Store {
         engine!(self, engine => Ok(engine.expired(until).await?))
     }
 
-    /// Payments that went to the acquirer before `until` and have not come back, and whether they
-    /// are tests; some of them, the oldest.
-    pub async fn unanswered(&self, until: Timestamp) -> Result<Vec<(Id, bool)>, StoreError> {
+    /// Payments that went to the acquirer before `until` and have not come back; some of them, the
+    /// oldest.
+    pub async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
         engine!(self, engine => Ok(engine.unanswered(until).await?))
     }
 

@@ -127,7 +127,7 @@ impl Payments {
         // Whoever asks gives up before.
         let patience = self.acquirers.timeout() * 2;
         let until = now.checked_sub(patience).unwrap_or(Timestamp::UNIX_EPOCH);
-        for (operation, _) in self.store.unanswered(until).await? {
+        for operation in self.store.unanswered(until).await? {
             if self.conclude(operation, None, None).await?.is_ok() {
                 tracing::warn!(operation.id = %operation, "payment without an answer given up");
             }

@@ -34,7 +34,6 @@ pub(super) async fn create(
     let merchant = merchant.thing.id;
     let original = api.store.original(merchant, transaction).await?;
     let original = original.ok_or_else(|| Error::field("transactionId", "is not an original"))?;
-    let notes = notes.map(|notes| notes.as_str().to_owned());
     let write = Write::SaveCard { merchant, original: Box::new(original), notes };
     Ok(answer::response(api.store.write(write, keyed, now()).await??))
 }

@@ -239,13 +239,11 @@ impl Postgres {
     }
 
     /// Payments that somebody is at are left out.
-    pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<(Id, bool)>, Error> {
-        let sql = "SELECT operations.id, test
-                   FROM operations JOIN merchants ON merchants.id = merchant
-                   WHERE operations.id < $1
-                   ORDER BY operations.id LIMIT $2 FOR UPDATE OF operations SKIP LOCKED";
+    pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, Error> {
+        let sql = "SELECT id FROM operations WHERE id < $1
+                   ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED";
         let [rows] = self.ask([(sql, &[&Id::at(until), &JOB_BATCH])]).await?;
-        all(&rows, |columns| Ok((columns.next()?, columns.next()?)))
+        all(&rows, |columns| columns.next())
     }
 
     /// Takes them up: for a while, nobody else gets them.

@@ -237,7 +237,7 @@ impl Sqlite {
         self.read_aside(move |db| read::expired(db, until)).await
     }
 
-    pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<(Id, bool)>, StoreError> {
+    pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
         self.read_aside(move |db| read::unanswered(db, until)).await
     }
 

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::domain::{
     App, Card, Descriptor, Email, Id, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name,
-    Original, Payment, Pricing, Refused, Request, Transaction, Verdict,
+    Notes, Original, Payment, Pricing, Refused, Request, Transaction, Verdict,
 };
 
 /// A change that somebody asks for.
@@ -96,7 +96,7 @@ pub enum Write {
         /// The card.
         original: Box<Original>,
         /// The merchant's notes.
-        notes: Option<String>,
+        notes: Option<Notes>,
     },
     /// The acquirer has carried out instructions.
     Confirm {

@@ -12,6 +12,7 @@ use super::{
     session::Error,
     unit::{Unit, parameters},
 };
+use crate::domain::Notes;
 
 mod members;
 mod movements;
@@ -94,7 +95,8 @@ async fn write<'a>(
             movements::r#move(unit, *transaction, request, descriptor.as_ref(), now).await
         }
         Write::SaveCard { merchant, original, notes } => {
-            payments::save_card(unit, *merchant, original, notes.as_deref(), now).await
+            payments::save_card(unit, *merchant, original, notes.as_ref().map(Notes::as_str), now)
+                .await
         }
         Write::Confirm { instructions } => Ok(Ok(movements::confirm(unit, instructions))),
         Write::Forget { until } => Ok(Ok(forget(unit, *until))),

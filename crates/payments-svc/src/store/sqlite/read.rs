@@ -299,13 +299,10 @@ pub(super) fn expired(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec
 }
 
 /// Payments that went to the acquirer before `until` and have not come back.
-pub(super) fn unanswered(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec<(Id, bool)>> {
-    let mut query = db.prepare_cached(
-        "SELECT operations.id, test FROM operations JOIN merchants ON merchants.id = merchant
-         WHERE operations.id < ?1 ORDER BY operations.id LIMIT ?2",
-    )?;
-    let rows = query.query_map((Id::at(until), JOB_BATCH), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    rows.collect()
+pub(super) fn unanswered(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec<Id>> {
+    let mut query =
+        db.prepare_cached("SELECT id FROM operations WHERE id < ?1 ORDER BY id LIMIT ?2")?;
+    query.query_map((Id::at(until), JOB_BATCH), |row| row.get(0))?.collect()
 }
 
 /// Instructions that are not confirmed, the oldest first.

@@ -15,7 +15,7 @@ use super::{
     column::millis,
     read,
 };
-use crate::domain::{Id, Ids};
+use crate::domain::{Id, Ids, Notes};
 
 mod members;
 mod movements;
@@ -104,7 +104,7 @@ impl Applier {
                 self.perform(db, *transaction, (request, descriptor.as_ref()), now)
             }
             Write::SaveCard { merchant, original, notes } => {
-                self.save_card(db, *merchant, original, notes.as_deref(), now)
+                self.save_card(db, *merchant, original, notes.as_ref().map(Notes::as_str), now)
             }
             Write::Confirm { instructions } => movements::confirm(db, instructions),
             Write::Forget { until } => forget(db, *until),
