@@ -8,15 +8,15 @@ use std::{
     time::Duration,
 };
 
+use common::tls::TlsError;
 use deadpool_postgres::BuildError;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
-use secrecy::SecretString;
 use tokio::{task::JoinSet, time::sleep};
 use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
-use super::{Figures, Found, Keyed, Outcome, Refusal, StoreError, Write};
+use super::{DatabaseConfig, Figures, Found, Keyed, Outcome, Refusal, StoreError, Write};
 use crate::domain::{
     App, Id, Instruction, KeyDigest, Line, Merchant, Original, SavedCard, Transaction,
 };
@@ -61,8 +61,8 @@ pub enum OpenError {
     #[error("the database of PAYMENTS_DATABASE_URL cannot be reached: {}", reason(.0))]
     Connect(#[from] tokio_postgres::Error),
     /// Connections cannot be secured.
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[source] rustls::Error),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// Sessions cannot be kept.
     #[error(transparent)]
     Sessions(#[from] BuildError),
@@ -84,10 +84,10 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    pub(super) async fn open(url: &SecretString, connections: usize) -> Result<Self, OpenError> {
-        let database = Database::at(url)?;
+    pub(super) async fn open(config: &DatabaseConfig) -> Result<Self, OpenError> {
+        let database = Database::of(config)?;
         migrate(&database).await?;
-        let sessions = Sessions::new(&database, connections)?;
+        let sessions = Sessions::new(&database, config.connections)?;
         let is_up = Arc::new(AtomicBool::new(true));
         let mut looking = JoinSet::new();
         looking.spawn(look(database, Arc::clone(&is_up)));
