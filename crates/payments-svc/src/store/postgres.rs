@@ -1,6 +1,7 @@
 //! The engine for many processes: a PostgreSQL database that any number of replicas share.
 
 use std::{
+    array,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -12,7 +13,7 @@ use common::tls::TlsError;
 use deadpool_postgres::BuildError;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{sync::Semaphore, task::JoinSet, time::sleep};
 use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
@@ -36,7 +37,7 @@ use column::CARD;
 use database::{Database, reason};
 use read::{all, first, found};
 use session::{Asked, Error, Sessions, ask};
-use write::Job;
+use write::{Job, QUEUES};
 
 /// Apps kept in memory, so that a request does not ask for its own. Apps never change.
 const APP_CACHE: usize = 100_000;
@@ -78,6 +79,8 @@ pub struct Postgres {
     /// An id such that whatever is ever to come up to it is there.
     settled: Mutex<Id>,
     writing: TaskTracker,
+    /// Where movements of the same transaction wait for each other.
+    queues: [Semaphore; QUEUES],
     commits: AtomicU64,
     is_up: Arc<AtomicBool>,
     _looking: JoinSet<()>,
@@ -96,6 +99,7 @@ impl Postgres {
             apps: Cache::new(APP_CACHE),
             settled: Mutex::new(Id::FIRST),
             writing: TaskTracker::new(),
+            queues: array::from_fn(|_| Semaphore::new(1)),
             commits: AtomicU64::new(0),
             is_up,
             _looking: looking,

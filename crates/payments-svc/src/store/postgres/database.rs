@@ -1,11 +1,11 @@
 //! Where the database is, and how it is reached.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use common::tls;
 use deadpool_postgres::{ClientWrapper, ConfigConnectImpl, Connect as _};
 use secrecy::ExposeSecret as _;
-use tokio_postgres::Config;
+use tokio_postgres::{Config, error::DbError};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{super::DatabaseConfig, OpenError};
@@ -59,8 +59,11 @@ impl Database {
     }
 }
 
-/// What an error says, and what it comes from, in one line.
-pub(super) fn reason(error: &dyn std::error::Error) -> String {
+/// What an error says, in one line, without the rows that the database quotes in its details.
+pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
+    if let Some(error) = error.downcast_ref::<DbError>() {
+        return format!("{} ({})", error.message(), error.code().code());
+    }
     match error.source() {
         Some(source) => format!("{error}: {}", reason(source)),
         None => error.to_string(),
