@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{LazyLock, Mutex, PoisonError},
@@ -23,8 +24,9 @@ const KEEPER: &str = r#"
     trap '' PIPE
     trap 'pg_ctl -D data -m immediate stop >/dev/null 2>&1; cd /; rm -rf "$place"' EXIT
     initdb -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || cat log
+    (umask 077 && printf %s "$CERTIFICATE" >data/server.crt && printf %s "$KEY" >data/server.key)
     while read -r word; do
-        pg_ctl -D data -l log -m fast -w -o "-k $place -h '' -N 500" "$word" >log.ctl 2>&1 || cat log.ctl log
+        pg_ctl -D data -l log -m fast -w -o "-k $place -N 500 $OPTIONS" "$word" >log.ctl 2>&1 || cat log.ctl log
         echo "$place"
     done
 "#;
@@ -34,12 +36,14 @@ const KEEPER: &str = r#"
 pub struct Cluster {
     keeper: Mutex<(Child, ChildStdin, BufReader<ChildStdout>)>,
     place: String,
+    port: u16,
 }
 
 /// A database of a server, empty at first.
 #[derive(Debug, Clone)]
 pub struct Database {
     url: String,
+    port: u16,
 }
 
 static SHARED: LazyLock<Cluster> = LazyLock::new(Cluster::start);
@@ -51,14 +55,35 @@ impl Cluster {
     ///
     /// When there is no PostgreSQL, or it does not start.
     pub fn start() -> Self {
+        Self::with(&[("OPTIONS", "-h ''")], 5432)
+    }
+
+    /// A server that speaks TLS at a port of 127.0.0.1, and the certificate it shows, as PEM.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::start`].
+    pub fn secured() -> (Self, String) {
+        let names = ["127.0.0.1".to_owned()];
+        let made = rcgen::generate_simple_self_signed(names).expect("a certificate can be made");
+        let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = free.expect("there is a free port").port();
+        let options = format!("-l -h 127.0.0.1 -p {port}");
+        let variables = [("OPTIONS", &*options), ("CERTIFICATE", &certificate), ("KEY", &key)];
+        (Self::with(&variables, port), certificate)
+    }
+
+    fn with(variables: &[(&str, &str)], port: u16) -> Self {
         let mut command = shell();
-        command.args(["-c", KEEPER]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(["-c", KEEPER]).envs(variables.iter().copied());
         // Whoever interrupts the tests does not interrupt what cleans up after them.
-        let mut keeper = command.process_group(0).spawn().expect("sh can be started");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        let mut keeper = command.spawn().expect("sh can be started");
         let input = keeper.stdin.take().expect("piped");
         let output = BufReader::new(keeper.stdout.take().expect("piped"));
-        let mut cluster =
-            Self { keeper: Mutex::new((keeper, input, output)), place: String::new() };
+        let keeper = Mutex::new((keeper, input, output));
+        let mut cluster = Self { keeper, place: String::new(), port };
         cluster.place = cluster.tell("start");
         cluster
     }
@@ -86,9 +111,8 @@ impl Cluster {
     }
 
     fn at(&self, database: &str) -> Database {
-        Database {
-            url: format!("postgres://postgres@{}/{database}", self.place.replace('/', "%2F")),
-        }
+        let (host, port) = (self.place.replace('/', "%2F"), self.port);
+        Database { url: format!("postgres://postgres@{host}:{port}/{database}"), port }
     }
 
     fn tell(&self, word: &str) -> String {
@@ -107,6 +131,12 @@ impl Database {
     /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Its URL at 127.0.0.1, for a server that listens there.
+    pub fn url_of_tcp(&self) -> String {
+        let (_, name) = self.url.rsplit_once('/').expect("it has a name");
+        format!("postgres://postgres@127.0.0.1:{}/{name}", self.port)
     }
 
     /// Runs a statement and returns what psql says of it: rows, or what was done to how many.

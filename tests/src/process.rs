@@ -127,8 +127,17 @@ impl Process {
     ///
     /// When the process is gone already.
     pub async fn terminate(&self) {
+        self.signal("TERM").await;
+    }
+
+    /// Sends the process the signal with this name.
+    ///
+    /// # Panics
+    ///
+    /// When the process is gone already.
+    pub async fn signal(&self, name: &str) {
         let pid = self.child.id().expect("is running");
-        let sent = Command::new("sh").arg("-c").arg(format!("kill -TERM {pid}")).status().await;
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().await;
         assert!(sent.expect("sh can be started").success(), "process {pid} cannot be signalled");
     }
 

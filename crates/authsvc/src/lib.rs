@@ -9,6 +9,7 @@ use common::{
     operations::MetricsToken,
     process,
     serve::{self, Limits},
+    tls::TlsError,
 };
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -23,7 +24,7 @@ pub use config::Config;
 
 use http::App;
 use metrics::Metrics;
-use portal::{Portal, PortalConfig, TlsError};
+use portal::{Portal, PortalConfig};
 
 /// Why the service did not start. One line, which names what to mend.
 #[derive(Debug, thiserror::Error)]

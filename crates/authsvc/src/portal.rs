@@ -1,15 +1,16 @@
 //! The academic portal: somebody else's machine, spoken to as its mobile app does.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use bytes::Bytes;
+use common::tls::{self, TlsError};
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
     header::{AUTHORIZATION, HeaderValue},
     multipart::{Form, Part},
     redirect::Policy,
 };
-use rustls::ClientConfig;
+use rustls::{ClientConfig, client::Resumption};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::timeout;
 use url::Url;
@@ -20,10 +21,8 @@ use crate::{
 };
 
 mod answer;
-mod tls;
 
 use answer::Unusable;
-pub use tls::{TlsError, client_config};
 
 /// The most bytes of an answer that are read.
 const MAX_ANSWER: usize = 1024 * 1024;
@@ -39,6 +38,14 @@ pub struct PortalConfig {
     pub institutes: String,
     /// The campuses that have a number.
     pub campuses: Campuses,
+}
+
+/// A configuration that trusts the usual roots and those in `ca_file`, and resumes no session: a
+/// resumed one would tell the portal, and who listens, that two sign-ins come from one place.
+pub fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
+    let mut config = tls::client_config(ca_file, "PORTAL_CA_FILE (--portal-ca-file)")?;
+    config.resumption = Resumption::disabled();
+    Ok(config)
 }
 
 /// The portal.

@@ -13,5 +13,6 @@ pub mod process;
 pub mod serve;
 pub mod sqlite;
 pub mod telemetry;
+pub mod tls;
 
 pub use error::ErrorBody;

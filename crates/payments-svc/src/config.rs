@@ -61,6 +61,10 @@ pub struct Config {
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
     pub data_dir: PathBuf,
 
+    /// PEM file of roots that the database's certificate may come from, beside the usual ones
+    #[arg(long, env = "PAYMENTS_DATABASE_CA_FILE")]
+    pub database_ca_file: Option<PathBuf>,
+
     /// The most sessions with the database, where the store is in one
     #[arg(long, env = "PAYMENTS_DATABASE_CONNECTIONS", default_value = "16")]
     pub database_connections: NonZeroUsize,

@@ -33,7 +33,7 @@ use acquirer::{Acquirers, Payments};
 use http::{Api, answer, metrics};
 use jobs::Jobs;
 use rates::{ExchangeRates, RatesError};
-use store::{OpenError, Store, StoreConfig};
+use store::{DatabaseConfig, OpenError, Store, StoreConfig};
 
 /// Why the service did not start. One line, which names what to mend.
 #[derive(Debug, thiserror::Error)]
@@ -64,11 +64,12 @@ pub enum StartError {
 
 /// What the store is opened with: settings, and the URL of the database, which is a secret.
 pub fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
-    Ok(StoreConfig {
-        data_dir: config.data_dir.clone(),
-        database: secret("PAYMENTS_DATABASE_URL")?,
+    let database = secret("PAYMENTS_DATABASE_URL")?.map(|url| DatabaseConfig {
+        url,
+        ca_file: config.database_ca_file.clone(),
         connections: config.database_connections.get(),
-    })
+    });
+    Ok(StoreConfig { data_dir: config.data_dir.clone(), database })
 }
 
 /// A service that listens.

@@ -27,9 +27,18 @@ pub use write::{Answer, Keyed, MakeReceipt, Outcome, Receipt, Refusal, Write};
 pub struct StoreConfig {
     /// Where the embedded engine keeps its files.
     pub data_dir: PathBuf,
-    /// Where the database is; where there is none, the engine is the embedded one.
-    pub database: Option<SecretString>,
-    /// The most sessions with the database.
+    /// The database; where there is none, the engine is the embedded one.
+    pub database: Option<DatabaseConfig>,
+}
+
+/// A database of other machines, too.
+#[derive(Debug, Clone)]
+pub struct DatabaseConfig {
+    /// Where it is.
+    pub url: SecretString,
+    /// The roots its certificate may come from beside the usual ones.
+    pub ca_file: Option<PathBuf>,
+    /// The most sessions with it.
     pub connections: usize,
 }
 
@@ -67,7 +76,7 @@ pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
 #[tokio::main(flavor = "current_thread")]
 pub async fn check(config: &StoreConfig) -> Result<(), CheckError> {
     match &config.database {
-        Some(url) => postgres::check(url).await,
+        Some(database) => postgres::check(database).await,
         None => sqlite::check(&config.data_dir),
     }
 }
@@ -138,7 +147,7 @@ impl Store {
     /// Opens the store, making it where there is none.
     pub async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
         Ok(match &config.database {
-            Some(url) => Self::Postgres(Arc::new(Postgres::open(url, config.connections).await?)),
+            Some(database) => Self::Postgres(Arc::new(Postgres::open(database).await?)),
             None => Self::Sqlite(Arc::new(Sqlite::open(&config.data_dir)?)),
         })
     }

@@ -1,6 +1,6 @@
 //! The store on PostgreSQL: what is not as it is on the embedded engine.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use blackbox::{
     payments::{Idle, Service},
@@ -46,6 +46,33 @@ async fn is_ready(service: &Service, status: u16) {
         }
     };
     timeout(DEADLINE, says).await.unwrap();
+}
+
+#[tokio::test]
+async fn tls_is_spoken_with_a_database_that_proves_its_name_and_with_no_other() {
+    let (cluster, certificate) = Cluster::secured();
+    let database = cluster.database();
+    let url = database.url_of_tcp();
+    let known = tempfile::NamedTempFile::new().unwrap();
+    fs::write(known.path(), certificate).unwrap();
+    let known = known.path().to_str().unwrap();
+    for mode in ["", "?sslmode=prefer", "?sslmode=require"] {
+        let place = Idle::on(None, &[]).with("PAYMENTS_DATABASE_URL", &format!("{url}{mode}"));
+        let ended = process::run(place.command()).await;
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(!ended.status.success() && said.contains("certificate"), "{mode}: {said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{mode}: {said}");
+
+        let service = place.with("PAYMENTS_DATABASE_CA_FILE", known).start().await;
+        service.merchant().await;
+        let encrypted = "SELECT count(*) > 0 AND bool_and(ssl) FROM pg_stat_ssl
+                         JOIN pg_stat_activity USING (pid) WHERE application_name = 'payments-svc'";
+        assert_eq!(database.run(encrypted), "t", "{mode}");
+        service.stop().await.agrees().await;
+    }
+    let plain = Idle::on(None, &[]);
+    let plain = plain.with("PAYMENTS_DATABASE_URL", &format!("{url}?sslmode=disable"));
+    plain.start().await.merchant().await;
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("METRICS_TOKEN_FILE", "/no/such/file"),
         ("PAYMENTS_POS_PORT", "many"),
         ("PAYMENTS_RATES_FILE", "/no/such/file"),
+        ("PAYMENTS_DATABASE_URL_FILE", "/no/such/file"),
+        ("PAYMENTS_DATABASE_CONNECTIONS", "0"),
         ("PAYMENTS_FX_SPREAD", "-0.02"),
         ("PAYMENTS_FEE_RATE", "much"),
         ("PAYMENTS_FEE_RATE", "-0.01"),
@@ -69,6 +71,8 @@ async fn help_names_every_variable_and_shows_no_value() {
     let settings = [
         ("METRICS_TOKEN", "xyzzy-token"),
         ("PAYMENTS_DATA_DIR", "/xyzzy-directory"),
+        ("PAYMENTS_DATABASE_URL", "postgres://xyzzy@xyzzy/xyzzy"),
+        ("PAYMENTS_DATABASE_CA_FILE", "/xyzzy-roots"),
         ("PAYMENTS_RATES_FILE", "/xyzzy-rates"),
     ];
     let mut command = process::command(PROGRAM, &settings);
@@ -86,6 +90,9 @@ async fn help_names_every_variable_and_shows_no_value() {
         "METRICS_TOKEN",
         "PAYMENTS_POS_PORT",
         "PAYMENTS_DATA_DIR",
+        "PAYMENTS_DATABASE_URL",
+        "PAYMENTS_DATABASE_CA_FILE",
+        "PAYMENTS_DATABASE_CONNECTIONS",
         "PAYMENTS_RATES_FILE",
         "PAYMENTS_FX_SPREAD",
         "PAYMENTS_FEE_RATE",

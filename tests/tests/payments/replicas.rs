@@ -8,11 +8,14 @@ use std::{
 use blackbox::{
     payments::{Idle, Merchant, Move, Refusal as _, Service, Transaction, ids, int},
     postgres::Cluster,
+    process::DEADLINE,
     soak::{rounds, seed},
 };
 use futures_util::{StreamExt as _, future::join_all, stream};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::timeout};
 
 /// Two services that start at the same time on a database that neither has seen before.
 async fn two() -> [Service; 2] {
@@ -124,6 +127,9 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
     agree(services).await;
 }
 
+/// The lines of a merchant of these tests, all of them.
+const ALL: &str = "/lines?limit=1000";
+
 /// Lists a merchant's lines from the oldest on, by polling with the last id as the cursor, until
 /// nothing more can come.
 async fn poll(merchant: &Merchant, is_over: &AtomicBool) -> Vec<Value> {
@@ -147,8 +153,8 @@ async fn poll(merchant: &Merchant, is_over: &AtomicBool) -> Vec<Value> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_polls_with_after_misses_nothing_that_either_inserts() {
     let services = two().await;
-    let merchants = shared(&services).await;
     for _ in 0..rounds(2, 50) {
+        let merchants = shared(&services).await;
         let transactions = join_all((0..24).map(|_| paid(&merchants, 10_000))).await;
         let is_over = AtomicBool::new(false);
         let write = async {
@@ -162,20 +168,44 @@ async fn a_client_that_polls_with_after_misses_nothing_that_either_inserts() {
         };
         let polls = join_all([0, 1, 0, 1].map(|replica| poll(&merchants[replica], &is_over)));
         let ((), polls) = tokio::join!(write, polls);
-        let mut all = Vec::new();
-        let mut before = "f".repeat(24);
-        while let Some(last) = {
-            let page = merchants[0].list(&format!("/lines?limit=1000&before={before}")).await;
-            let last = ids(&page).pop();
-            all.extend(page);
-            last
-        } {
-            before = last;
-        }
+        let mut all = merchants[0].ids(ALL).await;
         all.reverse();
         for seen in polls {
-            assert_eq!(ids(&seen), ids(&all));
+            assert_eq!(ids(&seen), all);
         }
     }
     agree(services).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_freezes_keeps_the_other_for_seconds_at_most() {
+    let services = two().await;
+    let merchants = shared(&services).await;
+    let [one, other] = paid(&merchants, 1_000_000).await;
+    let captures: JoinSet<_> = (0..16)
+        .map(|_| {
+            let one = one.clone();
+            // They end when the process is killed, if not before.
+            async move {
+                let path = one.path_of(Move::Capture);
+                let request = || one.app.request(Method::POST, &path).json(&json!({ "amount": 1 }));
+                while request().attempt().await.is_some() {}
+            }
+        })
+        .collect();
+    other.capture(1).await;
+    services[0].process().signal("STOP").await;
+    let path = other.path_of(Move::Capture);
+    let captured = async {
+        while other.app.post(&path, &json!({ "amount": 1 })).await.status != 201 {}
+        let polled = "/lines?limit=1000&after=000000000000000000000000";
+        let lists = async || [merchants[1].ids(polled).await, merchants[1].ids(ALL).await];
+        while !matches!(lists().await, [polled, all] if polled.len() == all.len()) {}
+    };
+    timeout(DEADLINE, captured).await.unwrap();
+    let [frozen, other] = services;
+    frozen.kill().await;
+    captures.join_all().await;
+    other.place().agrees().await;
+    other.stop().await;
 }

@@ -1,6 +1,7 @@
 //! The engine for many processes: a PostgreSQL database that any number of replicas share.
 
 use std::{
+    array,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -8,15 +9,15 @@ use std::{
     time::Duration,
 };
 
+use common::tls::TlsError;
 use deadpool_postgres::BuildError;
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
-use secrecy::SecretString;
-use tokio::{task::JoinSet, time::sleep};
+use tokio::{sync::Semaphore, task::JoinSet, time::sleep};
 use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
-use super::{Figures, Found, Keyed, Outcome, Refusal, StoreError, Write};
+use super::{DatabaseConfig, Figures, Found, Keyed, Outcome, Refusal, StoreError, Write};
 use crate::domain::{
     App, Id, Instruction, KeyDigest, Line, Merchant, Original, SavedCard, Transaction,
 };
@@ -36,7 +37,7 @@ use column::CARD;
 use database::{Database, reason};
 use read::{all, first, found};
 use session::{Asked, Error, Sessions, ask};
-use write::Job;
+use write::{Job, QUEUES};
 
 /// Apps kept in memory, so that a request does not ask for its own. Apps never change.
 const APP_CACHE: usize = 100_000;
@@ -61,8 +62,8 @@ pub enum OpenError {
     #[error("the database of PAYMENTS_DATABASE_URL cannot be reached: {}", reason(.0))]
     Connect(#[from] tokio_postgres::Error),
     /// Connections cannot be secured.
-    #[error("TLS cannot be set up: {0}")]
-    Tls(#[source] rustls::Error),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// Sessions cannot be kept.
     #[error(transparent)]
     Sessions(#[from] BuildError),
@@ -78,16 +79,18 @@ pub struct Postgres {
     /// An id such that whatever is ever to come up to it is there.
     settled: Mutex<Id>,
     writing: TaskTracker,
+    /// Where movements of the same transaction wait for each other.
+    queues: [Semaphore; QUEUES],
     commits: AtomicU64,
     is_up: Arc<AtomicBool>,
     _looking: JoinSet<()>,
 }
 
 impl Postgres {
-    pub(super) async fn open(url: &SecretString, connections: usize) -> Result<Self, OpenError> {
-        let database = Database::at(url)?;
+    pub(super) async fn open(config: &DatabaseConfig) -> Result<Self, OpenError> {
+        let database = Database::of(config)?;
         migrate(&database).await?;
-        let sessions = Sessions::new(&database, connections)?;
+        let sessions = Sessions::new(&database, config.connections)?;
         let is_up = Arc::new(AtomicBool::new(true));
         let mut looking = JoinSet::new();
         looking.spawn(look(database, Arc::clone(&is_up)));
@@ -96,6 +99,7 @@ impl Postgres {
             apps: Cache::new(APP_CACHE),
             settled: Mutex::new(Id::FIRST),
             writing: TaskTracker::new(),
+            queues: array::from_fn(|_| Semaphore::new(1)),
             commits: AtomicU64::new(0),
             is_up,
             _looking: looking,

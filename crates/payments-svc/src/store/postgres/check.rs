@@ -1,18 +1,20 @@
 //! Recomputes what the books say, from the bottom up.
 
-use secrecy::SecretString;
 use tokio_postgres::Row;
 
 use super::{
-    super::check::{CheckError, Disagreement, judge, rules},
+    super::{
+        DatabaseConfig,
+        check::{CheckError, Disagreement, judge, rules},
+    },
     OpenError,
     database::Database,
 };
 use crate::domain::Id;
 
-/// Checks the books of the store at `url`, at one moment, while services may use it.
-pub(in super::super) async fn check(url: &SecretString) -> Result<(), CheckError> {
-    let session = Database::at(url)?.connect().await.map_err(OpenError::Connect)?;
+/// Checks the books of the store in a database, at one moment, while services may use it.
+pub(in super::super) async fn check(config: &DatabaseConfig) -> Result<(), CheckError> {
+    let session = Database::of(config)?.connect().await.map_err(OpenError::Connect)?;
     let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     session.batch_execute(snapshot).await.map_err(OpenError::Connect)?;
     let mut found = Vec::new();

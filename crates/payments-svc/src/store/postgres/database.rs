@@ -1,15 +1,14 @@
 //! Where the database is, and how it is reached.
 
-use std::{sync::Arc, time::Duration};
+use std::{error::Error, time::Duration};
 
+use common::tls;
 use deadpool_postgres::{ClientWrapper, ConfigConnectImpl, Connect as _};
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
-use secrecy::{ExposeSecret as _, SecretString};
-use tokio_postgres::Config;
+use secrecy::ExposeSecret as _;
+use tokio_postgres::{Config, error::DbError};
 use tokio_postgres_rustls::MakeRustlsConnect;
-use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
-use super::OpenError;
+use super::{super::DatabaseConfig, OpenError};
 
 /// How long it may take to connect.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -28,10 +27,11 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// The database at a URL. The reason why one is refused tells nothing of it, since it may hold a
-    /// password.
-    pub(super) fn at(url: &SecretString) -> Result<Self, OpenError> {
-        let url = url.expose_secret();
+    /// The database of these settings. Where its URL is refused, the reason tells nothing of it,
+    /// since it may hold a password. Whoever is spoken to with TLS has proved its name, whatever the
+    /// `sslmode`.
+    pub(super) fn of(settings: &DatabaseConfig) -> Result<Self, OpenError> {
+        let url = settings.url.expose_secret();
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
             return Err(OpenError::Url("must begin with postgres://".to_owned()));
         }
@@ -46,7 +46,9 @@ impl Database {
             .keepalives_interval(KEEPALIVE)
             .keepalives_retries(3)
             .tcp_user_timeout(UNACKNOWLEDGED);
-        Ok(Self { config, tls: MakeRustlsConnect::new(client_config()?) })
+        let setting = "PAYMENTS_DATABASE_CA_FILE (--database-ca-file)";
+        let tls = tls::client_config(settings.ca_file.as_deref(), setting)?;
+        Ok(Self { config, tls: MakeRustlsConnect::new(tls) })
     }
 
     /// A session of one's own, without the settings of the others.
@@ -57,18 +59,11 @@ impl Database {
     }
 }
 
-/// Trusts the usual roots. Whoever asks for TLS gets a peer whose name is proved.
-fn client_config() -> Result<ClientConfig, OpenError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(TLS_SERVER_ROOT_CERTS.iter().cloned());
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(OpenError::Tls)?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// What an error says, and what it comes from, in one line.
-pub(super) fn reason(error: &dyn std::error::Error) -> String {
+/// What an error says, in one line, without the rows that the database quotes in its details.
+pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
+    if let Some(error) = error.downcast_ref::<DbError>() {
+        return format!("{} ({})", error.message(), error.code().code());
+    }
     match error.source() {
         Some(source) => format!("{error}: {}", reason(source)),
         None => error.to_string(),

@@ -11,10 +11,10 @@ use futures_util::{future::BoxFuture, poll};
 use tokio::time::timeout;
 use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
-use super::database::Database;
+use super::database::{Database, reason};
 
-/// How long a request waits for a session while all are in use.
-const WAIT: Duration = Duration::from_secs(1);
+/// How long a request waits for others: for a session while all are in use, or for its turn.
+pub(super) const WAIT: Duration = Duration::from_secs(5);
 
 /// How long it may take to open one.
 const OPEN: Duration = Duration::from_secs(5);
@@ -40,15 +40,21 @@ pub(in crate::store) enum Error {
     /// It did not answer in time.
     #[error("the database does not answer")]
     Silent,
-    /// It answered with an error, or not at all.
-    #[error("the database failed")]
-    Database(#[from] tokio_postgres::Error),
+    /// It answered with an error, or not at all. No source: that might quote what is stored.
+    #[error("the database failed: {}", reason(.0))]
+    Database(tokio_postgres::Error),
     /// There is no row where there always is one.
     #[error("a row is missing")]
     NoRow,
     /// A column does not hold what was written to it.
     #[error("a column cannot be read")]
     Column(#[source] Box<dyn StdError + Send + Sync>),
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Database(error)
+    }
 }
 
 impl Error {
@@ -63,7 +69,8 @@ impl Error {
 
     /// Whether nothing was done since others did too much.
     pub(super) fn is_overload(&self) -> bool {
-        matches!(self, Self::Busy) || self.is_one_of(&[SqlState::LOCK_NOT_AVAILABLE])
+        let took_too_long = [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED];
+        matches!(self, Self::Busy) || self.is_one_of(&took_too_long)
     }
 
     fn is_one_of(&self, codes: &[SqlState]) -> bool {

@@ -4,12 +4,13 @@ use std::sync::atomic::Ordering;
 
 use deadpool_postgres::ClientWrapper;
 use jiff::Timestamp;
+use tokio::{sync::SemaphorePermit, time::timeout};
 
 use super::{
     super::{Answer, Keyed, Outcome, Refusal, Write},
     Postgres,
     column::millis,
-    session::Error,
+    session::{Error, WAIT},
     unit::{Unit, parameters},
 };
 use crate::domain::Notes;
@@ -17,6 +18,9 @@ use crate::domain::Notes;
 mod members;
 mod movements;
 mod payments;
+
+/// In how many queues movements wait for their turn at a transaction.
+pub(super) const QUEUES: usize = 251;
 
 /// How often a write is tried again that came into conflict with another.
 const RETRIES: u32 = 5;
@@ -33,6 +37,7 @@ impl Postgres {
     /// nothing, and looks at what is there now. So of two requests with the same idempotency key,
     /// the second waits where the first has written the key, and then finds its answer.
     pub(super) async fn apply(&self, job: &Job) -> Result<Result<Outcome, Refusal>, Error> {
+        let _turn = self.turn(&job.write).await?;
         let mut retries = 0;
         loop {
             match self.sessions.lend(async |session| once(session, job).await).await {
@@ -45,6 +50,21 @@ impl Postgres {
                 }
             }
         }
+    }
+}
+
+impl Postgres {
+    /// Waits until nobody else in this process moves the same transaction. Otherwise those who wait
+    /// for one lock could hold all sessions.
+    async fn turn(&self, write: &Write) -> Result<Option<SemaphorePermit<'_>>, Error> {
+        let Write::Move { transaction, .. } = write else { return Ok(None) };
+        let number = transaction
+            .as_bytes()
+            .iter()
+            .fold(0_usize, |number, byte| number.wrapping_mul(31).wrapping_add(usize::from(*byte)));
+        let queue = &self.queues[number % QUEUES];
+        let turn = timeout(WAIT, queue.acquire()).await.map_err(|_| Error::Busy)?;
+        Ok(turn.ok())
     }
 }
 

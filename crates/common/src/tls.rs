@@ -1,4 +1,4 @@
-//! Whom the portal's certificate must come from.
+//! TLS with somebody else's machine: whom its certificate must come from.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,7 +7,6 @@ use std::{
 
 use rustls::{
     ClientConfig, RootCertStore,
-    client::Resumption,
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject as _},
 };
@@ -17,8 +16,10 @@ use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// The file of the added root cannot be used.
-    #[error("PORTAL_CA_FILE (--portal-ca-file) is {path:?}: {reason}")]
+    #[error("{setting} is {path:?}: {reason}")]
     CaFile {
+        /// The setting that names it.
+        setting: &'static str,
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
@@ -29,22 +30,21 @@ pub enum TlsError {
     Protocol(#[source] rustls::Error),
 }
 
-/// A configuration that trusts the usual roots and those in `ca_file`, and resumes no session: a
-/// resumed one would tell the portal, and who listens, that two sign-ins come from one place.
-pub fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
+/// A configuration that trusts the usual roots and those in `ca_file`, which `setting` names.
+pub fn client_config(
+    ca_file: Option<&Path>,
+    setting: &'static str,
+) -> Result<ClientConfig, TlsError> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(TLS_SERVER_ROOT_CERTS.iter().cloned());
     if let Some(path) = ca_file {
-        let added = add(&mut roots, path);
-        added.map_err(|reason| TlsError::CaFile { path: path.to_owned(), reason })?;
+        let path = path.to_owned();
+        add(&mut roots, &path).map_err(|reason| TlsError::CaFile { setting, path, reason })?;
     }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(TlsError::Protocol)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.resumption = Resumption::disabled();
-    Ok(config)
+        .map_err(TlsError::Protocol)?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 fn add(roots: &mut RootCertStore, path: &Path) -> Result<(), String> {
