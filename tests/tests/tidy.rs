@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The rooms of a service (`src/<room>.rs` and `src/<room>/`), each with the paths it never names.
-const ROOMS: [(&str, &str); 13] = [
+const ROOMS: [(&str, &str); 14] = [
     (
         "domain",
         "axum tokio rusqlite tokio_postgres reqwest tracing SystemTime Instant \
@@ -17,7 +17,8 @@ const ROOMS: [(&str, &str); 13] = [
     ),
     ("store", "axum StatusCode crate::http"),
     ("portal", "axum crate::http crate::config"),
-    ("acquirer", "axum rusqlite tokio_postgres crate::http crate::pos crate::config"),
+    ("acquirer", "axum crate::store crate::http crate::pos crate::config"),
+    ("payments", "axum rusqlite tokio_postgres crate::http crate::pos crate::config"),
     ("rates", "axum rusqlite tokio_postgres crate::http crate::store"),
     ("jobs", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("pos", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),

@@ -7,10 +7,7 @@ use tokio::time::timeout;
 
 use crate::domain::{Amount, CardDetails, Currency, Id, Instruction, ProcessingError, Verdict};
 
-mod payments;
 mod sandbox;
-
-pub use payments::{Charge, PayError, Payments};
 
 use sandbox::Sandbox;
 

@@ -28,7 +28,7 @@ pub use json::{Custom, InvalidCustom, MAX_CUSTOM_DEPTH, MAX_CUSTOM_KEYS, MAX_CUS
 pub use merchant::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
     InvalidName, InvalidNotes, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_NOTES,
-    MAX_WEBSITE, Merchant, MerchantDetails, MerchantUpdate, Name, Notes, Pricing, Website,
+    MAX_WEBSITE, Merchant, MerchantDetails, MerchantUpdate, Name, Notes, Pricing, Terms, Website,
 };
 pub use money::{
     Amount, Currency, Factor, InvalidAmount, InvalidCurrency, InvalidMoney, InvalidShare, Money,
@@ -39,4 +39,4 @@ pub use operation::{Instruction, Order, Original, Payment, Verdict};
 pub use page::{MAX_PAGE, Window};
 pub use processing::ProcessingError;
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};
-pub use transaction::{Amounts, Fee, Movement, Step, Tds, Transaction};
+pub use transaction::{Amounts, Fee, Movement, Reservation, Step, Tds, Transaction};

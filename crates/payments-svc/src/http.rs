@@ -15,8 +15,9 @@ use common::{
 use tower_http::normalize_path::NormalizePath;
 
 use crate::{
-    acquirer::{Acquirers, Payments},
+    acquirer::Acquirers,
     domain::Pricing,
+    payments::Payments,
     rates::ExchangeRates,
     store::{Store, StoreError},
 };

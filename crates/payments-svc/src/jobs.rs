@@ -11,8 +11,9 @@ use tokio::{
 };
 
 use crate::{
-    acquirer::{Acquirers, Payments},
+    acquirer::Acquirers,
     domain::Request,
+    payments::Payments,
     rates::ExchangeRates,
     store::{Store, StoreError, Write, now},
 };

@@ -20,6 +20,7 @@ pub mod config;
 pub mod domain;
 mod http;
 mod jobs;
+pub mod payments;
 mod pos;
 pub mod rates;
 mod seed;
@@ -29,9 +30,10 @@ pub use config::Config;
 pub use seed::{SeedError, seed};
 pub use store::{backup, check};
 
-use acquirer::{Acquirers, Payments};
+use acquirer::Acquirers;
 use http::{Api, answer, metrics};
 use jobs::Jobs;
+use payments::Payments;
 use rates::{ExchangeRates, RatesError};
 use store::{DatabaseConfig, OpenError, Store, StoreConfig};
 
@@ -88,9 +90,9 @@ pub struct Running {
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
-    let store = Store::open(&store_config(&config)?).await?;
+    let store = Store::open(&store_config(&config)?, answer::told).await?;
     let acquirers = Arc::new(Acquirers::new(config.acquirer_timeout, config.sandbox_delay));
-    let payments = Payments::new(store.clone(), Arc::clone(&acquirers), answer::receipt);
+    let payments = Payments::new(store.clone(), Arc::clone(&acquirers));
     let jobs = Jobs {
         store: store.clone(),
         acquirers: Arc::clone(&acquirers),

@@ -8,7 +8,7 @@ use common::telemetry::Traffic;
 use tower_http::cors::CorsLayer;
 
 use crate::{
-    acquirer::{Charge, Source},
+    acquirer::Source,
     domain::{
         Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Notes,
         Original, Payment, SecurityCode, Tds, Verdict,
@@ -21,6 +21,7 @@ use crate::{
         fields::{Fields, Noted},
         observed,
     },
+    payments::Charge,
     store::{Write, now},
 };
 
@@ -46,7 +47,7 @@ async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error>
     body.wipe();
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
     let merchant = merchant(&api, &key).await?;
-    api.exchanges(currency, &merchant).map_err(|error| Error::field("currency", error))?;
+    api.exchanges(currency, &merchant.terms()).map_err(|error| Error::field("currency", error))?;
     let payment = Payment {
         merchant: merchant.id,
         currency,
@@ -58,7 +59,7 @@ async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error>
     };
     let test = merchant.details.test;
     let charge = Charge { payment, card: card.kept(), source: Source::Card(card), test };
-    Ok(answer::response(api.payments.pay(charge, None).await?))
+    answer::response(&api.store, api.payments.pay(charge, None).await?).await
 }
 
 fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
@@ -123,7 +124,7 @@ async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error
         Ok(Verdict::Approved { reference }) => {
             let original = Box::new(Original { card: card.kept(), reference });
             let write = Write::SaveCard { merchant: merchant.id, original, notes };
-            Ok(answer::response(api.store.write(write, None, now).await??))
+            answer::response(&api.store, api.store.write(write, None, now).await??).await
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use jiff::{Timestamp, tz::TimeZone};
 
-use crate::domain::{Currency, Exchange, InvalidRates, Merchant, NoRate, Ppm, Rates};
+use crate::domain::{Currency, Exchange, InvalidRates, NoRate, Ppm, Rates, Terms};
 
 /// Why the rates cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -52,15 +52,15 @@ impl ExchangeRates {
         Ok(Self { test: Rates::built_in()?, file, live: RwLock::new(live), spread })
     }
 
-    /// What money in `currency` is worth to a merchant.
+    /// What money in `currency` is worth to a merchant with these terms.
     pub fn exchange(
         &self,
         currency: Currency,
-        merchant: &Merchant,
+        terms: &Terms,
         now: Timestamp,
     ) -> Result<Exchange, NoRate> {
-        let to = merchant.details.currency;
-        if merchant.details.test {
+        let to = terms.currency;
+        if terms.test {
             return self.test.exchange(currency, to, self.spread, None);
         }
         let today = now.to_zoned(TimeZone::UTC).date();

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bytes::Bytes;
 use common::config::SecretError;
 use secrecy::SecretString;
 use uuid::Uuid;
@@ -57,7 +58,7 @@ pub async fn seed(config: &Config) -> Result<(), SeedError> {
     if path.exists() {
         return Ok(());
     }
-    let store = Store::open(&store_config(config)?).await?;
+    let store = Store::open(&store_config(config)?, |_| Bytes::new()).await?;
     let made = fill(&store, config).await;
     store.close().await;
     let refused = |source| SeedError::File { path: path.clone(), source };

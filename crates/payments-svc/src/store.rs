@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, SavedCard, Transaction, User, Window,
+    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
+    User, Window,
 };
 
 mod check;
@@ -20,7 +21,7 @@ mod write;
 pub use check::{CheckError, Disagreement};
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
-pub use write::{Answer, Keyed, MakeReceipt, Outcome, Receipt, Refusal, Write};
+pub use write::{Answer, Keyed, Known, Outcome, Receipt, Refusal, Tell, Write};
 
 /// What a store is opened with.
 #[derive(Debug, Clone)]
@@ -144,11 +145,11 @@ macro_rules! engine {
 }
 
 impl Store {
-    /// Opens the store, making it where there is none.
-    pub async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
+    /// Opens the store, making it where there is none. It keeps answers as clients are told of them.
+    pub async fn open(config: &StoreConfig, tell: Tell) -> Result<Self, OpenError> {
         Ok(match &config.database {
-            Some(database) => Self::Postgres(Arc::new(Postgres::open(database).await?)),
-            None => Self::Sqlite(Arc::new(Sqlite::open(&config.data_dir)?)),
+            Some(database) => Self::Postgres(Arc::new(Postgres::open(database, tell).await?)),
+            None => Self::Sqlite(Arc::new(Sqlite::open(&config.data_dir, tell)?)),
         })
     }
 
@@ -182,6 +183,11 @@ impl Store {
         engine!(self, engine => engine.write(write, keyed, now).await)
     }
 
+    /// What is known of an idempotency key. Changes nothing.
+    pub async fn known(&self, keyed: &Keyed) -> Result<Option<Known>, StoreError> {
+        engine!(self, engine => Ok(engine.known(keyed).await?))
+    }
+
     /// The app with this key.
     pub async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
         engine!(self, engine => Ok(engine.app_by_key(key).await?))
@@ -204,6 +210,25 @@ impl Store {
         app: Id,
     ) -> Result<Option<Found<Transaction>>, StoreError> {
         engine!(self, engine => Ok(engine.transaction(id, app).await?))
+    }
+
+    /// What of a transaction never changes, as `app` sees it.
+    pub async fn reservation(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Reservation>>, StoreError> {
+        engine!(self, engine => Ok(engine.reservation(id, app).await?))
+    }
+
+    /// A transaction as it was when its trail had this many steps.
+    pub async fn transaction_as_of(
+        &self,
+        id: Id,
+        steps: u32,
+    ) -> Result<Option<Transaction>, StoreError> {
+        let found = engine!(self, engine => engine.transaction_with(id, steps).await?);
+        Ok(found.map(Transaction::as_of_its_trail))
     }
 
     /// A line, as `app` sees it.

@@ -111,6 +111,9 @@ async fn another_request_under_the_same_key_is_422_and_has_no_effect() {
     for (path, body) in [
         (transaction.path_of(Move::Capture), json!({ "amount": 101 })),
         (transaction.path_of(Move::Capture), json!({ "amount": 100, "currency": "EUR" })),
+        // Nor does it matter that they could not be done.
+        (transaction.path_of(Move::Capture), json!({})),
+        (transaction.path_of(Move::Capture), json!({ "amount": 2000 })),
         (transaction.path_of(Move::Refund), json!({ "amount": 100 })),
         (transaction.path_of(Move::Void), json!({ "amount": 100 })),
         (other.path_of(Move::Capture), json!({ "amount": 100 })),

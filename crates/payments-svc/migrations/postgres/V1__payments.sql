@@ -249,7 +249,9 @@ CREATE TABLE idempotency (
     request bytea NOT NULL, -- a digest
     created bigint NOT NULL,
     operation bytea, -- the payment it waits for
-    receipt bytea, -- what was answered
+    receipt bytea, -- what was answered, unless it was a transaction, as it then was:
+    "transaction" bytea,
+    steps bigint, -- of its trail
     PRIMARY KEY (app, key)
 );
 CREATE INDEX idempotency_by_age ON idempotency (created);

@@ -205,7 +205,9 @@ CREATE TABLE idempotency (
     request BLOB NOT NULL, -- a digest
     created INTEGER NOT NULL,
     operation BLOB, -- the payment it waits for
-    receipt BLOB, -- what was answered
+    receipt BLOB, -- what was answered, unless it was a transaction, as it then was:
+    "transaction" BLOB,
+    steps INTEGER, -- of its trail
     PRIMARY KEY (app, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created);

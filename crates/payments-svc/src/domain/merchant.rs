@@ -32,6 +32,25 @@ pub struct Merchant {
     pub balance: i64,
 }
 
+impl Merchant {
+    /// What its money is moved by.
+    pub fn terms(&self) -> Terms {
+        let MerchantDetails { currency, test, .. } = self.details;
+        Terms { currency, test, pricing: self.pricing }
+    }
+}
+
+/// What a merchant's money is moved by. It never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// The currency the merchant is funded in.
+    pub currency: Currency,
+    /// Whether no real money moves.
+    pub test: bool,
+    /// What the merchant pays.
+    pub pricing: Pricing,
+}
+
 /// What is said of a merchant when it is made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MerchantDetails {

@@ -6,7 +6,7 @@ use super::{
     card::Card,
     id::Id,
     json::Custom,
-    merchant::Descriptor,
+    merchant::{Descriptor, Terms},
     money::{Currency, Overflow},
     processing::ProcessingError,
 };
@@ -40,6 +40,35 @@ pub struct Transaction {
     pub error: Option<ProcessingError>,
     /// What became of it, oldest first.
     pub trail: Vec<Step>,
+}
+
+impl Transaction {
+    /// The transaction as it was when its trail ended where it ends here: with the amounts that its
+    /// steps add up to.
+    #[must_use]
+    pub fn as_of_its_trail(mut self) -> Self {
+        let sum = |movement| {
+            let steps = self.trail.iter().filter(|step| step.movement == movement);
+            steps.fold(0_i64, |sum, step| sum.saturating_add(step.amount))
+        };
+        self.amounts.captured = sum(Movement::Capture);
+        self.amounts.refunded = sum(Movement::Refund);
+        self.amounts.voided = sum(Movement::Void);
+        self
+    }
+}
+
+/// What of a transaction never changes, as far as moving its money needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation {
+    /// Its id.
+    pub id: Id,
+    /// The merchant.
+    pub merchant: Id,
+    /// The currency of its amounts.
+    pub currency: Currency,
+    /// The merchant's terms.
+    pub terms: Terms,
 }
 
 /// A transaction's amounts, in minor units. None is negative, and what was captured and voided is

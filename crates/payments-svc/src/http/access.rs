@@ -10,7 +10,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{Api, Error};
 use crate::{
-    domain::{App, Id, KeyDigest, Line, Merchant, SavedCard, Transaction},
+    domain::{App, Id, KeyDigest, Line, Merchant, Reservation, SavedCard, Transaction},
     store::{Found, Store, StoreError},
 };
 
@@ -116,4 +116,10 @@ macro_rules! accessible {
     )*};
 }
 
-accessible!(Merchant: merchant, Transaction: transaction, Line: line, SavedCard: card);
+accessible!(
+    Merchant: merchant,
+    Reservation: reservation,
+    Transaction: transaction,
+    Line: line,
+    SavedCard: card
+);

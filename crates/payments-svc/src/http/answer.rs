@@ -2,29 +2,28 @@
 
 use axum::{
     Json,
-    body::Body,
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use bytes::{BufMut as _, BytesMut};
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use super::{merchants::MerchantOutput, transactions::TransactionOutput};
+use super::{Error, merchants::MerchantOutput, transactions::TransactionOutput};
 use crate::{
-    domain::{Id, ProcessingError, Transaction},
-    store::{Answer, Outcome, Receipt},
+    domain::{Id, ProcessingError},
+    store::{Answer, Outcome, Receipt, Store},
 };
 
 /// Says that the answer is one from before.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The response to a write, which an idempotency key may have spared.
-pub(crate) fn response(outcome: Outcome) -> Response {
+pub(crate) async fn response(store: &Store, outcome: Outcome) -> Result<Response, Error> {
     match outcome {
-        Outcome::Fresh(answer) => render(receipt(&answer)),
+        Outcome::Fresh(answer) => render(store, answer.receipt(told)).await,
         Outcome::Replayed(receipt) => {
             let yes = HeaderValue::from_static("true");
-            ([(REPLAYED, yes)], render(receipt)).into_response()
+            Ok(([(REPLAYED, yes)], render(store, receipt).await?).into_response())
         }
     }
 }
@@ -34,51 +33,55 @@ pub(super) fn one(status: StatusCode, name: &'static str, thing: impl Serialize)
     (status, Json(One(name, thing))).into_response()
 }
 
-/// The status, big-endian, and then the body.
-pub(crate) fn receipt(answer: &Answer) -> Receipt {
-    let (status, body) = told(answer);
-    let mut receipt = BytesMut::with_capacity(2 + body.len());
-    receipt.put_u16(status.as_u16());
-    receipt.put_slice(&body);
-    Receipt(receipt.freeze())
+async fn render(store: &Store, receipt: Receipt) -> Result<Response, Error> {
+    let (transaction, steps) = match receipt {
+        Receipt::Told(told) => return Ok(repeat(told)),
+        Receipt::Moved { transaction, steps } => (transaction, steps),
+    };
+    let transaction = store.transaction_as_of(transaction, steps).await?.ok_or(Error::NotFound)?;
+    Ok(one(StatusCode::CREATED, "transaction", TransactionOutput::new(&transaction)))
 }
 
-fn render(Receipt(mut receipt): Receipt) -> Response {
-    let body = receipt.split_off(receipt.len().min(2));
-    let status = StatusCode::try_from(u16::from_be_bytes([
-        receipt.first().copied().unwrap_or_default(),
-        receipt.last().copied().unwrap_or_default(),
-    ]));
-    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+/// What a client is told of an answer: the status, big-endian, and then the body.
+pub(crate) fn told(answer: &Answer) -> Bytes {
+    let (status, body) = status_and_body(answer);
+    let mut told = BytesMut::with_capacity(2 + body.len());
+    told.put_u16(status.as_u16());
+    told.put_slice(&body);
+    told.freeze()
+}
+
+fn repeat(mut told: Bytes) -> Response {
+    let status = told.try_get_u16().ok().and_then(|status| StatusCode::from_u16(status).ok());
+    json_response(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), told)
+}
+
+fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Response {
+    let body = body.into();
     if body.is_empty() {
         return status.into_response();
     }
     let json = HeaderValue::from_static("application/json");
-    (status, [(header::CONTENT_TYPE, json)], Body::from(body)).into_response()
+    (status, [(header::CONTENT_TYPE, json)], body).into_response()
 }
 
-fn told(answer: &Answer) -> (StatusCode, Vec<u8>) {
+fn status_and_body(answer: &Answer) -> (StatusCode, Vec<u8>) {
     let body = match answer {
-        Answer::Done | Answer::Begun(_) => Vec::new(),
+        // Of a step, the whole transaction is told.
+        Answer::Done | Answer::Begun(_) | Answer::Moved { .. } => Vec::new(),
         Answer::App(app) => json(&One("app", IdOutput { id: app.id })),
         Answer::Merchant(merchant) => json(&One("merchant", MerchantOutput::new(merchant))),
         Answer::Membership { already } => json(&One("isMember", already)),
-        Answer::Concluded(transaction) => return concluded(transaction),
-        Answer::Moved(transaction) => {
-            json(&One("transaction", TransactionOutput::new(transaction)))
+        // A payment that was declined is an error, whose transaction is kept.
+        Answer::Concluded { transaction: id, error: Some(error) } => {
+            return (StatusCode::BAD_REQUEST, declined(*error, Some(IdOutput { id: *id })));
+        }
+        Answer::Concluded { transaction: id, error: None } => {
+            json(&One("transaction", IdOutput { id: *id }))
         }
         Answer::Card(id) => json(&One("card", IdOutput { id: *id })),
     };
     (StatusCode::CREATED, body)
-}
-
-/// A payment that was declined is an error, whose transaction is kept.
-fn concluded(transaction: &Transaction) -> (StatusCode, Vec<u8>) {
-    let output = IdOutput { id: transaction.id };
-    match transaction.error {
-        None => (StatusCode::CREATED, json(&One("transaction", output))),
-        Some(error) => (StatusCode::BAD_REQUEST, declined(error, Some(output))),
-    }
 }
 
 /// The body of a processing error.
@@ -88,8 +91,7 @@ fn declined(error: ProcessingError, transaction: Option<IdOutput>) -> Vec<u8> {
 
 /// The response to what was declined and is not kept.
 pub(crate) fn refusal(error: ProcessingError) -> Response {
-    let json = HeaderValue::from_static("application/json");
-    (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, json)], declined(error, None)).into_response()
+    json_response(StatusCode::BAD_REQUEST, declined(error, None))
 }
 
 /// Nothing here fails to be written as JSON.

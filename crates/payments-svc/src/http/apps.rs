@@ -62,10 +62,12 @@ pub(super) async fn add(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let app: Id = body.read(|fields| fields.required("appId", str::parse))?;
-    let keyed = key.of(&merchant.caller, &body)?;
-    let write = Write::AddApp { merchant: merchant.thing.id, app };
-    Ok(answer::response(api.store.write(write, keyed, now()).await??))
+    api.once(key, &merchant.caller, &body, async |keyed| {
+        let app = body.read(|fields| fields.required("appId", str::parse))?;
+        let write = Write::AddApp { merchant: merchant.thing.id, app };
+        Ok(api.store.write(write, keyed, now()).await??)
+    })
+    .await
 }
 
 /// No longer lets an app use a merchant.

@@ -25,17 +25,20 @@ pub(super) async fn create(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let (transaction, notes) = body.read(|fields| {
-        let transaction = fields.required("transactionId", str::parse);
-        let notes = fields.optional("notes", Notes::new);
-        Ok((transaction?, notes?))
-    })?;
-    let keyed = key.of(&merchant.caller, &body)?;
-    let merchant = merchant.thing.id;
-    let original = api.store.original(merchant, transaction).await?;
-    let original = original.ok_or_else(|| Error::field("transactionId", "is not an original"))?;
-    let write = Write::SaveCard { merchant, original: Box::new(original), notes };
-    Ok(answer::response(api.store.write(write, keyed, now()).await??))
+    api.once(key, &merchant.caller, &body, async |keyed| {
+        let (transaction, notes) = body.read(|fields| {
+            let transaction = fields.required("transactionId", str::parse);
+            let notes = fields.optional("notes", Notes::new);
+            Ok((transaction?, notes?))
+        })?;
+        let merchant = merchant.thing.id;
+        let original = api.store.original(merchant, transaction).await?;
+        let refused = || Error::field("transactionId", "is not an original");
+        let original = Box::new(original.ok_or_else(refused)?);
+        let write = Write::SaveCard { merchant, original, notes };
+        Ok(api.store.write(write, keyed, now()).await??)
+    })
+    .await
 }
 
 /// A saved card.

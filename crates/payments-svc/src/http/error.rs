@@ -9,8 +9,9 @@ use common::{ErrorBody, error::Cause};
 
 use super::body::BodyRefusal;
 use crate::{
-    acquirer::{NoAnswer, PayError},
+    acquirer::NoAnswer,
     domain::{Invalid, NoRate, Refused},
+    payments::PayError,
     store::{Refusal, StoreError},
 };
 

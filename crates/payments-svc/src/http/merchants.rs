@@ -35,11 +35,13 @@ pub(super) async fn create(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let details = Box::new(body.read(details)?);
-    let keyed = key.of(&app, &body)?;
-    let (public, pricing) = (Uuid::new_v4().to_string(), api.pricing);
-    let write = Write::CreateMerchant { app: app.id, key: public, details, pricing };
-    Ok(answer::response(api.store.write(write, keyed, now()).await??))
+    api.once(key, &app, &body, async |keyed| {
+        let details = Box::new(body.read(details)?);
+        let (key, pricing) = (Uuid::new_v4().to_string(), api.pricing);
+        let write = Write::CreateMerchant { app: app.id, key, details, pricing };
+        Ok(api.store.write(write, keyed, now()).await??)
+    })
+    .await
 }
 
 fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Noted> {

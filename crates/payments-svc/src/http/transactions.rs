@@ -18,12 +18,13 @@ use super::{
     page,
 };
 use crate::{
-    acquirer::{Charge, Source},
+    acquirer::Source,
     domain::{
         Amount, Currency, Custom, Descriptor, Exchange, Id, Merchant, NoRate, Original, Payment,
-        Request, Tds, Transaction,
+        Request, Reservation, Tds, Terms, Transaction,
     },
-    store::{Keyed, Write, now},
+    payments::Charge,
+    store::{Keyed, Outcome, Write, now},
 };
 
 mod output;
@@ -72,25 +73,29 @@ pub(super) async fn create(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let input = body.read(create_input)?;
-    let keyed = key.of(&merchant.caller, &body)?;
-    let merchant = merchant.thing;
-    api.exchanges(input.currency, &merchant).map_err(|error| Error::field("currency", error))?;
-    let Original { mut card, reference } = original(&api, &merchant, &input.from).await?;
-    // The code was given for the payment it came with, and is nowhere kept.
-    card.code_present = false;
-    let payment = Payment {
-        merchant: merchant.id,
-        currency: input.currency,
-        amount: input.amount,
-        descriptor: input.descriptor.unwrap_or(merchant.details.descriptor),
-        custom: input.custom,
-        tds: Tds::None,
-        recurring: true,
-    };
-    let test = merchant.details.test;
-    let charge = Charge { payment, card, source: Source::Reference(reference), test };
-    Ok(answer::response(api.payments.pay(charge, keyed).await?))
+    api.once(key, &merchant.caller, &body, async |keyed| {
+        let input = body.read(create_input)?;
+        let merchant = &merchant.thing;
+        let exchanges = api.exchanges(input.currency, &merchant.terms());
+        let _both = exchanges.map_err(|error| Error::field("currency", error))?;
+        let Original { mut card, reference } = original(&api, merchant, &input.from).await?;
+        // The code was given for the payment it came with, and is nowhere kept.
+        card.code_present = false;
+        let descriptor = input.descriptor.as_ref().unwrap_or(&merchant.details.descriptor);
+        let payment = Payment {
+            merchant: merchant.id,
+            currency: input.currency,
+            amount: input.amount,
+            descriptor: descriptor.clone(),
+            custom: input.custom,
+            tds: Tds::None,
+            recurring: true,
+        };
+        let test = merchant.details.test;
+        let charge = Charge { payment, card, source: Source::Reference(reference), test };
+        Ok(api.payments.pay(charge, keyed).await?)
+    })
+    .await
 }
 
 fn create_input(fields: &mut Fields<'_>) -> Result<CreateInput, Noted> {
@@ -139,65 +144,69 @@ async fn original(api: &Api, merchant: &Merchant, from: &From) -> Result<Origina
 /// Takes money.
 pub(super) async fn capture(
     State(api): State<Arc<Api>>,
-    transaction: Of<Transaction>,
+    reservation: Of<Reservation>,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let (amount, currency, descriptor) = body.read(|fields| {
-        let amount = fields.required_number("amount", Amount::new);
-        let currency = fields.optional("currency", str::parse);
-        let descriptor = fields.optional("descriptor", Descriptor::new);
-        Ok((amount?, currency?, descriptor?))
-    })?;
-    let keyed = key.of(&transaction.caller, &body)?;
-    let Of { caller, thing: transaction } = transaction;
-    let merchant = api.store.merchant(transaction.merchant, caller.id).await?;
-    let merchant = merchant.ok_or(Error::NotFound)?.thing;
-    let exchanges = api.exchanges(transaction.currency, &merchant);
-    let (exchange, fee_exchange) = exchanges.map_err(Error::NoRate)?;
-    let request = Request::Capture { amount, currency, exchange, fee_exchange };
-    api.perform(transaction.id, request, descriptor, keyed).await
+    api.once(key, &reservation.caller, &body, async |keyed| {
+        let (amount, currency, descriptor) = body.read(|fields| {
+            let amount = fields.required_number("amount", Amount::new);
+            let currency = fields.optional("currency", str::parse);
+            let descriptor = fields.optional("descriptor", Descriptor::new);
+            Ok((amount?, currency?, descriptor?))
+        })?;
+        let Reservation { id, currency: charged, terms, .. } = reservation.thing;
+        let exchanges = api.exchanges(charged, &terms);
+        let (exchange, fee_exchange) = exchanges.map_err(Error::NoRate)?;
+        let request = Request::Capture { amount, currency, exchange, fee_exchange };
+        api.perform(id, request, descriptor, keyed).await
+    })
+    .await
 }
 
 /// Gives money back.
 pub(super) async fn refund(
     State(api): State<Arc<Api>>,
-    transaction: Of<Transaction>,
+    reservation: Of<Reservation>,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let (amount, descriptor) = body.read(|fields| {
-        let amount = fields.required_number("amount", Amount::new);
-        let descriptor = fields.optional("descriptor", Descriptor::new);
-        Ok((amount?, descriptor?))
-    })?;
-    let keyed = key.of(&transaction.caller, &body)?;
-    api.perform(transaction.thing.id, Request::Refund { amount }, descriptor, keyed).await
+    api.once(key, &reservation.caller, &body, async |keyed| {
+        let (amount, descriptor) = body.read(|fields| {
+            let amount = fields.required_number("amount", Amount::new);
+            let descriptor = fields.optional("descriptor", Descriptor::new);
+            Ok((amount?, descriptor?))
+        })?;
+        api.perform(reservation.thing.id, Request::Refund { amount }, descriptor, keyed).await
+    })
+    .await
 }
 
 /// Gives up what is reserved, or a part of it.
 pub(super) async fn void(
     State(api): State<Arc<Api>>,
-    transaction: Of<Transaction>,
+    reservation: Of<Reservation>,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let amount = body.read(|fields| fields.required_number("amount", Amount::new))?;
-    let keyed = key.of(&transaction.caller, &body)?;
-    let request = Request::Void { amount: Some(amount) };
-    api.perform(transaction.thing.id, request, None, keyed).await
+    api.once(key, &reservation.caller, &body, async |keyed| {
+        let amount = body.read(|fields| fields.required_number("amount", Amount::new))?;
+        let request = Request::Void { amount: Some(amount) };
+        api.perform(reservation.thing.id, request, None, keyed).await
+    })
+    .await
 }
 
 impl Api {
-    /// What money in this currency is worth to the merchant now, and what money in that of its
-    /// flat fee is. Without both nothing can be captured.
+    /// What money in this currency is worth to a merchant with these terms now, and what money in
+    /// that of its flat fee is. Without both nothing can be captured.
     pub(crate) fn exchanges(
         &self,
         currency: Currency,
-        merchant: &Merchant,
+        terms: &Terms,
     ) -> Result<(Exchange, Exchange), NoRate> {
-        let exchange = |currency| self.rates.exchange(currency, merchant, now());
-        Ok((exchange(currency)?, exchange(merchant.pricing.flat.currency)?))
+        let exchange = |currency| self.rates.exchange(currency, terms, now());
+        Ok((exchange(currency)?, exchange(terms.pricing.flat.currency)?))
     }
 
     async fn perform(
@@ -206,8 +215,8 @@ impl Api {
         request: Request,
         descriptor: Option<Descriptor>,
         keyed: Option<Keyed>,
-    ) -> Result<Response, Error> {
+    ) -> Result<Outcome, Error> {
         let write = Write::Move { transaction, request, descriptor };
-        Ok(answer::response(self.store.write(write, keyed, now()).await??))
+        Ok(self.store.write(write, keyed, now()).await??)
     }
 }

@@ -41,10 +41,12 @@ pub(super) async fn invite(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let email = body.read(|fields| fields.required("email", Email::new))?;
-    let keyed = key.of(&merchant.caller, &body)?;
-    let write = Write::AddUser { merchant: merchant.thing.id, email };
-    Ok(answer::response(api.store.write(write, keyed, now()).await??))
+    api.once(key, &merchant.caller, &body, async |keyed| {
+        let email = body.read(|fields| fields.required("email", Email::new))?;
+        let write = Write::AddUser { merchant: merchant.thing.id, email };
+        Ok(api.store.write(write, keyed, now()).await??)
+    })
+    .await
 }
 
 /// No longer lets a user use a merchant.

@@ -17,9 +17,11 @@ use tokio::{sync::Semaphore, task::JoinSet, time::sleep};
 use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
-use super::{DatabaseConfig, Figures, Found, Keyed, Outcome, Refusal, StoreError, Write};
+use super::{
+    DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Refusal, StoreError, Tell, Write,
+};
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, SavedCard, Transaction,
+    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
 };
 
 mod check;
@@ -82,12 +84,13 @@ pub struct Postgres {
     /// Where movements of the same transaction wait for each other.
     queues: [Semaphore; QUEUES],
     commits: AtomicU64,
+    tell: Tell,
     is_up: Arc<AtomicBool>,
     _looking: JoinSet<()>,
 }
 
 impl Postgres {
-    pub(super) async fn open(config: &DatabaseConfig) -> Result<Self, OpenError> {
+    pub(super) async fn open(config: &DatabaseConfig, tell: Tell) -> Result<Self, OpenError> {
         let database = Database::of(config)?;
         migrate(&database).await?;
         let sessions = Sessions::new(&database, config.connections)?;
@@ -101,6 +104,7 @@ impl Postgres {
             writing: TaskTracker::new(),
             queues: array::from_fn(|_| Semaphore::new(1)),
             commits: AtomicU64::new(0),
+            tell,
             is_up,
             _looking: looking,
         })
@@ -144,6 +148,11 @@ impl Postgres {
         }
     }
 
+    pub(super) async fn known(&self, keyed: &Keyed) -> Result<Option<Known>, Error> {
+        let [rows] = self.ask([(unit::KNOWN, &[&keyed.app, &keyed.key])]).await?;
+        first(&rows, |columns| unit::known(columns, keyed))
+    }
+
     pub(super) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, Error> {
         if let Some(app) = self.apps.get(&key) {
             return Ok(Some(app));
@@ -183,13 +192,43 @@ impl Postgres {
             is_member("transactions.merchant"),
             read::TRANSACTIONS
         );
-        let trail = trail();
-        let [rows, trail] = self.ask([(&sql, &[&id, &app]), (&trail, &[&id])]).await?;
+        let [rows, trail] = self.ask([(&sql, &[&id, &app]), (&trail(), &[&id])]).await?;
         let Some(Found { thing, is_member }) = first(&rows, found(read::transaction))? else {
             return Ok(None);
         };
         let thing = read::with_trail(thing, &mut read::trails(&trail)?);
         Ok(Some(Found { thing, is_member }))
+    }
+
+    pub(super) async fn reservation(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Reservation>>, Error> {
+        let sql = format!(
+            "SELECT {}, {} FROM transactions JOIN merchants ON merchants.id = merchant
+             WHERE transactions.id = $1",
+            read::RESERVATION,
+            is_member("transactions.merchant")
+        );
+        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
+        first(&rows, found(read::reservation))
+    }
+
+    /// A transaction with the first steps of its trail.
+    pub(super) async fn transaction_with(
+        &self,
+        id: Id,
+        steps: u32,
+    ) -> Result<Option<Transaction>, Error> {
+        let sql = format!(
+            "SELECT {} FROM {} WHERE transactions.id = $1",
+            read::TRANSACTION,
+            read::TRANSACTIONS
+        );
+        let [rows, trail] = self.ask([(&sql, &[&id]), (&trail(), &[&id])]).await?;
+        let Some((thing, _)) = first(&rows, read::transaction)? else { return Ok(None) };
+        Ok(Some(read::with_trail((thing, steps), &mut read::trails(&trail)?)))
     }
 
     pub(super) async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, Error> {

@@ -15,9 +15,10 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{Figures, Found, Keyed, Outcome, Refusal, StoreError, Write};
+use super::{Figures, Found, Keyed, Known, Outcome, Refusal, StoreError, Tell, Write};
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, SavedCard, Transaction, User, Window,
+    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
+    User, Window,
 };
 
 mod check;
@@ -71,12 +72,12 @@ pub struct Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn open(data_dir: &Path) -> Result<Self, OpenError> {
+    pub(super) fn open(data_dir: &Path, tell: Tell) -> Result<Self, OpenError> {
         let directory = Directory::own(data_dir, DATABASE)?;
         let mut connection = engine::open(directory.database())?;
         migrations::migrations::runner().run(&mut connection)?;
         let counts = Arc::<Counts>::default();
-        let applier = Applier::new(&connection, Arc::clone(&counts))?;
+        let applier = Applier::new(&connection, Arc::clone(&counts), tell)?;
         drop(connection);
         let cores = available_parallelism().map_or(2, usize::from);
         let (writer, handle) = Writer::start(directory.database(), applier, cores)?;
@@ -128,6 +129,10 @@ impl Sqlite {
         Ok(self.handle.write(Job { write, keyed, now }).await?)
     }
 
+    pub(super) async fn known(&self, keyed: &Keyed) -> Result<Option<Known>, StoreError> {
+        Ok(self.handle.look_up(|db| read::known(db, keyed))?)
+    }
+
     pub(super) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
         if let Some(app) = self.apps.get(&key) {
             return Ok(Some(app));
@@ -156,7 +161,24 @@ impl Sqlite {
         id: Id,
         app: Id,
     ) -> Result<Option<Found<Transaction>>, StoreError> {
-        self.find(app, |db| read::transaction(db, id), |transaction| transaction.merchant)
+        self.find(app, |db| read::transaction(db, id, u32::MAX), |transaction| transaction.merchant)
+    }
+
+    pub(super) async fn reservation(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Reservation>>, StoreError> {
+        self.find(app, |db| read::reservation(db, id), |reservation| reservation.merchant)
+    }
+
+    /// A transaction with the first steps of its trail.
+    pub(super) async fn transaction_with(
+        &self,
+        id: Id,
+        steps: u32,
+    ) -> Result<Option<Transaction>, StoreError> {
+        Ok(self.handle.look_up(|db| read::transaction(db, id, steps))?)
     }
 
     pub(super) async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {

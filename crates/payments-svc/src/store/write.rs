@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::domain::{
     App, Card, Descriptor, Email, Id, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name,
-    Notes, Original, Payment, Pricing, Refused, Request, Transaction, Verdict,
+    Notes, Original, Payment, Pricing, ProcessingError, Refused, Request, Verdict,
 };
 
 /// A change that somebody asks for.
@@ -77,8 +77,6 @@ pub enum Write {
         verdict: Option<Verdict>,
         /// What may be kept of the card, if somebody still knows it.
         card: Option<Box<Card>>,
-        /// Keeps the answer for the idempotency key the payment came with.
-        receipt: MakeReceipt,
     },
     /// Something is done to a transaction.
     Move {
@@ -126,10 +124,20 @@ pub enum Answer {
     },
     /// The operation of a payment.
     Begun(Id),
-    /// What came of a payment: its transaction.
-    Concluded(Box<Transaction>),
-    /// A transaction, with the new step in its trail.
-    Moved(Box<Transaction>),
+    /// What came of a payment.
+    Concluded {
+        /// Its transaction.
+        transaction: Id,
+        /// Why it did not succeed, if it did not.
+        error: Option<ProcessingError>,
+    },
+    /// A transaction has a new step.
+    Moved {
+        /// The transaction.
+        transaction: Id,
+        /// How many steps it has had since.
+        steps: u32,
+    },
     /// A saved card.
     Card(Id),
 }
@@ -157,12 +165,32 @@ pub enum Refusal {
     InFlight,
 }
 
-/// What a client was told, kept for the same request again. Opaque to the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt(pub Bytes);
+/// How clients are told of an answer. Opaque to the store, which keeps it.
+pub type Tell = fn(&Answer) -> Bytes;
 
-/// Makes a receipt of an answer.
-pub type MakeReceipt = fn(&Answer) -> Receipt;
+/// What is kept of an answer, for the same request again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Receipt {
+    /// What the client was told.
+    Told(Bytes),
+    /// The client was told of a transaction as it was then. That may be long, and is all there.
+    Moved {
+        /// The transaction.
+        transaction: Id,
+        /// How many steps it had.
+        steps: u32,
+    },
+}
+
+impl Answer {
+    /// What is kept of it.
+    pub fn receipt(&self, tell: Tell) -> Receipt {
+        match *self {
+            Self::Moved { transaction, steps } => Receipt::Moved { transaction, steps },
+            _ => Receipt::Told(tell(self)),
+        }
+    }
+}
 
 /// An idempotency key, with the request it came with.
 #[derive(Debug, Clone)]
@@ -173,8 +201,28 @@ pub struct Keyed {
     pub key: String,
     /// A digest of the request.
     pub request: [u8; 32],
-    /// Makes what is kept of the answer.
-    pub receipt: MakeReceipt,
+}
+
+/// What is known of an idempotency key.
+#[derive(Debug)]
+pub enum Known {
+    /// It came with another request.
+    OtherRequest,
+    /// Its payment is with the acquirer.
+    InFlight,
+    /// What was answered.
+    Answered(Receipt),
+}
+
+impl Known {
+    /// What comes of the same request again.
+    pub fn outcome(self) -> Result<Outcome, Refusal> {
+        match self {
+            Self::OtherRequest => Err(Refusal::KeyReused),
+            Self::InFlight => Err(Refusal::InFlight),
+            Self::Answered(receipt) => Ok(Outcome::Replayed(receipt)),
+        }
+    }
 }
 
 /// What a write was answered with.

@@ -8,7 +8,7 @@ use super::{super::Found, column::Columns, session::Error};
 use crate::domain::{
     Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
     Instruction, Line, Merchant, MerchantDetails, Name, Original, Pricing, ProcessingError,
-    SavedCard, Step, Transaction, User, Website,
+    Reservation, SavedCard, Step, Terms, Transaction, User, Website,
 };
 
 /// The first of these rows as a thing, if there is one.
@@ -73,6 +73,20 @@ pub(super) fn merchant(columns: &mut Columns<'_>) -> Result<Merchant, Error> {
 
 fn pricing(columns: &mut Columns<'_>) -> Result<Pricing, Error> {
     Ok(Pricing { rate: columns.share()?, flat: columns.money()?, dispute: columns.money()? })
+}
+
+/// The columns of a reservation.
+pub(super) const RESERVATION: &str =
+    "transactions.id, merchant, transactions.currency, merchants.currency, merchants.test,
+     fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency, fee_dispute";
+
+pub(super) fn reservation(columns: &mut Columns<'_>) -> Result<Reservation, Error> {
+    let (id, merchant, currency) = (columns.next()?, columns.next()?, columns.next()?);
+    Ok(Reservation { id, merchant, currency, terms: terms(columns)? })
+}
+
+fn terms(columns: &mut Columns<'_>) -> Result<Terms, Error> {
+    Ok(Terms { currency: columns.next()?, test: columns.next()?, pricing: pricing(columns)? })
 }
 
 /// The columns of a transaction, and where they come from.
@@ -153,27 +167,30 @@ fn step(columns: &mut Columns<'_>) -> Result<Step, Error> {
     })
 }
 
-/// The columns of [`held`], after those of the transaction.
-pub(super) const HELD: &str =
-    "operation, merchants.currency, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
-     fee_dispute";
+/// What a movement of a transaction is decided over, with the parts of it that are written.
+pub(super) struct Held {
+    pub(super) holding: Holding,
+    pub(super) merchant: Id,
+    /// What the acquirer knows the transaction by.
+    pub(super) payment: Id,
+    pub(super) descriptor: Descriptor,
+}
 
-/// What a movement of a transaction is decided over, but for its captures; and what the acquirer
-/// knows the transaction by.
-pub(super) fn held(
-    columns: &mut Columns<'_>,
-    (transaction, steps): (&Transaction, u32),
-) -> Result<(Id, Holding), Error> {
-    let payment = columns.next()?;
-    let holding = Holding {
-        currency: transaction.currency,
-        amounts: transaction.amounts,
-        steps,
-        captures: Vec::new(),
-        funding: columns.next()?,
-        pricing: pricing(columns)?,
-    };
-    Ok((payment, holding))
+/// The transaction `$1`, for [`held`].
+pub(super) const HELD: &str = "SELECT transactions.merchant, operation, transactions.descriptor,
+     transactions.currency, steps, merchants.currency, fee_rate, fee_flat_currency, fee_flat,
+     fee_dispute_currency, fee_dispute, error, amount, captured, refunded, voided, disputed
+     FROM transactions JOIN merchants ON merchants.id = merchant WHERE transactions.id = $1";
+
+/// All but the captures.
+pub(super) fn held(columns: &mut Columns<'_>) -> Result<Held, Error> {
+    let (merchant, payment) = (columns.next()?, columns.next()?);
+    let descriptor = columns.text(Descriptor::stored)?;
+    let (currency, steps, funding) = (columns.next()?, columns.count()?, columns.next()?);
+    let (pricing, error) = (pricing(columns)?, columns.next()?);
+    let amounts = amounts(columns, error)?;
+    let holding = Holding { currency, amounts, steps, captures: Vec::new(), funding, pricing };
+    Ok(Held { holding, merchant, payment, descriptor })
 }
 
 /// The columns of a capture.

@@ -5,14 +5,16 @@ use futures_util::FutureExt as _;
 use tokio_postgres::{Row, types::ToSql};
 
 use super::{
-    super::{Keyed, Outcome, Receipt, Refusal},
+    super::{Keyed, Known, Receipt},
     column::Columns,
+    read::first,
     session::{Asked, Error, ask_all},
 };
 use crate::domain::Id;
 
 /// What is known of an idempotency key.
-const KNOWN: &str = "SELECT request, receipt FROM idempotency WHERE app = $1 AND key = $2";
+pub(super) const KNOWN: &str = "SELECT request, receipt, \"transaction\", steps FROM idempotency
+     WHERE app = $1 AND key = $2";
 
 /// Two ids that are new, in their order.
 pub(super) const NEW_IDS: Asked<'static> = ("SELECT new_id(), new_id()", &[]);
@@ -31,7 +33,7 @@ pub(super) use parameters;
 pub(super) struct Unit<'a> {
     session: &'a ClientWrapper,
     keyed: Option<&'a Keyed>,
-    before: Option<Result<Outcome, Refusal>>,
+    known: Option<Known>,
     is_open: bool,
     writes: Vec<(&'static str, Parameters<'a>)>,
 }
@@ -39,7 +41,7 @@ pub(super) struct Unit<'a> {
 impl<'a> Unit<'a> {
     /// A transaction that is not begun yet, of a write with this idempotency key.
     pub(super) fn new(session: &'a ClientWrapper, keyed: Option<&'a Keyed>) -> Self {
-        Self { session, keyed, before: None, is_open: false, writes: Vec::new() }
+        Self { session, keyed, known: None, is_open: false, writes: Vec::new() }
     }
 
     /// Asks for all of this, in this order. The first time, what is known of the idempotency key is
@@ -63,7 +65,7 @@ impl<'a> Unit<'a> {
         let _begun = begins.then(|| answers.next());
         let answered = std::array::from_fn(|_| answers.next().unwrap_or_default());
         if let (Some(keyed), Some(known)) = (self.keyed, answers.next()) {
-            self.before = known.first().map(|row| before(row, keyed)).transpose()?;
+            self.known = first(&known, |columns| self::known(columns, keyed))?;
         }
         Ok(answered)
     }
@@ -73,9 +75,9 @@ impl<'a> Unit<'a> {
         self.writes.push((sql, parameters));
     }
 
-    /// What was answered to the request before, if it has been made before.
-    pub(super) fn take_before(&mut self) -> Option<Result<Outcome, Refusal>> {
-        self.before.take()
+    /// What is known of the idempotency key, if it came before.
+    pub(super) fn take_known(&mut self) -> Option<Known> {
+        self.known.take()
     }
 
     /// Writes and commits. Where a write fails, the database makes a roll-back of the commit.
@@ -113,12 +115,16 @@ pub(super) fn ids(rows: &[Row]) -> Result<(Id, Id), Error> {
     Ok((columns.next()?, columns.next()?))
 }
 
-fn before(row: &Row, keyed: &Keyed) -> Result<Result<Outcome, Refusal>, Error> {
-    let request: &[u8] = row.try_get(0)?;
-    let receipt: Option<Vec<u8>> = row.try_get(1)?;
-    Ok(match receipt {
-        _ if request != keyed.request => Err(Refusal::KeyReused),
-        None => Err(Refusal::InFlight),
-        Some(receipt) => Ok(Outcome::Replayed(Receipt(receipt.into()))),
-    })
+/// What [`KNOWN`] was answered with.
+pub(super) fn known(columns: &mut Columns<'_>, keyed: &Keyed) -> Result<Known, Error> {
+    let (request, told): (Vec<u8>, Option<Vec<u8>>) = (columns.next()?, columns.next()?);
+    let (transaction, steps): (Option<Id>, Option<i64>) = (columns.next()?, columns.next()?);
+    if request != keyed.request {
+        return Ok(Known::OtherRequest);
+    }
+    let steps = steps.map(|steps| steps.try_into().unwrap_or(u32::MAX));
+    let moved = transaction.zip(steps);
+    let moved = moved.map(|(transaction, steps)| Receipt::Moved { transaction, steps });
+    let told = told.map(|told| Receipt::Told(told.into()));
+    Ok(moved.or(told).map_or(Known::InFlight, Known::Answered))
 }

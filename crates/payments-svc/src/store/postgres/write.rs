@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tokio::{sync::SemaphorePermit, time::timeout};
 
 use super::{
-    super::{Answer, Keyed, Outcome, Refusal, Write},
+    super::{Answer, Keyed, Outcome, Receipt, Refusal, Tell, Write},
     Postgres,
     column::millis,
     session::{Error, WAIT},
@@ -40,7 +40,7 @@ impl Postgres {
         let _turn = self.turn(&job.write).await?;
         let mut retries = 0;
         loop {
-            match self.sessions.lend(async |session| once(session, job).await).await {
+            match self.sessions.lend(async |session| once(session, job, self.tell).await).await {
                 Err(error) if error.is_conflict() && retries < RETRIES => retries += 1,
                 outcome => {
                     if let Ok(Ok(Outcome::Fresh(_))) = outcome {
@@ -69,18 +69,22 @@ impl Postgres {
 }
 
 /// Does what is asked for, unless its idempotency key says that it has been done.
-async fn once(session: &ClientWrapper, job: &Job) -> Result<Result<Outcome, Refusal>, Error> {
+async fn once(
+    session: &ClientWrapper,
+    job: &Job,
+    tell: Tell,
+) -> Result<Result<Outcome, Refusal>, Error> {
     let mut unit = Unit::new(session, job.keyed.as_ref());
-    let answer = write(&mut unit, &job.write, job.now).await?;
-    if let Some(before) = unit.take_before() {
-        return Ok(before);
+    let answer = write(&mut unit, &job.write, tell, job.now).await?;
+    if let Some(known) = unit.take_known() {
+        return Ok(known.outcome());
     }
     let answer = match answer {
         Ok(answer) => answer,
         Err(refusal) => return Ok(Err(refusal)),
     };
     if let Some(keyed) = &job.keyed {
-        remember(&mut unit, keyed, &answer, job.now);
+        remember(&mut unit, keyed, &answer, tell, job.now);
     }
     unit.commit().await?;
     Ok(Ok(Outcome::Fresh(answer)))
@@ -90,6 +94,7 @@ async fn once(session: &ClientWrapper, job: &Job) -> Result<Result<Outcome, Refu
 async fn write<'a>(
     unit: &mut Unit<'a>,
     write: &'a Write,
+    tell: Tell,
     now: Timestamp,
 ) -> Result<Result<Answer, Refusal>, Error> {
     match write {
@@ -107,8 +112,8 @@ async fn write<'a>(
         Write::AddApp { merchant, app } => members::add_app(unit, *merchant, *app).await,
         Write::RevokeApp { merchant, app } => members::revoke_app(unit, *merchant, *app).await,
         Write::Begin { payment } => payments::begin(unit, payment, now).await,
-        Write::Conclude { operation, verdict, card, receipt } => {
-            payments::conclude(unit, *operation, (verdict.as_ref(), card.as_deref()), *receipt, now)
+        Write::Conclude { operation, verdict, card } => {
+            payments::conclude(unit, *operation, (verdict.as_ref(), card.as_deref()), tell, now)
                 .await
         }
         Write::Move { transaction, request, descriptor } => {
@@ -123,21 +128,40 @@ async fn write<'a>(
     }
 }
 
-fn remember<'a>(unit: &mut Unit<'a>, keyed: &'a Keyed, answer: &Answer, now: Timestamp) {
-    let (operation, receipt) = match answer {
-        Answer::Begun(operation) => (Some(*operation), None),
-        answer => (None, Some((keyed.receipt)(answer).0.to_vec())),
-    };
+fn remember<'a>(
+    unit: &mut Unit<'a>,
+    keyed: &'a Keyed,
+    answer: &Answer,
+    tell: Tell,
+    now: Timestamp,
+) {
+    let (mut operation, mut told, mut moved) = (None, None, None);
+    match answer {
+        Answer::Begun(id) => operation = Some(*id),
+        answer => match answer.receipt(tell) {
+            Receipt::Told(bytes) => told = Some(bytes.to_vec()),
+            Receipt::Moved { transaction, steps } => moved = Some((transaction, steps)),
+        },
+    }
     unit.write(
-        "INSERT INTO idempotency VALUES ($1, $2, $3, $4, $5, $6)",
-        parameters![keyed.app, &*keyed.key, &keyed.request[..], millis(now), operation, receipt],
+        "INSERT INTO idempotency VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        parameters![
+            keyed.app,
+            &*keyed.key,
+            &keyed.request[..],
+            millis(now),
+            operation,
+            told,
+            moved.map(|(transaction, _)| transaction),
+            moved.map(|(_, steps)| i64::from(steps)),
+        ],
     );
 }
 
 /// Keys whose payment is still with the acquirer stay.
 fn forget(unit: &mut Unit<'_>, until: Timestamp) -> Answer {
     unit.write(
-        "DELETE FROM idempotency WHERE created <= $1 AND receipt IS NOT NULL",
+        "DELETE FROM idempotency WHERE created <= $1 AND operation IS NULL",
         parameters![millis(until)],
     );
     Answer::Done

@@ -104,7 +104,7 @@ pub(super) fn transactions(
 ) -> rusqlite::Result<Vec<Transaction>> {
     let list = List::transactions(successful);
     let found = list.read(db, merchant, window, transaction_row)?;
-    found.into_iter().map(|transaction| with_trail(db, transaction)).collect()
+    found.into_iter().map(|transaction| with_trail(db, transaction, u32::MAX)).collect()
 }
 
 #[cfg(test)]

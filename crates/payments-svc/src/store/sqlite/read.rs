@@ -3,11 +3,14 @@
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::column::{CARD, Columns};
+use super::{
+    super::{Keyed, Known, Receipt},
+    column::{CARD, Columns},
+};
 use crate::domain::{
     Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
     Instruction, KeyDigest, Line, Merchant, MerchantDetails, Name, Original, Pricing,
-    ProcessingError, SavedCard, Step, Transaction, User, Website,
+    ProcessingError, Reservation, SavedCard, Step, Terms, Transaction, User, Website,
 };
 
 /// What a job takes up at once.
@@ -21,6 +24,24 @@ pub(super) fn answers(db: &Connection) -> rusqlite::Result<()> {
 /// The last id that was given out.
 pub(super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
     db.query_row("SELECT last FROM ids", [], |row| row.get(0))
+}
+
+/// What is known of an idempotency key.
+pub(super) fn known(db: &Connection, keyed: &Keyed) -> rusqlite::Result<Option<Known>> {
+    db.prepare_cached(
+        "SELECT request, receipt, \"transaction\", steps FROM idempotency
+         WHERE app = ?1 AND key = ?2",
+    )?
+    .query_row((keyed.app, &keyed.key), |row| {
+        if row.get::<_, [u8; 32]>(0)? != keyed.request {
+            return Ok(Known::OtherRequest);
+        }
+        let moved = row.get::<_, Option<Id>>(2)?.zip(row.get(3)?);
+        let moved = moved.map(|(transaction, steps)| Receipt::Moved { transaction, steps });
+        let told = row.get::<_, Option<Vec<u8>>>(1)?.map(|told| Receipt::Told(told.into()));
+        Ok(moved.or(told).map_or(Known::InFlight, Known::Answered))
+    })
+    .optional()
 }
 
 pub(super) fn app_by_key(db: &Connection, key: KeyDigest) -> rusqlite::Result<Option<App>> {
@@ -96,30 +117,55 @@ fn pricing(columns: &mut Columns<'_, '_>) -> rusqlite::Result<Pricing> {
     Ok(Pricing { rate: columns.share()?, flat: columns.money()?, dispute: columns.money()? })
 }
 
+fn terms(columns: &mut Columns<'_, '_>) -> rusqlite::Result<Terms> {
+    Ok(Terms { currency: columns.next()?, test: columns.next()?, pricing: pricing(columns)? })
+}
+
+pub(super) fn reservation(db: &Connection, id: Id) -> rusqlite::Result<Option<Reservation>> {
+    db.prepare_cached(
+        "SELECT transactions.id, merchant, transactions.currency, merchants.currency,
+             merchants.test, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency, fee_dispute
+         FROM transactions JOIN merchants ON merchants.id = merchant WHERE transactions.id = ?1",
+    )?
+    .query_row([id], |row| {
+        let mut columns = Columns::of(row);
+        let (id, merchant, currency) = (columns.next()?, columns.next()?, columns.next()?);
+        Ok(Reservation { id, merchant, currency, terms: terms(&mut columns)? })
+    })
+    .optional()
+}
+
 /// A transaction without its trail.
 pub(super) const TRANSACTION: &str = "SELECT transactions.id, merchant, test, created, currency,
      error, amount, captured, refunded, voided, disputed, descriptor, bin, last4, expiry_year,
      expiry_month, scheme, code_present, custom, tds, recurring
      FROM transactions LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
 
-pub(super) fn transaction(db: &Connection, id: Id) -> rusqlite::Result<Option<Transaction>> {
+/// A transaction with the first `steps` of its trail.
+pub(super) fn transaction(
+    db: &Connection,
+    id: Id,
+    steps: u32,
+) -> rusqlite::Result<Option<Transaction>> {
     let sql = format!("{TRANSACTION} WHERE transactions.id = ?1");
     let found = db.prepare_cached(&sql)?.query_row([id], transaction_row).optional()?;
-    found.map(|transaction| with_trail(db, transaction)).transpose()
+    found.map(|transaction| with_trail(db, transaction, steps)).transpose()
 }
 
 pub(super) fn with_trail(
     db: &Connection,
     mut transaction: Transaction,
+    steps: u32,
 ) -> rusqlite::Result<Transaction> {
     if transaction.amounts.is_untouched() {
         return Ok(transaction);
     }
     let mut query = db.prepare_cached(
         "SELECT created, movement, amount, balance, fee_flat, fee_rate, descriptor, line
-         FROM trail WHERE \"transaction\" = ?1 ORDER BY step",
+         FROM trail WHERE \"transaction\" = ?1 AND step < ?2 ORDER BY step",
     )?;
-    transaction.trail = query.query_map([transaction.id], step)?.collect::<Result<_, _>>()?;
+    transaction.trail =
+        query.query_map((transaction.id, steps), step)?.collect::<Result<_, _>>()?;
     Ok(transaction)
 }
 

@@ -7,11 +7,11 @@ use std::sync::{
 
 use common::sqlite::Engine;
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::{
-    super::{Answer, Keyed, Outcome, Receipt, Refusal, Write},
+    super::{Answer, Keyed, Outcome, Receipt, Refusal, Tell, Write},
     column::millis,
     read,
 };
@@ -45,34 +45,32 @@ pub(super) struct Applier {
     noted: Option<Id>,
     writes: u64,
     counts: Arc<Counts>,
+    tell: Tell,
 }
 
 impl Applier {
-    pub(super) fn new(db: &Connection, counts: Arc<Counts>) -> rusqlite::Result<Self> {
+    pub(super) fn new(db: &Connection, counts: Arc<Counts>, tell: Tell) -> rusqlite::Result<Self> {
         Ok(Self {
             ids: Ids::after(read::last_id(db)?, Uuid::new_v4().as_u64_pair().0),
             noted: None,
             writes: 0,
             counts,
+            tell,
         })
     }
 
     /// Does what is asked for, unless its idempotency key says that it has been done.
     fn once(&mut self, db: &Connection, job: &Job) -> rusqlite::Result<Result<Outcome, Refusal>> {
-        if let Some(keyed) = &job.keyed {
-            match before(db, keyed)? {
-                None => {}
-                Some(Before::Other) => return Ok(Err(Refusal::KeyReused)),
-                Some(Before::InFlight) => return Ok(Err(Refusal::InFlight)),
-                Some(Before::Done(receipt)) => return Ok(Ok(Outcome::Replayed(receipt))),
-            }
+        let known = job.keyed.as_ref().map(|keyed| read::known(db, keyed)).transpose()?;
+        if let Some(known) = known.flatten() {
+            return Ok(known.outcome());
         }
         let answer = match self.write(db, &job.write, job.now)? {
             Ok(answer) => answer,
             Err(refusal) => return Ok(Err(refusal)),
         };
         if let Some(keyed) = &job.keyed {
-            remember(db, keyed, &answer, job.now)?;
+            self.remember(db, keyed, &answer, job.now)?;
         }
         Ok(Ok(Outcome::Fresh(answer)))
     }
@@ -97,8 +95,8 @@ impl Applier {
             Write::AddApp { merchant, app } => members::add_app(db, *merchant, *app),
             Write::RevokeApp { merchant, app } => members::revoke_app(db, *merchant, *app),
             Write::Begin { payment } => self.begin(db, payment, now),
-            Write::Conclude { operation, verdict, card, receipt } => {
-                self.conclude(db, *operation, (verdict.as_ref(), card.as_deref()), *receipt, now)
+            Write::Conclude { operation, verdict, card } => {
+                self.conclude(db, *operation, (verdict.as_ref(), card.as_deref()), now)
             }
             Write::Move { transaction, request, descriptor } => {
                 self.perform(db, *transaction, (request, descriptor.as_ref()), now)
@@ -109,6 +107,35 @@ impl Applier {
             Write::Confirm { instructions } => movements::confirm(db, instructions),
             Write::Forget { until } => forget(db, *until),
         }
+    }
+
+    fn remember(
+        &self,
+        db: &Connection,
+        keyed: &Keyed,
+        answer: &Answer,
+        now: Timestamp,
+    ) -> rusqlite::Result<()> {
+        let (mut operation, mut told, mut moved) = (None, None, None);
+        match answer {
+            Answer::Begun(id) => operation = Some(*id),
+            answer => match answer.receipt(self.tell) {
+                Receipt::Told(bytes) => told = Some(bytes),
+                Receipt::Moved { transaction, steps } => moved = Some((transaction, steps)),
+            },
+        }
+        db.prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
+            .execute((
+                keyed.app,
+                &keyed.key,
+                keyed.request,
+                millis(now),
+                operation,
+                told.as_deref(),
+                moved.map(|(transaction, _)| transaction),
+                moved.map(|(_, steps)| steps),
+            ))?;
+        Ok(())
     }
 }
 
@@ -160,54 +187,9 @@ impl Engine for Applier {
     }
 }
 
-/// What is known of an idempotency key.
-enum Before {
-    /// It came with another request.
-    Other,
-    /// Its payment is with the acquirer.
-    InFlight,
-    /// This is what was answered.
-    Done(Receipt),
-}
-
-fn before(db: &Connection, keyed: &Keyed) -> rusqlite::Result<Option<Before>> {
-    db.prepare_cached("SELECT request, receipt FROM idempotency WHERE app = ?1 AND key = ?2")?
-        .query_row((keyed.app, &keyed.key), |row| {
-            let request: [u8; 32] = row.get(0)?;
-            let receipt: Option<Vec<u8>> = row.get(1)?;
-            Ok(match receipt {
-                _ if request != keyed.request => Before::Other,
-                None => Before::InFlight,
-                Some(receipt) => Before::Done(Receipt(receipt.into())),
-            })
-        })
-        .optional()
-}
-
-fn remember(
-    db: &Connection,
-    keyed: &Keyed,
-    answer: &Answer,
-    now: Timestamp,
-) -> rusqlite::Result<()> {
-    let (operation, receipt) = match answer {
-        Answer::Begun(operation) => (Some(*operation), None),
-        answer => (None, Some((keyed.receipt)(answer).0)),
-    };
-    db.prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute((
-        keyed.app,
-        &keyed.key,
-        keyed.request,
-        millis(now),
-        operation,
-        receipt.as_deref(),
-    ))?;
-    Ok(())
-}
-
 /// Keys whose payment is still with the acquirer stay.
 fn forget(db: &Connection, until: Timestamp) -> rusqlite::Result<Result<Answer, Refusal>> {
-    db.prepare_cached("DELETE FROM idempotency WHERE created <= ?1 AND receipt IS NOT NULL")?
+    db.prepare_cached("DELETE FROM idempotency WHERE created <= ?1 AND operation IS NULL")?
         .execute([millis(until)])?;
     Ok(Ok(Answer::Done))
 }

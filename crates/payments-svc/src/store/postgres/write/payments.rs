@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::super::{
-    super::{Answer, MakeReceipt, Refusal},
+    super::{Answer, Refusal, Tell},
     column::{Columns, millis},
     read::first,
     session::Error,
@@ -43,7 +43,7 @@ pub(super) async fn conclude<'a>(
     unit: &mut Unit<'a>,
     operation: Id,
     (verdict, card): (Option<&'a Verdict>, Option<&'a Card>),
-    receipt: MakeReceipt,
+    tell: Tell,
     now: Timestamp,
 ) -> Result<Result<Answer, Refusal>, Error> {
     let sql = "DELETE FROM operations USING merchants
@@ -55,6 +55,7 @@ pub(super) async fn conclude<'a>(
     let Some(begun) = first(&begun, |columns| concluded(columns, id, (verdict, card), now))? else {
         return Ok(Err(Refusal::NotFound));
     };
+    let error = begun.error;
     insert(unit, operation, &begun, verdict);
     if verdict.is_none() {
         unit.write(
@@ -62,10 +63,10 @@ pub(super) async fn conclude<'a>(
             parameters![instruction, operation, Order::Reverse, begun.amounts.amount],
         );
     }
-    let answer = Answer::Concluded(Box::new(begun));
+    let answer = Answer::Concluded { transaction: id, error };
     unit.write(
         "UPDATE idempotency SET operation = NULL, receipt = $2 WHERE operation = $1",
-        parameters![operation, receipt(&answer).0.to_vec()],
+        parameters![operation, tell(&answer).to_vec()],
     );
     Ok(Ok(answer))
 }

@@ -34,11 +34,9 @@ impl Applier {
         if held.balance.checked_add(change.balance).is_none() {
             return Ok(Err(Refused::from(Overflow).into()));
         }
+        let steps = held.holding.steps + 1;
         Decided { transaction, held, change, now }.write(db, &mut self.ids, descriptor)?;
-        match read::transaction(db, transaction)? {
-            Some(transaction) => Ok(Ok(Answer::Moved(Box::new(transaction)))),
-            None => Ok(Err(Refusal::NotFound)),
-        }
+        Ok(Ok(Answer::Moved { transaction, steps }))
     }
 }
 

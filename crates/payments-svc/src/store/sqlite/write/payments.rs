@@ -6,11 +6,11 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::Applier;
 use crate::{
     domain::{
-        Amounts, Card, Currency, Custom, Descriptor, Id, Order, Original, Payment, ProcessingError,
-        Tds, Transaction, Verdict,
+        Card, Currency, Custom, Descriptor, Id, Order, Original, Payment, ProcessingError, Tds,
+        Verdict,
     },
     store::{
-        Answer, MakeReceipt, Refusal,
+        Answer, Refusal,
         sqlite::column::{Columns, millis},
     },
 };
@@ -56,7 +56,6 @@ impl Applier {
         db: &Connection,
         operation: Id,
         (verdict, card): (Option<&Verdict>, Option<&Card>),
-        receipt: MakeReceipt,
         now: Timestamp,
     ) -> rusqlite::Result<Result<Answer, Refusal>> {
         let Some(begun) = begun(db, operation)? else { return Ok(Err(Refusal::NotFound)) };
@@ -73,29 +72,11 @@ impl Applier {
             db.prepare_cached("INSERT INTO instructions VALUES (?1, ?2, ?3, ?4)")?
                 .execute(instruction)?;
         }
-        let answer = Answer::Concluded(Box::new(Transaction {
-            id,
-            merchant: begun.merchant,
-            test: begun.test,
-            created: now,
-            currency: begun.currency,
-            amounts: Amounts {
-                amount: begun.amount,
-                successful: error.is_none(),
-                ..Amounts::default()
-            },
-            descriptor: begun.descriptor,
-            card: card.cloned(),
-            custom: begun.custom,
-            tds: begun.tds,
-            recurring: begun.recurring,
-            error,
-            trail: Vec::new(),
-        }));
+        let answer = Answer::Concluded { transaction: id, error };
         db.prepare_cached(
             "UPDATE idempotency SET operation = NULL, receipt = ?2 WHERE operation = ?1",
         )?
-        .execute((operation, receipt(&answer).0.as_ref()))?;
+        .execute((operation, (self.tell)(&answer).as_ref()))?;
         Ok(Ok(answer))
     }
 

@@ -1,23 +1,16 @@
 //! How a payment is made: it is noted, an acquirer is asked, and the outcome is noted. Whatever
 //! breaks in between, no money stays reserved that nobody knows of.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use jiff::Timestamp;
-use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 
-use super::{Acquirers, Authorization, NoAnswer, Source};
 use crate::{
+    acquirer::{Acquirers, Authorization, NoAnswer, Source},
     domain::{Card, Id, Payment, Verdict},
-    store::{Answer, Keyed, MakeReceipt, Outcome, Refusal, Store, StoreError, Write, now},
+    store::{Answer, Keyed, Outcome, Refusal, Store, StoreError, Write, now},
 };
-
-/// How long a request waits for one with the same idempotency key.
-const IN_FLIGHT_WAIT: Duration = Duration::from_secs(5);
-
-/// How often it looks.
-const IN_FLIGHT_POLL: Duration = Duration::from_millis(50);
 
 /// Why a payment has no outcome.
 #[derive(Debug, thiserror::Error)]
@@ -54,14 +47,13 @@ pub struct Charge {
 pub struct Payments {
     store: Store,
     acquirers: Arc<Acquirers>,
-    receipt: MakeReceipt,
     under_way: TaskTracker,
 }
 
 impl Payments {
-    /// Payments over these acquirers; `receipt` is what their clients are told.
-    pub fn new(store: Store, acquirers: Arc<Acquirers>, receipt: MakeReceipt) -> Self {
-        Self { store, acquirers, receipt, under_way: TaskTracker::new() }
+    /// Payments over these acquirers.
+    pub fn new(store: Store, acquirers: Arc<Acquirers>) -> Self {
+        Self { store, acquirers, under_way: TaskTracker::new() }
     }
 
     /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away.
@@ -70,7 +62,8 @@ impl Payments {
         let Charge { payment, card, source, test } = charge;
         let paying = self.under_way.spawn(async move {
             let (currency, amount) = (payment.currency, payment.amount);
-            let operation = match payments.begin(payment, keyed).await? {
+            let write = Write::Begin { payment: Box::new(payment) };
+            let operation = match payments.store.write(write, keyed, now()).await?? {
                 Outcome::Fresh(Answer::Begun(operation)) => operation,
                 replayed => return Ok(replayed),
             };
@@ -78,19 +71,6 @@ impl Payments {
             payments.finish(asked, card, test).await
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
-    }
-
-    /// Notes the payment. Waits for one with the same key, whose answer is this one's, too.
-    async fn begin(&self, payment: Payment, keyed: Option<Keyed>) -> Result<Outcome, PayError> {
-        let deadline = Instant::now() + IN_FLIGHT_WAIT;
-        let payment = Box::new(payment);
-        loop {
-            let write = Write::Begin { payment: payment.clone() };
-            match self.store.write(write, keyed.clone(), now()).await? {
-                Err(Refusal::InFlight) if Instant::now() < deadline => sleep(IN_FLIGHT_POLL).await,
-                outcome => return Ok(outcome?),
-            }
-        }
     }
 
     async fn finish(
@@ -118,7 +98,7 @@ impl Payments {
         card: Option<Card>,
     ) -> Result<Result<Outcome, Refusal>, StoreError> {
         let card = card.map(Box::new);
-        let write = Write::Conclude { operation, verdict, card, receipt: self.receipt };
+        let write = Write::Conclude { operation, verdict, card };
         self.store.write(write, None, now()).await
     }
 
