@@ -1,5 +1,6 @@
 //! payments-svc from outside.
 
+mod acquirer;
 mod app;
 mod card;
 mod list;
@@ -10,6 +11,7 @@ mod transaction;
 
 use std::sync::LazyLock;
 
+pub use acquirer::{Acquirer, SECRET, seconds, signature};
 pub use app::App;
 pub use card::{Card, EXPIRY};
 pub use list::{ids, items};

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The rooms of a service (`src/<room>.rs` and `src/<room>/`), each with the paths it never names.
-const ROOMS: [(&str, &str); 14] = [
+const ROOMS: [(&str, &str); 15] = [
     (
         "domain",
         "axum tokio rusqlite tokio_postgres reqwest tracing SystemTime Instant \
@@ -18,6 +18,7 @@ const ROOMS: [(&str, &str); 14] = [
     ("store", "axum StatusCode crate::http"),
     ("portal", "axum crate::http crate::config"),
     ("acquirer", "axum crate::store crate::http crate::pos crate::config"),
+    ("cases", "axum rusqlite tokio_postgres crate::http crate::pos crate::config"),
     ("payments", "axum rusqlite tokio_postgres crate::http crate::pos crate::config"),
     ("rates", "axum rusqlite tokio_postgres crate::http crate::store"),
     ("jobs", "axum rusqlite tokio_postgres crate::http crate::pos"),

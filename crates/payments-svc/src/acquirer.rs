@@ -5,7 +5,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::timeout;
 
-use crate::domain::{Amount, CardDetails, Currency, Id, Instruction, ProcessingError, Verdict};
+use crate::domain::{
+    Amount, CardDetails, Currency, Id, Instruction, Notification, ProcessingError, Verdict,
+};
 
 mod sandbox;
 
@@ -45,9 +47,10 @@ pub struct Acquirers {
 }
 
 impl Acquirers {
-    /// The sandbox for test merchants, which takes `delay` to answer, and none for live ones.
-    pub fn new(timeout: Duration, delay: Duration) -> Self {
-        Self { sandbox: Sandbox::new(delay), timeout }
+    /// The sandbox for test merchants, which takes `delay` to answer and waits for `dispute_due` for
+    /// the answer to a dispute, and none for live ones.
+    pub fn new(timeout: Duration, delay: Duration, dispute_due: Duration) -> Self {
+        Self { sandbox: Sandbox::new(delay, dispute_due), timeout }
     }
 
     /// How long a call may take.
@@ -81,9 +84,14 @@ impl Acquirers {
         self.within(self.sandbox.verify(card, now)).await
     }
 
-    /// Carries out what was decided about a payment, once.
-    pub async fn carry_out(&self, instruction: &Instruction) -> Result<(), NoAnswer> {
-        self.within(self.sandbox.carry_out(instruction)).await
+    /// Carries out what was decided about a payment, once. What the acquirer tells of it by itself
+    /// comes back: the sandbox has nobody else to tell.
+    pub async fn carry_out(
+        &self,
+        instruction: &Instruction,
+        now: Timestamp,
+    ) -> Result<Vec<Notification>, NoAnswer> {
+        self.within(self.sandbox.carry_out(instruction, now)).await
     }
 
     async fn within<T>(&self, call: impl Future<Output = T>) -> Result<T, NoAnswer> {

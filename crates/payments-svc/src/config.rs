@@ -12,8 +12,12 @@ pub const DEFAULT_PORT: &str = "5002";
 
 /// The last part of `--help`.
 fn secrets() -> String {
-    let own = "PAYMENTS_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty";
-    format!("{SECRETS_HELP}\n  {own}")
+    let own = [
+        "PAYMENTS_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty",
+        "PAYMENTS_ACQUIRER_SECRET  What notifications of acquirers are signed with; none are taken \
+         when unset or empty",
+    ];
+    format!("{SECRETS_HELP}\n  {}", own.join("\n  "))
 }
 
 /// Apps, merchants, transactions and a double-entry ledger
@@ -92,6 +96,10 @@ pub struct Config {
     /// How long an authorisation that is not captured holds
     #[arg(long, env = "PAYMENTS_AUTHORIZATION_TTL", default_value = "30d", value_parser = duration)]
     pub authorization_ttl: Duration,
+
+    /// How long a dispute may be answered of which the acquirer says nothing else
+    #[arg(long, env = "PAYMENTS_DISPUTE_DUE", default_value = "14d", value_parser = duration)]
+    pub dispute_due: Duration,
 
     /// How long an acquirer may take to answer
     #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]

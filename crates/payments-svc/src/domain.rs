@@ -3,6 +3,7 @@
 
 mod app;
 mod card;
+mod dispute;
 mod id;
 mod invalid;
 mod journal;
@@ -10,6 +11,7 @@ mod json;
 mod merchant;
 mod money;
 mod movement;
+mod notification;
 mod operation;
 mod page;
 mod processing;
@@ -21,6 +23,7 @@ pub use card::{
     Card, CardDetails, CardNumber, Expiry, InvalidCode, InvalidExpiry, InvalidNumber, Month,
     SavedCard, Scheme, SecurityCode, Year,
 };
+pub use dispute::{Consequence, Contest, Decision, Dispute, Opening, Reason, Slice};
 pub use id::{Id, Ids, InvalidId};
 pub use invalid::Invalid;
 pub use journal::{Account, Entry, Line, LineKind, Posting};
@@ -35,6 +38,10 @@ pub use money::{
     Overflow, Ppm, scale,
 };
 pub use movement::{Booking, Captured, Change, Holding, MAX_STEPS, Refused, Request};
+pub use notification::{
+    Event, FraudAlert, FraudReason, InvalidFraudReason, InvalidReference, MAX_REFERENCE,
+    Notification, Reference,
+};
 pub use operation::{Instruction, Order, Original, Payment, Verdict};
 pub use page::{MAX_PAGE, Window};
 pub use processing::ProcessingError;

@@ -16,6 +16,7 @@ use tower_http::normalize_path::NormalizePath;
 
 use crate::{
     acquirer::Acquirers,
+    cases::Cases,
     domain::Pricing,
     payments::Payments,
     rates::ExchangeRates,
@@ -27,19 +28,23 @@ pub(crate) mod answer;
 mod apps;
 pub(crate) mod body;
 mod cards;
+mod disputes;
 pub(crate) mod error;
 pub(crate) mod fields;
 mod form;
+mod frauds;
 mod idempotency;
 mod lines;
 mod members;
 mod merchants;
 pub(crate) mod metrics;
+mod notifications;
 mod page;
 mod transactions;
 mod users;
 
 use error::Error;
+pub(crate) use notifications::SignatureKey;
 
 /// The description of the interface, as it is served.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
@@ -49,6 +54,9 @@ pub(crate) struct Api {
     pub(crate) store: Store,
     pub(crate) acquirers: Arc<Acquirers>,
     pub(crate) payments: Payments,
+    pub(crate) cases: Cases,
+    /// What acquirers sign with. Without it, they have nobody to tell.
+    pub(crate) signature: Option<SignatureKey>,
     pub(crate) rates: Arc<ExchangeRates>,
     /// Of new merchants.
     pub(crate) pricing: Pricing,
@@ -78,9 +86,16 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         .route("/transactions/{transaction_id}/voids", post(transactions::void))
         .route("/merchants/{merchant_id}/cards", post(cards::create))
         .route("/cards/{card_id}", get(cards::get))
-        .route("/openapi.json", get(openapi))
-        .with_state(api)
-        .merge(operations.routes());
+        .route("/disputes", get(disputes::list))
+        .route("/disputes/{dispute_id}", get(disputes::get))
+        .route("/frauds", get(frauds::list))
+        .route("/frauds/{fraud_id}", get(frauds::get))
+        .route("/openapi.json", get(openapi));
+    let routes = match api.signature {
+        Some(_) => routes.route("/acquirer/events", post(notifications::take)),
+        None => routes,
+    };
+    let routes = routes.with_state(api).merge(operations.routes());
     observed(complete(routes), traffic)
 }
 

@@ -12,6 +12,7 @@ use tokio::{
 
 use crate::{
     acquirer::Acquirers,
+    cases::Cases,
     domain::Request,
     payments::Payments,
     rates::ExchangeRates,
@@ -37,6 +38,8 @@ pub(crate) struct Jobs {
     pub(crate) acquirers: Arc<Acquirers>,
     /// The payments.
     pub(crate) payments: Payments,
+    /// The disputes and suspicions.
+    pub(crate) cases: Cases,
     /// The exchange rates.
     pub(crate) rates: Arc<ExchangeRates>,
     /// How long an authorisation holds.
@@ -59,6 +62,7 @@ impl Jobs {
             ticks.tick().await;
             warn("giving up payments without an answer", self.payments.give_up(now()).await);
             warn("instructing acquirers", self.instruct().await);
+            warn("losing disputes that are due", self.cases.lose_overdue(now()).await);
             let rates = Arc::clone(&self.rates);
             match spawn_blocking(move || rates.refresh()).await {
                 Ok(refreshed) => warn("reading exchange rates", refreshed),
@@ -73,8 +77,13 @@ impl Jobs {
         loop {
             let mut carried_out = Vec::new();
             for instruction in self.store.instructions().await? {
-                match self.acquirers.carry_out(&instruction).await {
-                    Ok(()) => carried_out.push(instruction.id),
+                match self.acquirers.carry_out(&instruction, now()).await {
+                    Ok(told) => {
+                        for notification in told {
+                            warn("noting a notification", self.cases.notice(notification).await);
+                        }
+                        carried_out.push(instruction.id);
+                    }
                     Err(error) => warn("instructing an acquirer", Err(error)),
                 }
             }

@@ -16,6 +16,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 pub mod acquirer;
+pub mod cases;
 pub mod config;
 pub mod domain;
 mod http;
@@ -31,7 +32,8 @@ pub use seed::{SeedError, seed};
 pub use store::{backup, check};
 
 use acquirer::Acquirers;
-use http::{Api, answer, metrics};
+use cases::Cases;
+use http::{Api, SignatureKey, answer, metrics};
 use jobs::Jobs;
 use payments::Payments;
 use rates::{ExchangeRates, RatesError};
@@ -91,12 +93,16 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
     let store = Store::open(&store_config(&config)?, answer::told).await?;
-    let acquirers = Arc::new(Acquirers::new(config.acquirer_timeout, config.sandbox_delay));
+    let due = config.dispute_due;
+    let acquirers = Acquirers::new(config.acquirer_timeout, config.sandbox_delay, due);
+    let acquirers = Arc::new(acquirers);
     let payments = Payments::new(store.clone(), Arc::clone(&acquirers));
+    let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let jobs = Jobs {
         store: store.clone(),
         acquirers: Arc::clone(&acquirers),
         payments: payments.clone(),
+        cases: cases.clone(),
         rates: Arc::clone(&rates),
         authorization_ttl: config.authorization_ttl,
     };
@@ -111,6 +117,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         store: store.clone(),
         acquirers,
         payments: payments.clone(),
+        cases,
+        signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),
         rates,
         pricing: config.pricing(),
     });

@@ -71,6 +71,19 @@ impl ExchangeRates {
         }
     }
 
+    /// The same, at the last rates there are, however old: for what has happened and must be
+    /// booked.
+    pub fn last_exchange(&self, currency: Currency, terms: &Terms) -> Result<Exchange, NoRate> {
+        let (to, spread) = (terms.currency, self.spread);
+        if !terms.test
+            && let Some((_, rates)) = &*self.live.read().unwrap_or_else(PoisonError::into_inner)
+            && let Ok(exchange) = rates.exchange(currency, to, spread, None)
+        {
+            return Ok(exchange);
+        }
+        self.test.exchange(currency, to, spread, None)
+    }
+
     /// Reads the file again if it has changed. Blocks. One that is broken changes nothing.
     pub fn refresh(&self) -> Result<(), RatesError> {
         let Some(file) = &self.file else { return Ok(()) };

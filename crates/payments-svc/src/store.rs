@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
-    User, Window,
+    App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Reference,
+    Reservation, SavedCard, Transaction, User, Window,
 };
 
 mod check;
@@ -112,6 +112,26 @@ pub struct Found<T> {
     pub thing: T,
     /// Whether the app is one of its merchant's.
     pub is_member: bool,
+}
+
+/// A dispute that was to be answered by now.
+#[derive(Debug)]
+pub struct Overdue {
+    /// Its id.
+    pub id: Id,
+    /// The transaction.
+    pub transaction: Id,
+    /// What the acquirer knows it by.
+    pub reference: Reference,
+}
+
+/// What disputes and suspicions are about.
+#[derive(Debug, Clone, Copy)]
+pub enum About {
+    /// Any transaction of a merchant.
+    Merchant(Id),
+    /// A transaction.
+    Transaction(Id),
 }
 
 /// Numbers for the metrics.
@@ -221,14 +241,21 @@ impl Store {
         engine!(self, engine => Ok(engine.reservation(id, app).await?))
     }
 
-    /// A transaction as it was when its trail had this many steps.
+    /// A transaction as it was when its trail had this many steps, and this was disputed of it.
     pub async fn transaction_as_of(
         &self,
         id: Id,
         steps: u32,
+        disputed: i64,
     ) -> Result<Option<Transaction>, StoreError> {
         let found = engine!(self, engine => engine.transaction_with(id, steps).await?);
-        Ok(found.map(Transaction::as_of_its_trail))
+        Ok(found.map(|transaction| transaction.as_of_its_trail(disputed)))
+    }
+
+    /// What of a transaction never changes, whoever asks.
+    pub async fn reservation_of(&self, id: Id) -> Result<Option<Reservation>, StoreError> {
+        let found = self.reservation(id, Id::FIRST).await?;
+        Ok(found.map(|found| found.thing))
     }
 
     /// A line, as `app` sees it.
@@ -239,6 +266,16 @@ impl Store {
     /// A saved card, as `app` sees it.
     pub async fn card(&self, id: Id, app: Id) -> Result<Option<Found<SavedCard>>, StoreError> {
         engine!(self, engine => Ok(engine.card(id, app).await?))
+    }
+
+    /// A dispute, as `app` sees it.
+    pub async fn dispute(&self, id: Id, app: Id) -> Result<Option<Found<Dispute>>, StoreError> {
+        engine!(self, engine => Ok(engine.dispute(id, app).await?))
+    }
+
+    /// A suspicion of fraud, as `app` sees it.
+    pub async fn fraud(&self, id: Id, app: Id) -> Result<Option<Found<FraudAlert>>, StoreError> {
+        engine!(self, engine => Ok(engine.fraud(id, app).await?))
     }
 
     /// The merchant with this public key.
@@ -289,6 +326,22 @@ impl Store {
         successful: Option<bool>,
     ) -> Result<Vec<Transaction>, StoreError> {
         engine!(self, engine => Ok(engine.transactions(merchant, window, successful).await?))
+    }
+
+    /// The disputes about a merchant or a transaction.
+    pub async fn disputes(self, about: About, window: Window) -> Result<Vec<Dispute>, StoreError> {
+        engine!(self, engine => Ok(engine.disputes(about, window).await?))
+    }
+
+    /// The suspicions of fraud about a merchant or a transaction.
+    pub async fn frauds(self, about: About, window: Window) -> Result<Vec<FraudAlert>, StoreError> {
+        engine!(self, engine => Ok(engine.frauds(about, window).await?))
+    }
+
+    /// Disputes of test merchants that were due before `until` and are open; some of them, the
+    /// oldest.
+    pub async fn overdue(&self, until: Timestamp) -> Result<Vec<Overdue>, StoreError> {
+        engine!(self, engine => Ok(engine.overdue(until).await?))
     }
 
     /// Transactions made before `until` that still hold money; some of them, the oldest.

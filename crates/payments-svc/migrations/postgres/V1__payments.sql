@@ -177,6 +177,7 @@ CREATE TABLE trail (
     fee_rate bigint NOT NULL,
     descriptor text,
     line bytea,
+    dispute bytea, -- that was decided
     PRIMARY KEY ("transaction", step)
 );
 
@@ -219,12 +220,66 @@ CREATE TABLE postings (
     PRIMARY KEY (line, number)
 );
 
+-- What an acquirer has told of its own accord, each thing once. One that tells how a dispute was
+-- decided may come before the dispute: then it waits for it.
+CREATE TABLE notifications (
+    id text COLLATE "C" PRIMARY KEY, -- the acquirer's
+    "transaction" bytea NOT NULL,
+    created bigint NOT NULL,
+    dispute text, -- the acquirer's id of the dispute that it waits for
+    decision text
+);
+CREATE INDEX waiting_notifications ON notifications ("transaction", dispute)
+    WHERE dispute IS NOT NULL;
+
+CREATE TABLE disputes (
+    id bytea PRIMARY KEY,
+    merchant bytea NOT NULL,
+    "transaction" bytea NOT NULL,
+    reference text COLLATE "C" NOT NULL, -- the acquirer's id
+    created bigint NOT NULL,
+    amount bigint NOT NULL CHECK (amount > 0),
+    reason_code bigint,
+    reason_title text,
+    due bigint NOT NULL,
+    line bytea NOT NULL, -- that opened it
+    decision text, -- null while it is open
+    UNIQUE ("transaction", reference)
+);
+CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
+CREATE INDEX disputes_of_transactions ON disputes ("transaction", id);
+CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL;
+
+-- What a dispute took out of captures.
+CREATE TABLE slices (
+    dispute bytea NOT NULL,
+    number bigint NOT NULL,
+    step bigint, -- of the capture, in the trail
+    amount bigint NOT NULL,
+    gross bigint NOT NULL,
+    fee bigint NOT NULL,
+    again boolean NOT NULL, -- it had been given back before
+    PRIMARY KEY (dispute, number)
+);
+
+CREATE TABLE frauds (
+    id bytea PRIMARY KEY,
+    merchant bytea NOT NULL,
+    "transaction" bytea NOT NULL,
+    created bigint NOT NULL,
+    reported bigint,
+    reason bigint
+);
+CREATE INDEX frauds_of_merchants ON frauds (merchant, id);
+CREATE INDEX frauds_of_transactions ON frauds ("transaction", id);
+
 -- What an acquirer has not confirmed yet.
 CREATE TABLE instructions (
     id bytea PRIMARY KEY,
-    payment bytea NOT NULL,
+    "transaction" bytea NOT NULL,
     movement text NOT NULL,
     amount bigint NOT NULL,
+    step bigint, -- of the trail
     taken timestamptz -- when a process last took it up
 );
 
@@ -252,6 +307,7 @@ CREATE TABLE idempotency (
     receipt bytea, -- what was answered, unless it was a transaction, as it then was:
     "transaction" bytea,
     steps bigint, -- of its trail
+    disputed bigint,
     PRIMARY KEY (app, key)
 );
 CREATE INDEX idempotency_by_age ON idempotency (created);

@@ -134,6 +134,7 @@ CREATE TABLE trail (
     fee_rate INTEGER NOT NULL,
     descriptor TEXT,
     line BLOB,
+    dispute BLOB, -- that was decided
     PRIMARY KEY ("transaction", step)
 ) STRICT, WITHOUT ROWID;
 
@@ -176,12 +177,66 @@ CREATE TABLE postings (
     PRIMARY KEY (line, number)
 ) STRICT, WITHOUT ROWID;
 
+-- What an acquirer has told of its own accord, each thing once. One that tells how a dispute was
+-- decided may come before the dispute: then it waits for it.
+CREATE TABLE notifications (
+    id TEXT PRIMARY KEY, -- the acquirer's
+    "transaction" BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    dispute TEXT, -- the acquirer's id of the dispute that it waits for
+    decision TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX waiting_notifications ON notifications ("transaction", dispute)
+    WHERE dispute IS NOT NULL;
+
+CREATE TABLE disputes (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    "transaction" BLOB NOT NULL,
+    reference TEXT NOT NULL, -- the acquirer's id
+    created INTEGER NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    reason_code INTEGER,
+    reason_title TEXT,
+    due INTEGER NOT NULL,
+    line BLOB NOT NULL, -- that opened it
+    decision TEXT, -- null while it is open
+    UNIQUE ("transaction", reference)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX disputes_of_merchants ON disputes (merchant, id);
+CREATE INDEX disputes_of_transactions ON disputes ("transaction", id);
+CREATE INDEX open_disputes ON disputes (due) WHERE decision IS NULL;
+
+-- What a dispute took out of captures.
+CREATE TABLE slices (
+    dispute BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    step INTEGER, -- of the capture, in the trail
+    amount INTEGER NOT NULL,
+    gross INTEGER NOT NULL,
+    fee INTEGER NOT NULL,
+    again INTEGER NOT NULL, -- it had been given back before
+    PRIMARY KEY (dispute, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE frauds (
+    id BLOB PRIMARY KEY,
+    merchant BLOB NOT NULL,
+    "transaction" BLOB NOT NULL,
+    created INTEGER NOT NULL,
+    reported INTEGER,
+    reason INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX frauds_of_merchants ON frauds (merchant, id);
+CREATE INDEX frauds_of_transactions ON frauds ("transaction", id);
+
 -- What an acquirer has not confirmed yet.
 CREATE TABLE instructions (
     id BLOB PRIMARY KEY,
-    payment BLOB NOT NULL,
+    "transaction" BLOB NOT NULL,
     movement TEXT NOT NULL,
-    amount INTEGER NOT NULL
+    amount INTEGER NOT NULL,
+    step INTEGER -- of the trail
 ) STRICT, WITHOUT ROWID;
 
 -- Cards that merchants keep (deprecated).
@@ -208,6 +263,7 @@ CREATE TABLE idempotency (
     receipt BLOB, -- what was answered, unless it was a transaction, as it then was:
     "transaction" BLOB,
     steps INTEGER, -- of its trail
+    disputed INTEGER,
     PRIMARY KEY (app, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_by_age ON idempotency (created);

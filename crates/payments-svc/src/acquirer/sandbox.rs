@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use tokio::time::sleep;
 
 use super::{Authorization, Source};
-use crate::domain::{CardDetails, Instruction, ProcessingError, Verdict};
+use crate::domain::{
+    Amount, CardDetails, Event, FraudReason, Instruction, Notification, ProcessingError, Reference,
+    Verdict,
+};
 
 /// What references begin with; the rest is the end of the card's number.
 const REFERENCE: &str = "sandbox-";
@@ -14,12 +17,14 @@ const REFERENCE: &str = "sandbox-";
 /// The acquirer of test merchants. Deterministic: it remembers nothing.
 pub(super) struct Sandbox {
     delay: Duration,
+    dispute_due: Duration,
 }
 
 impl Sandbox {
-    /// A sandbox that takes `delay` to answer a payment.
-    pub(super) fn new(delay: Duration) -> Self {
-        Self { delay }
+    /// A sandbox that takes `delay` to answer a payment, and waits for `dispute_due` for the answer
+    /// to a dispute.
+    pub(super) fn new(delay: Duration, dispute_due: Duration) -> Self {
+        Self { delay, dispute_due }
     }
 
     pub(super) async fn authorize(&self, asked: &Authorization, now: Timestamp) -> Verdict {
@@ -39,8 +44,43 @@ impl Sandbox {
         judge(card, now)
     }
 
+    /// What it tells of an instruction of its own accord.
     #[expect(clippy::unused_async, reason = "any other acquirer is asked over a network")]
-    pub(super) async fn carry_out(&self, _: &Instruction) {}
+    pub(super) async fn carry_out(
+        &self,
+        instruction: &Instruction,
+        now: Timestamp,
+    ) -> Vec<Notification> {
+        let reference = instruction.reference.as_deref().filter(|_| instruction.is_first_capture);
+        let (suspects, disputes) = match reference.and_then(|it| it.strip_prefix(REFERENCE)) {
+            Some("0101") => (true, false),
+            Some("0102") => (false, true),
+            Some("0103") => (true, true),
+            _ => (false, false),
+        };
+        let alert = suspects.then(|| alert(instruction, now));
+        let dispute = disputes.then(|| self.dispute(instruction, now)).flatten();
+        alert.into_iter().chain(dispute).collect()
+    }
+
+    fn dispute(&self, captured: &Instruction, now: Timestamp) -> Option<Notification> {
+        let transaction = captured.transaction;
+        let id = Reference::of_sandbox("dispute", transaction);
+        let event = Event::Opened {
+            dispute: id.clone(),
+            amount: Amount::new(captured.amount).ok()?,
+            reason: None,
+            due: now.checked_add(self.dispute_due).unwrap_or(Timestamp::MAX),
+        };
+        Some(Notification { id, transaction, created: now, event })
+    }
+}
+
+fn alert(captured: &Instruction, now: Timestamp) -> Notification {
+    let event = Event::Fraud { reported: Some(now), reason: Some(FraudReason::FRAUDULENT_USE) };
+    let transaction = captured.transaction;
+    let id = Reference::of_sandbox("fraud", transaction);
+    Notification { id, transaction, created: now, event }
 }
 
 fn judge(card: &CardDetails, now: Timestamp) -> Verdict {

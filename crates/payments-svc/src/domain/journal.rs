@@ -73,6 +73,29 @@ impl Entry {
         Some(entry)
     }
 
+    /// What disputes hold is put aside, or comes back where it is negative; the merchant's balance
+    /// changes by `balance`, and the rest is fees.
+    pub(super) fn reserved(reserved: Money, balance: i64) -> Option<Self> {
+        let fees = balance.checked_add(reserved.minor)?.checked_neg()?;
+        let mut entry = Self::default();
+        entry.post(Account::Merchant, reserved.currency, balance);
+        entry.post(Account::Reserve, reserved.currency, reserved.minor);
+        entry.post(Account::Fees, reserved.currency, fees);
+        Some(entry)
+    }
+
+    /// What was put aside goes back to the customer.
+    pub(super) fn charged_back(charged: Money, reserved: Money) -> Option<Self> {
+        let mut entry = Self::default();
+        entry.post(Account::Acquirer, charged.currency, charged.minor);
+        if charged.currency != reserved.currency {
+            entry.post(Account::Exchange, charged.currency, charged.minor.checked_neg()?);
+            entry.post(Account::Exchange, reserved.currency, reserved.minor);
+        }
+        entry.post(Account::Reserve, reserved.currency, reserved.minor.checked_neg()?);
+        Some(entry)
+    }
+
     fn post(&mut self, account: Account, currency: Currency, minor: i64) {
         if minor != 0 {
             self.0.push(Posting { account, money: Money { currency, minor } });
@@ -102,6 +125,12 @@ pub enum LineKind {
     Capture,
     /// A refund.
     Refund,
+    /// A dispute that was opened.
+    Dispute,
+    /// A dispute that was won.
+    Won,
+    /// A dispute that was lost.
+    Lost,
 }
 
 impl LineKind {
@@ -110,12 +139,16 @@ impl LineKind {
         match self {
             Self::Capture => "capture",
             Self::Refund => "refund",
+            Self::Dispute => "dispute",
+            Self::Won => "won",
+            Self::Lost => "lost",
         }
     }
 
     /// The kind with this name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Capture, Self::Refund].into_iter().find(|kind| kind.name() == name)
+        let all = [Self::Capture, Self::Refund, Self::Dispute, Self::Won, Self::Lost];
+        all.into_iter().find(|kind| kind.name() == name)
     }
 }
 

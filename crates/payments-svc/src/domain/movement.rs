@@ -3,9 +3,11 @@
 use num_rational::Ratio;
 
 use super::{
+    dispute::Slice,
     journal::{Entry, LineKind},
     merchant::Pricing,
     money::{Amount, Currency, Factor, Money, Overflow, Ppm, scale},
+    operation::Order,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
 };
@@ -36,7 +38,7 @@ pub struct Captured {
 impl Captured {
     /// Gives `amount` more of it back: the gross and the fee that go with it. Nothing turns negative,
     /// and when all of the amount is back, so are they.
-    fn give_back(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
+    pub(super) fn give_back(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
         let out = self.amount_out.checked_add(amount).ok_or(Overflow)?;
         let share = Ratio::new(i128::from(out), i128::from(self.amount));
         let part = |whole: i64, already: i64| {
@@ -50,6 +52,16 @@ impl Captured {
         self.fee_out = self.fee_out.checked_add(fee).ok_or(Overflow)?;
         Ok((gross, fee))
     }
+
+    /// The capture with what a dispute took out of it back in it.
+    pub(super) fn returned(self, slice: &Slice) -> Self {
+        Self {
+            amount_out: self.amount_out.saturating_sub(slice.amount),
+            gross_out: self.gross_out.saturating_sub(slice.gross),
+            fee_out: self.fee_out.saturating_sub(slice.fee),
+            ..self
+        }
+    }
 }
 
 /// What an operation on a transaction is decided over, as it is at this moment.
@@ -61,7 +73,7 @@ pub struct Holding {
     pub amounts: Amounts,
     /// Steps of its trail.
     pub steps: u32,
-    /// Its captures, oldest first. Only a refund needs them.
+    /// Its captures, oldest first. A capture and a void do not need them.
     pub captures: Vec<Captured>,
     /// The merchant's currency.
     pub funding: Currency,
@@ -122,8 +134,8 @@ pub enum Refused {
 /// What an operation changes, to be written whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// What was done.
-    pub movement: Movement,
+    /// What was done, where the trail tells of it.
+    pub movement: Option<Movement>,
     /// How much, in minor units of the transaction's currency.
     pub amount: i64,
     /// The transaction's amounts afterwards.
@@ -149,6 +161,17 @@ pub struct Booking {
     pub entry: Entry,
 }
 
+impl Request {
+    /// What the acquirer has to be told of it.
+    pub fn order(&self) -> Order {
+        match self {
+            Self::Capture { .. } => Order::Capture,
+            Self::Refund { .. } => Order::Refund,
+            Self::Void { .. } => Order::Void,
+        }
+    }
+}
+
 impl Holding {
     /// Decides over a request, at this moment.
     pub fn decide(&self, request: &Request) -> Result<Change, Refused> {
@@ -167,6 +190,20 @@ impl Holding {
                 self.void(amount.map_or(self.amounts.pending(), Amount::minor))
             }
         }
+    }
+
+    /// What it is after a change of it.
+    #[must_use]
+    pub fn after(mut self, change: &Change) -> Self {
+        for captured in &change.captures {
+            match self.captures.iter_mut().find(|known| known.step == captured.step) {
+                Some(known) => *known = *captured,
+                None => self.captures.push(*captured),
+            }
+        }
+        self.amounts = change.amounts;
+        self.steps = self.steps.saturating_add(change.movement.is_some().into());
+        self
     }
 
     /// Whether nothing of its kind can follow: all that is pending is given up, or all that was
@@ -211,7 +248,7 @@ impl Holding {
         let booking = self.book(LineKind::Capture, amount, gross, balance)?;
         let total = self.amounts.captured.checked_add(amount).ok_or(Overflow)?;
         Ok(Change {
-            movement: Movement::Capture,
+            movement: Some(Movement::Capture),
             amount,
             amounts: Amounts { captured: total, ..self.amounts },
             captures: vec![captured],
@@ -244,7 +281,7 @@ impl Holding {
         let booking = self.book(LineKind::Refund, amount.saturating_neg(), gross, balance)?;
         let refunded = self.amounts.refunded.checked_add(amount).ok_or(Overflow)?;
         Ok(Change {
-            movement: Movement::Refund,
+            movement: Some(Movement::Refund),
             amount,
             amounts: Amounts { refunded, ..self.amounts },
             captures,
@@ -261,7 +298,7 @@ impl Holding {
         }
         let voided = self.amounts.voided.checked_add(amount).ok_or(Overflow)?;
         Ok(Change {
-            movement: Movement::Void,
+            movement: Some(Movement::Void),
             amount,
             amounts: Amounts { voided, ..self.amounts },
             captures: Vec::new(),

@@ -7,7 +7,7 @@ use super::{
     merchant::Descriptor,
     money::{Amount, Currency},
     processing::ProcessingError,
-    transaction::{Movement, Tds},
+    transaction::Tds,
 };
 
 /// A payment that is asked for. It holds nothing of a card.
@@ -55,12 +55,18 @@ pub struct Original {
 pub struct Instruction {
     /// Its id: the acquirer carries it out once, however often it is sent.
     pub id: Id,
+    /// The transaction.
+    pub transaction: Id,
     /// The operation that the acquirer knows the payment by.
     pub payment: Id,
+    /// What the acquirer knows the card by, if it said so.
+    pub reference: Option<String>,
     /// What is to be done.
     pub order: Order,
     /// How much, in minor units of the payment's currency.
     pub amount: i64,
+    /// Whether it is the transaction's first capture.
+    pub is_first_capture: bool,
 }
 
 /// What an acquirer is to do with a payment.
@@ -91,15 +97,5 @@ impl Order {
     pub fn named(name: &str) -> Option<Self> {
         let all = [Self::Capture, Self::Refund, Self::Void, Self::Reverse];
         all.into_iter().find(|order| order.name() == name)
-    }
-}
-
-impl From<Movement> for Order {
-    fn from(movement: Movement) -> Self {
-        match movement {
-            Movement::Capture => Self::Capture,
-            Movement::Refund => Self::Refund,
-            Movement::Void => Self::Void,
-        }
     }
 }

@@ -44,9 +44,9 @@ pub struct Transaction {
 
 impl Transaction {
     /// The transaction as it was when its trail ended where it ends here: with the amounts that its
-    /// steps add up to.
+    /// steps add up to, and what was disputed then.
     #[must_use]
-    pub fn as_of_its_trail(mut self) -> Self {
+    pub fn as_of_its_trail(mut self, disputed: i64) -> Self {
         let sum = |movement| {
             let steps = self.trail.iter().filter(|step| step.movement == movement);
             steps.fold(0_i64, |sum, step| sum.saturating_add(step.amount))
@@ -54,6 +54,7 @@ impl Transaction {
         self.amounts.captured = sum(Movement::Capture);
         self.amounts.refunded = sum(Movement::Refund);
         self.amounts.voided = sum(Movement::Void);
+        self.amounts.disputed = disputed;
         self
     }
 }
@@ -153,9 +154,11 @@ pub struct Step {
     pub descriptor: Option<Descriptor>,
     /// The line that booked it, where money moved.
     pub line: Option<Id>,
+    /// The dispute that was decided.
+    pub dispute: Option<Id>,
 }
 
-/// What can be done to a transaction.
+/// What can become of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Movement {
     /// Money is taken.
@@ -164,12 +167,16 @@ pub enum Movement {
     Refund,
     /// The reservation is given up.
     Void,
+    /// A dispute is won.
+    Won,
+    /// A dispute is lost.
+    Lost,
 }
 
 impl Movement {
     /// The one with this name.
     pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Capture, Self::Refund, Self::Void];
+        let all = [Self::Capture, Self::Refund, Self::Void, Self::Won, Self::Lost];
         all.into_iter().find(|movement| movement.name() == name)
     }
 
@@ -179,6 +186,8 @@ impl Movement {
             Self::Capture => "capture",
             Self::Refund => "refund",
             Self::Void => "void",
+            Self::Won => "won",
+            Self::Lost => "lost",
         }
     }
 }

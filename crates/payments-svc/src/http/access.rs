@@ -10,7 +10,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{Api, Error};
 use crate::{
-    domain::{App, Id, KeyDigest, Line, Merchant, Reservation, SavedCard, Transaction},
+    domain::{
+        App, Dispute, FraudAlert, Id, KeyDigest, Line, Merchant, Reservation, SavedCard,
+        Transaction,
+    },
     store::{Found, Store, StoreError},
 };
 
@@ -121,5 +124,7 @@ accessible!(
     Reservation: reservation,
     Transaction: transaction,
     Line: line,
-    SavedCard: card
+    SavedCard: card,
+    Dispute: dispute,
+    FraudAlert: fraud
 );

@@ -34,12 +34,14 @@ pub(super) fn one(status: StatusCode, name: &'static str, thing: impl Serialize)
 }
 
 async fn render(store: &Store, receipt: Receipt) -> Result<Response, Error> {
-    let (transaction, steps) = match receipt {
-        Receipt::Told(told) => return Ok(repeat(told)),
-        Receipt::Moved { transaction, steps } => (transaction, steps),
-    };
-    let transaction = store.transaction_as_of(transaction, steps).await?.ok_or(Error::NotFound)?;
-    Ok(one(StatusCode::CREATED, "transaction", TransactionOutput::new(&transaction)))
+    match receipt {
+        Receipt::Told(told) => Ok(repeat(told)),
+        Receipt::Moved { transaction, steps, disputed } => {
+            let found = store.transaction_as_of(transaction, steps, disputed).await?;
+            let transaction = found.ok_or(Error::NotFound)?;
+            Ok(one(StatusCode::CREATED, "transaction", TransactionOutput::new(&transaction)))
+        }
+    }
 }
 
 /// What a client is told of an answer: the status, big-endian, and then the body.
@@ -160,6 +162,17 @@ pub(super) fn as_date<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{value:.3}"))
+}
+
+/// The same of a time that may not be known.
+pub(super) fn as_optional_date<S: Serializer>(
+    value: &Option<jiff::Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => as_date(value, serializer),
+        None => serializer.serialize_none(),
+    }
 }
 
 /// An empty answer, to whatever has nothing to tell.

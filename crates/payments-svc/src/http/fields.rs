@@ -113,10 +113,18 @@ impl<'a> Fields<'a> {
         name: &'static str,
         parse: impl FnOnce(i64) -> Result<T, E>,
     ) -> Result<T, Noted> {
-        let encoding = self.encoding;
-        let value =
-            self.value(name, |value| parse(members::number(value, encoding)?).map_err(message))?;
+        let value = self.optional_number(name, parse)?;
         value.ok_or_else(|| self.note(name, "is required"))
+    }
+
+    /// A whole number that may be left out.
+    pub(crate) fn optional_number<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(i64) -> Result<T, E>,
+    ) -> Result<Option<T>, Noted> {
+        let encoding = self.encoding;
+        self.value(name, |value| parse(members::number(value, encoding)?).map_err(message))
     }
 
     /// A yes or no that may be left out.

@@ -54,11 +54,18 @@ struct LineOutput {
     capture: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refund: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dispute: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    won: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<bool>,
 }
 
 impl LineOutput {
     fn new(line: &Line) -> Self {
         let is = |kind| (line.kind == kind).then_some(true);
+        let (won, lost) = (is(LineKind::Won), is(LineKind::Lost));
         Self {
             id: line.id,
             created: line.created,
@@ -70,6 +77,9 @@ impl LineOutput {
             amount: MoneyOutput::new(line.amount),
             capture: is(LineKind::Capture),
             refund: is(LineKind::Refund),
+            dispute: is(LineKind::Dispute).or(won).or(lost),
+            won,
+            lost,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     body::Body,
-    http::{HeaderValue, header},
+    http::{HeaderName, HeaderValue, header},
     response::{IntoResponse as _, Response},
 };
 use futures_util::{StreamExt as _, future::ready, stream};
@@ -48,6 +48,9 @@ fn limit(number: i64) -> Result<u32, String> {
 /// memory whole.
 const PIECE: u32 = 100;
 
+const JSON: [(HeaderName, HeaderValue); 1] =
+    [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+
 /// What a list holds.
 pub(super) trait Item: Send + 'static {
     /// Its id, in whose order the list is.
@@ -67,10 +70,9 @@ where
     F: Future<Output = Result<Vec<T>, StoreError>> + Send + 'static,
 {
     let read = Arc::new(read);
-    let json = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     // The first piece before the status line: a store that cannot read is told as such.
     let (first, rest) = piece(Arc::clone(&read), window, true).await?;
-    let Some(rest) = rest else { return Ok((json, first).into_response()) };
+    let Some(rest) = rest else { return Ok((JSON, first).into_response()) };
     let pieces = stream::try_unfold(Some(rest), move |window| {
         let read = Arc::clone(&read);
         async move {
@@ -80,7 +82,12 @@ where
     });
     // An error breaks the connection: the array is closed only when it is complete.
     let pieces = stream::once(ready(Ok::<_, StoreError>(first))).chain(pieces);
-    Ok((json, Body::from_stream(pieces)).into_response())
+    Ok((JSON, Body::from_stream(pieces)).into_response())
+}
+
+/// A list without items.
+pub(super) fn empty() -> Response {
+    (JSON, "[\n]").into_response()
 }
 
 /// The bytes of a piece, and what is left of the window after it.

@@ -4,6 +4,10 @@ use std::fmt;
 
 use super::postgres;
 
+mod rules;
+
+use rules::RULES;
+
 /// Two numbers that should be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disagreement {
@@ -46,92 +50,6 @@ pub(super) fn judge(found: Vec<Disagreement>) -> Result<(), CheckError> {
 fn lines(found: &[Disagreement]) -> String {
     found.iter().map(Disagreement::to_string).collect::<Vec<_>>().join("\n")
 }
-
-/// Rules, and the statements that select what they compare: a place, what is kept, what it should
-/// be. They are written so that each engine understands them.
-const RULES: [(&str, &str); 14] = [
-    (
-        "the journal adds up to nothing in every currency",
-        "SELECT currency AS place, 0 AS kept, sum(amount) AS computed FROM postings GROUP BY currency",
-    ),
-    (
-        "the postings of a line add up to nothing in every currency",
-        "SELECT line AS place, 0 AS kept, sum(amount) AS computed
-         FROM postings GROUP BY line, currency",
-    ),
-    (
-        "every posting has its line",
-        "SELECT line AS place, 1 AS kept, 0 AS computed
-         FROM postings WHERE NOT EXISTS (SELECT 1 FROM lines WHERE id = line) GROUP BY line",
-    ),
-    (
-        "a line is the merchant's side of its postings",
-        "SELECT id AS place, balance AS kept, coalesce(sum(postings.amount), 0) AS computed
-         FROM lines LEFT JOIN postings ON line = id AND account = 'merchant' GROUP BY id",
-    ),
-    (
-        "the fee of a line is what its postings give to the fees",
-        "SELECT id AS place, fee AS kept, coalesce(sum(postings.amount), 0) AS computed
-         FROM lines LEFT JOIN postings ON line = id AND account = 'fees' GROUP BY id",
-    ),
-    (
-        "a merchant's balance is the sum of its lines",
-        "SELECT id AS place,
-             coalesce((SELECT sum(balance) FROM balances WHERE merchant = merchants.id), 0) AS kept,
-             coalesce((SELECT sum(balance) FROM lines WHERE merchant = merchants.id), 0) AS computed
-         FROM merchants",
-    ),
-    (
-        "what was captured is what the trail says",
-        "SELECT id AS place, captured AS kept, coalesce(sum(trail.amount), 0) AS computed
-         FROM transactions LEFT JOIN trail ON \"transaction\" = id AND movement = 'capture'
-         GROUP BY id",
-    ),
-    (
-        "what was refunded is what the trail says",
-        "SELECT id AS place, refunded AS kept, coalesce(sum(trail.amount), 0) AS computed
-         FROM transactions LEFT JOIN trail ON \"transaction\" = id AND movement = 'refund'
-         GROUP BY id",
-    ),
-    (
-        "what was voided is what the trail says",
-        "SELECT id AS place, voided AS kept, coalesce(sum(trail.amount), 0) AS computed
-         FROM transactions LEFT JOIN trail ON \"transaction\" = id AND movement = 'void'
-         GROUP BY id",
-    ),
-    (
-        "the steps of a trail have no gaps",
-        "SELECT id AS place, steps AS kept, count(step) AS computed
-         FROM transactions LEFT JOIN trail ON \"transaction\" = id GROUP BY id",
-    ),
-    (
-        "a step's balance is its line's",
-        "SELECT lines.id AS place, lines.balance AS kept, trail.balance AS computed
-         FROM lines LEFT JOIN trail
-         ON trail.line = lines.id AND trail.\"transaction\" = lines.\"transaction\"",
-    ),
-    (
-        "what was captured is what its captures are",
-        "SELECT id AS place, captured AS kept, coalesce(sum(captures.amount), 0) AS computed
-         FROM transactions LEFT JOIN captures ON \"transaction\" = id GROUP BY id",
-    ),
-    (
-        "what was refunded is what was taken out of its captures",
-        "SELECT id AS place, refunded AS kept, coalesce(sum(amount_out), 0) AS computed
-         FROM transactions LEFT JOIN captures ON \"transaction\" = id GROUP BY id",
-    ),
-    (
-        "what captures are worth, less what was given back and the flat fees, is what their steps made",
-        "SELECT worth.\"transaction\" AS place, worth.total AS kept, made.total AS computed
-         FROM (
-             SELECT \"transaction\", sum(gross - gross_out - fee + fee_out) AS total
-             FROM captures GROUP BY \"transaction\"
-         ) AS worth JOIN (
-             SELECT \"transaction\", sum(balance + fee_flat) AS total
-             FROM trail GROUP BY \"transaction\"
-         ) AS made ON made.\"transaction\" = worth.\"transaction\"",
-    ),
-];
 
 /// The rules, and the statements that find what breaks them: a place and two numbers.
 pub(super) fn rules() -> impl Iterator<Item = (&'static str, String)> {

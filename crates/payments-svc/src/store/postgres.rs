@@ -18,10 +18,12 @@ use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Refusal, StoreError, Tell, Write,
+    DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Overdue, Refusal, StoreError, Tell,
+    Write,
 };
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
+    App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation,
+    SavedCard, Transaction,
 };
 
 mod check;
@@ -251,6 +253,26 @@ impl Postgres {
         first(&rows, found(read::saved_card))
     }
 
+    pub(super) async fn dispute(&self, id: Id, app: Id) -> Result<Option<Found<Dispute>>, Error> {
+        let sql = format!(
+            "SELECT {}, {} FROM disputes WHERE id = $1",
+            read::DISPUTE,
+            is_member("disputes.merchant")
+        );
+        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
+        first(&rows, found(read::dispute))
+    }
+
+    pub(super) async fn fraud(&self, id: Id, app: Id) -> Result<Option<Found<FraudAlert>>, Error> {
+        let sql = format!(
+            "SELECT {}, {} FROM frauds WHERE id = $1",
+            read::FRAUD,
+            is_member("frauds.merchant")
+        );
+        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
+        first(&rows, found(read::fraud))
+    }
+
     pub(super) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, Error> {
         let sql = format!("SELECT {} FROM merchants WHERE key = $1", read::MERCHANT);
         let [rows] = self.ask([(&sql, &[&key])]).await?;
@@ -281,6 +303,15 @@ impl Postgres {
         all(&rows, |columns| columns.next())
     }
 
+    /// Two replicas may both find one: the second finds it decided.
+    pub(super) async fn overdue(&self, until: Timestamp) -> Result<Vec<Overdue>, Error> {
+        let sql = "SELECT disputes.id, \"transaction\", disputes.reference
+                   FROM disputes JOIN transactions ON transactions.id = \"transaction\"
+                   WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
+        let [rows] = self.ask([(sql, &[&column::millis(until), &JOB_BATCH])]).await?;
+        all(&rows, read::overdue)
+    }
+
     /// Payments that somebody is at are left out.
     pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, Error> {
         let sql = "SELECT id FROM operations WHERE id < $1
@@ -296,9 +327,12 @@ impl Postgres {
                        WHERE taken IS NULL OR taken < clock_timestamp() - interval '30 seconds'
                        ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
                    )
-                   UPDATE instructions SET taken = clock_timestamp() FROM free
-                   WHERE instructions.id = free.id
-                   RETURNING instructions.id, payment, movement, amount";
+                   UPDATE instructions SET taken = clock_timestamp() FROM free, transactions
+                   WHERE instructions.id = free.id AND transactions.id = \"transaction\"
+                   RETURNING instructions.id, transactions.id, operation, reference, movement,
+                       instructions.amount, movement = 'capture' AND step = (
+                           SELECT min(step) FROM captures WHERE \"transaction\" = transactions.id
+                       )";
         let [rows] = self.ask([(sql, &[&JOB_BATCH])]).await?;
         let mut instructions = all(&rows, read::instruction)?;
         instructions.sort_by_key(|instruction| instruction.id);

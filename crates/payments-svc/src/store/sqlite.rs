@@ -15,10 +15,12 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{Figures, Found, Keyed, Known, Outcome, Refusal, StoreError, Tell, Write};
+use super::{
+    About, Figures, Found, Keyed, Known, Outcome, Overdue, Refusal, StoreError, Tell, Write,
+};
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
-    User, Window,
+    App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation,
+    SavedCard, Transaction, User, Window,
 };
 
 mod check;
@@ -209,6 +211,22 @@ impl Sqlite {
         Ok(found?)
     }
 
+    pub(super) async fn dispute(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Dispute>>, StoreError> {
+        self.find(app, |db| read::dispute(db, id), |dispute| dispute.merchant)
+    }
+
+    pub(super) async fn fraud(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<FraudAlert>>, StoreError> {
+        self.find(app, |db| read::fraud(db, id), |fraud| fraud.merchant)
+    }
+
     pub(super) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
         Ok(self.handle.look_up(|db| read::merchant_by_key(db, key))?)
     }
@@ -253,6 +271,26 @@ impl Sqlite {
         successful: Option<bool>,
     ) -> Result<Vec<Transaction>, StoreError> {
         self.read_aside(move |db| lists::transactions(db, id, &window, successful)).await
+    }
+
+    pub(super) async fn disputes(
+        &self,
+        about: About,
+        window: Window,
+    ) -> Result<Vec<Dispute>, StoreError> {
+        self.read_aside(move |db| lists::disputes(db, about, &window)).await
+    }
+
+    pub(super) async fn frauds(
+        &self,
+        about: About,
+        window: Window,
+    ) -> Result<Vec<FraudAlert>, StoreError> {
+        self.read_aside(move |db| lists::frauds(db, about, &window)).await
+    }
+
+    pub(super) async fn overdue(&self, until: Timestamp) -> Result<Vec<Overdue>, StoreError> {
+        self.read_aside(move |db| read::overdue(db, until)).await
     }
 
     pub(super) async fn expired(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {

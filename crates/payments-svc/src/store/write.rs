@@ -4,8 +4,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::domain::{
-    App, Card, Descriptor, Email, Id, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name,
-    Notes, Original, Payment, Pricing, ProcessingError, Refused, Request, Verdict,
+    App, Card, Descriptor, Email, Exchange, Id, KeyDigest, Merchant, MerchantDetails,
+    MerchantUpdate, Name, Notes, Notification, Original, Payment, Pricing, ProcessingError,
+    Refused, Request, Verdict,
 };
 
 /// A change that somebody asks for.
@@ -96,6 +97,15 @@ pub enum Write {
         /// The merchant's notes.
         notes: Option<Notes>,
     },
+    /// An acquirer has told of something.
+    Notice {
+        /// What.
+        notification: Box<Notification>,
+        /// What money is worth to the merchant that was never captured.
+        exchange: Exchange,
+        /// What money in the currency of the merchant's fee for disputes is.
+        fee_exchange: Exchange,
+    },
     /// The acquirer has carried out instructions.
     Confirm {
         /// Their ids.
@@ -137,6 +147,8 @@ pub enum Answer {
         transaction: Id,
         /// How many steps it has had since.
         steps: u32,
+        /// What is disputed of it now.
+        disputed: i64,
     },
     /// A saved card.
     Card(Id),
@@ -179,6 +191,8 @@ pub enum Receipt {
         transaction: Id,
         /// How many steps it had.
         steps: u32,
+        /// What of it was disputed.
+        disputed: i64,
     },
 }
 
@@ -186,7 +200,9 @@ impl Answer {
     /// What is kept of it.
     pub fn receipt(&self, tell: Tell) -> Receipt {
         match *self {
-            Self::Moved { transaction, steps } => Receipt::Moved { transaction, steps },
+            Self::Moved { transaction, steps, disputed } => {
+                Receipt::Moved { transaction, steps, disputed }
+            }
             _ => Receipt::Told(tell(self)),
         }
     }

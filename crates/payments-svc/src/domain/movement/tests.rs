@@ -46,21 +46,6 @@ fn void(amount: i64) -> Request {
     Request::Void { amount: Some(Amount::new(amount).unwrap()) }
 }
 
-impl Holding {
-    /// What is written, and loaded again.
-    fn after(mut self, change: &Change) -> Self {
-        self.amounts = change.amounts;
-        for captured in &change.captures {
-            match self.captures.iter_mut().find(|it| it.step == captured.step) {
-                Some(known) => *known = *captured,
-                None => self.captures.push(*captured),
-            }
-        }
-        self.steps += 1;
-        self
-    }
-}
-
 #[test]
 fn the_worked_example_of_an_exchange() {
     let rate = exchange((74_735, 10_000));

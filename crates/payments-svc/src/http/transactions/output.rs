@@ -64,6 +64,8 @@ struct StepOutput<'a> {
     refund: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     void: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dispute: Option<DisputeOutput>,
     #[serde(serialize_with = "as_date")]
     created: Timestamp,
     amount: i64,
@@ -73,6 +75,16 @@ struct StepOutput<'a> {
     descriptor: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     line_id: Option<String>,
+}
+
+#[derive(Serialize)]
+struct DisputeOutput {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    won: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lost: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -128,6 +140,11 @@ impl<'a> StepOutput<'a> {
             capture: is(Movement::Capture),
             refund: is(Movement::Refund),
             void: is(Movement::Void),
+            dispute: step.dispute.map(|id| DisputeOutput {
+                id,
+                won: is(Movement::Won),
+                lost: is(Movement::Lost),
+            }),
             created: step.created,
             amount: step.amount,
             balance: step.balance,

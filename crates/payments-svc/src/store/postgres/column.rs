@@ -12,8 +12,8 @@ use tokio_postgres::{
 
 use super::session::Error;
 use crate::domain::{
-    Account, Card, Currency, Expiry, Factor, Id, LineKind, Money, Movement, Order, Ppm,
-    ProcessingError, Scheme, Tds,
+    Account, Card, Currency, Decision, Expiry, Factor, FraudReason, Id, LineKind, Money, Movement,
+    Order, Ppm, ProcessingError, Scheme, Tds,
 };
 
 type Conversion<T> = Result<T, Box<dyn StdError + Sync + Send>>;
@@ -52,10 +52,12 @@ stored! {
     Currency as &str: |currency| currency.code(), |code| code.parse().ok();
     Account as &str: |account| account.name(), Account::named;
     LineKind as &str: |kind| kind.name(), LineKind::named;
+    Decision as &str: |decision| decision.name(), Decision::named;
     Movement as &str: |movement| movement.name(), Movement::named;
     Order as &str: |order| order.name(), Order::named;
     Scheme as &str: |scheme| scheme.name(), Scheme::named;
     Tds as &str: |tds| tds.name(), Tds::named;
+    FraudReason as i64: |reason| reason.code().into(), |code| FraudReason::new(code).ok();
     ProcessingError as i16:
         |error| error.code().into(), |code| ProcessingError::coded(code.try_into().ok()?);
 }
@@ -89,6 +91,11 @@ impl<'r> Columns<'r> {
         u32::try_from(self.next::<i64>()?).map_err(broken)
     }
 
+    /// The next, such a number or null.
+    pub(super) fn optional_count(&mut self) -> Result<Option<u32>, Error> {
+        self.next::<Option<i64>>()?.map(|count| count.try_into().map_err(broken)).transpose()
+    }
+
     /// The next, a text that was checked before it was stored.
     pub(super) fn text<T>(&mut self, stored: fn(String) -> T) -> Result<T, Error> {
         self.next().map(stored)
@@ -102,6 +109,12 @@ impl<'r> Columns<'r> {
     /// The next, milliseconds since the epoch.
     pub(super) fn time(&mut self) -> Result<Timestamp, Error> {
         Timestamp::from_millisecond(self.next()?).map_err(broken)
+    }
+
+    /// The next, such a time or null.
+    pub(super) fn optional_time(&mut self) -> Result<Option<Timestamp>, Error> {
+        let millis: Option<i64> = self.next()?;
+        millis.map(|millis| Timestamp::from_millisecond(millis).map_err(broken)).transpose()
     }
 
     /// The next, parts per million.

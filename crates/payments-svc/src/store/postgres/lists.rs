@@ -8,12 +8,13 @@ use tokio::time::{Instant, sleep};
 use tokio_postgres::Row;
 
 use super::{
+    super::About,
     Postgres,
     column::Columns,
     read::{self, all, first},
     session::Error,
 };
-use crate::domain::{App, Id, Line, Merchant, Transaction, User, Window};
+use crate::domain::{App, Dispute, FraudAlert, Id, Line, Merchant, Transaction, User, Window};
 
 /// How long a page waits for the transactions that were under way when it was asked for. They
 /// take milliseconds, unless somebody is stuck: then the page ends with what was settled before.
@@ -32,6 +33,14 @@ struct Rows<'a> {
     tables: &'a str,
     filter: &'a str,
     id: &'a str,
+}
+
+/// What says that a row is about this, and what that has to be.
+fn of(about: About) -> (&'static str, Id) {
+    match about {
+        About::Merchant(id) => ("merchant = $1", id),
+        About::Transaction(id) => ("\"transaction\" = $1", id),
+    }
 }
 
 impl Postgres {
@@ -116,6 +125,26 @@ impl Postgres {
         };
         let found = all(&self.page(rows, merchant, window).await?, read::transaction)?;
         self.with_trails(found).await
+    }
+
+    pub(in super::super) async fn disputes(
+        &self,
+        about: About,
+        window: Window,
+    ) -> Result<Vec<Dispute>, Error> {
+        let (filter, owner) = of(about);
+        let rows = Rows { columns: read::DISPUTE, tables: "disputes", filter, id: "id" };
+        all(&self.page(rows, owner, window).await?, read::dispute)
+    }
+
+    pub(in super::super) async fn frauds(
+        &self,
+        about: About,
+        window: Window,
+    ) -> Result<Vec<FraudAlert>, Error> {
+        let (filter, owner) = of(about);
+        let rows = Rows { columns: read::FRAUD, tables: "frauds", filter, id: "id" };
+        all(&self.page(rows, owner, window).await?, read::fraud)
     }
 
     async fn with_trails(&self, found: Vec<(Transaction, u32)>) -> Result<Vec<Transaction>, Error> {

@@ -4,11 +4,16 @@ use std::collections::HashMap;
 
 use tokio_postgres::Row;
 
-use super::{super::Found, column::Columns, session::Error};
+use super::{
+    super::{Found, Overdue},
+    column::Columns,
+    session::Error,
+};
 use crate::domain::{
-    Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
-    Instruction, Line, Merchant, MerchantDetails, Name, Original, Pricing, ProcessingError,
-    Reservation, SavedCard, Step, Terms, Transaction, User, Website,
+    Amounts, App, Captured, Country, Custom, Descriptor, Dispute, Email, Fee, FraudAlert, Holding,
+    Iban, Id, Instruction, Line, Merchant, MerchantDetails, Name, Original, Pricing,
+    ProcessingError, Reason, Reference, Reservation, SavedCard, Slice, Step, Terms, Transaction,
+    User, Website,
 };
 
 /// The first of these rows as a thing, if there is one.
@@ -133,7 +138,8 @@ fn amounts(columns: &mut Columns<'_>, error: Option<ProcessingError>) -> Result<
 
 /// The columns of a step of a trail, after those of its transaction.
 pub(super) const STEP: &str =
-    "\"transaction\", created, movement, amount, balance, fee_flat, fee_rate, descriptor, line";
+    "\"transaction\", created, movement, amount, balance, fee_flat, fee_rate, descriptor, line,
+     dispute";
 
 /// The trails in rows that are in order, by their transactions.
 pub(super) fn trails(rows: &[Row]) -> Result<HashMap<Id, Vec<Step>>, Error> {
@@ -164,6 +170,7 @@ fn step(columns: &mut Columns<'_>) -> Result<Step, Error> {
         fee: Fee { flat: columns.next()?, rate: columns.next()? },
         descriptor: columns.optional(Descriptor::stored)?,
         line: columns.next()?,
+        dispute: columns.next()?,
     })
 }
 
@@ -171,26 +178,23 @@ fn step(columns: &mut Columns<'_>) -> Result<Step, Error> {
 pub(super) struct Held {
     pub(super) holding: Holding,
     pub(super) merchant: Id,
-    /// What the acquirer knows the transaction by.
-    pub(super) payment: Id,
     pub(super) descriptor: Descriptor,
 }
 
 /// The transaction `$1`, for [`held`].
-pub(super) const HELD: &str = "SELECT transactions.merchant, operation, transactions.descriptor,
+pub(super) const HELD: &str = "SELECT transactions.merchant, transactions.descriptor,
      transactions.currency, steps, merchants.currency, fee_rate, fee_flat_currency, fee_flat,
      fee_dispute_currency, fee_dispute, error, amount, captured, refunded, voided, disputed
      FROM transactions JOIN merchants ON merchants.id = merchant WHERE transactions.id = $1";
 
 /// All but the captures.
 pub(super) fn held(columns: &mut Columns<'_>) -> Result<Held, Error> {
-    let (merchant, payment) = (columns.next()?, columns.next()?);
-    let descriptor = columns.text(Descriptor::stored)?;
+    let (merchant, descriptor) = (columns.next()?, columns.text(Descriptor::stored)?);
     let (currency, steps, funding) = (columns.next()?, columns.count()?, columns.next()?);
     let (pricing, error) = (pricing(columns)?, columns.next()?);
     let amounts = amounts(columns, error)?;
     let holding = Holding { currency, amounts, steps, captures: Vec::new(), funding, pricing };
-    Ok(Held { holding, merchant, payment, descriptor })
+    Ok(Held { holding, merchant, descriptor })
 }
 
 /// The columns of a capture.
@@ -242,8 +246,55 @@ pub(super) fn known_card(columns: &mut Columns<'_>) -> Result<Original, Error> {
 pub(super) fn instruction(columns: &mut Columns<'_>) -> Result<Instruction, Error> {
     Ok(Instruction {
         id: columns.next()?,
+        transaction: columns.next()?,
         payment: columns.next()?,
+        reference: columns.next()?,
         order: columns.next()?,
         amount: columns.next()?,
+        is_first_capture: columns.next()?,
+    })
+}
+
+/// The columns of a dispute.
+pub(super) const DISPUTE: &str =
+    "id, merchant, \"transaction\", created, amount, reason_code, reason_title, due";
+
+pub(super) fn dispute(columns: &mut Columns<'_>) -> Result<Dispute, Error> {
+    let (id, merchant, transaction) = (columns.next()?, columns.next()?, columns.next()?);
+    let (created, amount) = (columns.time()?, columns.next()?);
+    let (code, title): (Option<i64>, Option<String>) = (columns.next()?, columns.next()?);
+    let reason = code.zip(title).map(|(code, title)| Reason { code, title });
+    Ok(Dispute { id, merchant, transaction, created, amount, reason, due: columns.time()? })
+}
+
+pub(super) fn overdue(columns: &mut Columns<'_>) -> Result<Overdue, Error> {
+    let (id, transaction) = (columns.next()?, columns.next()?);
+    Ok(Overdue { id, transaction, reference: columns.text(Reference::stored)? })
+}
+
+/// The columns of a slice of a dispute.
+pub(super) const SLICE: &str = "slices.step, slices.amount, slices.gross, slices.fee, again";
+
+pub(super) fn slice(columns: &mut Columns<'_>) -> Result<Slice, Error> {
+    Ok(Slice {
+        step: columns.optional_count()?,
+        amount: columns.next()?,
+        gross: columns.next()?,
+        fee: columns.next()?,
+        again: columns.next()?,
+    })
+}
+
+/// The columns of a suspicion of fraud.
+pub(super) const FRAUD: &str = "id, merchant, \"transaction\", created, reported, reason";
+
+pub(super) fn fraud(columns: &mut Columns<'_>) -> Result<FraudAlert, Error> {
+    Ok(FraudAlert {
+        id: columns.next()?,
+        merchant: columns.next()?,
+        transaction: columns.next()?,
+        created: columns.time()?,
+        reported: columns.optional_time()?,
+        reason: columns.next()?,
     })
 }

@@ -13,8 +13,8 @@ use super::{
 use crate::domain::Id;
 
 /// What is known of an idempotency key.
-pub(super) const KNOWN: &str = "SELECT request, receipt, \"transaction\", steps FROM idempotency
-     WHERE app = $1 AND key = $2";
+pub(super) const KNOWN: &str = "SELECT request, receipt, \"transaction\", steps, disputed
+     FROM idempotency WHERE app = $1 AND key = $2";
 
 /// Two ids that are new, in their order.
 pub(super) const NEW_IDS: Asked<'static> = ("SELECT new_id(), new_id()", &[]);
@@ -118,13 +118,15 @@ pub(super) fn ids(rows: &[Row]) -> Result<(Id, Id), Error> {
 /// What [`KNOWN`] was answered with.
 pub(super) fn known(columns: &mut Columns<'_>, keyed: &Keyed) -> Result<Known, Error> {
     let (request, told): (Vec<u8>, Option<Vec<u8>>) = (columns.next()?, columns.next()?);
-    let (transaction, steps): (Option<Id>, Option<i64>) = (columns.next()?, columns.next()?);
     if request != keyed.request {
         return Ok(Known::OtherRequest);
     }
-    let steps = steps.map(|steps| steps.try_into().unwrap_or(u32::MAX));
-    let moved = transaction.zip(steps);
-    let moved = moved.map(|(transaction, steps)| Receipt::Moved { transaction, steps });
-    let told = told.map(|told| Receipt::Told(told.into()));
-    Ok(moved.or(told).map_or(Known::InFlight, Known::Answered))
+    let receipt = match columns.next()? {
+        None => told.map(|told| Receipt::Told(told.into())),
+        Some(transaction) => {
+            let (steps, disputed) = (columns.count()?, columns.next()?);
+            Some(Receipt::Moved { transaction, steps, disputed })
+        }
+    };
+    Ok(receipt.map_or(Known::InFlight, Known::Answered))
 }

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::domain::Notes;
 
+mod disputes;
 mod members;
 mod movements;
 mod payments;
@@ -57,7 +58,11 @@ impl Postgres {
     /// Waits until nobody else in this process moves the same transaction. Otherwise those who wait
     /// for one lock could hold all sessions.
     async fn turn(&self, write: &Write) -> Result<Option<SemaphorePermit<'_>>, Error> {
-        let Write::Move { transaction, .. } = write else { return Ok(None) };
+        let transaction = match write {
+            Write::Move { transaction, .. } => transaction,
+            Write::Notice { notification, .. } => &notification.transaction,
+            _ => return Ok(None),
+        };
         let number = transaction
             .as_bytes()
             .iter()
@@ -123,6 +128,9 @@ async fn write<'a>(
             payments::save_card(unit, *merchant, original, notes.as_ref().map(Notes::as_str), now)
                 .await
         }
+        Write::Notice { notification, exchange, fee_exchange } => {
+            disputes::notice(unit, notification, (*exchange, *fee_exchange), now).await
+        }
         Write::Confirm { instructions } => Ok(Ok(movements::confirm(unit, instructions))),
         Write::Forget { until } => Ok(Ok(forget(unit, *until))),
     }
@@ -140,11 +148,13 @@ fn remember<'a>(
         Answer::Begun(id) => operation = Some(*id),
         answer => match answer.receipt(tell) {
             Receipt::Told(bytes) => told = Some(bytes.to_vec()),
-            Receipt::Moved { transaction, steps } => moved = Some((transaction, steps)),
+            Receipt::Moved { transaction, steps, disputed } => {
+                moved = Some((transaction, steps, disputed));
+            }
         },
     }
     unit.write(
-        "INSERT INTO idempotency VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO idempotency VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         parameters![
             keyed.app,
             &*keyed.key,
@@ -152,8 +162,9 @@ fn remember<'a>(
             millis(now),
             operation,
             told,
-            moved.map(|(transaction, _)| transaction),
-            moved.map(|(_, steps)| i64::from(steps)),
+            moved.map(|(transaction, ..)| transaction),
+            moved.map(|(_, steps, _)| i64::from(steps)),
+            moved.map(|(.., disputed)| disputed),
         ],
     );
 }

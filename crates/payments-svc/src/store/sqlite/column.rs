@@ -10,8 +10,8 @@ use rusqlite::{
 };
 
 use crate::domain::{
-    Account, Card, Currency, Expiry, Factor, Id, LineKind, Money, Movement, Order, Ppm,
-    ProcessingError, Scheme, Tds,
+    Account, Card, Currency, Decision, Expiry, Factor, FraudReason, Id, LineKind, Money, Movement,
+    Order, Ppm, ProcessingError, Scheme, Tds,
 };
 
 impl ToSql for Id {
@@ -55,7 +55,7 @@ macro_rules! named {
     )*};
 }
 
-named!(Account, LineKind, Movement, Order, Scheme, Tds);
+named!(Account, Decision, LineKind, Movement, Order, Scheme, Tds);
 
 impl ToSql for ProcessingError {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -67,6 +67,18 @@ impl FromSql for ProcessingError {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let code = u8::column_result(value)?;
         Self::coded(code).ok_or(FromSqlError::OutOfRange(code.into()))
+    }
+}
+
+impl ToSql for FraudReason {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.code().into())
+    }
+}
+
+impl FromSql for FraudReason {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Self::new(i64::column_result(value)?).map_err(FromSqlError::other)
     }
 }
 
@@ -108,6 +120,12 @@ impl<'r, 's> Columns<'r, 's> {
     /// The next, milliseconds since the epoch.
     pub(super) fn time(&mut self) -> rusqlite::Result<Timestamp> {
         Timestamp::from_millisecond(self.next()?).map_err(broken)
+    }
+
+    /// The next, such a time or null.
+    pub(super) fn optional_time(&mut self) -> rusqlite::Result<Option<Timestamp>> {
+        let millis: Option<i64> = self.next()?;
+        millis.map(|millis| Timestamp::from_millisecond(millis).map_err(broken)).transpose()
     }
 
     /// The next, parts per million.

@@ -2,10 +2,14 @@
 
 use rusqlite::{Connection, Row};
 
-use super::read::{
-    LINE, MERCHANT, TRANSACTION, app, line_row, merchant_row, transaction_row, user, with_trail,
+use super::{
+    super::About,
+    read::{
+        DISPUTE, FRAUD, LINE, MERCHANT, TRANSACTION, app, dispute_row, fraud_row, line_row,
+        merchant_row, transaction_row, user, with_trail,
+    },
 };
-use crate::domain::{App, Id, Line, Merchant, Transaction, User, Window};
+use crate::domain::{App, Dispute, FraudAlert, Id, Line, Merchant, Transaction, User, Window};
 
 /// What belongs to an owner, `?1`, and the column of the ids that it is in the order of.
 struct List {
@@ -54,6 +58,16 @@ impl List {
         Self { select, id: "transactions.id" }
     }
 
+    fn disputes(about: About) -> Self {
+        let select = format!("SELECT {DISPUTE} FROM disputes WHERE {} = ?1", owner(about).0);
+        Self { select, id: "id" }
+    }
+
+    fn frauds(about: About) -> Self {
+        let select = format!("SELECT {FRAUD} FROM frauds WHERE {} = ?1", owner(about).0);
+        Self { select, id: "id" }
+    }
+
     /// The statement of a page after `?2` and before `?3` with at most `?4` items.
     fn page(&self, forward: bool) -> String {
         let Self { select, id } = self;
@@ -73,6 +87,30 @@ impl List {
         let mut query = db.prepare_cached(&self.page(window.is_forward()))?;
         query.query_map((owner, after, before, window.limit), item)?.collect()
     }
+}
+
+/// The column that says what a row is about, and what that has to be.
+fn owner(about: About) -> (&'static str, Id) {
+    match about {
+        About::Merchant(id) => ("merchant", id),
+        About::Transaction(id) => ("\"transaction\"", id),
+    }
+}
+
+pub(super) fn disputes(
+    db: &Connection,
+    about: About,
+    window: &Window,
+) -> rusqlite::Result<Vec<Dispute>> {
+    List::disputes(about).read(db, owner(about).1, window, dispute_row)
+}
+
+pub(super) fn frauds(
+    db: &Connection,
+    about: About,
+    window: &Window,
+) -> rusqlite::Result<Vec<FraudAlert>> {
+    List::frauds(about).read(db, owner(about).1, window, fraud_row)
 }
 
 pub(super) fn merchants(
@@ -118,6 +156,9 @@ mod tests {
         let mut lists = vec![List::users(), List::apps(), List::lines()];
         for filter in [None, Some(true), Some(false)] {
             lists.extend([List::merchants(filter), List::transactions(filter)]);
+        }
+        for about in [About::Merchant(Id::FIRST), About::Transaction(Id::FIRST)] {
+            lists.extend([List::disputes(about), List::frauds(about)]);
         }
         for list in lists {
             for forward in [true, false] {

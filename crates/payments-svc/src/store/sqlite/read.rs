@@ -4,13 +4,14 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::{
-    super::{Keyed, Known, Receipt},
-    column::{CARD, Columns},
+    super::{Keyed, Known, Overdue, Receipt},
+    column::{CARD, Columns, millis},
 };
 use crate::domain::{
-    Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
-    Instruction, KeyDigest, Line, Merchant, MerchantDetails, Name, Original, Pricing,
-    ProcessingError, Reservation, SavedCard, Step, Terms, Transaction, User, Website,
+    Amounts, App, Captured, Country, Custom, Descriptor, Dispute, Email, Fee, FraudAlert, Holding,
+    Iban, Id, Instruction, KeyDigest, Line, Merchant, MerchantDetails, Name, Original, Pricing,
+    ProcessingError, Reason, Reference, Reservation, SavedCard, Step, Terms, Transaction, User,
+    Website,
 };
 
 /// What a job takes up at once.
@@ -29,17 +30,22 @@ pub(super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
 /// What is known of an idempotency key.
 pub(super) fn known(db: &Connection, keyed: &Keyed) -> rusqlite::Result<Option<Known>> {
     db.prepare_cached(
-        "SELECT request, receipt, \"transaction\", steps FROM idempotency
+        "SELECT request, receipt, \"transaction\", steps, disputed FROM idempotency
          WHERE app = ?1 AND key = ?2",
     )?
     .query_row((keyed.app, &keyed.key), |row| {
         if row.get::<_, [u8; 32]>(0)? != keyed.request {
             return Ok(Known::OtherRequest);
         }
-        let moved = row.get::<_, Option<Id>>(2)?.zip(row.get(3)?);
-        let moved = moved.map(|(transaction, steps)| Receipt::Moved { transaction, steps });
         let told = row.get::<_, Option<Vec<u8>>>(1)?.map(|told| Receipt::Told(told.into()));
-        Ok(moved.or(told).map_or(Known::InFlight, Known::Answered))
+        let receipt = match row.get(2)? {
+            None => told,
+            Some(transaction) => {
+                let (steps, disputed) = (row.get(3)?, row.get(4)?);
+                Some(Receipt::Moved { transaction, steps, disputed })
+            }
+        };
+        Ok(receipt.map_or(Known::InFlight, Known::Answered))
     })
     .optional()
 }
@@ -161,7 +167,7 @@ pub(super) fn with_trail(
         return Ok(transaction);
     }
     let mut query = db.prepare_cached(
-        "SELECT created, movement, amount, balance, fee_flat, fee_rate, descriptor, line
+        "SELECT created, movement, amount, balance, fee_flat, fee_rate, descriptor, line, dispute
          FROM trail WHERE \"transaction\" = ?1 AND step < ?2 ORDER BY step",
     )?;
     transaction.trail =
@@ -214,6 +220,7 @@ fn step(row: &Row<'_>) -> rusqlite::Result<Step> {
         fee: Fee { flat: columns.next()?, rate: columns.next()? },
         descriptor: columns.optional(Descriptor::stored)?,
         line: columns.next()?,
+        dispute: columns.next()?,
     })
 }
 
@@ -221,7 +228,6 @@ fn step(row: &Row<'_>) -> rusqlite::Result<Step> {
 pub(super) struct Held {
     pub(super) holding: Holding,
     pub(super) merchant: Id,
-    pub(super) payment: Id,
     pub(super) descriptor: Descriptor,
     /// What the merchant has.
     pub(super) balance: i64,
@@ -230,7 +236,7 @@ pub(super) struct Held {
 pub(super) fn held(db: &Connection, id: Id, captures: bool) -> rusqlite::Result<Option<Held>> {
     let held = db
         .prepare_cached(
-            "SELECT transactions.merchant, operation, transactions.descriptor, transactions.currency, steps,
+            "SELECT transactions.merchant, transactions.descriptor, transactions.currency, steps,
                  merchants.currency, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
                  fee_dispute, error, amount, captured, refunded, voided, disputed, balance
              FROM transactions JOIN merchants ON merchants.id = transactions.merchant
@@ -252,13 +258,12 @@ pub(super) fn held(db: &Connection, id: Id, captures: bool) -> rusqlite::Result<
 
 fn held_row(row: &Row<'_>) -> rusqlite::Result<Held> {
     let mut columns = Columns::of(row);
-    let (merchant, payment) = (columns.next()?, columns.next()?);
-    let descriptor = columns.text(Descriptor::stored)?;
+    let (merchant, descriptor) = (columns.next()?, columns.text(Descriptor::stored)?);
     let (currency, steps, funding) = (columns.next()?, columns.next()?, columns.next()?);
     let (pricing, error) = (pricing(&mut columns)?, columns.next()?);
     let amounts = amounts(&mut columns, error)?;
     let holding = Holding { currency, amounts, steps, captures: Vec::new(), funding, pricing };
-    Ok(Held { holding, merchant, payment, descriptor, balance: columns.next()? })
+    Ok(Held { holding, merchant, descriptor, balance: columns.next()? })
 }
 
 fn captured(row: &Row<'_>) -> rusqlite::Result<Captured> {
@@ -311,6 +316,57 @@ pub(super) fn saved_card(db: &Connection, id: Id) -> rusqlite::Result<Option<Sav
     db.prepare_cached(&sql)?.query_row([id], row).optional()
 }
 
+/// The columns of a dispute, and those of a suspicion of fraud.
+pub(super) const DISPUTE: &str =
+    "id, merchant, \"transaction\", created, amount, reason_code, reason_title, due";
+pub(super) const FRAUD: &str = "id, merchant, \"transaction\", created, reported, reason";
+
+pub(super) fn dispute(db: &Connection, id: Id) -> rusqlite::Result<Option<Dispute>> {
+    let sql = format!("SELECT {DISPUTE} FROM disputes WHERE id = ?1");
+    db.prepare_cached(&sql)?.query_row([id], dispute_row).optional()
+}
+
+pub(super) fn dispute_row(row: &Row<'_>) -> rusqlite::Result<Dispute> {
+    let mut columns = Columns::of(row);
+    let (id, merchant, transaction) = (columns.next()?, columns.next()?, columns.next()?);
+    let (created, amount) = (columns.time()?, columns.next()?);
+    let (code, title): (Option<i64>, Option<String>) = (columns.next()?, columns.next()?);
+    let reason = code.zip(title).map(|(code, title)| Reason { code, title });
+    Ok(Dispute { id, merchant, transaction, created, amount, reason, due: columns.time()? })
+}
+
+pub(super) fn fraud(db: &Connection, id: Id) -> rusqlite::Result<Option<FraudAlert>> {
+    let sql = format!("SELECT {FRAUD} FROM frauds WHERE id = ?1");
+    db.prepare_cached(&sql)?.query_row([id], fraud_row).optional()
+}
+
+pub(super) fn fraud_row(row: &Row<'_>) -> rusqlite::Result<FraudAlert> {
+    let mut columns = Columns::of(row);
+    Ok(FraudAlert {
+        id: columns.next()?,
+        merchant: columns.next()?,
+        transaction: columns.next()?,
+        created: columns.time()?,
+        reported: columns.optional_time()?,
+        reason: columns.next()?,
+    })
+}
+
+/// Open disputes of test merchants that were due before `until`.
+pub(super) fn overdue(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec<Overdue>> {
+    let mut query = db.prepare_cached(
+        "SELECT disputes.id, \"transaction\", disputes.reference FROM disputes
+         CROSS JOIN transactions ON transactions.id = \"transaction\"
+         WHERE decision IS NULL AND due < ?1 AND test ORDER BY due LIMIT ?2",
+    )?;
+    let rows = query.query_map((millis(until), JOB_BATCH), |row| {
+        let mut columns = Columns::of(row);
+        let (id, transaction) = (columns.next()?, columns.next()?);
+        Ok(Overdue { id, transaction, reference: columns.text(Reference::stored)? })
+    })?;
+    rows.collect()
+}
+
 /// The card of a transaction of the merchant that succeeded and was made by the customer.
 pub(super) fn original(
     db: &Connection,
@@ -354,15 +410,23 @@ pub(super) fn unanswered(db: &Connection, until: Timestamp) -> rusqlite::Result<
 /// Instructions that are not confirmed, the oldest first.
 pub(super) fn instructions(db: &Connection) -> rusqlite::Result<Vec<Instruction>> {
     let mut query = db.prepare_cached(
-        "SELECT id, payment, movement, amount FROM instructions ORDER BY id LIMIT ?1",
+        "SELECT instructions.id, transactions.id, operation, reference, movement,
+             instructions.amount, movement = 'capture' AND step = (
+                 SELECT min(step) FROM captures WHERE \"transaction\" = transactions.id
+             )
+         FROM instructions CROSS JOIN transactions ON transactions.id = \"transaction\"
+         ORDER BY instructions.id LIMIT ?1",
     )?;
     let rows = query.query_map([JOB_BATCH], |row| {
         let mut columns = Columns::of(row);
         Ok(Instruction {
             id: columns.next()?,
+            transaction: columns.next()?,
             payment: columns.next()?,
+            reference: columns.next()?,
             order: columns.next()?,
             amount: columns.next()?,
+            is_first_capture: columns.next()?,
         })
     })?;
     rows.collect()

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::domain::{Id, Ids, Notes};
 
+mod disputes;
 mod members;
 mod movements;
 mod payments;
@@ -104,6 +105,9 @@ impl Applier {
             Write::SaveCard { merchant, original, notes } => {
                 self.save_card(db, *merchant, original, notes.as_ref().map(Notes::as_str), now)
             }
+            Write::Notice { notification, exchange, fee_exchange } => {
+                self.notice(db, notification, (*exchange, *fee_exchange), now)
+            }
             Write::Confirm { instructions } => movements::confirm(db, instructions),
             Write::Forget { until } => forget(db, *until),
         }
@@ -121,20 +125,23 @@ impl Applier {
             Answer::Begun(id) => operation = Some(*id),
             answer => match answer.receipt(self.tell) {
                 Receipt::Told(bytes) => told = Some(bytes),
-                Receipt::Moved { transaction, steps } => moved = Some((transaction, steps)),
+                Receipt::Moved { transaction, steps, disputed } => {
+                    moved = Some((transaction, steps, disputed));
+                }
             },
         }
-        db.prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
+        db.prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
             .execute((
-                keyed.app,
-                &keyed.key,
-                keyed.request,
-                millis(now),
-                operation,
-                told.as_deref(),
-                moved.map(|(transaction, _)| transaction),
-                moved.map(|(_, steps)| steps),
-            ))?;
+            keyed.app,
+            &keyed.key,
+            keyed.request,
+            millis(now),
+            operation,
+            told.as_deref(),
+            moved.map(|(transaction, ..)| transaction),
+            moved.map(|(_, steps, _)| steps),
+            moved.map(|(.., disputed)| disputed),
+        ))?;
         Ok(())
     }
 }

@@ -30,14 +30,16 @@ pub(super) async fn r#move<'a>(
         Ok(change) => change,
         Err(refused) => return Ok(Err(refused.into())),
     };
-    let steps = held.holding.steps.saturating_add(1);
+    let (step, disputed) = (held.holding.steps, change.amounts.disputed);
     let (line, instruction) = ids(&new)?;
-    let decided = Decided { transaction, held, change, now };
+    let order = (request.order(), change.amount);
+    let decided = Decided { transaction, held: &held, change, dispute: None, now };
     decided.write(unit, line, descriptor)?;
-    decided.instruct(unit, instruction);
-    Ok(Ok(Answer::Moved { transaction, steps }))
+    instruct(unit, (instruction, transaction), order, Some(step));
+    Ok(Ok(Answer::Moved { transaction, steps: step.saturating_add(1), disputed }))
 }
 
+/// The captures of a transaction, oldest first.
 async fn captures(unit: &mut Unit<'_>, transaction: Id) -> Result<Vec<Captured>, Error> {
     let sql =
         format!("SELECT {} FROM captures WHERE \"transaction\" = $1 ORDER BY step", read::CAPTURED);
@@ -45,17 +47,33 @@ async fn captures(unit: &mut Unit<'_>, transaction: Id) -> Result<Vec<Captured>,
     all(&rows, read::captured)
 }
 
-/// What is to be written.
-struct Decided {
-    transaction: Id,
-    held: Held,
-    change: Change,
-    now: Timestamp,
+/// Notes what the acquirer has to be told of a transaction.
+pub(super) fn instruct(
+    unit: &mut Unit<'_>,
+    (instruction, transaction): (Id, Id),
+    (order, amount): (Order, i64),
+    step: Option<u32>,
+) {
+    unit.write(
+        "INSERT INTO instructions VALUES ($1, $2, $3, $4, $5)",
+        parameters![instruction, transaction, order, amount, step.map(i64::from)],
+    );
 }
 
-impl Decided {
-    /// The step of the trail, and where money moved, its line and all that goes with it.
-    fn write(
+/// What is to be written.
+pub(super) struct Decided<'h> {
+    pub(super) transaction: Id,
+    pub(super) held: &'h Held,
+    pub(super) change: Change,
+    /// The dispute that it is about.
+    pub(super) dispute: Option<Id>,
+    pub(super) now: Timestamp,
+}
+
+impl Decided<'_> {
+    /// The step of the trail, if it has one, and where money moved, its line and all that goes with
+    /// it.
+    pub(super) fn write(
         &self,
         unit: &mut Unit<'_>,
         line: Id,
@@ -63,25 +81,28 @@ impl Decided {
     ) -> Result<(), Error> {
         let Self { held, change, .. } = self;
         self.update(unit);
-        let descriptor = match change.movement {
-            Movement::Void => None,
-            _ => Some(descriptor.unwrap_or(&held.descriptor).as_str().to_owned()),
-        };
-        unit.write(
-            "INSERT INTO trail VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-            parameters![
-                self.transaction,
-                i64::from(held.holding.steps),
-                millis(self.now),
-                change.movement,
-                change.amount,
-                change.balance,
-                change.fee.flat,
-                change.fee.rate,
-                descriptor,
-                change.booking.as_ref().map(|_| line),
-            ],
-        );
+        if let Some(movement) = change.movement {
+            let descriptor = match movement {
+                Movement::Void => None,
+                _ => Some(descriptor.unwrap_or(&held.descriptor).as_str().to_owned()),
+            };
+            unit.write(
+                "INSERT INTO trail VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                parameters![
+                    self.transaction,
+                    i64::from(held.holding.steps),
+                    millis(self.now),
+                    movement,
+                    change.amount,
+                    change.balance,
+                    change.fee.flat,
+                    change.fee.rate,
+                    descriptor,
+                    change.booking.as_ref().map(|_| line),
+                    self.dispute,
+                ],
+            );
+        }
         match &change.booking {
             Some(booking) => self.book(unit, line, booking),
             None => Ok(()),
@@ -92,9 +113,17 @@ impl Decided {
     fn update(&self, unit: &mut Unit<'_>) {
         let amounts = &self.change.amounts;
         unit.write(
-            "UPDATE transactions SET captured = $2, refunded = $3, voided = $4, steps = steps + 1
+            "UPDATE transactions SET captured = $2, refunded = $3, voided = $4, disputed = $5,
+                 steps = steps + $6
              WHERE id = $1",
-            parameters![self.transaction, amounts.captured, amounts.refunded, amounts.voided],
+            parameters![
+                self.transaction,
+                amounts.captured,
+                amounts.refunded,
+                amounts.voided,
+                amounts.disputed,
+                i64::from(self.change.movement.is_some()),
+            ],
         );
         for captured in &self.change.captures {
             unit.write(
@@ -115,15 +144,6 @@ impl Decided {
                 ],
             );
         }
-    }
-
-    /// What the acquirer is told.
-    fn instruct(&self, unit: &mut Unit<'_>, instruction: Id) {
-        let Self { held, change, .. } = self;
-        unit.write(
-            "INSERT INTO instructions VALUES ($1, $2, $3, $4)",
-            parameters![instruction, held.payment, Order::from(change.movement), change.amount],
-        );
     }
 
     /// The merchant's line, the postings behind it, and the merchant's balance. The balance comes

@@ -9,6 +9,7 @@ use super::super::{
     session::Error,
     unit::{NEW_IDS, Unit, ids, parameters},
 };
+use super::movements::instruct;
 use crate::domain::{
     Amounts, Card, Custom, Descriptor, Id, Order, Original, Payment, ProcessingError, Transaction,
     Verdict,
@@ -58,10 +59,7 @@ pub(super) async fn conclude<'a>(
     let error = begun.error;
     insert(unit, operation, &begun, verdict);
     if verdict.is_none() {
-        unit.write(
-            "INSERT INTO instructions (id, payment, movement, amount) VALUES ($1, $2, $3, $4)",
-            parameters![instruction, operation, Order::Reverse, begun.amounts.amount],
-        );
+        instruct(unit, (instruction, id), (Order::Reverse, begun.amounts.amount), None);
     }
     let answer = Answer::Concluded { transaction: id, error };
     unit.write(

@@ -34,57 +34,85 @@ impl Applier {
         if held.balance.checked_add(change.balance).is_none() {
             return Ok(Err(Refused::from(Overflow).into()));
         }
-        let steps = held.holding.steps + 1;
-        Decided { transaction, held, change, now }.write(db, &mut self.ids, descriptor)?;
-        Ok(Ok(Answer::Moved { transaction, steps }))
+        let (step, disputed) = (held.holding.steps, change.amounts.disputed);
+        let order = (request.order(), change.amount);
+        let decided = Decided { transaction, held: &held, change, dispute: None, now };
+        decided.write(db, &mut self.ids, descriptor)?;
+        self.instruct(db, transaction, order, Some(step), now)?;
+        Ok(Ok(Answer::Moved { transaction, steps: step + 1, disputed }))
+    }
+}
+
+impl Applier {
+    /// Notes what the acquirer has to be told of a transaction.
+    pub(super) fn instruct(
+        &mut self,
+        db: &Connection,
+        transaction: Id,
+        (order, amount): (Order, i64),
+        step: Option<u32>,
+        now: Timestamp,
+    ) -> rusqlite::Result<()> {
+        db.prepare_cached("INSERT INTO instructions VALUES (?1, ?2, ?3, ?4, ?5)")?.execute((
+            self.ids.next(now),
+            transaction,
+            order,
+            amount,
+            step,
+        ))?;
+        Ok(())
     }
 }
 
 /// What is to be written.
-struct Decided {
-    transaction: Id,
-    held: Held,
-    change: Change,
-    now: Timestamp,
+pub(super) struct Decided<'a> {
+    pub(super) transaction: Id,
+    pub(super) held: &'a Held,
+    pub(super) change: Change,
+    /// The dispute that it is about.
+    pub(super) dispute: Option<Id>,
+    pub(super) now: Timestamp,
 }
 
-impl Decided {
-    fn write(
+impl Decided<'_> {
+    /// The step of the trail, if it has one, and where money moved, its line, which is returned,
+    /// and all that goes with it.
+    pub(super) fn write(
         &self,
         db: &Connection,
         ids: &mut Ids,
         descriptor: Option<&Descriptor>,
-    ) -> rusqlite::Result<()> {
+    ) -> rusqlite::Result<Option<Id>> {
         let Self { held, change, .. } = self;
         let line = change.booking.as_ref().map(|booking| (ids.next(self.now), booking));
         if let Some((line, booking)) = line {
             self.book(db, line, booking)?;
         }
+        let line = line.map(|(line, _)| line);
         self.update(db)?;
-        let descriptor = match change.movement {
-            Movement::Void => None,
-            _ => Some(descriptor.unwrap_or(&held.descriptor)),
-        };
-        db.prepare_cached("INSERT INTO trail VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+        if let Some(movement) = change.movement {
+            let descriptor = match movement {
+                Movement::Void => None,
+                _ => Some(descriptor.unwrap_or(&held.descriptor)),
+            };
+            db.prepare_cached(
+                "INSERT INTO trail VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            )?
             .execute(params![
                 self.transaction,
                 held.holding.steps,
                 millis(self.now),
-                change.movement,
+                movement,
                 change.amount,
                 change.balance,
                 change.fee.flat,
                 change.fee.rate,
                 descriptor.map(Descriptor::as_str),
-                line.map(|(line, _)| line),
+                line,
+                self.dispute,
             ])?;
-        db.prepare_cached("INSERT INTO instructions VALUES (?1, ?2, ?3, ?4)")?.execute((
-            ids.next(self.now),
-            held.payment,
-            Order::from(change.movement),
-            change.amount,
-        ))?;
-        Ok(())
+        }
+        Ok(line)
     }
 
     /// The merchant's line, the postings behind it, and the merchant's balance.
@@ -115,9 +143,9 @@ impl Decided {
     /// The transaction's amounts, and its captures.
     fn update(&self, db: &Connection) -> rusqlite::Result<()> {
         let amounts = &self.change.amounts;
-        let steps = self.held.holding.steps + 1;
         db.prepare_cached(
-            "UPDATE transactions SET captured = ?2, refunded = ?3, voided = ?4, steps = ?5
+            "UPDATE transactions SET captured = ?2, refunded = ?3, voided = ?4, disputed = ?5,
+                 steps = steps + ?6
              WHERE id = ?1",
         )?
         .execute((
@@ -125,7 +153,8 @@ impl Decided {
             amounts.captured,
             amounts.refunded,
             amounts.voided,
-            steps,
+            amounts.disputed,
+            self.change.movement.is_some(),
         ))?;
         let mut upsert = db.prepare_cached(
             "INSERT INTO captures VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)

@@ -68,9 +68,7 @@ impl Applier {
         let id = self.ids.next(now);
         insert(db, (id, operation, now), &begun, card, (error, reference))?;
         if verdict.is_none() {
-            let instruction = (self.ids.next(now), operation, Order::Reverse, begun.amount);
-            db.prepare_cached("INSERT INTO instructions VALUES (?1, ?2, ?3, ?4)")?
-                .execute(instruction)?;
+            self.instruct(db, id, (Order::Reverse, begun.amount), None, now)?;
         }
         let answer = Answer::Concluded { transaction: id, error };
         db.prepare_cached(

@@ -1,0 +1,85 @@
+//! An acquirer, which tells what happens to cards.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use reqwest::Method;
+use serde_json::{Value, json};
+use sha2::Sha256;
+use uuid::Uuid;
+
+use super::{Service, Transaction};
+use crate::http::{Answer, Request};
+
+/// What services under test are told that acquirers sign with.
+pub const SECRET: (&str, &str) = ("PAYMENTS_ACQUIRER_SECRET", "whsec_of_the_tests");
+
+/// An acquirer that knows the secret.
+pub struct Acquirer<'a>(pub &'a Service);
+
+impl Acquirer<'_> {
+    /// A notification of this type about a transaction, under an id of its own, with these members
+    /// beside those that every one has.
+    pub fn event(kind: &str, transaction: &Transaction, members: Value) -> Value {
+        let mut event = json!({
+            "id": format!("evt {}", Uuid::new_v4()),
+            "type": kind,
+            "created": "2026-11-21T10:00:00Z",
+            "transactionId": transaction.id,
+        });
+        if let (Some(event), Value::Object(members)) = (event.as_object_mut(), members) {
+            event.extend(members);
+        }
+        event
+    }
+
+    /// A request that carries a body with this signature.
+    pub fn signed(&self, signature: &str, body: &str) -> Request {
+        let request = self.0.request(Method::POST, "/acquirer/events");
+        request.header("acquirer-signature", signature).body_of("application/json", body)
+    }
+
+    /// The answer to a notification.
+    pub async fn tell(&self, event: &Value) -> Answer {
+        let body = event.to_string();
+        self.signed(&signature(SECRET.1, seconds(), &body), &body).send().await
+    }
+
+    /// Tells of a dispute that was opened, and returns what the acquirer calls it.
+    pub async fn open(&self, transaction: &Transaction, amount: i64) -> String {
+        let dispute = format!("dp {}", Uuid::new_v4());
+        let members = json!({ "disputeId": dispute, "amount": amount });
+        let event = Self::event("dispute.opened", transaction, members);
+        let _ = self.tell(&event).await.expect(204);
+        dispute
+    }
+
+    /// Tells how a dispute ended: `won` or `lost`.
+    pub async fn end(&self, transaction: &Transaction, dispute: &str, how: &str) {
+        let members = json!({ "disputeId": dispute });
+        let event = Self::event(&format!("dispute.{how}"), transaction, members);
+        let _ = self.tell(&event).await.expect(204);
+    }
+}
+
+/// The signature of a body by whoever knows this secret, at this time.
+///
+/// # Panics
+///
+/// Never: any secret is a key.
+pub fn signature(secret: &str, seconds: i64, body: &str) -> String {
+    let key = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any length is a key");
+    let tag = key.chain_update(format!("{seconds}.{body}")).finalize().into_bytes();
+    format!("t={seconds},v1={}", hex::encode(tag))
+}
+
+/// Seconds since the epoch.
+///
+/// # Panics
+///
+/// Before the epoch.
+#[expect(clippy::disallowed_methods, reason = "what the service's clock says, too")]
+pub fn seconds() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later");
+    since.as_secs().try_into().expect("it is not that late")
+}

@@ -1,0 +1,377 @@
+//! Disputes: what they do to a transaction, to the balance and to the books.
+
+use std::time::Duration;
+
+use blackbox::{
+    payments::{
+        Acquirer, Card, Merchant, Move, Refusal as _, SECRET, Service, Transaction, ids, int,
+    },
+    process::DEADLINE,
+};
+use futures_util::future::join_all;
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+/// The fee of a dispute, in cents.
+const FEE: i64 = 3500;
+
+/// A service that listens to acquirers, and a captured transaction.
+async fn captured(amount: i64) -> (Service, Merchant, Transaction) {
+    let service = Service::with(&[SECRET]).await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", amount).await;
+    transaction.capture(amount).await;
+    (service, merchant, transaction)
+}
+
+/// The disputes of a merchant, newest first.
+async fn disputes(merchant: &Merchant) -> Vec<Value> {
+    merchant.app.list(&format!("/disputes?limit=100&filter[merchantId]={}", merchant.id)).await
+}
+
+/// Those of them about a transaction.
+async fn about(merchant: &Merchant, transaction: &str) -> Vec<Value> {
+    let query = format!("filter[merchantId]={}&filter[transactionId]={transaction}", merchant.id);
+    merchant.app.list(&format!("/disputes?limit=100&{query}")).await
+}
+
+async fn newest_line(merchant: &Merchant) -> Value {
+    merchant.list("/lines?limit=1").await.remove(0)
+}
+
+/// Asks until there are disputes.
+async fn until_disputed(merchant: &Merchant) -> Vec<Value> {
+    let found = async {
+        loop {
+            let found = disputes(merchant).await;
+            if !found.is_empty() {
+                return found;
+            }
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, found).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_opened_dispute_takes_the_money_and_a_fee() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let before = merchant.balance().await;
+    let reason = json!({ "code": 1040, "title": "Other fraud" });
+    let due = "2027-01-02T03:04:05.678Z";
+    let members = json!({ "disputeId": "dp", "amount": 600, "reason": reason, "due": due });
+    let event = Acquirer::event("dispute.opened", &transaction, members);
+    let _ = Acquirer(&service).tell(&event).await.expect(204);
+
+    let after = transaction.fetch().await;
+    let amounts = ["capturedAmount", "refundedAmount", "disputedAmount", "pendingAmount"];
+    assert_eq!(amounts.map(|name| int(&after[name])), [1000, 0, 600, 0]);
+    // It gets its entry when it is decided.
+    assert_eq!(after["trail"].as_array().unwrap().len(), 1);
+    // 600 less the 2.5 % they had cost, and the fee.
+    assert_eq!(merchant.balance().await, before - 600 + 15 - FEE);
+    let line = newest_line(&merchant).await;
+    assert_eq!((int(&line["balance"]), int(&line["fee"])), (-600 + 15 - FEE, FEE - 15));
+    assert_eq!(line["amount"], json!({ "currency": "EUR", "amount": -600 }));
+    assert_eq!((&line["dispute"], line.get("won"), line.get("lost")), (&json!(true), None, None));
+
+    let dispute = disputes(&merchant).await.remove(0);
+    let expected = json!({
+        "id": dispute["id"],
+        "merchantId": merchant.id,
+        "transactionId": transaction.id,
+        "created": dispute["created"],
+        "amount": 600,
+        "reason": reason,
+        "due": due,
+    });
+    assert_eq!(dispute, expected);
+    let path = format!("/disputes/{}", dispute["id"].as_str().unwrap());
+    let fetched = merchant.app.get(&path).await.expect(200).json();
+    assert_eq!(fetched, json!({ "dispute": expected }));
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn what_is_not_said_of_a_dispute_is_null_or_has_a_default() {
+    let (service, merchant, transaction) = captured(1000).await;
+    Acquirer(&service).open(&transaction, 1).await;
+    let dispute = disputes(&merchant).await.remove(0);
+    assert_eq!(dispute["reason"], Value::Null);
+    // 14 days after what the notification says of its own time.
+    assert_eq!(dispute["due"], "2026-12-05T10:00:00.000Z");
+}
+
+#[tokio::test]
+async fn a_dispute_that_is_won_returns_exactly_what_it_took_but_for_the_fee() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let before = merchant.balance().await;
+    let acquirer = Acquirer(&service);
+    let dispute = acquirer.open(&transaction, 600).await;
+    acquirer.end(&transaction, &dispute, "won").await;
+    assert_eq!(merchant.balance().await, before - FEE);
+    let after = transaction.fetch().await;
+    assert_eq!((int(&after["disputedAmount"]), int(&after["capturedAmount"])), (0, 1000));
+    let line = newest_line(&merchant).await;
+    let id = disputes(&merchant).await.remove(0)["id"].clone();
+    let entry = &after["trail"][1];
+    assert_eq!(
+        entry,
+        &json!({
+            "dispute": { "id": id, "won": true },
+            "created": entry["created"],
+            "amount": 600,
+            "balance": 585,
+            "fee": { "flat": 0, "rate": 15 },
+            "descriptor": "Corner shop",
+            "lineId": line["id"],
+        })
+    );
+    assert_eq!((&line["dispute"], &line["won"]), (&json!(true), &json!(true)));
+    assert_eq!((int(&line["balance"]), int(&line["amount"]["amount"])), (585, 600));
+    transaction.refund(1000).await;
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn a_dispute_that_is_lost_keeps_what_it_took() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let acquirer = Acquirer(&service);
+    let dispute = acquirer.open(&transaction, 600).await;
+    let before = merchant.balance().await;
+    acquirer.end(&transaction, &dispute, "lost").await;
+    assert_eq!(merchant.balance().await, before);
+    let after = transaction.fetch().await;
+    assert_eq!(int(&after["disputedAmount"]), 600);
+    let entry = &after["trail"][1];
+    assert_eq!(entry["dispute"]["lost"], true);
+    assert_eq!((int(&entry["amount"]), int(&entry["balance"])), (600, 0));
+    let line = newest_line(&merchant).await;
+    assert_eq!((&line["lost"], int(&line["balance"]), int(&line["fee"])), (&json!(true), 0, 0));
+    transaction.ask(Move::Refund, &json!({ "amount": 401 })).await.names(&["amount"]);
+    transaction.refund(400).await;
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn only_the_first_word_on_a_dispute_counts() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let acquirer = Acquirer(&service);
+    let opening = json!({ "disputeId": "dp", "amount": 600 });
+    let opened = Acquirer::event("dispute.opened", &transaction, opening.clone());
+    let again = Acquirer::event("dispute.opened", &transaction, opening);
+    for event in [&opened, &opened, &again] {
+        let _ = acquirer.tell(event).await.expect(204);
+    }
+    acquirer.end(&transaction, "dp", "won").await;
+    let before = (merchant.balance().await, transaction.fetch().await);
+    for how in ["won", "lost"] {
+        acquirer.end(&transaction, "dp", how).await;
+    }
+    let _ = acquirer.tell(&again).await.expect(204);
+    assert_eq!((merchant.balance().await, transaction.fetch().await), before);
+    assert_eq!(disputes(&merchant).await.len(), 1);
+}
+
+#[tokio::test]
+async fn the_end_of_a_dispute_that_is_told_first_waits_for_its_opening() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let acquirer = Acquirer(&service);
+    acquirer.end(&transaction, "early", "lost").await;
+    acquirer.end(&transaction, "early", "won").await;
+    assert_eq!(transaction.fetch().await["trail"].as_array().unwrap().len(), 1);
+    let members = json!({ "disputeId": "early", "amount": 300 });
+    let opened = Acquirer::event("dispute.opened", &transaction, members);
+    let _ = acquirer.tell(&opened).await.expect(204);
+    let after = transaction.fetch().await;
+    assert_eq!(
+        (&after["trail"][1]["dispute"]["lost"], int(&after["disputedAmount"])),
+        (&json!(true), 300)
+    );
+    assert_eq!(merchant.list("/lines?limit=10").await.len(), 3);
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn a_dispute_on_refunded_money_is_booked() {
+    let (service, merchant, transaction) = captured(1000).await;
+    transaction.refund(1000).await;
+    let before = merchant.balance().await;
+    let dispute = Acquirer(&service).open(&transaction, 1000).await;
+    assert_eq!(merchant.balance().await, before - 975 - FEE);
+    let after = transaction.fetch().await;
+    let amounts = ["capturedAmount", "refundedAmount", "disputedAmount"];
+    assert_eq!(amounts.map(|name| int(&after[name])), [1000; 3]);
+    service.place().agrees().await;
+    Acquirer(&service).end(&transaction, &dispute, "won").await;
+    assert_eq!(merchant.balance().await, before - FEE);
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn a_dispute_is_exchanged_as_the_captures_were() {
+    let service = Service::with(&[SECRET]).await;
+    let merchant = service.app().await.merchant("DKK").await;
+    let transaction = merchant.pay("EUR", 500).await;
+    let captured = transaction.capture(500).await;
+    let gross = int(&captured["trail"][0]["balance"])
+        + int(&captured["trail"][0]["fee"]["flat"])
+        + int(&captured["trail"][0]["fee"]["rate"]);
+    let before = merchant.balance().await;
+    let dispute = Acquirer(&service).open(&transaction, 500).await;
+    let line = newest_line(&merchant).await;
+    let fees = int(&line["fee"]);
+    assert_eq!(int(&line["balance"]), -gross - fees);
+    assert_eq!(line["amount"], json!({ "currency": "EUR", "amount": -500 }));
+    Acquirer(&service).end(&transaction, &dispute, "won").await;
+    // The rate fee came back with the dispute, and goes again.
+    let fee = fees + int(&captured["trail"][0]["fee"]["rate"]);
+    assert_eq!(merchant.balance().await, before - fee);
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn the_sandbox_disputes_what_is_captured_first_with_its_cards() {
+    let service = Service::any().await;
+    for card in ["4100000000000102", "4100000000000103"] {
+        let merchant = service.merchant().await;
+        let transaction = merchant.pay_with(Card(card), "EUR", 1000).await;
+        transaction.capture(300).await;
+        transaction.capture(700).await;
+        let found = until_disputed(&merchant).await;
+        assert_eq!((found.len(), int(&found[0]["amount"])), (1, 300), "{card}");
+        assert_eq!(int(&transaction.fetch().await["disputedAmount"]), 300);
+    }
+}
+
+#[tokio::test]
+async fn the_sandbox_loses_a_dispute_that_nobody_answered() {
+    let service = Service::with(&[("PAYMENTS_DISPUTE_DUE", "1s")]).await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay_with(Card("4100000000000102"), "EUR", 1000).await;
+    transaction.capture(1000).await;
+    until_disputed(&merchant).await;
+    let lost = async {
+        loop {
+            let after = transaction.fetch().await;
+            if let Some(entry) = after["trail"].get(1) {
+                assert_eq!(entry["dispute"]["lost"], true);
+                return;
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(DEADLINE, lost).await.unwrap();
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn disputes_are_listed_by_merchant_and_by_transaction() {
+    let (service, merchant, transaction) = captured(1000).await;
+    let other = merchant.pay("EUR", 100).await;
+    other.capture(100).await;
+    for (transaction, amount) in [(&transaction, 1), (&other, 2), (&transaction, 3)] {
+        Acquirer(&service).open(transaction, amount).await;
+    }
+    let amounts = |found: Vec<Value>| found.iter().map(|it| int(&it["amount"])).collect::<Vec<_>>();
+    let all = disputes(&merchant).await;
+    assert_eq!(about(&merchant, &transaction.id).await, [all[0].clone(), all[2].clone()]);
+    let path = |rest: &str| format!("/disputes?filter[merchantId]={}&{rest}", merchant.id);
+    let oldest = ids(&all).pop().unwrap();
+    let page = merchant.app.list(&path(&format!("limit=1&after={oldest}"))).await;
+    assert_eq!(amounts(page), [2]);
+    assert_eq!(amounts(all), [3, 2, 1]);
+    let foreign = service.merchant().await.pay("EUR", 100).await;
+    for nothing in [&foreign.id, "ffffffffffffffffffffffff"] {
+        assert_eq!(about(&merchant, nothing).await, Vec::<Value>::new());
+    }
+    for list in ["/disputes", "/frauds"] {
+        let bad = |query: String| {
+            let path = format!("{list}?{query}");
+            async { merchant.app.get(&{ path }).await }
+        };
+        bad("limit=10".to_owned()).await.names(&["filter.merchantId"]);
+        bad("filter[merchantId]=x&filter[transactionId]=".to_owned()).await.names(&[
+            "limit",
+            "filter.merchantId",
+            "filter.transactionId",
+        ]);
+        bad("limit=1&filter[merchantId]=ffffffffffffffffffffffff".to_owned())
+            .await
+            .names(&["filter.merchantId"]);
+        let stranger = service.merchant().await;
+        let theirs = format!("limit=1&filter[merchantId]={}", stranger.id);
+        bad(theirs).await.refused(403, "forbidden");
+    }
+}
+
+#[tokio::test]
+async fn another_apps_dispute_is_403_and_an_unknown_one_404() {
+    let (service, merchant, transaction) = captured(1000).await;
+    Acquirer(&service).open(&transaction, 1).await;
+    let id = ids(&disputes(&merchant).await).remove(0);
+    let stranger = service.app().await;
+    stranger.get(&format!("/disputes/{id}")).await.refused(403, "forbidden");
+    for unknown in ["ffffffffffffffffffffffff", "x", transaction.id.as_str()] {
+        merchant.app.get(&format!("/disputes/{unknown}")).await.refused(404, "not_found");
+    }
+    service
+        .request(reqwest::Method::GET, "/disputes?limit=1")
+        .send()
+        .await
+        .refused(401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn a_repeated_answer_shows_what_was_disputed_then() {
+    let (service, merchant, _) = captured(1000).await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    transaction.capture(500).await;
+    let dispute = Acquirer(&service).open(&transaction, 100).await;
+    let path = transaction.path_of(Move::Capture);
+    let body = json!({ "amount": 100 });
+    let capture = || merchant.app.post_once("key", &path, &body);
+    let first = capture().await.expect(201);
+    assert_eq!(int(&first.json()["transaction"]["disputedAmount"]), 100);
+    Acquirer(&service).end(&transaction, &dispute, "won").await;
+    assert_eq!(capture().await.text(), first.text());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_is_told_at_once_the_books_agree() {
+    let (service, merchant, transaction) = captured(10_000).await;
+    let acquirer = Acquirer(&service);
+    let mut dice = StdRng::seed_from_u64(7);
+    let steps: Vec<(u32, i64)> =
+        (0..120).map(|_| (dice.random_range(0..4), dice.random_range(1..300))).collect();
+    join_all(steps.into_iter().enumerate().map(async |(number, (kind, amount))| match kind {
+        0 => {
+            let answer = transaction.ask(Move::Refund, &json!({ "amount": amount })).await;
+            assert!([201, 400].contains(&answer.status.as_u16()), "{answer:?}");
+        }
+        _ => {
+            let (dispute, how) =
+                (format!("dp {number}"), ["won", "lost", "won"][kind as usize - 1]);
+            let members = json!({ "disputeId": dispute, "amount": amount });
+            let opening = Acquirer::event("dispute.opened", &transaction, members);
+            // In either order, and the opening twice.
+            let ((), first, second) = tokio::join!(
+                acquirer.end(&transaction, &dispute, how),
+                acquirer.tell(&opening),
+                acquirer.tell(&opening),
+            );
+            let (_, _) = (first.expect(204), second.expect(204));
+        }
+    }))
+    .await;
+    let after = transaction.fetch().await;
+    let trail = after["trail"].as_array().unwrap();
+    let sum = |is: fn(&Value) -> bool| -> i64 {
+        trail.iter().filter(|step| is(step)).map(|step| int(&step["amount"])).sum()
+    };
+    assert_eq!(int(&after["disputedAmount"]), sum(|step| step["dispute"]["lost"] == true));
+    assert_eq!(int(&after["refundedAmount"]), sum(|step| step["refund"] == true));
+    merchant.sum_of_lines().await;
+    service.place().agrees().await;
+}

@@ -1,0 +1,143 @@
+//! What acquirers tell: whether it is them, and what they may say.
+
+use blackbox::payments::{
+    Acquirer, Refusal as _, SECRET, Service, Transaction, seconds, signature,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// A service that listens to acquirers, and a transaction that was captured.
+async fn captured() -> (Service, Transaction) {
+    let service = Service::with(&[SECRET]).await;
+    let transaction = service.merchant().await.pay("EUR", 1000).await;
+    transaction.capture(1000).await;
+    (service, transaction)
+}
+
+fn opened(transaction: &Transaction) -> Value {
+    let members = json!({ "disputeId": "dp", "amount": 100 });
+    Acquirer::event("dispute.opened", transaction, members)
+}
+
+#[tokio::test]
+async fn who_does_not_sign_is_not_heard() {
+    let (service, transaction) = captured().await;
+    let before = transaction.fetch().await;
+    let body = opened(&transaction).to_string();
+    let (now, secret) = (seconds(), SECRET.1);
+    let good = signature(secret, now, &body);
+    let unsigned = || service.request(Method::POST, "/acquirer/events");
+    let _ = unsigned().body_of("application/json", body.as_str()).send().await.expect(401);
+    for forged in [
+        signature("whsec_of_somebody", now, &body),
+        signature(secret, now, &body.replace("100", "999")),
+        signature(secret, now - 310, &body),
+        signature(secret, now + 310, &body),
+        good.replace("t=", "t=1"),
+        good.replace("v1=", "v0="),
+        good[..good.len() - 2].to_owned(),
+        format!("{good}00"),
+        "t=,v1=".to_owned(),
+        String::new(),
+    ] {
+        let answer = Acquirer(&service).signed(&forged, &body).send().await;
+        answer.refused(401, "unauthenticated");
+        assert_eq!(answer.header("www-authenticate"), Some("Basic realm=\"payments\""));
+    }
+    assert_eq!(transaction.fetch().await, before);
+    let _ = Acquirer(&service).signed(&good, &body).send().await.expect(204);
+    assert_ne!(transaction.fetch().await, before);
+}
+
+#[tokio::test]
+async fn an_api_key_is_no_signature() {
+    let (service, transaction) = captured().await;
+    let event = opened(&transaction);
+    transaction.app.post("/acquirer/events", &event).await.refused(401, "unauthenticated");
+    drop(service);
+}
+
+#[tokio::test]
+async fn a_signature_is_good_for_five_minutes_and_while_a_secret_is_changed() {
+    let (service, transaction) = captured().await;
+    let acquirer = Acquirer(&service);
+    for shift in [-290, 290] {
+        let event = Acquirer::event("fraud.reported", &transaction, json!({}));
+        let body = event.to_string();
+        let signed = signature(SECRET.1, seconds() + shift, &body);
+        let (time, tag) = signed.split_once(',').unwrap();
+        let several = format!("{time},v1={},{tag}", "0".repeat(64));
+        let _ = acquirer.signed(&several, &body).send().await.expect(204);
+    }
+}
+
+#[tokio::test]
+async fn without_a_secret_there_is_no_such_path() {
+    let service = Service::with(&[]).await;
+    let transaction = service.merchant().await.pay("EUR", 1000).await;
+    let answer = Acquirer(&service).tell(&opened(&transaction)).await;
+    answer.refused(404, "not_found");
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_is_named() {
+    let (service, transaction) = captured().await;
+    let before = transaction.fetch().await;
+    let kinds = ["dispute.opened", "dispute.won", "dispute.lost", "fraud.reported"];
+    let all = ["disputeId", "amount"];
+    let missing: [&[&str]; 4] = [&all, &all[..1], &all[..1], &[]];
+    for (kind, missing) in kinds.into_iter().zip(missing) {
+        let event = json!({ "type": kind });
+        let mut named = vec!["id", "transactionId", "created"];
+        named.extend(missing);
+        Acquirer(&service).tell(&event).await.names(&named);
+    }
+    for (member, value, named) in [
+        ("id", json!("\u{e9}"), "id"),
+        ("id", json!("x".repeat(256)), "id"),
+        ("type", json!("dispute.reopened"), "type"),
+        ("created", json!("yesterday"), "created"),
+        ("created", json!(1_763_700_000), "created"),
+        ("transactionId", json!("ffffffffffffffffffffffff"), "transactionId"),
+        ("transactionId", json!("1"), "transactionId"),
+        ("disputeId", json!(""), "disputeId"),
+        ("disputeId", json!("tab\t"), "disputeId"),
+        ("amount", json!(0), "amount"),
+        ("amount", json!(-5), "amount"),
+        ("amount", json!(1.5), "amount"),
+        ("amount", json!(1_000_000_000_001_i64), "amount"),
+        ("due", json!("soon"), "due"),
+        ("reason", json!(1), "reason"),
+        ("reason", json!({ "code": 1 }), "reason"),
+        ("reason", json!({ "title": "x" }), "reason"),
+        ("reason", json!({ "code": "1", "title": "x" }), "reason.code"),
+    ] {
+        let mut event = opened(&transaction);
+        event[member] = value;
+        Acquirer(&service).tell(&event).await.names(&[named]);
+    }
+    for (member, value) in [
+        ("reason", json!(9)),
+        ("reason", json!(-1)),
+        ("reason", json!({})),
+        ("reported", json!("now")),
+    ] {
+        let mut event = Acquirer::event("fraud.reported", &transaction, json!({}));
+        event[member] = value;
+        Acquirer(&service).tell(&event).await.names(&[member]);
+    }
+    Acquirer(&service).tell(&json!([1])).await.names(&[""]);
+    assert_eq!(transaction.fetch().await, before);
+}
+
+#[tokio::test]
+async fn the_secret_is_never_logged_or_shown() {
+    let settings = [SECRET, ("RUST_LOG", "trace")];
+    let service = Service::with(&settings).await;
+    let transaction = service.merchant().await.pay("EUR", 1000).await;
+    let _ = Acquirer(&service).tell(&opened(&transaction)).await.expect(204);
+    let _ = Acquirer(&service).signed("t=1,v1=00", "{}").send().await.expect(401);
+    service.process().logged(|line| line.contains("/acquirer/events")).await;
+    let log = service.process().log();
+    assert!(!log.iter().any(|line| line.contains(SECRET.1)));
+}
