@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::postgres;
+use common::postgres::OpenError;
 
 /// Two numbers that should be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum CheckError {
     Sqlite(#[from] rusqlite::Error),
     /// The database cannot be read.
     #[error(transparent)]
-    Postgres(#[from] postgres::OpenError),
+    Postgres(#[from] OpenError),
     /// The books disagree with themselves.
     #[error("the books disagree:\n{}", lines(.0))]
     Disagree(Vec<Disagreement>),

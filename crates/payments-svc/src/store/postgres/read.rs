@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
+use common::postgres::Error;
 use tokio_postgres::Row;
 
-use super::{super::Found, column::Columns, session::Error};
+use super::{super::Found, column::Columns};
 use crate::domain::{
     Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
     Instruction, Line, Merchant, MerchantDetails, Name, Original, Pricing, ProcessingError,

@@ -1,5 +1,6 @@
 //! One database transaction: what is asked, decided, and written together.
 
+use common::postgres::{Asked, Error, ask_all};
 use deadpool_postgres::ClientWrapper;
 use futures_util::FutureExt as _;
 use tokio_postgres::{Row, types::ToSql};
@@ -7,7 +8,6 @@ use tokio_postgres::{Row, types::ToSql};
 use super::{
     super::{Keyed, Outcome, Receipt, Refusal},
     column::Columns,
-    session::{Asked, Error, ask_all},
 };
 use crate::domain::Id;
 

@@ -1,12 +1,12 @@
 //! Captures, refunds and voids: what the domain decides, written whole.
 
+use common::postgres::Error;
 use jiff::Timestamp;
 
 use super::super::{
     super::{Answer, Refusal},
     column::{fraction, millis},
     read::{self, all, first},
-    session::Error,
     trail,
     unit::{NEW_IDS, Unit, ids, parameters},
 };

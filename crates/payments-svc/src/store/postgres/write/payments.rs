@@ -1,12 +1,12 @@
 //! Payments on their way to the acquirer, and what came of them.
 
+use common::postgres::Error;
 use jiff::Timestamp;
 
 use super::super::{
     super::{Answer, MakeReceipt, Refusal},
     column::{Columns, millis},
     read::first,
-    session::Error,
     unit::{NEW_IDS, Unit, ids, parameters},
 };
 use crate::domain::{
