@@ -1,5 +1,5 @@
-//! What the services share: how they are configured, served, observed and stopped, and the one
-//! writer that embedded SQLite engines commit through.
+//! What the services share: how they are configured, served, observed and stopped, the one writer
+//! that embedded SQLite engines commit through, and sessions with PostgreSQL.
 //!
 //! Only what at least two services need lives here. Nothing in this crate knows an object, a
 //! credential or a payment.
@@ -9,6 +9,7 @@ pub mod config;
 pub mod error;
 pub mod json;
 pub mod operations;
+pub mod postgres;
 pub mod process;
 pub mod serve;
 pub mod sqlite;

@@ -7,6 +7,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     config::{SecretError, secret},
     operations::{MetricsToken, Operations},
+    postgres::DatabaseConfig,
     process,
     serve::{self, Limits},
     telemetry::Traffic,
@@ -37,7 +38,7 @@ use http::{Api, SignatureKey, answer, metrics};
 use jobs::Jobs;
 use payments::Payments;
 use rates::{ExchangeRates, RatesError};
-use store::{DatabaseConfig, OpenError, Store, StoreConfig};
+use store::{OpenError, Store, StoreConfig};
 
 /// Why the service did not start. One line, which names what to mend.
 #[derive(Debug, thiserror::Error)]
@@ -69,8 +70,11 @@ pub enum StartError {
 /// What the store is opened with: settings, and the URL of the database, which is a secret.
 pub fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
     let database = secret("PAYMENTS_DATABASE_URL")?.map(|url| DatabaseConfig {
+        service: "payments-svc",
         url,
+        url_setting: "PAYMENTS_DATABASE_URL",
         ca_file: config.database_ca_file.clone(),
+        ca_setting: "PAYMENTS_DATABASE_CA_FILE (--database-ca-file)",
         connections: config.database_connections.get(),
     });
     Ok(StoreConfig { data_dir: config.data_dir.clone(), database })

@@ -5,8 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use common::postgres::{self as database, DatabaseConfig};
 use jiff::Timestamp;
-use secrecy::SecretString;
 
 use crate::domain::{
     App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Reference,
@@ -32,17 +32,6 @@ pub struct StoreConfig {
     pub database: Option<DatabaseConfig>,
 }
 
-/// A database of other machines, too.
-#[derive(Debug, Clone)]
-pub struct DatabaseConfig {
-    /// Where it is.
-    pub url: SecretString,
-    /// The roots its certificate may come from beside the usual ones.
-    pub ca_file: Option<PathBuf>,
-    /// The most sessions with it.
-    pub connections: usize,
-}
-
 /// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -51,7 +40,7 @@ pub enum OpenError {
     Sqlite(#[from] sqlite::OpenError),
     /// The database.
     #[error(transparent)]
-    Postgres(#[from] postgres::OpenError),
+    Postgres(#[from] database::OpenError),
 }
 
 /// Why the store could not be copied.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::postgres;
+use common::postgres::OpenError;
 
 mod rules;
 
@@ -36,7 +36,7 @@ pub enum CheckError {
     Sqlite(#[from] rusqlite::Error),
     /// The database cannot be read.
     #[error(transparent)]
-    Postgres(#[from] postgres::OpenError),
+    Postgres(#[from] OpenError),
     /// The books disagree with themselves.
     #[error("the books disagree:\n{}", lines(.0))]
     Disagree(Vec<Disagreement>),

@@ -4,16 +4,14 @@ use std::{
     array,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
-use common::tls::TlsError;
-use deadpool_postgres::BuildError;
+use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, ask};
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
-use tokio::{sync::Semaphore, task::JoinSet, time::sleep};
+use tokio::sync::Semaphore;
 use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
@@ -28,52 +26,25 @@ use crate::domain::{
 
 mod check;
 mod column;
-mod database;
 mod lists;
 mod read;
-mod session;
 mod unit;
 mod write;
 
 pub(super) use check::check;
 
 use column::CARD;
-use database::{Database, reason};
 use read::{all, first, found};
-use session::{Asked, Error, Sessions, ask};
 use write::{Job, QUEUES};
 
 /// Apps kept in memory, so that a request does not ask for its own. Apps never change.
 const APP_CACHE: usize = 100_000;
-
-/// How often the database is asked whether it is there.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What a job takes up at once.
 const JOB_BATCH: i64 = 1000;
 
 mod migrations {
     refinery::embed_migrations!("migrations/postgres");
-}
-
-/// Why the database could not be used.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The setting is no URL of a database. It is not told, since it may hold a password.
-    #[error("PAYMENTS_DATABASE_URL is not usable: {0}")]
-    Url(String),
-    /// There is no connection to be had.
-    #[error("the database of PAYMENTS_DATABASE_URL cannot be reached: {}", reason(.0))]
-    Connect(#[from] tokio_postgres::Error),
-    /// Connections cannot be secured.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// Sessions cannot be kept.
-    #[error(transparent)]
-    Sessions(#[from] BuildError),
-    /// The database cannot be brought to this version's shape.
-    #[error("the database cannot be migrated: {}", reason(.0))]
-    Migration(#[from] refinery::Error),
 }
 
 /// The engine for many processes.
@@ -87,33 +58,27 @@ pub struct Postgres {
     queues: [Semaphore; QUEUES],
     commits: AtomicU64,
     tell: Tell,
-    is_up: Arc<AtomicBool>,
-    _looking: JoinSet<()>,
+    health: Health,
 }
 
 impl Postgres {
     pub(super) async fn open(config: &DatabaseConfig, tell: Tell) -> Result<Self, OpenError> {
         let database = Database::of(config)?;
-        migrate(&database).await?;
-        let sessions = Sessions::new(&database, config.connections)?;
-        let is_up = Arc::new(AtomicBool::new(true));
-        let mut looking = JoinSet::new();
-        looking.spawn(look(database, Arc::clone(&is_up)));
+        database.migrate(migrations::migrations::runner()).await?;
         Ok(Self {
-            sessions,
+            sessions: Sessions::new(&database, config.connections, "")?,
             apps: Cache::new(APP_CACHE),
             settled: Mutex::new(Id::FIRST),
             writing: TaskTracker::new(),
             queues: array::from_fn(|_| Semaphore::new(1)),
             commits: AtomicU64::new(0),
             tell,
-            is_up,
-            _looking: looking,
+            health: Health::watch(database),
         })
     }
 
     pub(super) fn is_up(&self) -> bool {
-        self.is_up.load(Ordering::Relaxed)
+        self.health.is_up()
     }
 
     /// It never does: a database that is away may come back.
@@ -359,27 +324,4 @@ fn is_member(merchant: &str) -> String {
 /// The trail of the transaction `$1`.
 fn trail() -> String {
     format!("SELECT {} FROM trail WHERE \"transaction\" = $1 ORDER BY step", read::STEP)
-}
-
-/// Brings the database to this version's shape. Replicas that start at the same time take turns.
-async fn migrate(database: &Database) -> Result<(), OpenError> {
-    let mut session = database.connect().await?;
-    session.batch_execute("SELECT pg_advisory_lock(hashtext('payments-svc migrations'))").await?;
-    migrations::migrations::runner().run_async(&mut *session).await?;
-    Ok(())
-}
-
-/// Notes again and again whether the database answers, on a session of its own: those of the others
-/// may all be in use.
-async fn look(database: Database, is_up: Arc<AtomicBool>) {
-    loop {
-        if let Ok(session) = database.connect().await {
-            while session::answers(&session).await {
-                is_up.store(true, Ordering::Relaxed);
-                sleep(LOOK_EVERY).await;
-            }
-        }
-        is_up.store(false, Ordering::Relaxed);
-        sleep(LOOK_EVERY).await;
-    }
 }

@@ -1,27 +1,26 @@
 //! Recomputes what the books say, from the bottom up.
 
+use common::postgres::Database;
 use tokio_postgres::Row;
 
-use super::{
-    super::{
-        DatabaseConfig,
-        check::{CheckError, Disagreement, judge, rules},
-    },
-    OpenError,
-    database::Database,
+use super::super::{
+    DatabaseConfig,
+    check::{CheckError, Disagreement, judge, rules},
 };
 use crate::domain::Id;
 
 /// Checks the books of the store in a database, at one moment, while services may use it.
 pub(in super::super) async fn check(config: &DatabaseConfig) -> Result<(), CheckError> {
-    let session = Database::of(config)?.connect().await.map_err(OpenError::Connect)?;
+    let database = Database::of(config)?;
+    let failed = |error| database.failed(error);
+    let session = database.connect().await?;
     let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-    session.batch_execute(snapshot).await.map_err(OpenError::Connect)?;
+    session.batch_execute(snapshot).await.map_err(failed)?;
     let mut found = Vec::new();
     for (rule, sql) in rules() {
-        let rows = session.query(&sql, &[]).await.map_err(OpenError::Connect)?;
+        let rows = session.query(&sql, &[]).await.map_err(failed)?;
         for row in &rows {
-            found.push(disagreement(rule, row).map_err(OpenError::Connect)?);
+            found.push(disagreement(rule, row).map_err(failed)?);
         }
     }
     judge(found)

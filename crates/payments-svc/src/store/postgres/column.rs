@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 
 use bytes::BytesMut;
+use common::postgres::Error;
 use jiff::Timestamp;
 use num_rational::Ratio;
 use tokio_postgres::{
@@ -10,7 +11,6 @@ use tokio_postgres::{
     types::{FromSql, IsNull, ToSql, Type, to_sql_checked},
 };
 
-use super::session::Error;
 use crate::domain::{
     Account, Card, Currency, Decision, Expiry, Factor, FraudReason, Id, LineKind, Money, Movement,
     Order, Ppm, ProcessingError, Scheme, Tds,

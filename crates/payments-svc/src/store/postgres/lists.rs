@@ -4,6 +4,7 @@
 
 use std::{sync::PoisonError, time::Duration};
 
+use common::postgres::Error;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::Row;
 
@@ -12,7 +13,6 @@ use super::{
     Postgres,
     column::Columns,
     read::{self, all, first},
-    session::Error,
 };
 use crate::domain::{App, Dispute, FraudAlert, Id, Line, Merchant, Transaction, User, Window};
 

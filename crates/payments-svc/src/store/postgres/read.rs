@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
+use common::postgres::Error;
 use tokio_postgres::Row;
 
 use super::{
     super::{Found, Overdue},
     column::Columns,
-    session::Error,
 };
 use crate::domain::{
     Amounts, App, Captured, Country, Custom, Descriptor, Dispute, Email, Fee, FraudAlert, Holding,

@@ -1,5 +1,6 @@
 //! One database transaction: what is asked, decided, and written together.
 
+use common::postgres::{Asked, Error, ask_all};
 use deadpool_postgres::ClientWrapper;
 use futures_util::FutureExt as _;
 use tokio_postgres::{Row, types::ToSql};
@@ -8,7 +9,6 @@ use super::{
     super::{Keyed, Known, Receipt},
     column::Columns,
     read::first,
-    session::{Asked, Error, ask_all},
 };
 use crate::domain::Id;
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use common::postgres::{Error, WAIT};
 use deadpool_postgres::ClientWrapper;
 use jiff::Timestamp;
 use tokio::{sync::SemaphorePermit, time::timeout};
@@ -10,7 +11,6 @@ use super::{
     super::{Answer, Keyed, Outcome, Receipt, Refusal, Tell, Write},
     Postgres,
     column::millis,
-    session::{Error, WAIT},
     unit::{Unit, parameters},
 };
 use crate::domain::Notes;

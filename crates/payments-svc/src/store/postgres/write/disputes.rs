@@ -1,5 +1,6 @@
 //! What acquirers tell of their own accord, and what comes of it.
 
+use common::postgres::{Asked, Error};
 use jiff::Timestamp;
 use tokio_postgres::types::ToSql;
 
@@ -8,7 +9,6 @@ use super::{
         super::{Answer, Refusal},
         column::millis,
         read::{self, all, first},
-        session::{Asked, Error},
         unit::{NEW_IDS, Unit, ids, parameters},
     },
     movements::Decided,

@@ -1,5 +1,6 @@
 //! Apps, merchants, and who belongs to them.
 
+use common::postgres::Error;
 use jiff::Timestamp;
 use tokio_postgres::Row;
 
@@ -7,7 +8,6 @@ use super::super::{
     super::{Answer, Refusal},
     column::{Columns, millis},
     read::first,
-    session::Error,
     unit::{NEW_IDS, Unit, ids, parameters},
 };
 use crate::domain::{

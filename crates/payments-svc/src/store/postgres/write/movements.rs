@@ -1,12 +1,12 @@
 //! Captures, refunds and voids: what the domain decides, written whole.
 
+use common::postgres::Error;
 use jiff::Timestamp;
 
 use super::super::{
     super::{Answer, Refusal},
     column::{fraction, millis},
     read::{self, Held, all, first},
-    session::Error,
     unit::{NEW_IDS, Unit, ids, parameters},
 };
 use crate::domain::{Booking, Captured, Change, Descriptor, Id, Movement, Order, Posting, Request};

@@ -1,12 +1,12 @@
 //! Payments on their way to the acquirer, and what came of them.
 
+use common::postgres::Error;
 use jiff::Timestamp;
 
 use super::super::{
     super::{Answer, Refusal, Tell},
     column::{Columns, millis},
     read::first,
-    session::Error,
     unit::{NEW_IDS, Unit, ids, parameters},
 };
 use super::movements::instruct;

@@ -4,17 +4,20 @@
 use std::{array, error::Error as StdError, future::ready, task::Poll, time::Duration};
 
 use deadpool_postgres::{
-    BuildError, ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError,
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError,
     RecyclingMethod, Runtime, TimeoutType, Timeouts,
 };
 use futures_util::{future::BoxFuture, poll};
 use tokio::time::timeout;
 use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
-use super::database::{Database, reason};
+use super::{
+    OpenError,
+    database::{Database, reason},
+};
 
 /// How long a request waits for others: for a session while all are in use, or for its turn.
-pub(super) const WAIT: Duration = Duration::from_secs(5);
+pub const WAIT: Duration = Duration::from_secs(5);
 
 /// How long it may take to open one.
 const OPEN: Duration = Duration::from_secs(5);
@@ -30,7 +33,7 @@ const SETTINGS: &str = "SET synchronous_commit = on;
 
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::store) enum Error {
+pub enum Error {
     /// All sessions were in use for too long.
     #[error("all sessions with the database are in use")]
     Busy,
@@ -59,7 +62,7 @@ impl From<tokio_postgres::Error> for Error {
 
 impl Error {
     /// Whether it came of somebody who was faster: it may go well when it is tried again.
-    pub(super) fn is_conflict(&self) -> bool {
+    pub fn is_conflict(&self) -> bool {
         self.is_one_of(&[
             SqlState::UNIQUE_VIOLATION,
             SqlState::T_R_SERIALIZATION_FAILURE,
@@ -68,7 +71,7 @@ impl Error {
     }
 
     /// Whether nothing was done since others did too much.
-    pub(super) fn is_overload(&self) -> bool {
+    pub fn is_overload(&self) -> bool {
         let took_too_long = [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED];
         matches!(self, Self::Busy) || self.is_one_of(&took_too_long)
     }
@@ -80,18 +83,25 @@ impl Error {
 }
 
 /// A statement, and what is put into it.
-pub(super) type Asked<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
+pub type Asked<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 
 /// A bounded number of sessions.
-pub(super) struct Sessions(Pool);
+pub struct Sessions(Pool);
 
 impl Sessions {
-    /// At most so many sessions. None is opened yet.
-    pub(super) fn new(database: &Database, most: usize) -> Result<Self, BuildError> {
-        let Database { config, tls } = database.clone();
+    /// At most so many sessions, with these settings beside those all have. None is opened yet.
+    pub fn new(
+        database: &Database,
+        most: usize,
+        settings: &'static str,
+    ) -> Result<Self, OpenError> {
+        let Database { config, tls, .. } = database.clone();
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let settle = Hook::async_fn(|session: &mut ClientWrapper, _| {
-            Box::pin(async { session.batch_execute(SETTINGS).await.map_err(HookError::Backend) })
+        let settle = Hook::async_fn(move |session: &mut ClientWrapper, _| {
+            Box::pin(async move {
+                let told = session.batch_execute(&format!("{SETTINGS}; {settings}")).await;
+                told.map_err(HookError::Backend)
+            })
         });
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
         let pool = Pool::builder(Manager::from_config(config, tls, manager))
@@ -104,7 +114,7 @@ impl Sessions {
     }
 
     /// Lends a session to `work`, which has to be done in time.
-    pub(super) async fn lend<T>(
+    pub async fn lend<T>(
         &self,
         work: impl AsyncFnOnce(&ClientWrapper) -> Result<T, Error>,
     ) -> Result<T, Error> {
@@ -121,14 +131,14 @@ impl Sessions {
     }
 
     /// Ends all sessions that nobody uses.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         self.0.close();
     }
 }
 
 /// Asks for all of this in one round trip. It is done in this order, and what comes after something
 /// that cannot be sent is not sent either. Statements are prepared once in a session.
-pub(super) async fn ask<const N: usize>(
+pub async fn ask<const N: usize>(
     session: &ClientWrapper,
     asked: [Asked<'_>; N],
 ) -> Result<[Vec<Row>; N], Error> {
@@ -137,10 +147,7 @@ pub(super) async fn ask<const N: usize>(
 }
 
 /// As [`ask`], for any number.
-pub(super) async fn ask_all(
-    session: &ClientWrapper,
-    asked: &[Asked<'_>],
-) -> Result<Vec<Vec<Row>>, Error> {
+pub async fn ask_all(session: &ClientWrapper, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
     let mut statements = Vec::with_capacity(asked.len());
     for (sql, _) in asked {
         statements.push(session.prepare_cached(sql).await?);

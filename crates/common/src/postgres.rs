@@ -1,0 +1,12 @@
+//! Sessions with a PostgreSQL database that any number of replicas share.
+//!
+//! Nobody waits for ever: connecting, waiting for a session and every statement have an end, and a
+//! replica that freezes with a lock in hand loses it. Errors quote no rows.
+
+mod database;
+mod health;
+mod session;
+
+pub use database::{Database, DatabaseConfig, OpenError};
+pub use health::Health;
+pub use session::{Asked, Error, Sessions, WAIT, ask, ask_all};

@@ -1,0 +1,136 @@
+//! Where the database is, and how it is reached.
+
+use std::{error::Error, path::PathBuf, time::Duration};
+
+use deadpool_postgres::{BuildError, ClientWrapper, ConfigConnectImpl, Connect as _};
+use refinery::Runner;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio_postgres::{Config, error::DbError};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::tls::{self, TlsError};
+
+/// How long it may take to connect.
+const CONNECT: Duration = Duration::from_secs(3);
+
+/// After how long without a word, and how often from then on, a peer is asked whether it is there.
+const KEEPALIVE: Duration = Duration::from_secs(5);
+
+/// How long a peer may leave unacknowledged what was sent.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+
+/// A database of other machines, too, and the settings that say so.
+#[derive(Debug, Clone)]
+pub struct DatabaseConfig {
+    /// The service, as the database is told unless the URL says otherwise.
+    pub service: &'static str,
+    /// Where the database is.
+    pub url: SecretString,
+    /// The setting that says so.
+    pub url_setting: &'static str,
+    /// The roots its certificate may come from beside the usual ones.
+    pub ca_file: Option<PathBuf>,
+    /// The setting that names them.
+    pub ca_setting: &'static str,
+    /// The most sessions with it.
+    pub connections: usize,
+}
+
+/// Why a database could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The setting is no URL of a database. It is not told, since it may hold a password.
+    #[error("{setting} is not usable: {reason}")]
+    Url {
+        /// The setting.
+        setting: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is no connection to be had, or none any more.
+    #[error("the database of {setting} cannot be reached: {}", reason(.source))]
+    Connect {
+        /// The setting that says where it is.
+        setting: &'static str,
+        /// What the database or the system said.
+        source: tokio_postgres::Error,
+    },
+    /// Connections cannot be secured.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Sessions cannot be kept.
+    #[error(transparent)]
+    Sessions(#[from] BuildError),
+    /// The database cannot be brought to this version's shape.
+    #[error("the database cannot be migrated: {}", reason(.0))]
+    Migration(#[from] refinery::Error),
+}
+
+/// Where a database is, and how it is reached.
+#[derive(Clone)]
+pub struct Database {
+    pub(super) config: Config,
+    pub(super) tls: MakeRustlsConnect,
+    service: &'static str,
+    setting: &'static str,
+}
+
+impl Database {
+    /// The database of these settings. Where its URL is refused, the reason tells nothing of it,
+    /// since it may hold a password. Whoever is spoken to with TLS has proved its name, whatever the
+    /// `sslmode`.
+    pub fn of(settings: &DatabaseConfig) -> Result<Self, OpenError> {
+        let DatabaseConfig { service, url, url_setting: setting, .. } = settings;
+        let url = url.expose_secret();
+        let refused = |reason| OpenError::Url { setting, reason };
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            return Err(refused("must begin with postgres://".to_owned()));
+        }
+        let mut config: Config = url.parse().map_err(|error| refused(reason(&error)))?;
+        if config.get_application_name().is_none() {
+            config.application_name(*service);
+        }
+        config
+            .connect_timeout(CONNECT)
+            .keepalives(true)
+            .keepalives_idle(KEEPALIVE)
+            .keepalives_interval(KEEPALIVE)
+            .keepalives_retries(3)
+            .tcp_user_timeout(UNACKNOWLEDGED);
+        let tls = tls::client_config(settings.ca_file.as_deref(), settings.ca_setting)?;
+        Ok(Self { config, tls: MakeRustlsConnect::new(tls), service, setting })
+    }
+
+    /// A session of one's own, without the settings of the others.
+    pub async fn connect(&self) -> Result<ClientWrapper, OpenError> {
+        let connect = ConfigConnectImpl { tls: self.tls.clone() };
+        let connected = connect.connect(&self.config).await;
+        let (session, connection) = connected.map_err(|error| self.failed(error))?;
+        Ok(ClientWrapper::new(session, connection))
+    }
+
+    /// Brings the database to this version's shape. Replicas that start at the same time take turns.
+    pub async fn migrate(&self, migrations: Runner) -> Result<(), OpenError> {
+        let mut session = self.connect().await?;
+        let turn = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
+        session.batch_execute(&turn).await.map_err(|error| self.failed(error))?;
+        migrations.run_async(&mut *session).await?;
+        Ok(())
+    }
+
+    /// What a session of one's own failed with, as an error that names the setting.
+    pub fn failed(&self, source: tokio_postgres::Error) -> OpenError {
+        OpenError::Connect { setting: self.setting, source }
+    }
+}
+
+/// What an error says, in one line, without the rows that the database quotes in its details.
+pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
+    if let Some(error) = error.downcast_ref::<DbError>() {
+        return format!("{} ({})", error.message(), error.code().code());
+    }
+    match error.source() {
+        Some(source) => format!("{error}: {}", reason(source)),
+        None => error.to_string(),
+    }
+}
