@@ -14,6 +14,7 @@ mod exchange;
 mod forms;
 mod frauds;
 mod idempotency;
+mod ledger;
 mod lines;
 mod lists;
 mod members;

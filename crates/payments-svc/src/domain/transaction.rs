@@ -91,11 +91,6 @@ pub struct Amounts {
 }
 
 impl Amounts {
-    /// Whether nothing has become of it yet.
-    pub fn is_untouched(&self) -> bool {
-        self.captured == 0 && self.voided == 0
-    }
-
     /// What can still be captured or voided.
     pub fn pending(&self) -> i64 {
         if !self.successful {

@@ -142,7 +142,7 @@ pub(super) fn transactions(
 ) -> rusqlite::Result<Vec<Transaction>> {
     let list = List::transactions(successful);
     let found = list.read(db, merchant, window, transaction_row)?;
-    found.into_iter().map(|transaction| with_trail(db, transaction, u32::MAX)).collect()
+    found.into_iter().map(|found| with_trail(db, found)).collect()
 }
 
 #[cfg(test)]

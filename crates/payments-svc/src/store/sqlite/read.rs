@@ -141,10 +141,10 @@ pub(super) fn reservation(db: &Connection, id: Id) -> rusqlite::Result<Option<Re
     .optional()
 }
 
-/// A transaction without its trail.
+/// A transaction without its trail, and how many steps that has.
 pub(super) const TRANSACTION: &str = "SELECT transactions.id, merchant, test, created, currency,
      error, amount, captured, refunded, voided, disputed, descriptor, bin, last4, expiry_year,
-     expiry_month, scheme, code_present, custom, tds, recurring
+     expiry_month, scheme, code_present, custom, tds, recurring, steps
      FROM transactions LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
 
 /// A transaction with the first `steps` of its trail.
@@ -155,15 +155,16 @@ pub(super) fn transaction(
 ) -> rusqlite::Result<Option<Transaction>> {
     let sql = format!("{TRANSACTION} WHERE transactions.id = ?1");
     let found = db.prepare_cached(&sql)?.query_row([id], transaction_row).optional()?;
-    found.map(|transaction| with_trail(db, transaction, steps)).transpose()
+    let found = found.map(|(transaction, all)| (transaction, all.min(steps)));
+    found.map(|found| with_trail(db, found)).transpose()
 }
 
+/// Gives a transaction the first `steps` of its trail.
 pub(super) fn with_trail(
     db: &Connection,
-    mut transaction: Transaction,
-    steps: u32,
+    (mut transaction, steps): (Transaction, u32),
 ) -> rusqlite::Result<Transaction> {
-    if transaction.amounts.is_untouched() {
+    if steps == 0 {
         return Ok(transaction);
     }
     let mut query = db.prepare_cached(
@@ -175,11 +176,11 @@ pub(super) fn with_trail(
     Ok(transaction)
 }
 
-pub(super) fn transaction_row(row: &Row<'_>) -> rusqlite::Result<Transaction> {
+pub(super) fn transaction_row(row: &Row<'_>) -> rusqlite::Result<(Transaction, u32)> {
     let mut columns = Columns::of(row);
     let (id, merchant, test) = (columns.next()?, columns.next()?, columns.next()?);
     let (created, currency, error) = (columns.time()?, columns.next()?, columns.next()?);
-    Ok(Transaction {
+    let transaction = Transaction {
         id,
         merchant,
         test,
@@ -193,7 +194,8 @@ pub(super) fn transaction_row(row: &Row<'_>) -> rusqlite::Result<Transaction> {
         recurring: columns.next()?,
         error,
         trail: Vec::new(),
-    })
+    };
+    Ok((transaction, columns.next()?))
 }
 
 fn amounts(

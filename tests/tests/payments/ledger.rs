@@ -1,0 +1,318 @@
+//! The ledger against a naive model: every short sequence of operations, and random longer ones.
+
+use blackbox::{
+    payments::{Acquirer, Merchant, Move, Refusal as _, SECRET, Service, Transaction, int},
+    soak::{rounds, seed},
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use serde_json::{Value, json};
+
+/// What is reserved in each sequence.
+const RESERVED: i64 = 100;
+
+/// What merchants pay by default: cents, and parts of a thousand.
+const FLAT: i64 = 25;
+const DISPUTE: i64 = 3500;
+const RATE: i64 = 25;
+
+/// Something that happens to a transaction.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Move(Move, i64),
+    /// A dispute over this much.
+    Open(i64),
+    /// The end of the newest dispute that is open.
+    End(&'static str),
+}
+
+const CAPTURE: fn(i64) -> Step = |amount| Step::Move(Move::Capture, amount);
+const REFUND: fn(i64) -> Step = |amount| Step::Move(Move::Refund, amount);
+const VOID: fn(i64) -> Step = |amount| Step::Move(Move::Void, amount);
+
+/// Rounded half away from zero, of what is not negative.
+fn round(numerator: i128, denominator: i128) -> i64 {
+    i64::try_from((2 * numerator + denominator) / (2 * denominator)).unwrap()
+}
+
+/// How many of the merchant's minor units a minor unit of the transaction's is, as a fraction.
+#[derive(Clone, Copy)]
+struct Rate(i128, i128);
+
+impl Rate {
+    const NONE: Self = Self(1, 1);
+
+    /// What one euro is in the rates that test merchants have.
+    fn of(currency: &str) -> Self {
+        let rates = include_str!("../../../crates/payments-svc/assets/rates.xml");
+        let (_, quote) = rates.split_once(&format!("currency=\"{currency}\" rate=\"")).unwrap();
+        let (units, _) = quote.split_once('"').unwrap();
+        let (whole, places) = units.split_once('.').unwrap();
+        let digits = format!("{whole}{places}").parse().unwrap();
+        Self(digits, 10_i128.pow(places.len().try_into().unwrap()))
+    }
+
+    /// At the rate less 2 %.
+    fn proceeds(self, amount: i64) -> i64 {
+        self.shifted(amount, 98)
+    }
+
+    /// At the rate and 2 %.
+    fn cost(self, amount: i64) -> i64 {
+        self.shifted(amount, 102)
+    }
+
+    fn shifted(self, amount: i64, percent: i128) -> i64 {
+        let percent = if self.1 == 1 { 100 } else { percent };
+        round(i128::from(amount) * self.0 * percent, self.1 * 100)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Captured {
+    amount: i64,
+    worth: [i64; 2],
+    amount_out: i64,
+    worth_out: [i64; 2],
+}
+
+impl Captured {
+    /// Takes a part out: its gross and its fee.
+    fn take(&mut self, part: i64) -> [i64; 2] {
+        self.amount_out += part;
+        let due =
+            |whole: i64| round(i128::from(whole) * i128::from(self.amount_out), self.amount.into());
+        let taken = [0, 1].map(|of| {
+            let left = self.worth[of] - self.worth_out[of];
+            (due(self.worth[of]) - self.worth_out[of]).clamp(0, left)
+        });
+        self.worth_out = [0, 1].map(|of| self.worth_out[of] + taken[of]);
+        taken
+    }
+}
+
+/// What a dispute holds: of which capture, unless it went before; how much; gross and fee.
+type Slice = (Option<usize>, i64, [i64; 2]);
+
+struct Model {
+    rate: Rate,
+    captures: Vec<Captured>,
+    refunded: i64,
+    voided: i64,
+    disputed: i64,
+    open: Vec<(String, Vec<Slice>)>,
+    /// What the merchant has of it.
+    balance: i64,
+    steps: usize,
+}
+
+impl Model {
+    fn new(rate: Rate) -> Self {
+        let (captures, open) = (Vec::new(), Vec::new());
+        Self { rate, captures, refunded: 0, voided: 0, disputed: 0, open, balance: 0, steps: 0 }
+    }
+
+    fn captured(&self) -> i64 {
+        self.captures.iter().map(|it| it.amount).sum()
+    }
+
+    /// Whether it is done.
+    fn perform(&mut self, what: Move, amount: i64) -> bool {
+        let pending = RESERVED - self.captured() - self.voided;
+        let limit = match what {
+            Move::Capture | Move::Void => pending,
+            Move::Refund => (self.captured() - self.refunded - self.disputed).max(0),
+        };
+        if amount > limit {
+            return false;
+        }
+        self.steps += 1;
+        match what {
+            Move::Void => self.voided += amount,
+            Move::Capture => {
+                let gross = self.rate.proceeds(amount);
+                let fee = round(i128::from(gross) * i128::from(RATE), 1000);
+                let (amount_out, worth_out) = (0, [0, 0]);
+                self.captures.push(Captured { amount, worth: [gross, fee], amount_out, worth_out });
+                self.balance += gross - fee - self.rate.cost(FLAT);
+            }
+            Move::Refund => {
+                self.refunded += amount;
+                let taken = self.take(amount);
+                assert_eq!(taken.iter().map(|(_, part, _)| part).sum::<i64>(), amount);
+                self.balance -= worth(&taken);
+            }
+        }
+        true
+    }
+
+    /// Takes from what is left of the captures, the oldest first, as far as it goes.
+    fn take(&mut self, amount: i64) -> Vec<Slice> {
+        let mut left = amount;
+        let mut taken = Vec::new();
+        for (number, captured) in self.captures.iter_mut().enumerate() {
+            let part = left.min(captured.amount - captured.amount_out);
+            if part > 0 {
+                taken.push((Some(number), part, captured.take(part)));
+                left -= part;
+            }
+        }
+        taken
+    }
+
+    fn open(&mut self, name: String, amount: i64) {
+        let mut slices = self.take(amount);
+        let mut left = amount - slices.iter().map(|(_, part, _)| part).sum::<i64>();
+        let count = self.captures.len();
+        for (number, captured) in self.captures.iter().enumerate() {
+            let part = if number + 1 == count { left } else { left.min(captured.amount) };
+            if part > 0 {
+                let again = captured.worth.map(|whole| {
+                    round(i128::from(whole) * i128::from(part), captured.amount.into())
+                });
+                slices.push((None, part, again));
+                left -= part;
+            }
+        }
+        if left > 0 {
+            slices.push((None, left, [self.rate.proceeds(left), 0]));
+        }
+        self.disputed += amount;
+        self.balance -= worth(&slices) + self.rate.cost(DISPUTE);
+        self.open.push((name, slices));
+    }
+
+    /// The dispute that ends, if one does.
+    fn end(&mut self, how: &str) -> Option<String> {
+        let (name, slices) = self.open.pop()?;
+        self.steps += 1;
+        if how == "won" {
+            self.balance += worth(&slices);
+            for (number, part, taken) in &slices {
+                self.disputed -= part;
+                if let Some(captured) = number.map(|number| &mut self.captures[number]) {
+                    captured.amount_out -= part;
+                    captured.worth_out = [0, 1].map(|of| captured.worth_out[of] - taken[of]);
+                }
+            }
+        }
+        Some(name)
+    }
+
+    fn is_what(&self, transaction: &Value, told: &[Step]) {
+        let names = ["capturedAmount", "refundedAmount", "voidedAmount", "disputedAmount"];
+        let amounts = [self.captured(), self.refunded, self.voided, self.disputed];
+        assert_eq!(names.map(|name| int(&transaction[name])), amounts, "{told:?}: {transaction}");
+        let trail = transaction["trail"].as_array().unwrap();
+        assert_eq!(trail.len(), self.steps, "{told:?}: {transaction}");
+    }
+}
+
+fn worth(slices: &[Slice]) -> i64 {
+    slices.iter().map(|(.., [gross, fee])| gross - fee).sum()
+}
+
+/// A merchant, and the balance that it should have.
+struct Account<'a> {
+    service: &'a Service,
+    merchant: Merchant,
+    rate: Rate,
+    balance: i64,
+}
+
+impl<'a> Account<'a> {
+    async fn new(service: &'a Service, currency: &str) -> Self {
+        let merchant = service.app().await.merchant(currency).await;
+        let rate = if currency == "EUR" { Rate::NONE } else { Rate::of(currency) };
+        Self { service, merchant, rate, balance: 0 }
+    }
+
+    /// Does all of this to a new transaction, each as the model says.
+    async fn goes(&mut self, steps: &[Step]) {
+        let transaction = self.merchant.pay("EUR", RESERVED).await;
+        let mut model = Model::new(self.rate);
+        for (number, step) in steps.iter().enumerate() {
+            self.goes_on(&transaction, &mut model, (number, *step)).await;
+        }
+        model.is_what(&transaction.fetch().await, steps);
+        self.balance += model.balance;
+        assert_eq!(self.merchant.balance().await, self.balance, "{steps:?}");
+    }
+
+    async fn goes_on(&self, transaction: &Transaction, model: &mut Model, step: (usize, Step)) {
+        let acquirer = Acquirer(self.service);
+        match step {
+            (_, Step::Move(what, amount)) => {
+                let answer = transaction.ask(what, &json!({ "amount": amount })).await;
+                if model.perform(what, amount) {
+                    model.is_what(&answer.expect(201).json()["transaction"], &[step.1]);
+                } else {
+                    answer.names(&["amount"]);
+                }
+            }
+            (number, Step::Open(amount)) => {
+                let name = format!("{} {number}", transaction.id);
+                let members = json!({ "disputeId": name, "amount": amount });
+                let event = Acquirer::event("dispute.opened", transaction, members);
+                let _ = acquirer.tell(&event).await.expect(204);
+                model.open(name, amount);
+            }
+            (_, Step::End(how)) => {
+                if let Some(dispute) = model.end(how) {
+                    acquirer.end(transaction, &dispute, how).await;
+                }
+            }
+        }
+    }
+
+    async fn agrees(&self) {
+        assert_eq!(self.merchant.sum_of_lines().await, self.balance);
+        self.service.place().agrees().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_short_sequence_goes_as_the_model_says() {
+    let service = Service::with(&[SECRET]).await;
+    let mut account = Account::new(&service, "DKK").await;
+    let moves = [CAPTURE(37), CAPTURE(63), REFUND(29), REFUND(37), VOID(63)];
+    let disputes = [CAPTURE(57), REFUND(31), Step::Open(41), Step::End("won"), Step::End("lost")];
+    for steps in [moves, disputes] {
+        for first in steps {
+            for second in steps {
+                for third in steps {
+                    // Before the first capture nothing else is to be had.
+                    if matches!(first, Step::Move(Move::Capture, _) | Step::Open(_)) {
+                        account.goes(&[first, second, third]).await;
+                    }
+                }
+            }
+        }
+    }
+    account.agrees().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_sequences_go_as_the_model_says() {
+    let service = Service::with(&[SECRET]).await;
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    for currency in ["EUR", "DKK", "HUF"] {
+        let mut account = Account::new(&service, currency).await;
+        for _ in 0..rounds(6, 200) {
+            let steps = (0..15).map(|_| {
+                let amount = dice.random_range(1..50);
+                match dice.random_range(0..8) {
+                    0..3 => CAPTURE(amount),
+                    3..5 => REFUND(amount),
+                    5 => Step::Open(amount),
+                    6 => Step::End("won"),
+                    _ => Step::End(if amount % 2 == 0 { "won" } else { "lost" }),
+                }
+            });
+            let steps: Vec<_> = steps.collect();
+            account.goes(&steps).await;
+        }
+        account.agrees().await;
+    }
+}
