@@ -15,7 +15,10 @@ use futures_util::{StreamExt as _, future::join_all, stream};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 /// Two services that start at the same time on a database that neither has seen before.
 async fn two() -> [Service; 2] {
@@ -208,4 +211,46 @@ async fn a_replica_that_freezes_keeps_the_other_for_seconds_at_most() {
     captures.join_all().await;
     other.place().agrees().await;
     other.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_approval_that_comes_after_the_payment_was_given_up_changes_nothing() {
+    let database = Cluster::shared().database();
+    let quick = [("PAYMENTS_ACQUIRER_TIMEOUT", "1s")];
+    let slow = [quick[0], ("PAYMENTS_SANDBOX_DELAY", "500ms")];
+    let healthy = Idle::on(Some(database.clone()), &quick).start().await;
+    let frozen = Idle::on(Some(database.clone()), &slow).start().await;
+    let merchant = healthy.merchant().await;
+    let original = merchant.pay("EUR", 1000).await;
+    let there = merchant.by(&merchant.app.at(&frozen));
+    let body = json!({ "transactionId": original.id, "currency": "EUR", "amount": 100 });
+    let path = merchant.path("/transactions");
+    let failed = || merchant.list("/transactions?limit=10&filter[successful]=no");
+
+    // Frozen while the acquirer thinks about it, until the other has given it up.
+    let asked = tokio::spawn({
+        let (app, path, body) = (there.app.clone(), path.clone(), body.clone());
+        async move { app.post_once("key", &path, &body).await }
+    });
+    let begun = async {
+        while database.run("SELECT count(*) FROM operations") != "1" {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(DEADLINE, begun).await.unwrap();
+    frozen.process().signal("STOP").await;
+    let given_up = async {
+        while failed().await.is_empty() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, given_up).await.unwrap();
+    frozen.process().signal("CONT").await;
+
+    asked.await.unwrap().refused(503, "outcome_unknown");
+    let again = merchant.app.post_once("key", &path, &body).await;
+    assert_eq!(failed().await.len(), 1);
+    assert_eq!(ids(&failed().await), [again.declined(12)]);
+    assert_eq!(merchant.list("/transactions?limit=10").await.len(), 2);
+    agree([healthy, frozen]).await;
 }

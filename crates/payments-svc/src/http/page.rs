@@ -1,12 +1,13 @@
 //! Lists: which part of one is asked for, and how it is written.
 
-use std::sync::Arc;
+use std::io;
 
 use axum::{
     body::Body,
     http::{HeaderName, HeaderValue, header},
     response::{IntoResponse as _, Response},
 };
+use common::error::Cause;
 use futures_util::{StreamExt as _, future::ready, stream};
 
 use super::{
@@ -44,15 +45,21 @@ fn limit(number: i64) -> Result<u32, String> {
     limit.ok_or_else(|| format!("must be from 1 to {MAX_PAGE}"))
 }
 
-/// Items that are read at once. A longer page is sent piece by piece, so that no page is held in
-/// memory whole.
-const PIECE: u32 = 100;
+/// The most items that are read at once. A longer page is sent piece by piece, so that no page is
+/// held in memory whole.
+const MAX_PIECE: u32 = 100;
+
+/// How many bytes a piece should have, as far as those before it tell.
+const PIECE_BYTES: usize = 256 * 1024;
 
 const JSON: [(HeaderName, HeaderValue); 1] =
     [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
 
 /// What a list holds.
 pub(super) trait Item: Send + 'static {
+    /// How many are read before anything is known of their length.
+    const FIRST_PIECE: u32 = MAX_PIECE;
+
     /// Its id, in whose order the list is.
     fn id(&self) -> Id;
 
@@ -69,20 +76,21 @@ pub(super) async fn list<T: Item, F>(
 where
     F: Future<Output = Result<Vec<T>, StoreError>> + Send + 'static,
 {
-    let read = Arc::new(read);
+    let mut pieces = Pieces { read, left: Some(window), size: T::FIRST_PIECE, is_begun: false };
     // The first piece before the status line: a store that cannot read is told as such.
-    let (first, rest) = piece(Arc::clone(&read), window, true).await?;
-    let Some(rest) = rest else { return Ok((JSON, first).into_response()) };
-    let pieces = stream::try_unfold(Some(rest), move |window| {
-        let read = Arc::clone(&read);
-        async move {
-            let Some(window) = window else { return Ok(None) };
-            piece(read, window, false).await.map(Some)
+    let first = pieces.next().await?.unwrap_or_default();
+    if pieces.left.is_none() {
+        return Ok((JSON, first).into_response());
+    }
+    // An error breaks the connection: the array is closed only when it is complete.
+    let rest = stream::try_unfold(pieces, async |mut pieces| match pieces.next().await {
+        Ok(piece) => Ok(piece.map(|piece| (piece, pieces))),
+        Err(error) => {
+            tracing::error!(cause = %Cause::new(error), "list broken off");
+            Err(io::Error::other("the list is broken off"))
         }
     });
-    // An error breaks the connection: the array is closed only when it is complete.
-    let pieces = stream::once(ready(Ok::<_, StoreError>(first))).chain(pieces);
-    Ok((JSON, Body::from_stream(pieces)).into_response())
+    Ok((JSON, Body::from_stream(stream::once(ready(Ok(first))).chain(rest))).into_response())
 }
 
 /// A list without items.
@@ -90,36 +98,45 @@ pub(super) fn empty() -> Response {
     (JSON, "[\n]").into_response()
 }
 
-/// The bytes of a piece, and what is left of the window after it.
-async fn piece<T: Item, F>(
-    read: Arc<impl Fn(Window) -> F>,
-    window: Window,
-    first: bool,
-) -> Result<(Vec<u8>, Option<Window>), StoreError>
-where
-    F: Future<Output = Result<Vec<T>, StoreError>>,
-{
-    let limit = window.limit.min(PIECE);
-    let items = read(Window { limit, ..window }).await?;
-    let json = lines(&items, first).map_err(|error| StoreError::NotRead(error.into()))?;
-    let is_full = items.len() == usize::try_from(limit).unwrap_or(usize::MAX);
-    let left = window.limit.saturating_sub(PIECE);
-    let rest =
-        items.last().filter(|_| is_full && left > 0).map(|last| window.past(last.id(), left));
-    let end = if rest.is_none() { "\n]" } else { "" };
-    Ok(([json.as_slice(), end.as_bytes()].concat(), rest))
+/// What of a list is still to be sent.
+struct Pieces<R> {
+    read: R,
+    left: Option<Window>,
+    /// How many items are read next.
+    size: u32,
+    /// Whether an item was sent.
+    is_begun: bool,
 }
 
-fn lines(items: &[impl Item], first: bool) -> serde_json::Result<Vec<u8>> {
-    let mut json = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        json.extend_from_slice(if first && index == 0 { b"[\n" } else { b",\n" });
-        item.write_json(&mut json)?;
+impl<R> Pieces<R> {
+    /// The bytes of the next piece, if there is one.
+    async fn next<T: Item, F>(&mut self) -> Result<Option<Vec<u8>>, StoreError>
+    where
+        R: Fn(Window) -> F,
+        F: Future<Output = Result<Vec<T>, StoreError>>,
+    {
+        let Some(window) = self.left.take() else { return Ok(None) };
+        let limit = window.limit.min(self.size);
+        let items = (self.read)(Window { limit, ..window }).await?;
+        let mut json = Vec::new();
+        for item in &items {
+            let is_first = !std::mem::replace(&mut self.is_begun, true);
+            json.extend_from_slice(if is_first { b"[\n" } else { b",\n" });
+            item.write_json(&mut json).map_err(|error| StoreError::NotRead(error.into()))?;
+        }
+        let left = window.limit.saturating_sub(limit);
+        let is_full = items.len() == usize::try_from(limit).unwrap_or(usize::MAX);
+        match items.last() {
+            Some(last) if is_full && left > 0 => {
+                let fit = PIECE_BYTES.saturating_mul(items.len()) / json.len().max(1);
+                self.size = u32::try_from(fit).unwrap_or(MAX_PIECE).clamp(1, MAX_PIECE);
+                self.left = Some(window.past(last.id(), left));
+            }
+            _ if self.is_begun => json.extend_from_slice(b"\n]"),
+            _ => json.extend_from_slice(b"[\n]"),
+        }
+        Ok(Some(json))
     }
-    if first && items.is_empty() {
-        json.push(b'[');
-    }
-    Ok(json)
 }
 
 #[cfg(test)]
@@ -223,13 +240,13 @@ mod tests {
     /// The list of this window over the numbers from 1 to `end`, newest first, and how many items
     /// each of its reads asked for.
     #[tokio::main(flavor = "current_thread")]
-    async fn listed(end: u32, limit: u32) -> (String, Vec<u32>) {
+    async fn listed<T: Item>(item: fn(u32) -> T, end: u32, limit: u32) -> (String, Vec<u32>) {
         let (asked, reads) = std::sync::mpsc::channel();
         let window = Window { limit, before: None, after: None };
         let read = move |window: Window| {
             asked.send(window.limit).unwrap();
             let before = window.before.unwrap_or(Id::LAST);
-            let items = (1..=end).rev().map(Number).filter(|item| item.id() < before);
+            let items = (1..=end).rev().map(item).filter(|item| item.id() < before);
             let items = items.take(window.limit as usize).collect::<Vec<_>>();
             ready(Ok::<_, StoreError>(items))
         };
@@ -239,11 +256,32 @@ mod tests {
         (String::from_utf8(body.to_vec()).unwrap(), reads.try_iter().collect())
     }
 
+    /// An item that takes half a piece.
+    struct Long(u32);
+
+    impl Item for Long {
+        const FIRST_PIECE: u32 = 3;
+
+        fn id(&self) -> Id {
+            Number(self.0).id()
+        }
+
+        fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+            serde_json::to_writer(json, &"x".repeat(PIECE_BYTES / 2))
+        }
+    }
+
+    #[test]
+    fn long_items_are_read_a_few_at_a_time() {
+        let (_, reads) = listed(Long, 10, 8);
+        assert_eq!(reads, [3, 1, 1, 1, 1, 1]);
+    }
+
     #[test]
     fn a_list_is_an_array_with_an_item_on_each_line() {
-        assert_eq!(listed(0, 10).0, "[\n]");
-        assert_eq!(listed(1, 10).0, "[\n1\n]");
-        assert_eq!(listed(5, 3).0, "[\n5,\n4,\n3\n]");
+        assert_eq!(listed(Number, 0, 10).0, "[\n]");
+        assert_eq!(listed(Number, 1, 10).0, "[\n1\n]");
+        assert_eq!(listed(Number, 5, 3).0, "[\n5,\n4,\n3\n]");
     }
 
     #[test]
@@ -255,7 +293,7 @@ mod tests {
             (250, 200, vec![100, 100]),
             (250, 101, vec![100, 1]),
         ] {
-            let (body, asked) = listed(end, limit);
+            let (body, asked) = listed(Number, end, limit);
             assert_eq!(asked, reads, "{limit} of {end}");
             let numbers: Vec<u32> = serde_json::from_str(&body).unwrap();
             let expected: Vec<u32> = (1..=end).rev().take(limit as usize).collect();

@@ -167,6 +167,9 @@ fn false_or_error<S: Serializer>(
 }
 
 impl Item for Transaction {
+    /// Custom data and trails may be long.
+    const FIRST_PIECE: u32 = 20;
+
     fn id(&self) -> Id {
         self.id
     }
