@@ -4,6 +4,7 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use common::config::{SECRETS_HELP, ServerConfig, duration};
+use jiff::civil::Date;
 
 use crate::domain::{Money, Ppm, Pricing};
 
@@ -41,6 +42,19 @@ pub enum Command {
     },
     /// Adds the books up again and tells where they disagree; exits 0 when they do not
     Check,
+    /// Books payouts of positive balances to IBANs, and writes the file of the transfers; done again,
+    /// it writes the same file
+    Payout {
+        /// The day they are of, such as 2026-11-21; today's in UTC, if none is named
+        #[arg(long)]
+        day: Option<Date>,
+        /// Pays the merchants for tests, and not the others
+        #[arg(long)]
+        test: bool,
+        /// The file to write: CSV
+        #[arg(long)]
+        to: PathBuf,
+    },
     /// Makes an app and two test merchants, once, and writes their keys to demo.env in the data
     /// directory; a service on the embedded store must not be running
     Seed,

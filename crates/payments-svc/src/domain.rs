@@ -12,6 +12,7 @@ mod money;
 mod movement;
 mod operation;
 mod page;
+mod payout;
 mod processing;
 mod rates;
 mod transaction;
@@ -37,6 +38,7 @@ pub use money::{
 pub use movement::{Booking, Captured, Change, Holding, MAX_STEPS, Refused, Request};
 pub use operation::{Instruction, Order, Original, Payment, Verdict};
 pub use page::{MAX_PAGE, Window};
+pub use payout::{Payout, PayoutRun, Transfer};
 pub use processing::ProcessingError;
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub use transaction::{Amounts, Fee, Movement, Reservation, Step, Tds, Transaction};

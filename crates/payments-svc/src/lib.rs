@@ -18,15 +18,18 @@ use tokio_util::sync::CancellationToken;
 pub mod acquirer;
 pub mod config;
 pub mod domain;
+mod file;
 mod http;
 mod jobs;
 pub mod payments;
+mod payout;
 mod pos;
 pub mod rates;
 mod seed;
 pub mod store;
 
 pub use config::Config;
+pub use payout::{PayoutError, payout};
 pub use seed::{SeedError, seed};
 pub use store::{backup, check};
 

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
-    User, Window,
+    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Payout, PayoutRun, Reservation,
+    SavedCard, Transaction, User, Window,
 };
 
 mod check;
@@ -79,6 +79,32 @@ pub async fn check(config: &StoreConfig) -> Result<(), CheckError> {
     match &config.database {
         Some(database) => postgres::check(database).await,
         None => sqlite::check(&config.data_dir),
+    }
+}
+
+/// Why payouts were not booked, or not all of them.
+#[derive(Debug, thiserror::Error)]
+pub enum PayoutError {
+    /// The database cannot be reached.
+    #[error(transparent)]
+    Open(#[from] postgres::OpenError),
+    /// The database did not do it.
+    #[error("payouts cannot be booked: {0}")]
+    NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Books what is due in a run of payouts, at `now`, while services may use the store, and closes the
+/// run. Returns all payouts of the run, in their order; of one that was closed before, the same.
+#[tokio::main(flavor = "current_thread")]
+pub async fn pay_out(
+    config: &StoreConfig,
+    run: PayoutRun,
+    now: Timestamp,
+) -> Result<Vec<Payout>, PayoutError> {
+    match &config.database {
+        Some(database) => postgres::pay_out(database, run, now).await,
+        None => sqlite::pay_out(&config.data_dir, run, now)
+            .map_err(|error| PayoutError::NotBooked(error.into())),
     }
 }
 

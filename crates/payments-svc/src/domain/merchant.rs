@@ -74,6 +74,14 @@ pub struct MerchantDetails {
     pub iban: Option<Iban>,
 }
 
+impl MerchantDetails {
+    /// What people know it by: its name, or else its website.
+    pub fn title(&self) -> &str {
+        let name = self.name.as_ref().map(Name::as_str).filter(|name| !name.trim().is_empty());
+        name.unwrap_or(self.website.as_str())
+    }
+}
+
 /// What of a merchant can change, as far as it shall.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MerchantUpdate {

@@ -47,13 +47,15 @@ struct LineOutput {
     test: bool,
     balance: i64,
     fee: i64,
-    #[serde(serialize_with = "as_text")]
-    transaction_id: Id,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_id: Option<String>,
     amount: MoneyOutput,
     #[serde(skip_serializing_if = "Option::is_none")]
     capture: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refund: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payout: Option<bool>,
 }
 
 impl LineOutput {
@@ -66,10 +68,11 @@ impl LineOutput {
             test: line.test,
             balance: line.balance,
             fee: line.fee,
-            transaction_id: line.transaction,
+            transaction_id: line.transaction.map(|id| id.to_string()),
             amount: MoneyOutput::new(line.amount),
             capture: is(LineKind::Capture),
             refund: is(LineKind::Refund),
+            payout: is(LineKind::Payout),
         }
     }
 }

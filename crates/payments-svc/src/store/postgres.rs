@@ -18,7 +18,8 @@ use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Refusal, StoreError, Tell, Write,
+    DatabaseConfig, Figures, Found, Keyed, Known, Outcome, PayoutError, Refusal, StoreError, Tell,
+    Write,
 };
 use crate::domain::{
     App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
@@ -28,12 +29,14 @@ mod check;
 mod column;
 mod database;
 mod lists;
+mod payouts;
 mod read;
 mod session;
 mod unit;
 mod write;
 
 pub(super) use check::check;
+pub(super) use payouts::pay_out;
 
 use column::CARD;
 use database::{Database, reason};
@@ -314,6 +317,12 @@ impl Postgres {
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         if error.is_overload() { Self::Overloaded } else { Self::NotRead(error.into()) }
+    }
+}
+
+impl From<Error> for PayoutError {
+    fn from(error: Error) -> Self {
+        Self::NotBooked(error.into())
     }
 }
 

@@ -24,10 +24,12 @@ use crate::domain::{
 mod check;
 mod column;
 mod lists;
+mod payouts;
 mod read;
 mod write;
 
 pub(super) use check::check;
+pub(super) use payouts::pay_out;
 
 use write::{Applier, Counts, Job};
 
@@ -77,7 +79,7 @@ impl Sqlite {
         let mut connection = engine::open(directory.database())?;
         migrations::migrations::runner().run(&mut connection)?;
         let counts = Arc::<Counts>::default();
-        let applier = Applier::new(&connection, Arc::clone(&counts), tell)?;
+        let applier = Applier::new(Arc::clone(&counts), tell);
         drop(connection);
         let cores = available_parallelism().map_or(2, usize::from);
         let (writer, handle) = Writer::start(directory.database(), applier, cores)?;

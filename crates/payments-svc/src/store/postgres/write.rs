@@ -16,7 +16,7 @@ use super::{
 use crate::domain::Notes;
 
 mod members;
-mod movements;
+pub(super) mod movements;
 mod payments;
 
 /// In how many queues movements wait for their turn at a transaction.

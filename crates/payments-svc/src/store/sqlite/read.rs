@@ -23,7 +23,7 @@ pub(super) fn answers(db: &Connection) -> rusqlite::Result<()> {
 
 /// The last id that was given out.
 pub(super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
-    db.query_row("SELECT last FROM ids", [], |row| row.get(0))
+    db.prepare_cached("SELECT last FROM ids")?.query_row([], |row| row.get(0))
 }
 
 /// What is known of an idempotency key.
