@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The rooms of a service (`src/<room>.rs` and `src/<room>/`), each with the paths it never names.
-const ROOMS: [(&str, &str); 16] = [
+const ROOMS: [(&str, &str); 17] = [
     (
         "domain",
         "axum tokio rusqlite tokio_postgres reqwest tracing SystemTime Instant \
@@ -22,6 +22,7 @@ const ROOMS: [(&str, &str); 16] = [
     ("rates", "axum rusqlite tokio_postgres crate::http crate::store"),
     ("jobs", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("pos", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),
+    ("mail", "axum rusqlite tokio_postgres crate::store crate::http crate::pos crate::config"),
     ("payout", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("file", "axum tokio crate::domain crate::store crate::http crate::pos crate::config"),
     ("seed", "axum rusqlite tokio_postgres crate::http crate::pos"),

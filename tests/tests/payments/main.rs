@@ -20,6 +20,7 @@ mod moves;
 mod operations;
 mod outcomes;
 mod paths;
+mod payouts;
 mod pos;
 mod postgres;
 mod program;

@@ -102,6 +102,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "healthcheck",
         "backup",
         "check",
+        "payout",
     ] {
         assert!(help.contains(name), "{name} is missing:\n{help}");
     }
