@@ -5,6 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand};
 use common::config::{SECRETS_HELP, ServerConfig, duration};
 use jiff::civil::Date;
+use lettre::message::Mailbox;
 
 use crate::domain::{Money, Ppm, Pricing};
 
@@ -14,7 +15,8 @@ pub const DEFAULT_PORT: &str = "5002";
 /// The last part of `--help`.
 fn secrets() -> String {
     let own = "PAYMENTS_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty";
-    format!("{SECRETS_HELP}\n  {own}")
+    let mail = "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL that invitations are sent by; they wait when unset or empty";
+    format!("{SECRETS_HELP}\n  {own}\n  {mail}")
 }
 
 /// Apps, merchants, transactions and a double-entry ledger
@@ -86,6 +88,11 @@ pub struct Config {
     /// File of exchange rates for live merchants, as the European Central Bank publishes them
     #[arg(long, env = "PAYMENTS_RATES_FILE")]
     pub rates_file: Option<PathBuf>,
+
+    /// Whom invitations are from, such as Payments <payments@example.com>; needed where
+    /// PAYMENTS_SMTP_URL is set
+    #[arg(long, env = "PAYMENTS_MAIL_FROM")]
+    pub mail_from: Option<Mailbox>,
 
     /// How far the rates of an exchange are from the middle
     #[arg(long, env = "PAYMENTS_FX_SPREAD", default_value = "0.02")]

@@ -5,6 +5,7 @@ mod app;
 mod card;
 mod id;
 mod invalid;
+mod invitation;
 mod journal;
 mod json;
 mod merchant;
@@ -24,12 +25,14 @@ pub use card::{
 };
 pub use id::{Id, Ids, InvalidId};
 pub use invalid::Invalid;
+pub use invitation::{Invitation, MAX_ATTEMPTS};
 pub use journal::{Account, Entry, Line, LineKind, Posting};
 pub use json::{Custom, InvalidCustom, MAX_CUSTOM_DEPTH, MAX_CUSTOM_KEYS, MAX_CUSTOM_SIZE};
 pub use merchant::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
     InvalidName, InvalidNotes, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_NOTES,
     MAX_WEBSITE, Merchant, MerchantDetails, MerchantUpdate, Name, Notes, Pricing, Terms, Website,
+    title,
 };
 pub use money::{
     Amount, Currency, Factor, InvalidAmount, InvalidCurrency, InvalidMoney, InvalidShare, Money,

@@ -328,6 +328,16 @@ impl Store {
         engine!(self, engine => Ok(engine.unanswered(until).await?))
     }
 
+    /// Invitations that are to be sent at `now`; some of them, those that have waited the longest.
+    pub async fn due_invitations(&self, now: Timestamp) -> Result<Vec<Id>, StoreError> {
+        engine!(self, engine => Ok(engine.due_invitations(now).await?))
+    }
+
+    /// How many invitations are not sent yet.
+    pub async fn waiting_invitations(&self) -> Result<i64, StoreError> {
+        engine!(self, engine => Ok(engine.waiting_invitations().await?))
+    }
+
     /// Instructions that no acquirer has confirmed; some of them, the oldest.
     pub async fn instructions(&self) -> Result<Vec<Instruction>, StoreError> {
         engine!(self, engine => Ok(engine.instructions().await?))

@@ -22,3 +22,9 @@ CREATE TABLE payouts (
     amount bigint NOT NULL CHECK (amount > 0),
     UNIQUE (day, merchant)
 );
+
+-- Mail is sent until somebody takes it: an attempt is counted, and the next one set, before it is made.
+ALTER TABLE invitations ADD COLUMN attempts bigint NOT NULL DEFAULT 0;
+ALTER TABLE invitations ADD COLUMN due bigint NOT NULL DEFAULT 0;
+CREATE INDEX invitations_by_due ON invitations (due);
+CREATE INDEX invitations_of_users ON invitations (merchant, "user");

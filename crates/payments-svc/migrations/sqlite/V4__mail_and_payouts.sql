@@ -22,3 +22,9 @@ CREATE TABLE payouts (
     amount INTEGER NOT NULL CHECK (amount > 0),
     UNIQUE (day, merchant)
 ) STRICT, WITHOUT ROWID;
+
+-- Mail is sent until somebody takes it: an attempt is counted, and the next one set, before it is made.
+ALTER TABLE invitations ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE invitations ADD COLUMN due INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX invitations_by_due ON invitations (due);
+CREATE INDEX invitations_of_users ON invitations (merchant, user);

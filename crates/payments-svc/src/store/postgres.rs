@@ -28,6 +28,7 @@ use crate::domain::{
 mod check;
 mod column;
 mod database;
+mod invitations;
 mod lists;
 mod payouts;
 mod read;

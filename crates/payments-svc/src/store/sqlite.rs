@@ -23,6 +23,7 @@ use crate::domain::{
 
 mod check;
 mod column;
+mod invitations;
 mod lists;
 mod payouts;
 mod read;
@@ -263,6 +264,14 @@ impl Sqlite {
 
     pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
         self.read_aside(move |db| read::unanswered(db, until)).await
+    }
+
+    pub(super) async fn due_invitations(&self, now: Timestamp) -> Result<Vec<Id>, StoreError> {
+        self.read_aside(move |db| invitations::due(db, now)).await
+    }
+
+    pub(super) async fn waiting_invitations(&self) -> Result<i64, StoreError> {
+        self.read_aside(invitations::waiting).await
     }
 
     pub(super) async fn instructions(&self) -> Result<Vec<Instruction>, StoreError> {

@@ -4,8 +4,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::domain::{
-    App, Card, Descriptor, Email, Id, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name,
-    Notes, Original, Payment, Pricing, ProcessingError, Refused, Request, Verdict,
+    App, Card, Descriptor, Email, Id, Invitation, KeyDigest, Merchant, MerchantDetails,
+    MerchantUpdate, Name, Notes, Original, Payment, Pricing, ProcessingError, Refused, Request,
+    Verdict,
 };
 
 /// A change that somebody asks for.
@@ -101,6 +102,18 @@ pub enum Write {
         /// Their ids.
         instructions: Vec<Id>,
     },
+    /// An attempt is made to send an invitation that is due. Refused where it is not, any more.
+    TakeInvitation {
+        /// The invitation.
+        invitation: Id,
+        /// What spreads the attempts.
+        dice: u16,
+    },
+    /// Nothing is left to do for an invitation.
+    RemoveInvitation {
+        /// The invitation.
+        invitation: Id,
+    },
     /// Idempotency keys of this age and older are forgotten.
     Forget {
         /// When they came.
@@ -140,6 +153,8 @@ pub enum Answer {
     },
     /// A saved card.
     Card(Id),
+    /// An invitation that is to be sent.
+    Invitation(Box<Invitation>),
 }
 
 /// Why a write is refused. Nothing has changed.

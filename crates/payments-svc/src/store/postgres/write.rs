@@ -10,6 +10,7 @@ use super::{
     super::{Answer, Keyed, Outcome, Receipt, Refusal, Tell, Write},
     Postgres,
     column::millis,
+    invitations,
     session::{Error, WAIT},
     unit::{Unit, parameters},
 };
@@ -124,6 +125,10 @@ async fn write<'a>(
                 .await
         }
         Write::Confirm { instructions } => Ok(Ok(movements::confirm(unit, instructions))),
+        Write::TakeInvitation { invitation, dice } => {
+            invitations::take(unit, *invitation, *dice).await
+        }
+        Write::RemoveInvitation { invitation } => Ok(Ok(invitations::remove(unit, *invitation))),
         Write::Forget { until } => Ok(Ok(forget(unit, *until))),
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::{
 };
 
 /// What a job takes up at once.
-const JOB_BATCH: u32 = 1000;
+pub(super) const JOB_BATCH: u32 = 1000;
 
 /// Whether the database answers.
 pub(super) fn answers(db: &Connection) -> rusqlite::Result<()> {

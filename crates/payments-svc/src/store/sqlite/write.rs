@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::{
     super::{Answer, Keyed, Outcome, Receipt, Refusal, Tell, Write},
     column::millis,
-    read,
+    invitations, read,
 };
 use crate::domain::{Id, Ids, Notes};
 
@@ -100,6 +100,10 @@ impl Applier {
                 self.save_card(db, *merchant, original, notes.as_ref().map(Notes::as_str), now)
             }
             Write::Confirm { instructions } => movements::confirm(db, instructions),
+            Write::TakeInvitation { invitation, dice } => {
+                invitations::take(db, *invitation, *dice, now)
+            }
+            Write::RemoveInvitation { invitation } => invitations::remove(db, *invitation),
             Write::Forget { until } => forget(db, *until),
         }
     }
