@@ -14,6 +14,7 @@ mod forms;
 mod idempotency;
 mod lines;
 mod lists;
+mod mail;
 mod members;
 mod merchants;
 mod moves;
