@@ -50,13 +50,12 @@ pub fn payout(
     test: bool,
     to: &Path,
 ) -> Result<(), PayoutError> {
-    let now = now();
-    let today = now.to_zoned(TimeZone::UTC).date();
+    let today = now().to_zoned(TimeZone::UTC).date();
     let run = PayoutRun { day: day.unwrap_or(today), test };
     if run.day > today {
         return Err(PayoutError::TooEarly(run.day));
     }
-    let payouts = store::pay_out(&store_config(config)?, run, now)?;
+    let payouts = store::pay_out(&store_config(config)?, run)?;
     let refused = |source| PayoutError::File { path: to.to_owned(), source };
     let csv = csv(&payouts, run.day).map_err(|error| refused(error.into()))?;
     file::put(to, &csv).map_err(refused)

@@ -93,17 +93,13 @@ pub enum PayoutError {
     NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Books what is due in a run of payouts, at `now`, while services may use the store, and closes the
+/// Books what is due in a run of payouts, while services may use the store, and closes the
 /// run. Returns all payouts of the run, in their order; of one that was closed before, the same.
 #[tokio::main(flavor = "current_thread")]
-pub async fn pay_out(
-    config: &StoreConfig,
-    run: PayoutRun,
-    now: Timestamp,
-) -> Result<Vec<Payout>, PayoutError> {
+pub async fn pay_out(config: &StoreConfig, run: PayoutRun) -> Result<Vec<Payout>, PayoutError> {
     match &config.database {
-        Some(database) => postgres::pay_out(database, run, now).await,
-        None => sqlite::pay_out(&config.data_dir, run, now)
+        Some(database) => postgres::pay_out(database, run).await,
+        None => sqlite::pay_out(&config.data_dir, run)
             .map_err(|error| PayoutError::NotBooked(error.into())),
     }
 }

@@ -4,7 +4,7 @@ use deadpool_postgres::ClientWrapper;
 use jiff::Timestamp;
 
 use super::{
-    super::{DatabaseConfig, PayoutError},
+    super::{DatabaseConfig, PayoutError, now},
     OpenError,
     column::{Columns, millis},
     database::Database,
@@ -19,13 +19,12 @@ use crate::domain::{Iban, Id, LineKind, Payout, PayoutRun, Transfer};
 pub(in super::super) async fn pay_out(
     config: &DatabaseConfig,
     run: PayoutRun,
-    now: Timestamp,
 ) -> Result<Vec<Payout>, PayoutError> {
     let session = Database::of(config)?.connect().await.map_err(OpenError::Connect)?;
     session.batch_execute(SETTINGS).await.map_err(OpenError::Connect)?;
     open(&session, run).await?;
     for merchant in creditors(&session, run).await? {
-        pay(&session, run, merchant, now).await?;
+        pay(&session, run, merchant).await?;
     }
     close(&session, run).await?;
     Ok(payouts(&session, run).await?)
@@ -46,7 +45,7 @@ async fn creditors(session: &ClientWrapper, run: PayoutRun) -> Result<Vec<Id>, E
 }
 
 /// Pays a merchant what is due to it now, once in a run. Whoever closes the run waits for this.
-async fn pay(session: &ClientWrapper, run: PayoutRun, id: Id, now: Timestamp) -> Result<(), Error> {
+async fn pay(session: &ClientWrapper, run: PayoutRun, id: Id) -> Result<(), Error> {
     let day = run.day.to_string();
     let open = "SELECT 1 FROM payout_runs WHERE day = $1 AND test = $2 AND NOT closed FOR SHARE";
     // Nobody books anything for the merchant from here on, so that its balance stays as it is read.
@@ -69,7 +68,7 @@ async fn pay(session: &ClientWrapper, run: PayoutRun, id: Id, now: Timestamp) ->
     let merchant = first(&merchant, read::merchant)?;
     let Some(transfer) = merchant.as_ref().and_then(Transfer::due) else { return Ok(()) };
     let (line, id) = ids(&new)?;
-    book(&mut unit, Payout { id, line, transfer }, run, now);
+    book(&mut unit, Payout { id, line, transfer }, run, now());
     unit.commit().await
 }
 

@@ -8,6 +8,7 @@ use rusqlite::{Connection, Row, TransactionBehavior, params};
 use uuid::Uuid;
 
 use super::{
+    super::now,
     DATABASE,
     column::{Columns, millis},
     read,
@@ -25,14 +26,10 @@ const YIELD: Duration = Duration::from_millis(5);
 
 /// Pays whomever something is due to, unless the run is closed, and closes it. What the service has
 /// open stays its own: it alone brings the database to a version's shape, and makes checkpoints.
-pub(in super::super) fn pay_out(
-    data_dir: &Path,
-    run: PayoutRun,
-    now: Timestamp,
-) -> rusqlite::Result<Vec<Payout>> {
+pub(in super::super) fn pay_out(data_dir: &Path, run: PayoutRun) -> rusqlite::Result<Vec<Payout>> {
     let path = data_dir.join(DATABASE);
     let merchants = creditors(&engine::open_reader(&path)?, run)?;
-    let mut writer = Beside { db: engine::open(&path)?, ids: new_ids(), run, now };
+    let mut writer = Beside { db: engine::open(&path)?, ids: new_ids(), run };
     writer.db.busy_handler(Some(ask_again))?;
     for merchant in merchants {
         writer.pay(merchant)?;
@@ -64,7 +61,6 @@ struct Beside {
     db: Connection,
     ids: Ids,
     run: PayoutRun,
-    now: Timestamp,
 }
 
 impl Beside {
@@ -77,9 +73,10 @@ impl Beside {
         let Some(transfer) = read::merchant(&db, merchant)?.as_ref().and_then(Transfer::due) else {
             return Ok(());
         };
+        let now = now();
         self.ids.follow(read::last_id(&db)?);
-        let (line, id) = (self.ids.next(self.now), self.ids.next(self.now));
-        book(&db, &Payout { id, line, transfer }, self.run, self.now)?;
+        let (line, id) = (self.ids.next(now), self.ids.next(now));
+        book(&db, &Payout { id, line, transfer }, self.run, now)?;
         note_id(&db, self.ids.last())?;
         db.commit()
     }
