@@ -17,6 +17,7 @@
 pub mod authsvc;
 pub mod browser;
 pub mod http;
+pub mod mail;
 pub mod objstore;
 pub mod openapi;
 pub mod payments;

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The rooms of a service (`src/<room>.rs` and `src/<room>/`), each with the paths it never names.
-const ROOMS: [(&str, &str); 15] = [
+const ROOMS: [(&str, &str); 18] = [
     (
         "domain",
         "axum tokio rusqlite tokio_postgres reqwest tracing SystemTime Instant \
@@ -23,6 +23,9 @@ const ROOMS: [(&str, &str); 15] = [
     ("rates", "axum rusqlite tokio_postgres crate::http crate::store"),
     ("jobs", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("pos", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),
+    ("mail", "axum rusqlite tokio_postgres crate::store crate::http crate::pos crate::config"),
+    ("payout", "axum rusqlite tokio_postgres crate::http crate::pos"),
+    ("file", "axum tokio crate::domain crate::store crate::http crate::pos crate::config"),
     ("seed", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("metrics", "reqwest crate::http crate::portal"),
     ("watch", "axum rusqlite tokio_postgres crate::store::sqlite crate::http"),

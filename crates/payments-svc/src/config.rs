@@ -4,6 +4,8 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use common::config::{SECRETS_HELP, ServerConfig, duration};
+use jiff::civil::Date;
+use lettre::message::Mailbox;
 
 use crate::domain::{Money, Ppm, Pricing};
 
@@ -16,6 +18,8 @@ fn secrets() -> String {
         "PAYMENTS_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty",
         "PAYMENTS_ACQUIRER_SECRET  What notifications of acquirers are signed with; none are taken \
          when unset or empty",
+        "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL that invitations are sent by; they wait when \
+         unset or empty",
     ];
     format!("{SECRETS_HELP}\n  {}", own.join("\n  "))
 }
@@ -45,6 +49,19 @@ pub enum Command {
     },
     /// Adds the books up again and tells where they disagree; exits 0 when they do not
     Check,
+    /// Books payouts of positive balances to IBANs, and writes the file of the transfers; done again,
+    /// it writes the same file
+    Payout {
+        /// The day they are of, such as 2026-11-21; today's in UTC, if none is named
+        #[arg(long)]
+        day: Option<Date>,
+        /// Pays the merchants for tests, and not the others
+        #[arg(long)]
+        test: bool,
+        /// The file to write: CSV
+        #[arg(long)]
+        to: PathBuf,
+    },
     /// Makes an app and two test merchants, once, and writes their keys to demo.env in the data
     /// directory; a service on the embedded store must not be running
     Seed,
@@ -76,6 +93,11 @@ pub struct Config {
     /// File of exchange rates for live merchants, as the European Central Bank publishes them
     #[arg(long, env = "PAYMENTS_RATES_FILE")]
     pub rates_file: Option<PathBuf>,
+
+    /// Whom invitations are from, such as Payments <payments@example.com>; needed where
+    /// PAYMENTS_SMTP_URL is set
+    #[arg(long, env = "PAYMENTS_MAIL_FROM")]
+    pub mail_from: Option<Mailbox>,
 
     /// How far the rates of an exchange are from the middle
     #[arg(long, env = "PAYMENTS_FX_SPREAD", default_value = "0.02")]

@@ -6,6 +6,7 @@ mod card;
 mod dispute;
 mod id;
 mod invalid;
+mod invitation;
 mod journal;
 mod json;
 mod merchant;
@@ -14,6 +15,7 @@ mod movement;
 mod notification;
 mod operation;
 mod page;
+mod payout;
 mod processing;
 mod rates;
 mod transaction;
@@ -26,12 +28,14 @@ pub use card::{
 pub use dispute::{Consequence, Contest, Decision, Dispute, Opening, Reason, Slice};
 pub use id::{Id, Ids, InvalidId};
 pub use invalid::Invalid;
+pub use invitation::{Invitation, MAX_ATTEMPTS};
 pub use journal::{Account, Entry, Line, LineKind, Posting};
 pub use json::{Custom, InvalidCustom, MAX_CUSTOM_DEPTH, MAX_CUSTOM_KEYS, MAX_CUSTOM_SIZE};
 pub use merchant::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
     InvalidName, InvalidNotes, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_NOTES,
     MAX_WEBSITE, Merchant, MerchantDetails, MerchantUpdate, Name, Notes, Pricing, Terms, Website,
+    title,
 };
 pub use money::{
     Amount, Currency, Factor, InvalidAmount, InvalidCurrency, InvalidMoney, InvalidShare, Money,
@@ -44,6 +48,7 @@ pub use notification::{
 };
 pub use operation::{Instruction, Order, Original, Payment, Verdict};
 pub use page::{MAX_PAGE, Window};
+pub use payout::{Payout, PayoutRun, Transfer};
 pub use processing::ProcessingError;
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub use transaction::{Amounts, Fee, Movement, Reservation, Step, Tds, Transaction};

@@ -19,6 +19,10 @@ use crate::{
     store::{Store, StoreError, Write, now},
 };
 
+mod invitations;
+
+pub(crate) use invitations::Invitations;
+
 /// How often payments without an answer are given up, acquirers told what was decided, and exchange
 /// rates read.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use common::{
     serve::{self, Limits},
     telemetry::Traffic,
 };
-use prometheus::Registry;
+use prometheus::{IntGauge, Registry};
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -20,22 +20,27 @@ pub mod acquirer;
 pub mod cases;
 pub mod config;
 pub mod domain;
+mod file;
 mod http;
 mod jobs;
+pub mod mail;
 pub mod payments;
+mod payout;
 mod pos;
 pub mod rates;
 mod seed;
 pub mod store;
 
 pub use config::Config;
+pub use payout::{PayoutError, payout};
 pub use seed::{SeedError, seed};
 pub use store::{backup, check};
 
 use acquirer::Acquirers;
 use cases::Cases;
 use http::{Api, SignatureKey, answer, metrics};
-use jobs::Jobs;
+use jobs::{Invitations, Jobs};
+use mail::{Mailer, UnusableServer};
 use payments::Payments;
 use rates::{ExchangeRates, RatesError};
 use store::{OpenError, Store, StoreConfig};
@@ -52,6 +57,12 @@ pub enum StartError {
     /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
+    /// There is no mail server to be had.
+    #[error(transparent)]
+    Mail(#[from] UnusableServer),
+    /// Mail has to be from somebody.
+    #[error("PAYMENTS_MAIL_FROM (--mail-from) is not set, and PAYMENTS_SMTP_URL is")]
+    MailFrom,
     /// The metrics cannot be registered.
     #[error("the metrics cannot be registered: {0}")]
     Metrics(#[from] prometheus::Error),
@@ -80,6 +91,13 @@ pub fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
     Ok(StoreConfig { data_dir: config.data_dir.clone(), database })
 }
 
+/// What sends mail, if there is a server to send it by.
+fn mailer(config: &Config) -> Result<Option<Mailer>, StartError> {
+    let Some(url) = secret("PAYMENTS_SMTP_URL")? else { return Ok(None) };
+    let from = config.mail_from.clone().ok_or(StartError::MailFrom)?;
+    Ok(Some(Mailer::new(&url, from)?))
+}
+
 /// A service that listens.
 pub struct Running {
     address: SocketAddr,
@@ -90,10 +108,12 @@ pub struct Running {
     shutdown: CancellationToken,
     serving: JoinSet<()>,
     jobs: JoinSet<()>,
+    invitations: JoinSet<()>,
 }
 
 /// Opens the store and listens.
 pub async fn start(config: Config) -> Result<Running, StartError> {
+    let mailer = mailer(&config)?;
     let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
     let store = Store::open(&store_config(&config)?, answer::told).await?;
@@ -114,6 +134,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let traffic = Arc::new(Traffic::new(&registry)?);
     registry.register(Box::new(metrics::collector(store.clone())))?;
+    let waiting = IntGauge::new("invitations_waiting", "Invitations that are not sent yet.")?;
+    registry.register(Box::new(waiting.clone()))?;
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
 
@@ -139,8 +161,20 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     serving.spawn(serve::serve(listener, router, shutdown.clone(), limits));
     serving.spawn(serve::serve(pos_listener, pos_router, shutdown.clone(), limits));
     let jobs = jobs.start();
+    let invitations = Invitations { store: store.clone(), mailer, waiting };
+    let invitations = invitations.start(shutdown.clone());
     tracing::info!(server.address = %address, pos.address = %pos_address, "listening");
-    Ok(Running { address, pos_address, store, payments, operations, shutdown, serving, jobs })
+    Ok(Running {
+        address,
+        pos_address,
+        store,
+        payments,
+        operations,
+        shutdown,
+        serving,
+        jobs,
+        invitations,
+    })
 }
 
 fn listen(
@@ -171,6 +205,7 @@ impl process::Running for Running {
             () = self.store.failed() => "store",
             _ = self.serving.join_next() => "accept loop",
             _ = self.jobs.join_next() => "jobs",
+            _ = self.invitations.join_next() => "invitations",
         };
         tracing::error!(part = ended, "the service cannot go on");
     }
@@ -182,6 +217,7 @@ impl process::Running for Running {
         while self.serving.join_next().await.is_some() {}
         self.payments.finished().await;
         self.jobs.shutdown().await;
+        while self.invitations.join_next().await.is_some() {}
         self.store.close().await;
         tracing::info!("stopped");
     }

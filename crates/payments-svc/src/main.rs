@@ -9,7 +9,7 @@ use common::{
 use payments_svc::{
     backup, check,
     config::{Cli, Command, DEFAULT_PORT},
-    seed, start, store_config,
+    payout, seed, start, store_config,
 };
 
 #[global_allocator]
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
         Some(Command::Backup { to }) => or_refuse(backup(&or_refuse(store_config(&config)), &to)),
         Some(Command::Check) => or_refuse(check(&or_refuse(store_config(&config)))),
+        Some(Command::Payout { day, test, to }) => or_refuse(payout(&config, day, test, &to)),
         Some(Command::Seed) => or_refuse(seed(&config)),
     }
     ExitCode::SUCCESS

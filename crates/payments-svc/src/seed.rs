@@ -1,11 +1,6 @@
 //! Something to begin with: an app, and two merchants for tests.
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
-    path::{Path, PathBuf},
-};
+use std::{fs, io, path::PathBuf};
 
 use bytes::Bytes;
 use common::config::SecretError;
@@ -15,6 +10,7 @@ use uuid::Uuid;
 use crate::{
     Config,
     domain::{ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Website},
+    file,
     store::{Answer, OpenError, Outcome, Refusal, Store, StoreError, Write, now},
     store_config,
 };
@@ -62,7 +58,8 @@ pub async fn seed(config: &Config) -> Result<(), SeedError> {
     let made = fill(&store, config).await;
     store.close().await;
     let refused = |source| SeedError::File { path: path.clone(), source };
-    write(&config.data_dir, &path, &made?).map_err(refused)
+    fs::create_dir_all(&config.data_dir).map_err(refused)?;
+    file::put(&path, made?.as_bytes()).map_err(refused)
 }
 
 /// The lines of the file.
@@ -110,16 +107,4 @@ fn details(currency: Currency) -> Option<MerchantDetails> {
         number: None,
         iban: None,
     })
-}
-
-/// Complete or absent, and for its owner alone.
-fn write(directory: &Path, path: &Path, lines: &str) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
-    let partial = path.with_extension("partial");
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
-    file.write_all(lines.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&partial, path)?;
-    File::open(directory)?.sync_all()
 }

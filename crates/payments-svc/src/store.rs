@@ -9,8 +9,8 @@ use common::postgres::{self as database, DatabaseConfig};
 use jiff::Timestamp;
 
 use crate::domain::{
-    App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Reference,
-    Reservation, SavedCard, Transaction, User, Window,
+    App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Payout,
+    PayoutRun, Reference, Reservation, SavedCard, Transaction, User, Window,
 };
 
 mod check;
@@ -68,6 +68,28 @@ pub async fn check(config: &StoreConfig) -> Result<(), CheckError> {
     match &config.database {
         Some(database) => postgres::check(database).await,
         None => sqlite::check(&config.data_dir),
+    }
+}
+
+/// Why payouts were not booked, or not all of them.
+#[derive(Debug, thiserror::Error)]
+pub enum PayoutError {
+    /// The database cannot be reached.
+    #[error(transparent)]
+    Open(#[from] database::OpenError),
+    /// The database did not do it.
+    #[error("payouts cannot be booked: {0}")]
+    NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Books what is due in a run of payouts, while services may use the store, and closes the
+/// run. Returns all payouts of the run, in their order; of one that was closed before, the same.
+#[tokio::main(flavor = "current_thread")]
+pub async fn pay_out(config: &StoreConfig, run: PayoutRun) -> Result<Vec<Payout>, PayoutError> {
+    match &config.database {
+        Some(database) => postgres::pay_out(database, run).await,
+        None => sqlite::pay_out(&config.data_dir, run)
+            .map_err(|error| PayoutError::NotBooked(error.into())),
     }
 }
 
@@ -342,6 +364,16 @@ impl Store {
     /// oldest.
     pub async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
         engine!(self, engine => Ok(engine.unanswered(until).await?))
+    }
+
+    /// Invitations that are to be sent at `now`; some of them, those that have waited the longest.
+    pub async fn due_invitations(&self, now: Timestamp) -> Result<Vec<Id>, StoreError> {
+        engine!(self, engine => Ok(engine.due_invitations(now).await?))
+    }
+
+    /// How many invitations are not sent yet.
+    pub async fn waiting_invitations(&self) -> Result<i64, StoreError> {
+        engine!(self, engine => Ok(engine.waiting_invitations().await?))
     }
 
     /// Instructions that no acquirer has confirmed; some of them, the oldest.

@@ -25,6 +25,9 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("PAYMENTS_RATES_FILE", "/no/such/file"),
         ("PAYMENTS_DATABASE_URL_FILE", "/no/such/file"),
         ("PAYMENTS_DATABASE_CONNECTIONS", "0"),
+        ("PAYMENTS_SMTP_URL", "smtp://mail.example"),
+        ("PAYMENTS_SMTP_URL_FILE", "/no/such/file"),
+        ("PAYMENTS_MAIL_FROM", "nobody"),
         ("PAYMENTS_FX_SPREAD", "-0.02"),
         ("PAYMENTS_FEE_RATE", "much"),
         ("PAYMENTS_FEE_RATE", "-0.01"),
@@ -73,6 +76,8 @@ async fn help_names_every_variable_and_shows_no_value() {
         ("PAYMENTS_DATA_DIR", "/xyzzy-directory"),
         ("PAYMENTS_DATABASE_URL", "postgres://xyzzy@xyzzy/xyzzy"),
         ("PAYMENTS_DATABASE_CA_FILE", "/xyzzy-roots"),
+        ("PAYMENTS_SMTP_URL", "smtp://xyzzy:xyzzy@xyzzy"),
+        ("PAYMENTS_MAIL_FROM", "xyzzy@mail.example"),
         ("PAYMENTS_RATES_FILE", "/xyzzy-rates"),
     ];
     let mut command = process::command(PROGRAM, &settings);
@@ -94,6 +99,8 @@ async fn help_names_every_variable_and_shows_no_value() {
         "PAYMENTS_DATABASE_CA_FILE",
         "PAYMENTS_DATABASE_CONNECTIONS",
         "PAYMENTS_RATES_FILE",
+        "PAYMENTS_SMTP_URL",
+        "PAYMENTS_MAIL_FROM",
         "PAYMENTS_FX_SPREAD",
         "PAYMENTS_FEE_RATE",
         "PAYMENTS_FEE_FLAT",
@@ -102,6 +109,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "healthcheck",
         "backup",
         "check",
+        "payout",
     ] {
         assert!(help.contains(name), "{name} is missing:\n{help}");
     }

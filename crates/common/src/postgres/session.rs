@@ -26,7 +26,7 @@ const OPEN: Duration = Duration::from_secs(5);
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// What every session is told first. Whoever freezes with a lock in hand loses it soon.
-const SETTINGS: &str = "SET synchronous_commit = on;
+pub const SETTINGS: &str = "SET synchronous_commit = on;
      SET idle_in_transaction_session_timeout = '5s';
      SET lock_timeout = '3s';
      SET statement_timeout = '5s'";

@@ -148,7 +148,8 @@ impl<E: Engine> Handle<E> {
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
 
-    /// Looks single rows up, on this thread. Sees every write that was answered before.
+    /// Looks single rows up, on this thread. Sees every write that was answered before; those of
+    /// another process within a second.
     pub fn look_up<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -248,6 +249,8 @@ impl<E: Engine> Loop<E> {
                     if self.engine.is_due() {
                         self.write(Vec::new());
                     }
+                    // Another process may have.
+                    self.lookups.committed();
                     usize::MAX
                 }
                 Ok(Item::Stop) | Err(RecvTimeoutError::Disconnected) => break,

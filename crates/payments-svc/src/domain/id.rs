@@ -95,6 +95,11 @@ impl Ids {
         self.last
     }
 
+    /// Goes on after `last`, if that is newer than the last that was made here.
+    pub fn follow(&mut self, last: Id) {
+        self.last = self.last.max(last);
+    }
+
     /// The next id, at `now`.
     pub fn next(&mut self, now: Timestamp) -> Id {
         let first = Id::at(now).number().saturating_add(u128::from(self.salt));
@@ -126,5 +131,9 @@ mod tests {
         assert!(made.is_sorted() && made[0] < made[1] && made[1] < made[2]);
         assert!(made.iter().all(|id| id.to_string().starts_with("674f0001")), "{made:?}");
         assert_eq!(Ids::after(made[2], 0).next(now).number(), made[2].number() + 1);
+        ids.follow(made[0]);
+        assert!(ids.next(now) > made[2]);
+        ids.follow(Id::LAST);
+        assert_eq!(ids.last(), Id::LAST);
     }
 }

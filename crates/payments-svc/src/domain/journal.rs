@@ -23,12 +23,15 @@ pub enum Account {
     Exchange,
     /// What is kept for disputes.
     Reserve,
+    /// What has gone to bank accounts.
+    Bank,
 }
 
 impl Account {
     /// The account with this name.
     pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Merchant, Self::Acquirer, Self::Fees, Self::Exchange, Self::Reserve];
+        let all =
+            [Self::Merchant, Self::Acquirer, Self::Fees, Self::Exchange, Self::Reserve, Self::Bank];
         all.into_iter().find(|account| account.name() == name)
     }
 
@@ -40,6 +43,7 @@ impl Account {
             Self::Fees => "fees",
             Self::Exchange => "exchange",
             Self::Reserve => "reserve",
+            Self::Bank => "bank",
         }
     }
 }
@@ -96,6 +100,14 @@ impl Entry {
         Some(entry)
     }
 
+    /// What is taken from a merchant is given to its bank.
+    pub(super) fn paid_out(taken: Money, given: Money) -> Self {
+        let mut entry = Self::default();
+        entry.post(Account::Merchant, taken.currency, taken.minor);
+        entry.post(Account::Bank, given.currency, given.minor);
+        entry
+    }
+
     fn post(&mut self, account: Account, currency: Currency, minor: i64) {
         if minor != 0 {
             self.0.push(Posting { account, money: Money { currency, minor } });
@@ -131,6 +143,8 @@ pub enum LineKind {
     Won,
     /// A dispute that was lost.
     Lost,
+    /// A payout.
+    Payout,
 }
 
 impl LineKind {
@@ -142,12 +156,14 @@ impl LineKind {
             Self::Dispute => "dispute",
             Self::Won => "won",
             Self::Lost => "lost",
+            Self::Payout => "payout",
         }
     }
 
     /// The kind with this name.
     pub fn named(name: &str) -> Option<Self> {
-        let all = [Self::Capture, Self::Refund, Self::Dispute, Self::Won, Self::Lost];
+        use LineKind::{Capture, Dispute, Lost, Payout, Refund, Won};
+        let all = [Capture, Refund, Dispute, Won, Lost, Payout];
         all.into_iter().find(|kind| kind.name() == name)
     }
 }
@@ -169,8 +185,9 @@ pub struct Line {
     pub fee: i64,
     /// What it is about.
     pub kind: LineKind,
-    /// The transaction.
-    pub transaction: Id,
-    /// What moved, in the currency of the transaction; negative for what was given back.
+    /// The transaction; a payout has none.
+    pub transaction: Option<Id>,
+    /// What moved, in the currency of the transaction, or of the merchant if there is none; negative
+    /// for what was given back or paid out.
     pub amount: Money,
 }

@@ -74,6 +74,19 @@ pub struct MerchantDetails {
     pub iban: Option<Iban>,
 }
 
+impl MerchantDetails {
+    /// What people know it by: its name, or else its website.
+    pub fn title(&self) -> &str {
+        title(self.name.as_ref(), &self.website)
+    }
+}
+
+/// What people know a merchant by that has this name and this website.
+pub fn title<'a>(name: Option<&'a Name>, website: &'a Website) -> &'a str {
+    let name = name.map(Name::as_str).filter(|name| !name.trim().is_empty());
+    name.unwrap_or(website.as_str())
+}
+
 /// What of a merchant can change, as far as it shall.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MerchantUpdate {

@@ -108,6 +108,20 @@ pub struct Money {
     pub minor: i64,
 }
 
+impl Money {
+    /// In major units, exactly: `9.95` for 995 minor units of the euro, without the currency.
+    pub fn decimal(self) -> String {
+        let places = usize::try_from(self.currency.exponent()).unwrap_or(0);
+        let sign = if self.minor < 0 { "-" } else { "" };
+        let width = places.saturating_add(1);
+        let digits = format!("{:0width$}", self.minor.unsigned_abs());
+        match digits.split_at(digits.len().saturating_sub(places)) {
+            (whole, "") => format!("{sign}{whole}"),
+            (whole, part) => format!("{sign}{whole}.{part}"),
+        }
+    }
+}
+
 /// Text that is no money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a currency and minor units of it, such as EUR:25")]
@@ -251,6 +265,24 @@ mod tests {
         assert!(
             [0, -1, i64::MIN, Amount::MAX + 1].iter().all(|&minor| Amount::new(minor).is_err())
         );
+    }
+
+    #[test]
+    fn money_is_written_in_major_units_with_the_places_of_its_currency() {
+        for (code, minor, decimal) in [
+            ("EUR", 995, "9.95"),
+            ("EUR", 5, "0.05"),
+            ("EUR", -105, "-1.05"),
+            ("HUF", 123_456, "1234.56"),
+            ("JPY", 995, "995"),
+            ("JPY", 0, "0"),
+            ("BHD", 1, "0.001"),
+            ("USD", i64::MAX, "92233720368547758.07"),
+            ("USD", i64::MIN, "-92233720368547758.08"),
+        ] {
+            let currency = code.parse().unwrap();
+            assert_eq!(Money { currency, minor }.decimal(), decimal, "{code} {minor}");
+        }
     }
 
     #[test]

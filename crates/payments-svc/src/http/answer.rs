@@ -70,7 +70,9 @@ fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Response {
 fn status_and_body(answer: &Answer) -> (StatusCode, Vec<u8>) {
     let body = match answer {
         // Of a step, the whole transaction is told.
-        Answer::Done | Answer::Begun(_) | Answer::Moved { .. } => Vec::new(),
+        Answer::Done | Answer::Begun(_) | Answer::Moved { .. } | Answer::Invitation(_) => {
+            Vec::new()
+        }
         Answer::App(app) => json(&One("app", IdOutput { id: app.id })),
         Answer::Merchant(merchant) => json(&One("merchant", MerchantOutput::new(merchant))),
         Answer::Membership { already } => json(&One("isMember", already)),

@@ -47,8 +47,8 @@ struct LineOutput {
     test: bool,
     balance: i64,
     fee: i64,
-    #[serde(serialize_with = "as_text")]
-    transaction_id: Id,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_id: Option<String>,
     amount: MoneyOutput,
     #[serde(skip_serializing_if = "Option::is_none")]
     capture: Option<bool>,
@@ -60,6 +60,8 @@ struct LineOutput {
     won: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payout: Option<bool>,
 }
 
 impl LineOutput {
@@ -73,13 +75,14 @@ impl LineOutput {
             test: line.test,
             balance: line.balance,
             fee: line.fee,
-            transaction_id: line.transaction,
+            transaction_id: line.transaction.map(|id| id.to_string()),
             amount: MoneyOutput::new(line.amount),
             capture: is(LineKind::Capture),
             refund: is(LineKind::Refund),
             dispute: is(LineKind::Dispute).or(won).or(lost),
             won,
             lost,
+            payout: is(LineKind::Payout),
         }
     }
 }

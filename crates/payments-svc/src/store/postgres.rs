@@ -16,8 +16,8 @@ use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Overdue, Refusal, StoreError, Tell,
-    Write,
+    DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Overdue, PayoutError, Refusal,
+    StoreError, Tell, Write,
 };
 use crate::domain::{
     App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation,
@@ -26,12 +26,15 @@ use crate::domain::{
 
 mod check;
 mod column;
+mod invitations;
 mod lists;
+mod payouts;
 mod read;
 mod unit;
 mod write;
 
 pub(super) use check::check;
+pub(super) use payouts::pay_out;
 
 use column::CARD;
 use read::{all, first, found};
@@ -313,6 +316,12 @@ impl Postgres {
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         if error.is_overload() { Self::Overloaded } else { Self::NotRead(error.into()) }
+    }
+}
+
+impl From<Error> for PayoutError {
+    fn from(error: Error) -> Self {
+        Self::NotBooked(error.into())
     }
 }
 

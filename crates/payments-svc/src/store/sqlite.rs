@@ -25,11 +25,14 @@ use crate::domain::{
 
 mod check;
 mod column;
+mod invitations;
 mod lists;
+mod payouts;
 mod read;
 mod write;
 
 pub(super) use check::check;
+pub(super) use payouts::pay_out;
 
 use write::{Applier, Counts, Job};
 
@@ -79,7 +82,7 @@ impl Sqlite {
         let mut connection = engine::open(directory.database())?;
         migrations::migrations::runner().run(&mut connection)?;
         let counts = Arc::<Counts>::default();
-        let applier = Applier::new(&connection, Arc::clone(&counts), tell)?;
+        let applier = Applier::new(Arc::clone(&counts), tell);
         drop(connection);
         let cores = available_parallelism().map_or(2, usize::from);
         let (writer, handle) = Writer::start(directory.database(), applier, cores)?;
@@ -299,6 +302,14 @@ impl Sqlite {
 
     pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
         self.read_aside(move |db| read::unanswered(db, until)).await
+    }
+
+    pub(super) async fn due_invitations(&self, now: Timestamp) -> Result<Vec<Id>, StoreError> {
+        self.read_aside(move |db| invitations::due(db, now)).await
+    }
+
+    pub(super) async fn waiting_invitations(&self) -> Result<i64, StoreError> {
+        self.read_aside(invitations::waiting).await
     }
 
     pub(super) async fn instructions(&self) -> Result<Vec<Instruction>, StoreError> {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::domain::{
-    App, Card, Descriptor, Email, Exchange, Id, KeyDigest, Merchant, MerchantDetails,
+    App, Card, Descriptor, Email, Exchange, Id, Invitation, KeyDigest, Merchant, MerchantDetails,
     MerchantUpdate, Name, Notes, Notification, Original, Payment, Pricing, ProcessingError,
     Refused, Request, Verdict,
 };
@@ -111,6 +111,18 @@ pub enum Write {
         /// Their ids.
         instructions: Vec<Id>,
     },
+    /// An attempt is made to send an invitation that is due. Refused where it is not, any more.
+    TakeInvitation {
+        /// The invitation.
+        invitation: Id,
+        /// What spreads the attempts.
+        dice: u16,
+    },
+    /// Nothing is left to do for an invitation.
+    RemoveInvitation {
+        /// The invitation.
+        invitation: Id,
+    },
     /// Idempotency keys of this age and older are forgotten.
     Forget {
         /// When they came.
@@ -152,6 +164,8 @@ pub enum Answer {
     },
     /// A saved card.
     Card(Id),
+    /// An invitation that is to be sent.
+    Invitation(Box<Invitation>),
 }
 
 /// Why a write is refused. Nothing has changed.

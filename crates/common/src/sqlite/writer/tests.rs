@@ -104,6 +104,34 @@ async fn a_look_up_sees_every_write_that_was_answered() {
 }
 
 #[tokio::test]
+async fn what_another_process_writes_is_kept_and_seen_though_nothing_is_written_here() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("counter.db");
+    let other = open(&path).unwrap();
+    other
+        .execute_batch(
+            "CREATE TABLE counter (total CHECK (total < 1000)); INSERT INTO counter VALUES (0)",
+        )
+        .unwrap();
+    let engine = Counter { commits: Arc::default() };
+    let (writer, handle) = Writer::start(&path, engine, 1).unwrap();
+    let total = |connection: &Connection| {
+        connection.query_row("SELECT total FROM counter", [], |row| row.get::<_, i64>(0))
+    };
+    assert_eq!(handle.write(1).await.unwrap(), 1);
+    assert_eq!(handle.look_up(total).unwrap(), 1);
+    other.execute("UPDATE counter SET total = total + 10", []).unwrap();
+    let begun = std::time::Instant::now();
+    while handle.look_up(total).unwrap() != 11 {
+        assert!(begun.elapsed() < 10 * TICK, "it is never seen");
+        tokio::time::sleep(TICK / 20).await;
+    }
+    assert_eq!(handle.write(1).await.unwrap(), 12);
+    drop(handle);
+    assert!(writer.join());
+}
+
+#[tokio::test]
 async fn an_error_fails_its_batch_and_the_writer_goes_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("counter.db");

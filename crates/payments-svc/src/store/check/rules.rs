@@ -2,7 +2,7 @@
 
 /// Rules, and the statements that select what they compare: a place, what is kept, what it should
 /// be. They are written so that each engine understands them.
-pub(super) const RULES: [(&str, &str); 26] = [
+pub(super) const RULES: [(&str, &str); 29] = [
     (
         "the journal adds up to nothing in every currency",
         "SELECT currency AS place, 0 AS kept, sum(amount) AS computed FROM postings GROUP BY currency",
@@ -178,5 +178,23 @@ pub(super) const RULES: [(&str, &str); 26] = [
                       AND decision IS DISTINCT FROM 'won'), 0
              ) AS computed
          FROM transactions",
+    ),
+    (
+        "a payout is what its line takes",
+        "SELECT payouts.id AS place, payouts.amount AS kept, -lines.balance AS computed
+         FROM payouts LEFT JOIN lines
+         ON lines.id = line AND lines.merchant = payouts.merchant AND kind = 'payout'",
+    ),
+    (
+        "a payout is what its line gives to the bank",
+        "SELECT payouts.id AS place, payouts.amount AS kept, postings.amount AS computed
+         FROM payouts LEFT JOIN postings ON postings.line = payouts.line AND account = 'bank'",
+    ),
+    (
+        "lines of payouts, and no others, have their payout and no transaction",
+        "SELECT lines.id AS place, CASE WHEN kind = 'payout' THEN 2 ELSE 0 END AS kept,
+             CASE WHEN payouts.id IS NULL THEN 0 ELSE 1 END
+                 + CASE WHEN \"transaction\" IS NULL THEN 1 ELSE 0 END AS computed
+         FROM lines LEFT JOIN payouts ON line = lines.id",
     ),
 ];

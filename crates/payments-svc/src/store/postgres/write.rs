@@ -11,13 +11,14 @@ use super::{
     super::{Answer, Keyed, Outcome, Receipt, Refusal, Tell, Write},
     Postgres,
     column::millis,
+    invitations,
     unit::{Unit, parameters},
 };
 use crate::domain::Notes;
 
 mod disputes;
 mod members;
-mod movements;
+pub(super) mod movements;
 mod payments;
 
 /// In how many queues movements wait for their turn at a transaction.
@@ -132,6 +133,10 @@ async fn write<'a>(
             disputes::notice(unit, notification, (*exchange, *fee_exchange), now).await
         }
         Write::Confirm { instructions } => Ok(Ok(movements::confirm(unit, instructions))),
+        Write::TakeInvitation { invitation, dice } => {
+            invitations::take(unit, *invitation, *dice).await
+        }
+        Write::RemoveInvitation { invitation } => Ok(Ok(invitations::remove(unit, *invitation))),
         Write::Forget { until } => Ok(Ok(forget(unit, *until))),
     }
 }

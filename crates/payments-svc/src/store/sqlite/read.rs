@@ -15,7 +15,7 @@ use crate::domain::{
 };
 
 /// What a job takes up at once.
-const JOB_BATCH: u32 = 1000;
+pub(super) const JOB_BATCH: u32 = 1000;
 
 /// Whether the database answers.
 pub(super) fn answers(db: &Connection) -> rusqlite::Result<()> {
@@ -24,7 +24,7 @@ pub(super) fn answers(db: &Connection) -> rusqlite::Result<()> {
 
 /// The last id that was given out.
 pub(super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
-    db.query_row("SELECT last FROM ids", [], |row| row.get(0))
+    db.prepare_cached("SELECT last FROM ids")?.query_row([], |row| row.get(0))
 }
 
 /// What is known of an idempotency key.

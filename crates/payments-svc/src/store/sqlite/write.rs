@@ -13,13 +13,13 @@ use uuid::Uuid;
 use super::{
     super::{Answer, Keyed, Outcome, Receipt, Refusal, Tell, Write},
     column::millis,
-    read,
+    invitations, read,
 };
 use crate::domain::{Id, Ids, Notes};
 
 mod disputes;
 mod members;
-mod movements;
+pub(super) mod movements;
 mod payments;
 
 /// Bytes that any write is taken to cost beside what it carries.
@@ -42,7 +42,7 @@ pub(super) struct Counts {
 /// Applies writes. Ids that a batch took and that was undone are not used again.
 pub(super) struct Applier {
     ids: Ids,
-    /// The last of them that is noted, if that is known.
+    /// The last id that was noted when the batch began, whoever had made it.
     noted: Option<Id>,
     writes: u64,
     counts: Arc<Counts>,
@@ -50,14 +50,9 @@ pub(super) struct Applier {
 }
 
 impl Applier {
-    pub(super) fn new(db: &Connection, counts: Arc<Counts>, tell: Tell) -> rusqlite::Result<Self> {
-        Ok(Self {
-            ids: Ids::after(read::last_id(db)?, Uuid::new_v4().as_u64_pair().0),
-            noted: None,
-            writes: 0,
-            counts,
-            tell,
-        })
+    pub(super) fn new(counts: Arc<Counts>, tell: Tell) -> Self {
+        let ids = Ids::after(Id::FIRST, Uuid::new_v4().as_u64_pair().0);
+        Self { ids, noted: None, writes: 0, counts, tell }
     }
 
     /// Does what is asked for, unless its idempotency key says that it has been done.
@@ -109,6 +104,10 @@ impl Applier {
                 self.notice(db, notification, (*exchange, *fee_exchange), now)
             }
             Write::Confirm { instructions } => movements::confirm(db, instructions),
+            Write::TakeInvitation { invitation, dice } => {
+                invitations::take(db, *invitation, *dice, now)
+            }
+            Write::RemoveInvitation { invitation } => invitations::remove(db, *invitation),
             Write::Forget { until } => forget(db, *until),
         }
     }
@@ -170,20 +169,25 @@ impl Engine for Applier {
     }
 
     fn apply(&mut self, db: &Connection, job: &Job) -> rusqlite::Result<Self::Answer> {
+        if self.noted.is_none() {
+            let noted = read::last_id(db)?;
+            self.ids.follow(noted);
+            self.noted = Some(noted);
+        }
         self.writes += 1;
         self.once(db, job)
     }
 
     fn finish(&mut self, db: &Connection) -> rusqlite::Result<()> {
-        let last = Some(self.ids.last());
-        if self.noted != last {
-            db.prepare_cached("UPDATE ids SET last = ?1")?.execute([last])?;
-            self.noted = last;
+        let last = self.ids.last();
+        if self.noted.is_some_and(|noted| noted != last) {
+            note_id(db, last)?;
         }
         Ok(())
     }
 
     fn committed(&mut self) {
+        self.noted = None;
         self.counts.commits.fetch_add(1, Ordering::Relaxed);
         self.counts.writes.fetch_add(std::mem::take(&mut self.writes), Ordering::Relaxed);
     }
@@ -192,6 +196,12 @@ impl Engine for Applier {
         self.noted = None;
         self.writes = 0;
     }
+}
+
+/// Whoever writes next goes on after this id.
+pub(super) fn note_id(db: &Connection, last: Id) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE ids SET last = ?1")?.execute([last])?;
+    Ok(())
 }
 
 /// Keys whose payment is still with the acquirer stay.

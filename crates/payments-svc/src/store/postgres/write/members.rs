@@ -105,7 +105,7 @@ pub(super) async fn add_user<'a>(
     if !already {
         unit.write("INSERT INTO merchant_users VALUES ($1, $2)", parameters![merchant, user]);
         unit.write(
-            "INSERT INTO invitations VALUES ($1, $2, $3, $4)",
+            "INSERT INTO invitations (id, merchant, \"user\", created) VALUES ($1, $2, $3, $4)",
             parameters![invitation, merchant, user, millis(now)],
         );
     }
@@ -134,6 +134,10 @@ pub(super) async fn revoke_user(
     let sql = "DELETE FROM merchant_users WHERE merchant = $1 AND \"user\" = $2 RETURNING 1";
     let known = "SELECT 1 FROM users WHERE id = $1";
     let [revoked, known] = unit.ask([(sql, &[&merchant, &user]), (known, &[&user])]).await?;
+    unit.write(
+        "DELETE FROM invitations WHERE merchant = $1 AND \"user\" = $2",
+        parameters![merchant, user],
+    );
     Ok(done_if(&revoked, missing(&known)))
 }
 

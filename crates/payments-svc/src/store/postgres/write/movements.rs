@@ -9,7 +9,9 @@ use super::super::{
     read::{self, Held, all, first},
     unit::{NEW_IDS, Unit, ids, parameters},
 };
-use crate::domain::{Booking, Captured, Change, Descriptor, Id, Movement, Order, Posting, Request};
+use crate::domain::{
+    Booking, Captured, Change, Descriptor, Entry, Id, Movement, Order, Posting, Request,
+};
 
 pub(super) async fn r#move<'a>(
     unit: &mut Unit<'a>,
@@ -164,22 +166,7 @@ impl Decided<'_> {
                 booking.amount.minor,
             ],
         );
-        let postings = booking.entry.postings();
-        let column = |value: fn(&Posting) -> &'static str| -> Vec<_> {
-            postings.iter().map(value).collect()
-        };
-        unit.write(
-            "INSERT INTO postings
-             SELECT $1, number - 1, account, currency, amount
-             FROM unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY
-                 AS posting (account, currency, amount, number)",
-            parameters![
-                line,
-                column(|posting| posting.account.name()),
-                column(|posting| posting.money.currency.code()),
-                postings.iter().map(|posting| posting.money.minor).collect::<Vec<_>>(),
-            ],
-        );
+        post(unit, line, &booking.entry);
         unit.write(
             "UPDATE balances SET balance = balance + $2
              WHERE merchant = $1 AND shard = pg_backend_pid() % $3",
@@ -187,6 +174,25 @@ impl Decided<'_> {
         );
         Ok(())
     }
+}
+
+/// The postings behind a line.
+pub(in super::super) fn post(unit: &mut Unit<'_>, line: Id, entry: &Entry) {
+    let postings = entry.postings();
+    let column =
+        |value: fn(&Posting) -> &'static str| -> Vec<_> { postings.iter().map(value).collect() };
+    unit.write(
+        "INSERT INTO postings
+         SELECT $1, number - 1, account, currency, amount
+         FROM unnest($2::text[], $3::text[], $4::bigint[]) WITH ORDINALITY
+             AS posting (account, currency, amount, number)",
+        parameters![
+            line,
+            column(|posting| posting.account.name()),
+            column(|posting| posting.money.currency.code()),
+            postings.iter().map(|posting| posting.money.minor).collect::<Vec<_>>(),
+        ],
+    );
 }
 
 /// The acquirer has carried these out.

@@ -106,12 +106,10 @@ impl Applier {
             .prepare_cached("INSERT OR IGNORE INTO merchant_users VALUES (?1, ?2)")?
             .execute([merchant, user])?;
         if added > 0 {
-            db.prepare_cached("INSERT INTO invitations VALUES (?1, ?2, ?3, ?4)")?.execute((
-                self.ids.next(now),
-                merchant,
-                user,
-                millis(now),
-            ))?;
+            db.prepare_cached(
+                "INSERT INTO invitations (id, merchant, user, created) VALUES (?1, ?2, ?3, ?4)",
+            )?
+            .execute((self.ids.next(now), merchant, user, millis(now)))?;
         }
         Ok(Ok(Answer::Membership { already: added == 0 }))
     }
@@ -143,6 +141,8 @@ pub(super) fn revoke_user(
 ) -> rusqlite::Result<Result<Answer, Refusal>> {
     let revoked = db
         .prepare_cached("DELETE FROM merchant_users WHERE merchant = ?1 AND user = ?2")?
+        .execute([merchant, user])?;
+    db.prepare_cached("DELETE FROM invitations WHERE merchant = ?1 AND user = ?2")?
         .execute([merchant, user])?;
     match revoked {
         0 if read::has_user(db, user)? => Ok(Err(Refusal::NotAMember)),

@@ -5,7 +5,9 @@ use rusqlite::{Connection, params};
 
 use super::Applier;
 use crate::{
-    domain::{Booking, Change, Descriptor, Id, Ids, Movement, Order, Overflow, Refused, Request},
+    domain::{
+        Booking, Change, Descriptor, Entry, Id, Ids, Movement, Order, Overflow, Refused, Request,
+    },
     store::{
         Answer, Refusal,
         sqlite::{
@@ -130,11 +132,7 @@ impl Decided<'_> {
                 booking.amount.currency,
                 booking.amount.minor,
             ))?;
-        let mut insert = db.prepare_cached("INSERT INTO postings VALUES (?1, ?2, ?3, ?4, ?5)")?;
-        for (number, posting) in (0_i64..).zip(booking.entry.postings()) {
-            let money = posting.money;
-            insert.execute((line, number, posting.account, money.currency, money.minor))?;
-        }
+        post(db, line, &booking.entry)?;
         db.prepare_cached("UPDATE balances SET balance = balance + ?2 WHERE merchant = ?1")?
             .execute((held.merchant, change.balance))?;
         Ok(())
@@ -177,6 +175,16 @@ impl Decided<'_> {
         }
         Ok(())
     }
+}
+
+/// The postings behind a line.
+pub(in super::super) fn post(db: &Connection, line: Id, entry: &Entry) -> rusqlite::Result<()> {
+    let mut insert = db.prepare_cached("INSERT INTO postings VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    for (number, posting) in (0_i64..).zip(entry.postings()) {
+        let money = posting.money;
+        insert.execute((line, number, posting.account, money.currency, money.minor))?;
+    }
+    Ok(())
 }
 
 /// The acquirer has carried these out.

@@ -1,0 +1,20 @@
+//! Files for their owner alone.
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use tempfile::NamedTempFile;
+
+/// Puts a file in place of whatever there is, complete or not at all, and on disk.
+pub(crate) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    let mut file = NamedTempFile::new_in(directory)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(directory)?.sync_all()
+}

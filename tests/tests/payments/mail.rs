@@ -1,0 +1,264 @@
+//! Invitations: mail that is sent once, however the server and the service fare.
+
+use std::time::{Duration, Instant};
+
+use blackbox::{
+    mail::MailServer,
+    payments::{Idle, Merchant, Service, email, minimal},
+    postgres::Cluster,
+    process::{self, DEADLINE},
+};
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+const FROM: &str = "Payments <payments@service.example>";
+
+/// A service that sends its mail to this server, and logs all there is but what the driver of the
+/// database puts into statements.
+fn place(server: &MailServer) -> Idle {
+    sending(Idle::new(&[("RUST_LOG", "trace,tokio_postgres=info")]), server)
+}
+
+fn sending(place: Idle, server: &MailServer) -> Idle {
+    place.with("PAYMENTS_SMTP_URL", &server.url()).with("PAYMENTS_MAIL_FROM", FROM)
+}
+
+/// An address that nobody else has, and that the server treats in this way.
+fn address(way: &str) -> String {
+    format!("{way}-{}", email())
+}
+
+/// Stops a service, in which no invitation may be left.
+async fn stop_empty(service: Service) {
+    timeout(DEADLINE, waits(&service, 0)).await.unwrap();
+    let place = service.stop().await;
+    assert_eq!(place.change("DELETE FROM invitations"), 0);
+}
+
+/// Waits until so many invitations do.
+async fn waits(service: &Service, count: u32) {
+    let line = format!("payments_invitations_waiting {count}");
+    while !service.fetch("/metrics").await.text().lines().any(|said| said == line) {
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn assert_unlogged(service: &Service, addresses: &[&str]) {
+    let log = service.process().log();
+    for secret in addresses.iter().chain(&["p:w", "p%3Aw"]) {
+        assert_eq!(log.iter().find(|line| line.contains(secret)), None);
+    }
+}
+
+#[tokio::test]
+async fn an_invitation_is_one_mail_to_the_user_that_names_the_merchant() {
+    let server = MailServer::start().await;
+    let service = place(&server).start().await;
+    let mut body = minimal();
+    body["name"] = "Søren's \"shop\", Århus".into();
+    let named = service.app().await.merchant_with(&body).await;
+    let unnamed = service.merchant().await;
+    let to = address("fine");
+    for (merchant, title) in [(named, "Søren's \"shop\", Århus"), (unnamed, "https://shop.example")]
+    {
+        let before = server.mail_to(&to).len();
+        assert!(!merchant.invite(&to).await);
+        let mail = server.received(&to, before + 1).await.remove(before);
+        let headers = &mail["headers"];
+        assert_eq!(headers["from"], FROM);
+        assert_eq!(headers["to"], to);
+        assert_eq!(headers["subject"], format!("You are invited to {title}"));
+        assert!(headers["date"].is_string(), "{mail}");
+        let text = mail["text"].as_str().unwrap();
+        assert!(text.starts_with("Hello,") && text.contains(title), "{mail}");
+        let id = headers["message-id"].as_str().unwrap();
+        assert!(id.starts_with('<') && id.ends_with("@service.example>"), "{id}");
+        assert_eq!(id.len(), 1 + 24 + "@service.example>".len(), "{id}");
+
+        // Who is a member already is not invited.
+        assert!(merchant.invite(&to).await);
+    }
+    assert_unlogged(&service, &[&to]);
+    stop_empty(service).await;
+    let ids = server.mail_to(&to).into_iter().map(|mail| mail["headers"]["message-id"].clone());
+    let ids: Vec<_> = ids.collect();
+    assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
+}
+
+#[tokio::test]
+async fn what_is_refused_or_cut_off_is_sent_later_and_keeps_nobody_else_waiting() {
+    let server = MailServer::start().await;
+    let service = place(&server).start().await;
+    let merchant = service.merchant().await;
+    let [never, later, dropped, fine] = ["never", "later", "dropped", "fine"].map(address);
+    let started = Instant::now();
+    for address in [&never, &later, &dropped, &fine] {
+        merchant.invite(address).await;
+    }
+    server.received(&fine, 1).await;
+    assert!(started.elapsed() < Duration::from_secs(14), "the others kept it waiting");
+    for address in [&later, &dropped] {
+        server.received(address, 1).await;
+        assert!(started.elapsed() > Duration::from_secs(14), "{address} was not tried again");
+    }
+    service.process().logged(|line| line.contains("refuses it with 550")).await;
+    service.process().logged(|line| line.contains("refuses it with 451")).await;
+    assert_unlogged(&service, &[&never, &later, &dropped, &fine]);
+    timeout(DEADLINE, waits(&service, 1)).await.unwrap();
+    let place = service.stop().await;
+    assert_eq!(place.change("DELETE FROM invitations WHERE attempts BETWEEN 1 AND 3"), 1);
+    for (address, mails) in [(never, 0), (later, 1), (dropped, 1), (fine, 1)] {
+        assert_eq!(server.mail_to(&address).len(), mails, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn an_invitation_that_nobody_ever_takes_is_given_up() {
+    let server = MailServer::start().await;
+    let idle = Idle::new(&[]).start().await;
+    let never = address("never");
+    idle.merchant().await.invite(&never).await;
+    let idle = idle.stop().await;
+    assert_eq!(idle.change("UPDATE invitations SET attempts = 16"), 1);
+    let service = sending(idle, &server).start().await;
+    service.process().logged(|line| line.contains("invitation given up")).await;
+    assert_unlogged(&service, &[&never]);
+    stop_empty(service).await;
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_delays_no_request_and_gets_the_mail_later() {
+    let server = MailServer::start().await;
+    let service = place(&server).start().await;
+    let merchant = service.merchant().await;
+    let slow = address("slow");
+    merchant.invite(&slow).await;
+    server.keeps_waiting(&slow).await;
+    let started = Instant::now();
+    for _ in 0..20 {
+        merchant.pay("EUR", 100).await.capture(100).await;
+        merchant.invite(&address("fine")).await;
+    }
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(server.mail_to(&slow).is_empty());
+    assert_eq!(server.received(&slow, 1).await.len(), 1);
+    service.process().logged(|line| line.contains("does not answer in time")).await;
+    stop_empty(service).await;
+}
+
+#[tokio::test]
+async fn what_was_sent_when_the_service_was_killed_is_sent_once_more_and_is_the_same_mail() {
+    let server = MailServer::start().await;
+    let service = place(&server).start().await;
+    let (mute, fine) = (address("mute"), address("fine"));
+    let merchant = service.merchant().await;
+    merchant.invite(&mute).await;
+    server.received(&mute, 1).await;
+    let service = service.kill().await.start().await;
+    merchant.by(&merchant.app.at(&service)).invite(&fine).await;
+    server.received(&fine, 1).await;
+    let mails = server.received(&mute, 2).await;
+    assert_eq!(mails[0]["headers"]["message-id"], mails[1]["headers"]["message-id"]);
+    stop_empty(service).await;
+    assert_eq!((server.mail_to(&mute).len(), server.mail_to(&fine).len()), (2, 1));
+}
+
+#[tokio::test]
+async fn what_is_being_sent_when_the_service_stops_is_not_sent_again() {
+    let server = MailServer::start().await;
+    let service = place(&server).start().await;
+    let tardy = address("tardy");
+    service.merchant().await.invite(&tardy).await;
+    server.received(&tardy, 1).await;
+    let place = service.stop().await;
+    assert_eq!(place.change("DELETE FROM invitations"), 0);
+}
+
+/// Two users whose invitations wait, and the service that has no server to send them by.
+async fn waiting(idle: Idle) -> (Idle, Merchant, [String; 2]) {
+    let service = idle.start().await;
+    service.process().logged(|line| line.contains("PAYMENTS_SMTP_URL is not set")).await;
+    let merchant = service.merchant().await;
+    let users = [address("fine"), address("fine")];
+    for user in &users {
+        merchant.invite(user).await;
+    }
+    timeout(DEADLINE, waits(&service, 2)).await.unwrap();
+    assert_unlogged(&service, &[&users[0], &users[1]]);
+    (service.stop().await, merchant, users)
+}
+
+#[tokio::test]
+async fn without_a_server_invitations_wait_for_one_and_go_over_one_connection() {
+    let server = MailServer::start().await;
+    let (idle, _, users) = waiting(Idle::new(&[])).await;
+    let service = sending(idle, &server).start().await;
+    let mut connections = Vec::new();
+    for user in &users {
+        connections.push(server.received(user, 1).await[0]["connection"].clone());
+    }
+    assert_eq!(connections[0], connections[1]);
+    stop_empty(service).await;
+    assert!(users.iter().all(|user| server.mail_to(user).len() == 1));
+}
+
+#[tokio::test]
+async fn who_is_revoked_before_the_mail_is_sent_gets_none() {
+    let server = MailServer::start().await;
+    let (idle, merchant, [kept, revoked]) = waiting(Idle::new(&[])).await;
+    let service = idle.start().await;
+    let merchant = merchant.by(&merchant.app.at(&service));
+    let users = merchant.list("/users?limit=2").await;
+    let user = users.iter().find(|user| user["email"] == revoked.as_str()).unwrap();
+    let path = merchant.path(&format!("/users/{}", user["id"].as_str().unwrap()));
+    let _ = merchant.app.delete(&path).await.expect(204);
+    let service = sending(service.stop().await, &server).start().await;
+    server.received(&kept, 1).await;
+    stop_empty(service).await;
+    assert!(server.mail_to(&revoked).is_empty());
+}
+
+#[tokio::test]
+async fn two_services_on_one_database_send_each_mail_once() {
+    let server = MailServer::start().await;
+    let database = Cluster::shared().database();
+    let start = || sending(Idle::on(Some(database.clone()), &[]), &server).start();
+    let [one, other] = [start().await, start().await];
+    let merchant = one.merchant().await;
+    let merchants = [merchant.clone(), merchant.by(&merchant.app.at(&other))];
+    let users: Vec<_> = (0..60).map(|_| address("fine")).collect();
+    let invite = async |(number, user): (usize, &String)| merchants[number % 2].invite(user).await;
+    join_all(users.iter().enumerate().map(invite)).await;
+    for user in &users {
+        server.received(user, 1).await;
+    }
+    other.stop().await;
+    stop_empty(one).await;
+    assert!(users.iter().all(|user| server.mail_to(user).len() == 1));
+}
+
+#[tokio::test]
+async fn a_server_needs_a_sender_and_an_unusable_one_keeps_its_password() {
+    for (url, from, reason) in [
+        ("smtp://ann:xyzzy@mail.example", "", "PAYMENTS_MAIL_FROM (--mail-from)"),
+        ("smtp://ann:xyzzy@mail.example", "nobody", "PAYMENTS_MAIL_FROM (--mail-from)"),
+        ("http://ann:xyzzy@mail.example", FROM, "PAYMENTS_SMTP_URL"),
+        ("ann:xyzzy", FROM, "PAYMENTS_SMTP_URL"),
+        ("smtp://ann:xyzzy@mail.example?tls=xyzzy", FROM, "PAYMENTS_SMTP_URL"),
+    ] {
+        let settings = [("PAYMENTS_SMTP_URL", url), ("PAYMENTS_MAIL_FROM", from)];
+        let ended = process::run(Idle::on(None, &settings).command()).await;
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(!ended.status.success() && said.contains(reason), "{url}: {said}");
+        assert!(!said.contains("xyzzy") && said.trim_end().lines().count() == 1, "{url}: {said}");
+    }
+    let server = MailServer::start().await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), server.url()).unwrap();
+    let place = Idle::new(&[("PAYMENTS_SMTP_URL_FILE", file.path().to_str().unwrap())]);
+    let service = place.with("PAYMENTS_MAIL_FROM", FROM).start().await;
+    let to = json!(address("fine"));
+    service.merchant().await.invite(to.as_str().unwrap()).await;
+    server.received(to.as_str().unwrap(), 1).await;
+}

@@ -1,0 +1,358 @@
+//! `payout`: what merchants have goes to their bank accounts, once.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use blackbox::{
+    payments::{Idle, Merchant, Service, int, minimal},
+    process::{self, DEADLINE},
+};
+use serde_json::{Value, json};
+use tokio::{
+    task::JoinSet,
+    time::{Duration, sleep, timeout},
+};
+
+const DANISH: &str = "DK5000400440116243";
+const GERMAN: &str = "DE89370400440532013000";
+
+/// A test merchant in this currency with a name and an account, if it has them.
+async fn merchant(
+    service: &Service,
+    currency: &str,
+    name: Option<&str>,
+    iban: Option<&str>,
+) -> Merchant {
+    let mut body = minimal();
+    body["test"] = true.into();
+    body["currency"] = currency.into();
+    body["name"] = name.into();
+    if let Some(iban) = iban {
+        body["bank"] = json!({ "iban": iban });
+    }
+    service.app().await.merchant_with(&body).await
+}
+
+/// A merchant in euros that has `995 - 25 - 25` minor units of them.
+async fn funded(service: &Service, iban: Option<&str>) -> Merchant {
+    let merchant = merchant(service, "EUR", None, iban).await;
+    merchant.pay("EUR", 995).await.capture(995).await;
+    merchant
+}
+
+/// Where the files of these tests go, beside the data.
+fn file(place: &Idle) -> PathBuf {
+    place.data().join("transfers.csv")
+}
+
+/// Runs the program, which has to succeed, and returns the file it wrote.
+async fn pay_out(place: &Idle, options: &[&str]) -> String {
+    let (succeeded, said) = try_to(place, options, &file(place)).await;
+    assert!(succeeded, "{said}");
+    fs::read_to_string(file(place)).unwrap()
+}
+
+async fn try_to(place: &Idle, options: &[&str], to: &Path) -> (bool, String) {
+    let mut command = place.command();
+    command.arg("payout").args(options).arg("--to").arg(to);
+    let ended = process::run(command).await;
+    (ended.status.success(), String::from_utf8(ended.stderr).unwrap())
+}
+
+/// The transfers in a file, by the names of their columns.
+fn transfers(file: &str) -> Vec<Value> {
+    let mut reader = csv::Reader::from_reader(file.as_bytes());
+    let names = reader.headers().unwrap().clone();
+    let expected = ["id", "merchant", "name", "iban", "currency", "amount", "reference"];
+    assert_eq!(names, expected[..]);
+    let row = |row: csv::StringRecord| {
+        let columns = names.iter().zip(row.iter());
+        columns.map(|(name, value)| (name.to_owned(), Value::from(value))).collect::<Value>()
+    };
+    reader.records().map(|record| row(record.unwrap())).collect()
+}
+
+/// Waits until a running service shows what another process has written.
+async fn has(merchant: &Merchant, balance: i64) {
+    let shown = async {
+        while merchant.balance().await != balance {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, shown).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_merchant_with_money_and_an_account_is_paid_all_it_has_and_nobody_else_is() {
+    let service = Service::with(&[]).await;
+    let paid = funded(&service, Some("dk50 0040 0440 1162 43")).await;
+    let other = funded(&service, Some(GERMAN)).await;
+    let without_account = funded(&service, None).await;
+    let without_money = merchant(&service, "EUR", None, Some(GERMAN)).await;
+    let in_debt = merchant(&service, "EUR", None, Some(GERMAN)).await;
+    in_debt.pay("EUR", 10).await.capture(10).await;
+
+    let rows = transfers(&pay_out(service.place(), &["--test"]).await);
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    for (row, merchant, iban) in [(&rows[0], &paid, DANISH), (&rows[1], &other, GERMAN)] {
+        has(merchant, 0).await;
+        let line = merchant.list("/lines?limit=1").await.remove(0);
+        let expected = json!({
+            "id": line["id"],
+            "created": line["created"],
+            "merchantId": merchant.id,
+            "test": true,
+            "balance": -945,
+            "fee": 0,
+            "amount": { "currency": "EUR", "amount": -945 },
+            "payout": true,
+        });
+        assert_eq!(line, expected);
+        let path = format!("/lines/{}", line["id"].as_str().unwrap());
+        assert_eq!(merchant.app.get(&path).await.expect(200).json(), line);
+        merchant.sum_of_lines().await;
+
+        assert_eq!(row["merchant"], merchant.id);
+        assert_eq!((&row["iban"], &row["currency"]), (&json!(iban), &json!("EUR")));
+        assert_eq!(
+            (&row["amount"], &row["name"]),
+            (&json!("9.45"), &json!("https://shop.example"))
+        );
+        assert!(row["reference"].as_str().unwrap().ends_with(line["id"].as_str().unwrap()));
+    }
+    for (merchant, balance) in [(&without_account, 945), (&without_money, 0), (&in_debt, -15)] {
+        assert_eq!(merchant.sum_of_lines().await, balance);
+    }
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn merchants_for_tests_and_others_are_never_in_one_file() {
+    let service = Service::with(&[]).await;
+    let [test, live] = [funded(&service, Some(DANISH)).await, funded(&service, Some(GERMAN)).await];
+    let place = service.stop().await;
+    let id = match place.database() {
+        Some(_) => format!("'\\x{}'", live.id),
+        None => format!("x'{}'", live.id),
+    };
+    let yes = if place.database().is_some() { "false" } else { "0" };
+    assert_eq!(place.change(&format!("UPDATE merchants SET test = {yes} WHERE id = {id}")), 1);
+    for (options, merchant) in [(&[][..], &live), (&["--test"], &test), (&[], &live)] {
+        let rows = transfers(&pay_out(&place, options).await);
+        assert_eq!(rows.len(), 1, "{rows:?}");
+        assert_eq!(rows[0]["merchant"], merchant.id);
+    }
+    place.agrees().await;
+}
+
+#[tokio::test]
+async fn done_twice_it_pays_once_and_writes_the_same_file() {
+    let service = Service::with(&[]).await;
+    let merchant = funded(&service, Some(DANISH)).await;
+    let first = pay_out(service.place(), &["--test"]).await;
+    assert_eq!(transfers(&first).len(), 1);
+    let mode = fs::metadata(file(service.place())).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    // What comes in later is for another day, and so is a name.
+    merchant.pay("EUR", 995).await.capture(995).await;
+    let _ = merchant.app.put(&merchant.path(""), &json!({ "name": "New" })).await.expect(204);
+    funded(&service, Some(GERMAN)).await;
+    for _ in 0..2 {
+        fs::remove_file(file(service.place())).unwrap();
+        assert_eq!(pay_out(service.place(), &["--test"]).await, first);
+    }
+    has(&merchant, 945).await;
+    let day = "2026-01-01";
+    let rows = transfers(&pay_out(service.place(), &["--test", "--day", day]).await);
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert!(rows[0]["reference"].as_str().unwrap().starts_with(&format!("Payout {day} ")));
+    assert_eq!(rows[0]["name"], "New");
+    has(&merchant, 0).await;
+    assert_eq!(merchant.list("/lines?limit=10").await.len(), 4);
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn several_at_once_pay_once_and_write_the_same_file() {
+    let service = Service::with(&[]).await;
+    for _ in 0..5 {
+        funded(&service, Some(DANISH)).await;
+    }
+    let place = service.place();
+    let files: Vec<_> = (0..4).map(|number| place.data().join(format!("{number}.csv"))).collect();
+    let runs = files.iter().map(async |file| try_to(place, &["--test"], file).await);
+    for (succeeded, said) in futures_util::future::join_all(runs).await {
+        assert!(succeeded, "{said}");
+    }
+    let written: Vec<_> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    assert_eq!(transfers(&written[0]).len(), 5);
+    assert!(written.iter().all(|file| *file == written[0]), "{written:?}");
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_of_what_is_captured_meanwhile() {
+    let service = Service::with(&[]).await;
+    let mut merchants = Vec::new();
+    for _ in 0..8 {
+        merchants.push(funded(&service, Some(DANISH)).await);
+    }
+    let mut captures = JoinSet::new();
+    for merchant in &merchants {
+        let transaction = merchant.pay("EUR", 1_000_000).await;
+        captures.spawn(async move {
+            for _ in 0..60 {
+                transaction.capture(1000).await;
+            }
+        });
+    }
+    let days = ["2026-01-01", "2026-01-02", "2026-01-03"];
+    let mut paid = vec![0; merchants.len()];
+    for day in days {
+        let rows = transfers(&pay_out(service.place(), &["--test", "--day", day]).await);
+        for row in rows {
+            let number = merchants.iter().position(|merchant| row["merchant"] == merchant.id);
+            let amount = row["amount"].as_str().unwrap().replace('.', "");
+            paid[number.unwrap()] += amount.parse::<i64>().unwrap();
+        }
+    }
+    captures.join_all().await;
+    for (merchant, paid) in merchants.iter().zip(paid) {
+        assert!(paid >= 945, "{paid}");
+        has(merchant, 945 + 60 * 950 - paid).await;
+        let lines = merchant.list("/lines?limit=1000").await;
+        let ids: Vec<_> = lines.iter().map(|line| line["id"].as_str().unwrap()).collect();
+        assert!(ids.windows(2).all(|pair| pair[0] > pair[1]), "ids are given twice");
+        let payouts = lines.iter().filter(|line| line["payout"] == true);
+        assert_eq!(payouts.map(|line| -int(&line["balance"])).sum::<i64>(), paid);
+        merchant.sum_of_lines().await;
+    }
+    service.place().agrees().await;
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn what_was_booked_is_in_the_file_of_the_next_run_whenever_the_first_was_killed() {
+    let service = Service::with(&[]).await;
+    for _ in 0..20 {
+        funded(&service, Some(DANISH)).await;
+    }
+    let place = service.stop().await;
+    let (succeeded, said) = try_to(&place, &["--test"], &place.data().join("no/such/file")).await;
+    assert!(!succeeded && said.contains("no/such/file"), "{said}");
+    let day = ["--test", "--day", "2026-01-01"];
+    let rows = transfers(&pay_out(&place, &["--test"]).await);
+    assert_eq!(rows.len(), 20, "what was booked before the file could not be written");
+    assert!(transfers(&pay_out(&place, &day).await).is_empty());
+
+    let service = place.start().await;
+    for _ in 0..20 {
+        funded(&service, Some(DANISH)).await;
+    }
+    let place = service.stop().await;
+    let day = "2026-01-02";
+    for wait in [10, 20, 40, 80] {
+        let mut command = place.command();
+        command.args(["payout", "--test", "--day", day, "--to"]).arg(file(&place));
+        let mut killed = command.spawn().unwrap();
+        sleep(Duration::from_millis(wait)).await;
+        killed.kill().await.unwrap();
+        place.agrees().await;
+    }
+    let rows = transfers(&pay_out(&place, &["--test", "--day", day]).await);
+    assert_eq!(rows.len(), 20);
+    place.agrees().await;
+}
+
+#[tokio::test]
+async fn names_and_amounts_reach_the_bank_as_they_are_and_are_no_formulas() {
+    let service = Service::with(&[]).await;
+    let names = [
+        ("Ann & Søn, \"the\" shop; 'new'", "Ann & Søn, \"the\" shop; 'new'"),
+        ("=HYPERLINK(\"http://x\")", "'=HYPERLINK(\"http://x\")"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        (" ", "https://shop.example"),
+    ];
+    for (name, _) in names {
+        let merchant = merchant(&service, "EUR", Some(name), Some(DANISH)).await;
+        merchant.pay("EUR", 995).await.capture(995).await;
+    }
+    let currencies = ["HUF", "DKK", "USD"];
+    let mut balances = Vec::new();
+    for currency in currencies {
+        let merchant = merchant(&service, currency, None, Some(DANISH)).await;
+        merchant.pay("JPY", 995).await.capture(995).await;
+        balances.push(merchant.balance().await);
+    }
+    let place = service.stop().await;
+    let rows = transfers(&pay_out(&place, &["--test"]).await);
+    assert_eq!(rows.len(), names.len() + currencies.len());
+    for (row, (_, written)) in rows.iter().zip(names) {
+        assert_eq!((&row["name"], &row["amount"]), (&json!(written), &json!("9.45")));
+    }
+    for (row, (currency, balance)) in
+        rows[names.len()..].iter().zip(currencies.iter().zip(balances))
+    {
+        let major = format!("{}.{:02}", balance / 100, balance % 100);
+        assert_eq!((&row["currency"], &row["amount"]), (&json!(currency), &json!(major)));
+    }
+    place.agrees().await;
+}
+
+#[tokio::test]
+async fn it_needs_a_store_and_a_day_that_has_begun() {
+    let service = Service::with(&[]).await;
+    let to = file(service.place());
+    for (options, reason) in [
+        (&["--day", "2999-01-01"][..], "2999-01-01"),
+        (&["--day", "yesterday"], "--day"),
+        (&["--day", "2026-02-30"], "--day"),
+    ] {
+        let (succeeded, said) = try_to(service.place(), options, &to).await;
+        assert!(!succeeded && said.contains(reason), "{said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+    let empty = Idle::on(None, &[]);
+    let (succeeded, said) = try_to(&empty, &[], &file(&empty)).await;
+    assert!(!succeeded && said.trim_end().lines().count() == 1, "{said}");
+    assert_eq!(fs::read_dir(empty.data()).unwrap().count(), 0, "something was made");
+}
+
+#[tokio::test]
+async fn payouts_that_were_changed_are_found() {
+    let service = Service::with(&[]).await;
+    let merchant = funded(&service, Some(DANISH)).await;
+    let transaction = merchant.pay("EUR", 100).await;
+    let place = service.stop().await;
+    pay_out(&place, &["--test"]).await;
+    place.agrees().await;
+    for (change, back) in [
+        ("payouts SET amount = amount + 1", "payouts SET amount = amount - 1"),
+        ("postings SET account = 'fees' WHERE account = 'bank'", ""),
+    ] {
+        assert_eq!(place.change(&format!("UPDATE {change}")), 1);
+        let (agrees, said) = place.check().await;
+        assert!(!agrees, "{change}: nothing is found: {said}");
+        let back = if back.is_empty() {
+            "postings SET account = 'bank' WHERE account = 'fees' AND amount = 945"
+        } else {
+            back
+        };
+        assert_eq!(place.change(&format!("UPDATE {back}")), 1);
+        place.agrees().await;
+    }
+    let id = if place.database().is_some() { "'\\x" } else { "x'" };
+    let of = format!("{id}{}'", transaction.id);
+    place.change(&format!("UPDATE lines SET \"transaction\" = {of} WHERE kind = 'payout'"));
+    assert!(!place.check().await.0);
+    place.change("UPDATE lines SET \"transaction\" = NULL WHERE kind = 'payout'");
+    place.agrees().await;
+    assert_eq!(place.change("DELETE FROM payouts"), 1);
+    assert!(!place.check().await.0);
+}
