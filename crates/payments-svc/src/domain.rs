@@ -35,7 +35,9 @@ pub use money::{
     Overflow, Ppm, scale,
 };
 pub use movement::{Booking, Captured, Change, Holding, MAX_STEPS, Refused, Request};
-pub use operation::{Instruction, Order, Original, Payment, Verdict};
+pub use operation::{
+    Challenge, Conclusion, Instruction, Order, Original, Payment, Response, Verdict,
+};
 pub use page::{MAX_PAGE, Window};
 pub use processing::ProcessingError;
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};

@@ -11,7 +11,7 @@ use crate::{
     acquirer::Source,
     domain::{
         Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Notes,
-        Original, Payment, SecurityCode, Tds, Verdict,
+        Original, Payment, SecurityCode, Verdict,
     },
     http::{
         Api, answer,
@@ -54,11 +54,11 @@ async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error>
         amount,
         descriptor: descriptor.unwrap_or(merchant.details.descriptor),
         custom,
-        tds: Tds::None,
         recurring: false,
     };
     let test = merchant.details.test;
-    let charge = Charge { payment, card: card.kept(), source: Source::Card(card), test };
+    let (kept, source) = (card.kept(), Source::Card(card));
+    let charge = Charge { payment, card: kept, source, test, can_challenge: false };
     answer::response(&api.store, api.payments.pay(charge, None).await?).await
 }
 
@@ -121,7 +121,7 @@ async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error
     match api.acquirers.verify(merchant.details.test, &card, now).await {
         Err(error) => Err(Error::NoAnswer(error)),
         Ok(Verdict::Declined(error)) => Ok(answer::refusal(error)),
-        Ok(Verdict::Approved { reference }) => {
+        Ok(Verdict::Approved { reference, .. }) => {
             let original = Box::new(Original { card: card.kept(), reference });
             let write = Write::SaveCard { merchant: merchant.id, original, notes };
             answer::response(&api.store, api.store.write(write, None, now).await??).await

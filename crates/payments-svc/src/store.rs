@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use secrecy::SecretString;
 
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
-    User, Window,
+    App, Challenge, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard,
+    Transaction, User, Window,
 };
 
 mod check;
@@ -297,9 +297,18 @@ impl Store {
     }
 
     /// Payments that went to the acquirer before `until` and have not come back; some of them, the
-    /// oldest.
-    pub async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
-        engine!(self, engine => Ok(engine.unanswered(until).await?))
+    /// oldest. Those whose customer is challenged wait as long as that may take.
+    pub async fn unanswered(
+        &self,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Id>, StoreError> {
+        engine!(self, engine => Ok(engine.unanswered(until, now).await?))
+    }
+
+    /// What the customer of a payment is asked, if they are being asked.
+    pub async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
+        engine!(self, engine => Ok(engine.challenge(operation).await?))
     }
 
     /// Instructions that no acquirer has confirmed; some of them, the oldest.

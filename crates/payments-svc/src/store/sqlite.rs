@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Figures, Found, Keyed, Known, Outcome, Refusal, StoreError, Tell, Write};
 use crate::domain::{
-    App, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard, Transaction,
-    User, Window,
+    App, Challenge, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation, SavedCard,
+    Transaction, User, Window,
 };
 
 mod check;
@@ -259,8 +259,16 @@ impl Sqlite {
         self.read_aside(move |db| read::expired(db, until)).await
     }
 
-    pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
-        self.read_aside(move |db| read::unanswered(db, until)).await
+    pub(super) async fn unanswered(
+        &self,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Id>, StoreError> {
+        self.read_aside(move |db| read::unanswered(db, until, now)).await
+    }
+
+    pub(super) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
+        Ok(self.handle.look_up(|db| read::challenge(db, operation))?)
     }
 
     pub(super) async fn instructions(&self) -> Result<Vec<Instruction>, StoreError> {

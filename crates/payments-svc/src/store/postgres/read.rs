@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 
 use super::{super::Found, column::Columns, session::Error};
 use crate::domain::{
-    Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
+    Amounts, App, Captured, Challenge, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
     Instruction, Line, Merchant, MerchantDetails, Name, Original, Pricing, ProcessingError,
     Reservation, SavedCard, Step, Terms, Transaction, User, Website,
 };
@@ -237,6 +237,11 @@ pub(super) fn saved_card(columns: &mut Columns<'_>) -> Result<SavedCard, Error> 
 
 pub(super) fn known_card(columns: &mut Columns<'_>) -> Result<Original, Error> {
     Ok(Original { card: columns.card()?, reference: columns.next()? })
+}
+
+pub(super) fn challenge(columns: &mut Columns<'_>) -> Result<Challenge, Error> {
+    let (card, reference) = (columns.card()?, columns.next()?);
+    Ok(Challenge { card, reference, until: columns.time()? })
 }
 
 pub(super) fn instruction(columns: &mut Columns<'_>) -> Result<Instruction, Error> {

@@ -13,7 +13,8 @@ use super::{
 use crate::domain::Id;
 
 /// What is known of an idempotency key.
-pub(super) const KNOWN: &str = "SELECT request, receipt, \"transaction\", steps FROM idempotency
+pub(super) const KNOWN: &str =
+    "SELECT request, receipt, \"transaction\", steps, operation FROM idempotency
      WHERE app = $1 AND key = $2";
 
 /// Two ids that are new, in their order.
@@ -126,5 +127,8 @@ pub(super) fn known(columns: &mut Columns<'_>, keyed: &Keyed) -> Result<Known, E
     let moved = transaction.zip(steps);
     let moved = moved.map(|(transaction, steps)| Receipt::Moved { transaction, steps });
     let told = told.map(|told| Receipt::Told(told.into()));
-    Ok(moved.or(told).map_or(Known::InFlight, Known::Answered))
+    match moved.or(told) {
+        Some(receipt) => Ok(Known::Answered(receipt)),
+        None => columns.next().map(Known::InFlight),
+    }
 }

@@ -5,10 +5,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::{
     super::{Keyed, Known, Receipt},
-    column::{CARD, Columns},
+    column::{CARD, Columns, millis},
 };
 use crate::domain::{
-    Amounts, App, Captured, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
+    Amounts, App, Captured, Challenge, Country, Custom, Descriptor, Email, Fee, Holding, Iban, Id,
     Instruction, KeyDigest, Line, Merchant, MerchantDetails, Name, Original, Pricing,
     ProcessingError, Reservation, SavedCard, Step, Terms, Transaction, User, Website,
 };
@@ -29,7 +29,7 @@ pub(super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
 /// What is known of an idempotency key.
 pub(super) fn known(db: &Connection, keyed: &Keyed) -> rusqlite::Result<Option<Known>> {
     db.prepare_cached(
-        "SELECT request, receipt, \"transaction\", steps FROM idempotency
+        "SELECT request, receipt, \"transaction\", steps, operation FROM idempotency
          WHERE app = ?1 AND key = ?2",
     )?
     .query_row((keyed.app, &keyed.key), |row| {
@@ -39,7 +39,10 @@ pub(super) fn known(db: &Connection, keyed: &Keyed) -> rusqlite::Result<Option<K
         let moved = row.get::<_, Option<Id>>(2)?.zip(row.get(3)?);
         let moved = moved.map(|(transaction, steps)| Receipt::Moved { transaction, steps });
         let told = row.get::<_, Option<Vec<u8>>>(1)?.map(|told| Receipt::Told(told.into()));
-        Ok(moved.or(told).map_or(Known::InFlight, Known::Answered))
+        match moved.or(told) {
+            Some(receipt) => Ok(Known::Answered(receipt)),
+            None => row.get(4).map(Known::InFlight),
+        }
     })
     .optional()
 }
@@ -344,11 +347,32 @@ pub(super) fn expired(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec
     query.query_map((Id::at(until), JOB_BATCH), |row| row.get(0))?.collect()
 }
 
-/// Payments that went to the acquirer before `until` and have not come back.
-pub(super) fn unanswered(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec<Id>> {
-    let mut query =
-        db.prepare_cached("SELECT id FROM operations WHERE id < ?1 ORDER BY id LIMIT ?2")?;
-    query.query_map((Id::at(until), JOB_BATCH), |row| row.get(0))?.collect()
+/// Payments that went to the acquirer before `until` and have not come back, and whose customer is
+/// not being asked at `now`.
+pub(super) fn unanswered(
+    db: &Connection,
+    until: Timestamp,
+    now: Timestamp,
+) -> rusqlite::Result<Vec<Id>> {
+    let mut query = db.prepare_cached(
+        "SELECT id FROM operations WHERE id < ?1 AND coalesce(challenge_until, 0) <= ?2
+         ORDER BY id LIMIT ?3",
+    )?;
+    query.query_map((Id::at(until), millis(now), JOB_BATCH), |row| row.get(0))?.collect()
+}
+
+pub(super) fn challenge(db: &Connection, operation: Id) -> rusqlite::Result<Option<Challenge>> {
+    let sql = format!(
+        "SELECT {CARD}, challenge, challenge_until FROM operations
+         WHERE id = ?1 AND challenge IS NOT NULL"
+    );
+    db.prepare_cached(&sql)?
+        .query_row([operation], |row| {
+            let mut columns = Columns::of(row);
+            let (card, reference) = (columns.card()?, columns.next()?);
+            Ok(Challenge { card, reference, until: columns.time()? })
+        })
+        .optional()
 }
 
 /// Instructions that are not confirmed, the oldest first.
