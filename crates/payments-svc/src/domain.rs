@@ -7,6 +7,7 @@ mod id;
 mod invalid;
 mod journal;
 mod json;
+mod link;
 mod merchant;
 mod money;
 mod movement;
@@ -25,6 +26,7 @@ pub use id::{Id, Ids, InvalidId};
 pub use invalid::Invalid;
 pub use journal::{Account, Entry, Line, LineKind, Posting};
 pub use json::{Custom, InvalidCustom, MAX_CUSTOM_DEPTH, MAX_CUSTOM_KEYS, MAX_CUSTOM_SIZE};
+pub use link::{InvalidRedirect, InvalidValue, Link, MAX_REDIRECT, Redirect, Value};
 pub use merchant::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
     InvalidName, InvalidNotes, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_NOTES,

@@ -35,6 +35,11 @@ impl Currency {
     /// The euro, which rates are quoted in.
     pub const EUR: Self = Self(Iso::EUR);
 
+    /// Those that a merchant may be funded in.
+    pub fn for_funding() -> impl Iterator<Item = Self> {
+        FUNDING.into_iter().map(Self)
+    }
+
     /// Its three letters.
     pub fn code(self) -> &'static str {
         self.0.code()
@@ -106,6 +111,19 @@ pub struct Money {
     pub currency: Currency,
     /// Its minor units.
     pub minor: i64,
+}
+
+impl Money {
+    /// The amount in major units, with all decimal places of its currency and a point before them.
+    pub fn major(self) -> String {
+        let exponent = usize::try_from(self.currency.exponent()).unwrap_or(0);
+        let width = exponent.saturating_add(1);
+        let digits = format!("{:0width$}", self.minor.unsigned_abs());
+        let (whole, places) = digits.split_at(digits.len().saturating_sub(exponent));
+        let sign = if self.minor < 0 { "-" } else { "" };
+        let point = if places.is_empty() { "" } else { "." };
+        format!("{sign}{whole}{point}{places}")
+    }
 }
 
 /// Text that is no money.
@@ -243,6 +261,22 @@ mod tests {
         }
         assert!(Currency::EUR.is_for_funding());
         assert!(!"JPY".parse::<Currency>().unwrap().is_for_funding());
+    }
+
+    #[test]
+    fn money_is_written_in_major_units() {
+        for (minor, currency, expected) in [
+            (995, "EUR", "9.95"),
+            (5, "EUR", "0.05"),
+            (-5, "EUR", "-0.05"),
+            (995, "JPY", "995"),
+            (0, "JPY", "0"),
+            (1, "BHD", "0.001"),
+            (Amount::MAX, "EUR", "10000000000.00"),
+        ] {
+            let money = Money { currency: currency.parse().unwrap(), minor };
+            assert_eq!(money.major(), expected);
+        }
     }
 
     #[test]

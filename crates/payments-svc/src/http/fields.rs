@@ -45,6 +45,14 @@ pub(crate) fn read<T>(
     }
 }
 
+/// Reads what a query says; see [`read`].
+pub(crate) fn read_query<T>(
+    query: Option<&str>,
+    read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
+) -> Result<T, Vec<Invalid>> {
+    self::read(query.unwrap_or_default().as_bytes(), Encoding::Form, read)
+}
+
 /// Stands in the place of a value that is missing or breaks a rule. Only who notes an error gets
 /// one, so a request with an error is never taken for a good one.
 #[derive(Debug, Clone, Copy)]
