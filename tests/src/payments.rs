@@ -2,6 +2,7 @@
 
 mod app;
 mod card;
+mod link;
 mod list;
 mod merchant;
 mod refusal;
@@ -12,6 +13,7 @@ use std::sync::LazyLock;
 
 pub use app::App;
 pub use card::{Card, EXPIRY};
+pub use link::{Link, next};
 pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};
 pub use refusal::Refusal;

@@ -10,7 +10,7 @@ use axum::{
 use common::telemetry::Traffic;
 use tower_http::cors::CorsLayer;
 
-use crate::http::{Api, complete, observed};
+use crate::http::{Api, complete, error::Error, observed};
 
 mod asset;
 mod customer;
@@ -22,10 +22,11 @@ mod visit;
 
 /// Every route of the origin.
 pub(crate) fn router(api: Arc<Api>, traffic: Arc<Traffic>) -> Router {
-    // Any page may use these.
+    // Any page may use these, and may ask whether it may.
     let shared = Router::new()
         .route("/transactions", post(customer::pay))
         .route("/cards", post(customer::save))
+        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
         .layer(CorsLayer::permissive());
     let own = Router::new()
         .route("/", get(page::show).post(page::pay))

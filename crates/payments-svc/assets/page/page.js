@@ -13,7 +13,7 @@ function assist(form) {
 
   retype(number, (text) => digits(text).slice(0, 19).replace(/\d{4}(?=\d)/g, "$& "));
   retype(expiry, (text, isErasing) => {
-    const padded = digits(text.replace(/^\s*(\d)\s*[/.-]/, "0$1"));
+    const padded = digits(text.replace(/^\s*(\d)\s*[/.-]/, "0$1")).replace(/^[2-9]/, "0$&");
     const [month, year] = [padded.slice(0, 2), padded.slice(2, 6)];
     return year || (month.length === 2 && !isErasing) ? `${month} / ${year}` : month;
   });

@@ -30,8 +30,7 @@ pub(crate) fn read<T>(
     let json = match encoding {
         Encoding::Json => bytes,
         Encoding::Form => {
-            let json = form::to_json(bytes).map_err(|invalid| vec![invalid])?;
-            form = Zeroizing::new(json.into_bytes());
+            form = form::to_json(bytes).map_err(|invalid| vec![invalid])?;
             &form
         }
     };
