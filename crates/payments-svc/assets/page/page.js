@@ -21,7 +21,12 @@ function assist(form) {
   number.addEventListener("input", () => form.querySelector("#scheme").value = scheme(number.value));
 
   for (const { input, isRight } of fields) {
-    input.addEventListener("change", () => mark(input, input.value === "" || isRight()));
+    // When the next field is entered, not when this one is left: that may be for the button, which
+    // would move away from under the pointer.
+    form.addEventListener("focusin", ({ target }) => {
+      const isLeft = target !== input && target.matches("input") && input.value !== "";
+      if (isLeft && !isRight()) mark(input, false);
+    });
     input.addEventListener("input", () => {
       if (input.getAttribute("aria-invalid") && isRight()) mark(input, true);
     });
