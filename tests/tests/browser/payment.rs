@@ -184,6 +184,7 @@ async fn back_and_again_pays_nothing_twice() {
         pay(page, Card::VISA).await;
         comes_out(page, None).await;
         page.back().await;
+        // The form is at the address of the result, which a browser may keep once or twice.
         page.until("$('.paid') || !$('main')").await;
         if page.run("return Boolean($('main'))").await == true {
             page.back().await;
