@@ -50,12 +50,21 @@ const ARGUMENTS: [&str; 12] = [
 ///
 /// When there is no browser, when it asks elsewhere or complains, or when the visit takes too long.
 pub async fn visit(url: &str, visit: impl AsyncFnOnce(&Page)) {
+    visit_and_leave(url, &[], visit).await;
+}
+
+/// The same, where requests may also go to the origins of these addresses.
+///
+/// # Panics
+///
+/// As [`visit`].
+pub async fn visit_and_leave(url: &str, others: &[&str], visit: impl AsyncFnOnce(&Page)) {
     let visit = async {
         let page = Page::open(url).await;
         visit(&page).await;
         let (requests, console) = (page.log("performance").await, page.log("browser").await);
         page.close().await;
-        stayed_at(url, &requests);
+        stayed_at(url, others, &requests);
         is_quiet(url, &console);
     };
     timeout(VISIT, visit).await.expect("a visit ends in time");
@@ -93,6 +102,23 @@ impl Page {
     async fn close(mut self) {
         self.client.close().await.expect("chromium ends");
         self.driver.kill().await.expect("chromedriver ends");
+    }
+
+    /// Goes to an address, as whoever types it in does.
+    pub async fn go(&self, url: &str) {
+        self.client.goto(url).await.expect(url);
+    }
+
+    /// Goes back, as the browser's button does.
+    pub async fn back(&self) {
+        self.client.back().await.expect("a page before");
+    }
+
+    /// Has the pages from the next on run no script of theirs.
+    pub async fn without_scripts(&self) {
+        let off =
+            json!({ "cmd": "Emulation.setScriptExecutionDisabled", "params": { "value": true } });
+        let _ = self.ask("goog/cdp/execute", off).await;
     }
 
     /// What a function body of JavaScript returns; a promise is waited for. `$` finds an element.
@@ -173,10 +199,11 @@ impl Page {
     }
 }
 
-/// Nothing was asked of another origin than that of `url`.
-fn stayed_at(url: &str, requests: &[Value]) {
+/// Nothing was asked of another origin than those of `url` and `others`.
+fn stayed_at(url: &str, others: &[&str], requests: &[Value]) {
     let inside = |asked: &str| {
-        let own = asked.strip_prefix(origin(url)).is_some_and(|rest| rest.starts_with('/'));
+        let at = |url| asked.strip_prefix(origin(url)).is_some_and(|rest| rest.starts_with('/'));
+        let own = at(url) || others.iter().any(|url| at(url));
         // No page can ask for `chrome:`; the browser's own do.
         own || ["data:", "blob:", "chrome:"].iter().any(|scheme| asked.starts_with(scheme))
     };

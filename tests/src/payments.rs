@@ -3,6 +3,7 @@
 mod acquirer;
 mod app;
 mod card;
+mod link;
 mod list;
 mod merchant;
 mod refusal;
@@ -14,6 +15,7 @@ use std::sync::LazyLock;
 pub use acquirer::{Acquirer, SECRET, seconds, signature};
 pub use app::App;
 pub use card::{Card, EXPIRY};
+pub use link::{Link, next};
 pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};
 pub use refusal::Refusal;

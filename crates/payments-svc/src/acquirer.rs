@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use tokio::time::timeout;
 
 use crate::domain::{
-    Amount, CardDetails, Currency, Id, Instruction, Notification, ProcessingError, Verdict,
+    Amount, CardDetails, Challenge, Currency, Id, Instruction, Notification, ProcessingError,
+    Response, Verdict,
 };
 
 mod sandbox;
@@ -24,6 +25,20 @@ pub struct Authorization {
     pub amount: Amount,
     /// Whose money.
     pub source: Source,
+    /// Whether they can be asked by 3-D Secure, being there.
+    pub can_challenge: bool,
+}
+
+/// What an acquirer says to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// All it has to say.
+    Verdict(Verdict),
+    /// The customer has to be asked first.
+    Challenge {
+        /// What the acquirer knows the challenge by.
+        reference: String,
+    },
 }
 
 /// Whose money is reserved.
@@ -64,11 +79,23 @@ impl Acquirers {
         test: bool,
         asked: &Authorization,
         now: Timestamp,
-    ) -> Result<Verdict, NoAnswer> {
+    ) -> Result<Reply, NoAnswer> {
         if !test {
-            return Ok(Verdict::Declined(ProcessingError::MAY_NOT_CREATE));
+            let declined = Verdict::Declined(ProcessingError::MAY_NOT_CREATE);
+            return Ok(Reply::Verdict(declined));
         }
         self.within(self.sandbox.authorize(asked, now)).await
+    }
+
+    /// Goes on with a payment as its customer answers the challenge: the same, however often it is
+    /// asked under one operation.
+    pub async fn complete(
+        &self,
+        operation: Id,
+        challenge: &Challenge,
+        response: Response,
+    ) -> Result<Verdict, NoAnswer> {
+        self.within(self.sandbox.complete(operation, challenge, response)).await
     }
 
     /// Looks at a card that is to be kept, and reserves nothing.

@@ -1,11 +1,12 @@
 //! The settings of the service.
 
-use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use common::config::{SECRETS_HELP, ServerConfig, duration};
 use jiff::civil::Date;
 use lettre::message::Mailbox;
+use url::Url;
 
 use crate::domain::{Money, Ppm, Pricing};
 
@@ -78,6 +79,10 @@ pub struct Config {
     #[arg(long, env = "PAYMENTS_POS_PORT", default_value_t = 5003)]
     pub pos_port: u16,
 
+    /// Where customers reach that origin; http, HOST and its port, unless it is said
+    #[arg(long, env = "PAYMENTS_POS_URL", value_parser = web_address)]
+    pub pos_url: Option<Url>,
+
     /// Where the embedded store keeps its files
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
     pub data_dir: PathBuf,
@@ -137,6 +142,22 @@ impl Config {
     pub fn pricing(&self) -> Pricing {
         Pricing { rate: self.fee_rate, flat: self.fee_flat, dispute: self.fee_dispute }
     }
+
+    /// Where customers reach the payment page.
+    pub fn pos_url(&self) -> String {
+        match &self.pos_url {
+            Some(url) => url.to_string(),
+            None => format!("http://{}/", SocketAddr::new(self.server.host, self.pos_port)),
+        }
+    }
+}
+
+fn web_address(text: &str) -> Result<Url, String> {
+    let url = text.parse::<Url>().map_err(|error| error.to_string())?;
+    let is_base = ["http", "https"].contains(&url.scheme()) && url.query().is_none();
+    is_base
+        .then_some(url)
+        .ok_or_else(|| "must be an http or https address without a query".to_owned())
 }
 
 /// Fees are in a currency that there always is a rate for.

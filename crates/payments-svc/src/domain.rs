@@ -9,6 +9,7 @@ mod invalid;
 mod invitation;
 mod journal;
 mod json;
+mod link;
 mod merchant;
 mod money;
 mod movement;
@@ -31,6 +32,7 @@ pub use invalid::Invalid;
 pub use invitation::{Invitation, MAX_ATTEMPTS};
 pub use journal::{Account, Entry, Line, LineKind, Posting};
 pub use json::{Custom, InvalidCustom, MAX_CUSTOM_DEPTH, MAX_CUSTOM_KEYS, MAX_CUSTOM_SIZE};
+pub use link::{InvalidRedirect, InvalidValue, Link, MAX_REDIRECT, Redirect, Value};
 pub use merchant::{
     Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
     InvalidName, InvalidNotes, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_NOTES,
@@ -46,7 +48,9 @@ pub use notification::{
     Event, FraudAlert, FraudReason, InvalidFraudReason, InvalidReference, MAX_REFERENCE,
     Notification, Reference,
 };
-pub use operation::{Instruction, Order, Original, Payment, Verdict};
+pub use operation::{
+    Challenge, Conclusion, Instruction, Order, Original, Payment, Response, Verdict,
+};
 pub use page::{MAX_PAGE, Window};
 pub use payout::{Payout, PayoutRun, Transfer};
 pub use processing::ProcessingError;

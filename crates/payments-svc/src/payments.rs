@@ -1,16 +1,19 @@
 //! How a payment is made: it is noted, an acquirer is asked, and the outcome is noted. Whatever
 //! breaks in between, no money stays reserved that nobody knows of.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    acquirer::{Acquirers, Authorization, NoAnswer, Source},
-    domain::{Card, Id, Payment, Verdict},
+    acquirer::{Acquirers, Authorization, NoAnswer, Reply, Source},
+    domain::{Card, Challenge, Id, Payment, ProcessingError, Response, Verdict},
     store::{Answer, Keyed, Outcome, Refusal, Store, StoreError, Write, now},
 };
+
+/// How long a customer may take to answer a challenge.
+const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 
 /// Why a payment has no outcome.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +43,8 @@ pub struct Charge {
     pub source: Source,
     /// Whether the merchant is one for tests.
     pub test: bool,
+    /// Whether the customer is there to be asked by 3-D Secure.
+    pub can_challenge: bool,
 }
 
 /// Makes payments.
@@ -56,10 +61,11 @@ impl Payments {
         Self { store, acquirers, under_way: TaskTracker::new() }
     }
 
-    /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away.
+    /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away. Where
+    /// the customer has to be asked, it waits for [`Self::respond`].
     pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Outcome, PayError> {
         let payments = self.clone();
-        let Charge { payment, card, source, test } = charge;
+        let Charge { payment, card, source, test, can_challenge } = charge;
         let paying = self.under_way.spawn(async move {
             let (currency, amount) = (payment.currency, payment.amount);
             let write = Write::Begin { payment: Box::new(payment) };
@@ -67,7 +73,7 @@ impl Payments {
                 Outcome::Fresh(Answer::Begun(operation)) => operation,
                 replayed => return Ok(replayed),
             };
-            let asked = Authorization { operation, currency, amount, source };
+            let asked = Authorization { operation, currency, amount, source, can_challenge };
             payments.finish(asked, card, test).await
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
@@ -80,15 +86,30 @@ impl Payments {
         test: bool,
     ) -> Result<Outcome, PayError> {
         let operation = asked.operation;
-        let verdict = self.acquirers.authorize(test, &asked, now()).await?;
+        let reply = self.acquirers.authorize(test, &asked, now()).await?;
         drop(asked);
-        match self.conclude(operation, Some(verdict), Some(card)).await {
-            Ok(Ok(outcome)) => Ok(outcome),
-            // Somebody gave the payment up meanwhile, and lets go of what is reserved.
-            Ok(Err(_)) => Err(NoAnswer.into()),
-            // It stays as it is until it is given up.
-            Err(error) => Err(PayError::NotNoted(error)),
-        }
+        noted(match reply {
+            Reply::Verdict(verdict) => self.conclude(operation, Some(verdict), Some(card)).await,
+            Reply::Challenge { reference } => {
+                let until = now().checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
+                let challenge = Box::new(Challenge { card, reference, until });
+                self.store.write(Write::Challenge { operation, challenge }, None, now()).await
+            }
+        })
+    }
+
+    /// Goes on with a payment whose customer was asked. It goes on when its caller goes away. Where
+    /// nobody is being asked any more, nothing is done.
+    pub async fn respond(&self, operation: Id, response: Response) -> Result<(), PayError> {
+        let payments = self.clone();
+        let responding = self.under_way.spawn(async move {
+            let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
+            let verdict = payments.acquirers.complete(operation, &challenge, response).await?;
+            // Whoever was faster has said the same: the acquirer answers once.
+            let concluded = payments.conclude(operation, Some(verdict), None).await;
+            concluded.map(drop).map_err(PayError::NotNoted)
+        });
+        responding.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
 
     async fn conclude(
@@ -107,8 +128,11 @@ impl Payments {
         // Whoever asks gives up before.
         let patience = self.acquirers.timeout() * 2;
         let until = now.checked_sub(patience).unwrap_or(Timestamp::UNIX_EPOCH);
-        for operation in self.store.unanswered(until).await? {
-            if self.conclude(operation, None, None).await?.is_ok() {
+        for operation in self.store.unanswered(until, now).await? {
+            let given_up = self.conclude(operation, None, None).await?;
+            let Ok(Outcome::Fresh(Answer::Concluded { error, .. })) = given_up else { continue };
+            // That a customer goes away is nothing to warn of.
+            if error == Some(ProcessingError::TRY_AGAIN) {
                 tracing::warn!(operation.id = %operation, "payment without an answer given up");
             }
         }
@@ -119,5 +143,16 @@ impl Payments {
     pub async fn finished(&self) {
         self.under_way.close();
         self.under_way.wait().await;
+    }
+}
+
+/// What came of noting what the acquirer said.
+fn noted(written: Result<Result<Outcome, Refusal>, StoreError>) -> Result<Outcome, PayError> {
+    match written {
+        Ok(Ok(outcome)) => Ok(outcome),
+        // Somebody gave the payment up meanwhile, and lets go of what is reserved.
+        Ok(Err(_)) => Err(NoAnswer.into()),
+        // It stays as it is until it is given up.
+        Err(error) => Err(PayError::NotNoted(error)),
     }
 }

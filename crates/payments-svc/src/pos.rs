@@ -1,130 +1,37 @@
-//! The origin that takes card numbers, the only place that ever sees one. It knows no credentials:
-//! a merchant's public key says who is paid.
+//! The origin of the payment page, the only place that ever sees a card number. It knows no
+//! credentials: a merchant's public key says who is paid.
 
 use std::sync::Arc;
 
-use axum::{Router, extract::State, response::Response, routing::post};
+use axum::{
+    Router,
+    routing::{get, post},
+};
 use common::telemetry::Traffic;
 use tower_http::cors::CorsLayer;
 
-use crate::{
-    acquirer::Source,
-    domain::{
-        Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Notes,
-        Original, Payment, SecurityCode, Tds, Verdict,
-    },
-    http::{
-        Api, answer,
-        body::Body,
-        complete,
-        error::Error,
-        fields::{Fields, Noted},
-        observed,
-    },
-    payments::Charge,
-    store::{Write, now},
-};
+use crate::http::{Api, complete, error::Error, observed};
 
-/// Every route of the origin. Any page may use them.
+mod asset;
+mod customer;
+mod language;
+mod page;
+mod problem;
+mod view;
+mod visit;
+
+/// Every route of the origin.
 pub(crate) fn router(api: Arc<Api>, traffic: Arc<Traffic>) -> Router {
-    let routes = Router::new().route("/transactions", post(pay)).route("/cards", post(save));
-    observed(complete(routes.with_state(api)).layer(CorsLayer::permissive()), traffic)
-}
-
-/// A payment by a customer.
-struct PayInput {
-    key: String,
-    currency: Currency,
-    amount: Amount,
-    card: CardDetails,
-    descriptor: Option<Descriptor>,
-    custom: Option<Custom>,
-}
-
-/// Pays with a card that a customer typed in.
-async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
-    let input = body.read(pay_input);
-    body.wipe();
-    let PayInput { key, currency, amount, card, descriptor, custom } = input?;
-    let merchant = merchant(&api, &key).await?;
-    api.exchanges(currency, &merchant.terms()).map_err(|error| Error::field("currency", error))?;
-    let payment = Payment {
-        merchant: merchant.id,
-        currency,
-        amount,
-        descriptor: descriptor.unwrap_or(merchant.details.descriptor),
-        custom,
-        tds: Tds::None,
-        recurring: false,
-    };
-    let test = merchant.details.test;
-    let charge = Charge { payment, card: card.kept(), source: Source::Card(card), test };
-    answer::response(&api.store, api.payments.pay(charge, None).await?).await
-}
-
-fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
-    let key = fields.required("key", str::parse);
-    let currency = fields.required("currency", str::parse);
-    let amount = fields.required_number("amount", Amount::new);
-    let card = card(fields);
-    let descriptor = fields.optional("descriptor", Descriptor::new);
-    let custom = custom(fields);
-    Ok(PayInput {
-        key: key?,
-        currency: currency?,
-        amount: amount?,
-        card: card?,
-        descriptor: descriptor?,
-        custom: custom?,
-    })
-}
-
-/// The merchant's own data, with what a payment link says beside it.
-fn custom(fields: &mut Fields<'_>) -> Result<Option<Custom>, Noted> {
-    let mut custom = fields.custom("custom")?;
-    for name in ["text", "reference"] {
-        if let Some(text) = fields.optional(name, str::parse::<String>)? {
-            let with = Custom::with(custom, name, &text);
-            custom = Some(with.map_err(|error| fields.note(name, error.to_string()))?);
-        }
-    }
-    Ok(custom)
-}
-
-fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Noted> {
-    let mut card = fields.object("card");
-    let number = card.required("number", CardNumber::new);
-    let code = card.required("code", SecurityCode::new);
-    let mut expiry = card.object("expiry");
-    let month = expiry.required_number("month", Expiry::month);
-    let year = expiry.required_number("year", Expiry::year);
-    Ok(CardDetails { number: number?, expiry: Expiry::new(year?, month?), code: code? })
-}
-
-async fn merchant(api: &Api, key: &str) -> Result<Merchant, Error> {
-    let merchant = api.store.merchant_by_key(key).await?;
-    merchant.ok_or_else(|| Error::field("key", "is not the public key of a merchant"))
-}
-
-/// Keeps a card that a customer typed in (deprecated).
-async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
-    let input = body.read(|fields| {
-        let key = fields.required("key", str::parse);
-        let card = card(fields);
-        let notes = fields.optional("notes", Notes::new);
-        Ok::<(String, _, _), _>((key?, card?, notes?))
-    });
-    body.wipe();
-    let (key, card, notes) = input?;
-    let merchant = merchant(&api, &key).await?;
-    let now = now();
-    match api.acquirers.verify(merchant.details.test, &card, now).await {
-        Err(error) => Err(Error::NoAnswer(error)),
-        Ok(Verdict::Declined(error)) => Ok(answer::refusal(error)),
-        Ok(Verdict::Approved { reference }) => {
-            let original = Box::new(Original { card: card.kept(), reference });
-            let write = Write::SaveCard { merchant: merchant.id, original, notes };
-            answer::response(&api.store, api.store.write(write, None, now).await??).await
-        }
-    }
+    // Any page may use these, and may ask whether it may.
+    let shared = Router::new()
+        .route("/transactions", post(customer::pay))
+        .route("/cards", post(customer::save))
+        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
+        .layer(CorsLayer::permissive());
+    let own = Router::new()
+        .route("/", get(page::show).post(page::pay))
+        .route("/challenge", post(page::respond))
+        .route("/page.css", get(asset::style))
+        .route("/page.js", get(asset::script));
+    observed(complete(shared.merge(own).with_state(api)), traffic)
 }

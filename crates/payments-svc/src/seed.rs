@@ -1,4 +1,4 @@
-//! Something to begin with: an app, and two merchants for tests.
+//! Something to begin with: an app, two merchants for tests, and a link to pay at one of them.
 
 use std::{fs, io, path::PathBuf};
 
@@ -46,7 +46,7 @@ pub enum SeedError {
     },
 }
 
-/// Makes an app and two test merchants, and writes their keys to `demo.env` in the data directory,
+/// Makes an app and two test merchants, and writes their keys and a payment link to `demo.env` in the data directory,
 /// unless that is there.
 #[tokio::main(flavor = "current_thread")]
 pub async fn seed(config: &Config) -> Result<(), SeedError> {
@@ -75,8 +75,17 @@ async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
         let (id, public) = merchant(store, config, app.id, currency).await?;
         lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_ID={id}\n"));
         lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_KEY={public}\n"));
+        if currency == "EUR" {
+            lines.push_str(&format!("PAYMENTS_LINK='{}'\n", link(config, &public)));
+        }
     }
     Ok(lines)
+}
+
+/// A link to pay with, for a browser.
+fn link(config: &Config, key: &str) -> String {
+    let base = config.pos_url();
+    format!("{base}?key={key}&test=1&currency=EUR&value=9.95&text=Two+mugs&reference=5011")
 }
 
 async fn merchant(

@@ -9,8 +9,8 @@ use common::postgres::{self as database, DatabaseConfig};
 use jiff::Timestamp;
 
 use crate::domain::{
-    App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Payout,
-    PayoutRun, Reference, Reservation, SavedCard, Transaction, User, Window,
+    App, Challenge, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original,
+    Payout, PayoutRun, Reference, Reservation, SavedCard, Transaction, User, Window,
 };
 
 mod check;
@@ -361,9 +361,18 @@ impl Store {
     }
 
     /// Payments that went to the acquirer before `until` and have not come back; some of them, the
-    /// oldest.
-    pub async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
-        engine!(self, engine => Ok(engine.unanswered(until).await?))
+    /// oldest. Those whose customer is challenged wait as long as that may take.
+    pub async fn unanswered(
+        &self,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Id>, StoreError> {
+        engine!(self, engine => Ok(engine.unanswered(until, now).await?))
+    }
+
+    /// What the customer of a payment is asked, if they are being asked.
+    pub async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
+        engine!(self, engine => Ok(engine.challenge(operation).await?))
     }
 
     /// Invitations that are to be sent at `now`; some of them, those that have waited the longest.

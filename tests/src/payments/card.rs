@@ -54,6 +54,14 @@ impl Card {
         (Self("5300000000000000"), 29),
     ];
 
+    /// Those whose holder is asked on the payment page, each with how far 3-D Secure goes when they
+    /// confirm, or with nothing where it fails.
+    pub const CHALLENGED: [(Self, Option<&'static str>); 3] = [
+        (Self("4100000000000030"), Some("full")),
+        (Self("4100000000000031"), None),
+        (Self("4100000000000032"), Some("attempt")),
+    ];
+
     /// What a customer types in.
     pub fn details(self) -> Value {
         json!({ "number": self.0, "expiry": { "month": 2, "year": 2048 }, "code": "739" })

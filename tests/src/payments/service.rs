@@ -77,6 +77,11 @@ impl Service {
         self.request(Method::GET, path).send().await
     }
 
+    /// The address that paths of the listener for customers start with.
+    pub fn pos_url(&self) -> &str {
+        &self.pos
+    }
+
     /// A request to the listener for customers.
     pub fn pos(&self, method: Method, path: &str) -> Request {
         Request::new(self.http.request(method, format!("{}{path}", self.pos)), &POS)

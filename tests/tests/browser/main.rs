@@ -1,8 +1,9 @@
-//! The pages of authsvc, as a browser shows them.
+//! The pages of authsvc and the payment page of payments-svc, as a browser shows them.
 
 mod documentation;
 mod explorer;
 mod keyboard;
+mod payment;
 mod secrets;
 mod visits;
 mod width;

@@ -3,7 +3,7 @@
 use std::{fs, process::Output};
 
 use blackbox::{
-    payments::{Idle, PROGRAM, Service, int},
+    payments::{Idle, PROGRAM, Service, int, next},
     process,
 };
 use serde_json::json;
@@ -22,6 +22,8 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("DRAIN_TIMEOUT", "soon"),
         ("METRICS_TOKEN_FILE", "/no/such/file"),
         ("PAYMENTS_POS_PORT", "many"),
+        ("PAYMENTS_POS_URL", "shop.example"),
+        ("PAYMENTS_POS_URL", "ftp://shop.example"),
         ("PAYMENTS_RATES_FILE", "/no/such/file"),
         ("PAYMENTS_DATABASE_URL_FILE", "/no/such/file"),
         ("PAYMENTS_DATABASE_CONNECTIONS", "0"),
@@ -94,6 +96,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "DRAIN_TIMEOUT",
         "METRICS_TOKEN",
         "PAYMENTS_POS_PORT",
+        "PAYMENTS_POS_URL",
         "PAYMENTS_DATA_DIR",
         "PAYMENTS_DATABASE_URL",
         "PAYMENTS_DATABASE_CA_FILE",
@@ -113,6 +116,25 @@ async fn help_names_every_variable_and_shows_no_value() {
     ] {
         assert!(help.contains(name), "{name} is missing:\n{help}");
     }
+}
+
+#[tokio::test]
+async fn a_seed_is_made_once_and_holds_a_link_to_pay_at() {
+    let place = Idle::new(&[]).with("PAYMENTS_POS_URL", "https://pay.example/page/");
+    let seed = async || {
+        let mut command = place.command();
+        command.arg("seed");
+        let ended = process::run(command).await;
+        assert!(ended.status.success(), "{}", output(&ended));
+        fs::read_to_string(place.data().join("demo.env")).unwrap()
+    };
+    let made = seed().await;
+    assert_eq!(seed().await, made);
+    let link = made.lines().find_map(|line| line.strip_prefix("PAYMENTS_LINK='")).unwrap();
+    let path = link.strip_suffix('\'').unwrap().strip_prefix("https://pay.example/page").unwrap();
+    let service = place.start().await;
+    let page = service.show(&next(&service.show(path).await)).await.expect(200);
+    assert!(page.text().contains("EUR\u{a0}9.95"), "{page:?}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use blackbox::{
     http::Answer,
-    payments::{Card, Merchant, Service, minimal},
+    payments::{Card, Link, Merchant, Service, minimal},
 };
 use reqwest::Method;
 use serde_json::json;
@@ -52,6 +52,39 @@ async fn use_cards(service: &Service, merchant: &Merchant) -> Vec<Answer> {
     answers
 }
 
+/// What customers do with these cards on the payment page, and what is answered: they pay, they
+/// mistype, they are asked, and they come back.
+async fn use_cards_on_the_page(service: &Service, merchant: &Merchant) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    let link = Link::to(merchant).with("text", "Two mugs").with("recurring", "y");
+    for number in NUMBERS {
+        let form = service.open(&link).await;
+        for body in [
+            format!("number={number}&expiry=13%2F48&code=739"),
+            format!("number={number}&expiry=02%2F48&code=739&code=739"),
+            format!("number={number}&expiry=02%2F48&code=739%FF"),
+            format!("number={number}{number}&expiry=02%2F48&code=739"),
+            format!("number=1&expiry={number}&code=739{number}"),
+            format!("number={number}&expiry=02+%2F+48&code=739"),
+            format!("number={number}&expiry=02+%2F+48&code=739"),
+        ] {
+            answers.push(service.send_form(&form, &body).await);
+            answers.push(service.show(&form).await);
+        }
+        let text = service.pos(Method::POST, &form).body_of("text/plain", number);
+        answers.push(text.send_undescribed().await);
+        let challenge = form.replace("/?", "/challenge?");
+        for answer in [number, "confirm"] {
+            let body = format!("answer={answer}&number={number}&code=739");
+            answers.push(service.send_form(&challenge, &body).await);
+            answers.push(service.show(&form).await);
+        }
+    }
+    let made = merchant.list("/transactions?limit=100").await;
+    assert!(made.iter().any(|made| made["tds"] == "full"), "nobody was asked");
+    answers
+}
+
 /// Everything that stands in the files of a directory.
 fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
@@ -81,6 +114,7 @@ async fn nothing_secret_is_logged_stored_or_shown_whatever_happens() {
     let merchant = service.merchant().await;
     let app = &merchant.app;
     let mut answers = use_cards(&service, &merchant).await;
+    answers.extend(use_cards_on_the_page(&service, &merchant).await);
     let original = merchant.pay_with(Card::LATER_EMPTY, "EUR", 1000).await;
     original.capture(100).await;
     let repeat = json!({ "transactionId": original.id, "currency": "EUR", "amount": 1 });

@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::sleep;
 
-use super::{Authorization, Source};
+use super::{Authorization, Reply, Source};
 use crate::domain::{
-    Amount, CardDetails, Event, FraudReason, Instruction, Notification, ProcessingError, Reference,
-    Verdict,
+    Amount, CardDetails, Challenge, Event, FraudReason, Id, Instruction, Notification,
+    ProcessingError, Reference, Response, Tds, Verdict,
 };
 
 /// What references begin with; the rest is the end of the card's number.
@@ -27,16 +27,29 @@ impl Sandbox {
         Self { delay, dispute_due }
     }
 
-    pub(super) async fn authorize(&self, asked: &Authorization, now: Timestamp) -> Verdict {
+    pub(super) async fn authorize(&self, asked: &Authorization, now: Timestamp) -> Reply {
         sleep(self.delay).await;
         match &asked.source {
-            Source::Card(card) => judge(card, now),
+            Source::Card(card) if asked.can_challenge && is_challenged(card, now) => {
+                Reply::Challenge { reference: reference(card) }
+            }
+            Source::Card(card) => Reply::Verdict(judge(card, now)),
             // This card is good for its holder, and short of money ever after.
             Source::Reference(reference) if reference.ends_with("0207") => {
-                Verdict::Declined(ProcessingError::INSUFFICIENT_FUNDS)
+                Reply::Verdict(Verdict::Declined(ProcessingError::INSUFFICIENT_FUNDS))
             }
-            Source::Reference(reference) => Verdict::Approved { reference: reference.clone() },
+            Source::Reference(reference) => Reply::Verdict(approved(reference.clone(), Tds::None)),
         }
+    }
+
+    pub(super) async fn complete(
+        &self,
+        _: Id,
+        challenge: &Challenge,
+        response: Response,
+    ) -> Verdict {
+        sleep(self.delay).await;
+        completed(&challenge.reference, response)
     }
 
     pub(super) async fn verify(&self, card: &CardDetails, now: Timestamp) -> Verdict {
@@ -83,6 +96,34 @@ fn alert(captured: &Instruction, now: Timestamp) -> Notification {
     Notification { id, transaction, created: now, event }
 }
 
+/// Whether this is a card whose holder is asked.
+fn is_challenged(card: &CardDetails, now: Timestamp) -> bool {
+    let number = card.number.expose();
+    card.expiry.end() >= now
+        && number.len() == 16
+        && number
+            .strip_prefix("410000000000")
+            .is_some_and(|end| matches!(end, "0030" | "0031" | "0032"))
+}
+
+/// What comes of such a card, by its reference.
+fn completed(reference: &str, response: Response) -> Verdict {
+    match (response, reference.strip_prefix(REFERENCE)) {
+        (Response::Confirmed, Some("0030")) => approved(reference.to_owned(), Tds::Full),
+        (Response::Confirmed, Some("0032")) => approved(reference.to_owned(), Tds::Attempt),
+        _ => Verdict::Declined(ProcessingError::FAILED_3D_SECURE),
+    }
+}
+
+fn approved(reference: String, tds: Tds) -> Verdict {
+    Verdict::Approved { reference, tds }
+}
+
+/// What a card is known by.
+fn reference(card: &CardDetails) -> String {
+    format!("{REFERENCE}{}", card.kept().last4)
+}
+
 fn judge(card: &CardDetails, now: Timestamp) -> Verdict {
     if card.expiry.end() < now {
         return Verdict::Declined(ProcessingError::EXPIRED);
@@ -92,11 +133,10 @@ fn judge(card: &CardDetails, now: Timestamp) -> Verdict {
     match number.split_at_checked(12) {
         Some(("410000000000" | "100000000000" | "510000000000", "0000"))
         | Some(("410000000000", "0101" | "0102" | "0103" | "0207")) => {
-            let reference = format!("{REFERENCE}{}", &number[12..]);
-            Verdict::Approved { reference }
+            approved(reference(card), Tds::None)
         }
         Some(("420000000000", "0000")) => declined(ProcessingError::DECLINED),
-        // Nobody can be asked here: that is for the payment page.
+        // Nobody can be asked: that is for the payment page.
         Some(("410000000000", "0030" | "0032")) => declined(ProcessingError::NEEDS_3D_SECURE),
         Some(("410000000000", "0031")) => declined(ProcessingError::FAILED_3D_SECURE),
         Some(("410000000000", end)) => declined(coded(end)),
@@ -115,15 +155,44 @@ mod tests {
     use super::*;
     use crate::domain::{CardNumber, Expiry, SecurityCode};
 
-    fn judged(number: &str, year: i64) -> Result<String, u8> {
-        let card = CardDetails {
+    fn card(number: &str, year: i64) -> CardDetails {
+        CardDetails {
             number: CardNumber::new(number).unwrap(),
             expiry: Expiry::new(Expiry::year(year).unwrap(), Expiry::month(8).unwrap()),
             code: SecurityCode::new("123").unwrap(),
-        };
-        match judge(&card, Timestamp::from_second(1_763_700_000).unwrap()) {
-            Verdict::Approved { reference } => Ok(reference),
+        }
+    }
+
+    fn now() -> Timestamp {
+        Timestamp::from_second(1_763_700_000).unwrap()
+    }
+
+    fn judged(number: &str, year: i64) -> Result<String, u8> {
+        match judge(&card(number, year), now()) {
+            Verdict::Approved { reference, tds: Tds::None } => Ok(reference),
+            Verdict::Approved { .. } => panic!("nobody was asked"),
             Verdict::Declined(error) => Err(error.code()),
+        }
+    }
+
+    #[test]
+    fn the_holders_of_three_cards_are_asked_and_their_answer_decides() {
+        for end in 29..=33 {
+            let number = format!("41000000000000{end}");
+            let expected = (30..=32).contains(&end);
+            assert_eq!(is_challenged(&card(&number, 2066), now()), expected, "{number}");
+            assert!(!is_challenged(&card(&number, 2025), now()), "{number} has expired");
+        }
+        assert!(!is_challenged(&card("41000000000000300", 2066), now()));
+        for (reference, tds) in [
+            ("sandbox-0030", Some(Tds::Full)),
+            ("sandbox-0031", None),
+            ("sandbox-0032", Some(Tds::Attempt)),
+        ] {
+            let failed = Verdict::Declined(ProcessingError::FAILED_3D_SECURE);
+            let confirmed = tds.map_or(failed.clone(), |tds| approved(reference.to_owned(), tds));
+            assert_eq!(completed(reference, Response::Confirmed), confirmed);
+            assert_eq!(completed(reference, Response::Cancelled), failed);
         }
     }
 

@@ -105,6 +105,30 @@ impl Expiry {
         month.map(Month).ok_or(InvalidExpiry::Month)
     }
 
+    /// A month and a year as people type them from a card: `8/29`, `08 / 29`, `0829`, `08/2029`.
+    pub fn typed(text: &str) -> Result<Self, InvalidExpiry> {
+        let digits: String = text.chars().filter(|letter| !" /-.".contains(*letter)).collect();
+        let separated = text.trim().find([' ', '/', '-', '.']);
+        let (month, year) = match separated {
+            Some(at) if at <= 2 => digits.split_at_checked(at),
+            Some(_) => None,
+            None => digits.split_at_checked(2),
+        }
+        .ok_or(InvalidExpiry::Month)?;
+        let number = |text: &str, error| {
+            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+            text.parse::<i64>().ok().filter(|_| is_number).ok_or(error)
+        };
+        let century = match year.len() {
+            2 => 2000,
+            4 => 0,
+            _ => return Err(InvalidExpiry::Year),
+        };
+        let month = Self::month(number(month, InvalidExpiry::Month)?)?;
+        let year = number(year, InvalidExpiry::Year)?.saturating_add(century);
+        Ok(Self::new(Self::year(year)?, month))
+    }
+
     /// The year and the month.
     pub fn parts(self) -> (i16, i8) {
         (self.year, self.month)
@@ -226,6 +250,19 @@ mod tests {
                 .iter()
                 .all(|&(year, month)| expiry(year, month).is_err())
         );
+    }
+
+    #[test]
+    fn an_expiry_is_typed_as_it_stands_on_the_card() {
+        for typed in ["08/29", "8/29", "08 / 29", "0829", "08 29", "08-29", "08/2029", "082029"] {
+            assert_eq!(Expiry::typed(typed), expiry(2029, 8), "{typed}");
+        }
+        for typed in [
+            "", "8", "08", "829", "08/", "/29", "08/9", "13/29", "00/29", "2029/08", "ab/cd",
+            "+8/29", "08/029", "08/1999",
+        ] {
+            assert!(Expiry::typed(typed).is_err(), "{typed}");
+        }
     }
 
     #[test]

@@ -35,6 +35,11 @@ impl Currency {
     /// The euro, which rates are quoted in.
     pub const EUR: Self = Self(Iso::EUR);
 
+    /// Those that a merchant may be funded in.
+    pub fn for_funding() -> impl Iterator<Item = Self> {
+        FUNDING.into_iter().map(Self)
+    }
+
     /// Its three letters.
     pub fn code(self) -> &'static str {
         self.0.code()

@@ -1,5 +1,7 @@
 //! Payments on their way to an acquirer, and what came of them.
 
+use jiff::Timestamp;
+
 use super::{
     card::Card,
     id::Id,
@@ -23,8 +25,6 @@ pub struct Payment {
     pub descriptor: Descriptor,
     /// The merchant's own data.
     pub custom: Option<Custom>,
-    /// Whether the customer was asked by 3-D Secure.
-    pub tds: Tds,
     /// Whether the merchant's server asks for it, with a card from earlier.
     pub recurring: bool,
 }
@@ -36,9 +36,65 @@ pub enum Verdict {
     Approved {
         /// Text that only the acquirer understands.
         reference: String,
+        /// How far 3-D Secure went.
+        tds: Tds,
     },
     /// It is not.
     Declined(ProcessingError),
+}
+
+/// What an acquirer wants a customer to be asked by 3-D Secure, and what the payment goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    /// What may be kept of the card. Of the rest nothing is left while the customer is asked.
+    pub card: Card,
+    /// What the acquirer knows the challenge by.
+    pub reference: String,
+    /// When it is too late to answer.
+    pub until: Timestamp,
+}
+
+/// How a customer answers a challenge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Response {
+    /// It is they who pay.
+    Confirmed,
+    /// It is not, or they have changed their mind.
+    Cancelled,
+}
+
+/// What is written of a payment that has come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conclusion<'a> {
+    /// Why it did not succeed, if it did not.
+    pub error: Option<ProcessingError>,
+    /// What the acquirer knows the card by from now on, if it succeeded.
+    pub reference: Option<&'a str>,
+    /// How far 3-D Secure went.
+    pub tds: Tds,
+    /// Whether the acquirer has to let go of what it may have reserved.
+    pub is_reversed: bool,
+}
+
+impl<'a> Conclusion<'a> {
+    /// By the acquirer's verdict; or by none, when the payment is given up. Then somebody was silent
+    /// for too long: the customer, where they were challenged, and the acquirer otherwise.
+    pub fn of(verdict: Option<&'a Verdict>, is_challenged: bool) -> Self {
+        let failed = |error| Self {
+            error: Some(error),
+            reference: None,
+            tds: Tds::None,
+            is_reversed: verdict.is_none(),
+        };
+        match verdict {
+            Some(Verdict::Approved { reference, tds }) => {
+                Self { error: None, reference: Some(reference), tds: *tds, is_reversed: false }
+            }
+            Some(Verdict::Declined(error)) => failed(*error),
+            None if is_challenged => failed(ProcessingError::FAILED_3D_SECURE),
+            None => failed(ProcessingError::TRY_AGAIN),
+        }
+    }
 }
 
 /// A card from earlier that a payment may be made with.
@@ -97,5 +153,34 @@ impl Order {
     pub fn named(name: &str) -> Option<Self> {
         let all = [Self::Capture, Self::Refund, Self::Void, Self::Reverse];
         all.into_iter().find(|order| order.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payment_that_nobody_decides_on_has_failed_and_is_reversed() {
+        for (is_challenged, error) in
+            [(true, ProcessingError::FAILED_3D_SECURE), (false, ProcessingError::TRY_AGAIN)]
+        {
+            let given_up = Conclusion::of(None, is_challenged);
+            assert_eq!((given_up.error, given_up.is_reversed), (Some(error), true));
+        }
+    }
+
+    #[test]
+    fn the_verdict_of_the_acquirer_stands_whoever_was_asked() {
+        for is_challenged in [true, false] {
+            let declined = Verdict::Declined(ProcessingError::DECLINED);
+            let declined = Conclusion::of(Some(&declined), is_challenged);
+            assert_eq!(declined.error, Some(ProcessingError::DECLINED));
+            let approved = Verdict::Approved { reference: "r".to_owned(), tds: Tds::Attempt };
+            let approved = Conclusion::of(Some(&approved), is_challenged);
+            assert_eq!((approved.error, approved.reference), (None, Some("r")));
+            assert_eq!(approved.tds, Tds::Attempt);
+            assert!(!declined.is_reversed && !approved.is_reversed);
+        }
     }
 }

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
-use serde::{Serialize, Serializer, ser::SerializeMap as _};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
 
 use super::{Error, merchants::MerchantOutput, transactions::TransactionOutput};
 use crate::{
@@ -150,6 +150,33 @@ impl ProcessingErrorOutput {
     }
 }
 
+/// What came of a payment.
+pub(crate) struct Told {
+    pub(crate) transaction: Id,
+    /// Why it did not succeed, if it did not.
+    pub(crate) error: Option<ProcessingError>,
+}
+
+/// What was told of a payment, read back from what is kept of that.
+pub(crate) fn payment(receipt: &Receipt) -> Option<Told> {
+    #[derive(Deserialize)]
+    struct Kept<'a> {
+        #[serde(borrow)]
+        transaction: KeptId<'a>,
+        code: Option<u8>,
+    }
+    #[derive(Deserialize)]
+    struct KeptId<'a> {
+        id: &'a str,
+    }
+    let Receipt::Told(told) = receipt else { return None };
+    let Kept { transaction, code } = serde_json::from_slice(told.get(2..)?).ok()?;
+    Some(Told {
+        transaction: transaction.id.parse().ok()?,
+        error: code.and_then(ProcessingError::coded),
+    })
+}
+
 /// Writes what has a text as that text.
 pub(super) fn as_text<S: Serializer>(
     value: &impl std::fmt::Display,
@@ -180,4 +207,21 @@ pub(super) fn as_optional_date<S: Serializer>(
 /// An empty answer, to whatever has nothing to tell.
 pub(super) fn nothing(_: Outcome) -> StatusCode {
     StatusCode::NO_CONTENT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_of_a_payment_can_be_read_back() {
+        let id: Id = "6b016ea00000000000000001".parse().unwrap();
+        for error in [None, Some(ProcessingError::DECLINED)] {
+            let concluded = Answer::Concluded { transaction: id, error };
+            let Told { transaction, error: read } = payment(&concluded.receipt(told)).unwrap();
+            assert_eq!((transaction, read), (id, error));
+        }
+        assert!(payment(&Answer::Done.receipt(told)).is_none());
+        assert!(payment(&Receipt::Moved { transaction: id, steps: 1, disputed: 0 }).is_none());
+    }
 }

@@ -30,8 +30,7 @@ pub(crate) fn read<T>(
     let json = match encoding {
         Encoding::Json => bytes,
         Encoding::Form => {
-            let json = form::to_json(bytes).map_err(|invalid| vec![invalid])?;
-            form = Zeroizing::new(json.into_bytes());
+            form = form::to_json(bytes).map_err(|invalid| vec![invalid])?;
             &form
         }
     };
@@ -43,6 +42,14 @@ pub(crate) fn read<T>(
         Ok(value) if errors.is_empty() => Ok(value),
         _ => Err(errors),
     }
+}
+
+/// Reads what a query says; see [`read`].
+pub(crate) fn read_query<T>(
+    query: Option<&str>,
+    read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
+) -> Result<T, Vec<Invalid>> {
+    self::read(query.unwrap_or_default().as_bytes(), Encoding::Form, read)
 }
 
 /// Stands in the place of a value that is missing or breaks a rule. Only who notes an error gets

@@ -8,20 +8,42 @@
 use common::json::{InvalidJson, MAX_NESTING};
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, map::Entry};
+use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::domain::Invalid;
 
-/// The JSON text of a form, all its values strings. Brackets may be percent-encoded.
-pub(super) fn to_json(form: &[u8]) -> Result<String, Invalid> {
-    let form = str::from_utf8(form).map_err(|_| invalid(NOT_TEXT))?;
+/// The JSON text of a form, all its values strings. Brackets may be percent-encoded. What is made on
+/// the way is wiped: it may be of a card.
+pub(super) fn to_json(form: &[u8]) -> Result<Zeroizing<Vec<u8>>, Invalid> {
+    // A byte becomes six at most, as a control character does, or an empty pair: it never grows.
+    let mut json = Zeroizing::new(Vec::with_capacity(form.len().saturating_mul(6) + 2));
     let mut object = Map::new();
+    let read = read(form, &mut object);
+    let mut object = Value::Object(object);
+    let written = serde_json::to_writer(&mut *json, &object);
+    wipe(&mut object);
+    read?;
+    written.map_err(|_| invalid(NOT_TEXT))?;
+    Ok(json)
+}
+
+fn read(form: &[u8], object: &mut Map<String, Value>) -> Result<(), Invalid> {
+    let form = str::from_utf8(form).map_err(|_| invalid(NOT_TEXT))?;
     for pair in form.split('&').filter(|pair| !pair.is_empty()) {
         let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, text) = (decode(name)?, decode(text)?);
         let parts = parts(&name).ok_or_else(|| invalid("has a name that is not like a[b][c]"))?;
-        insert(&mut object, &parts, text)?;
+        insert(object, &parts, &text)?;
     }
-    Ok(Value::Object(object).to_string())
+    Ok(())
+}
+
+fn wipe(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Object(members) => members.values_mut().for_each(wipe),
+        _ => {}
+    }
 }
 
 const NOT_TEXT: &str = "is not percent-encoded UTF-8";
@@ -30,7 +52,7 @@ fn invalid(message: &'static str) -> Invalid {
     Invalid::new("", message)
 }
 
-fn decode(encoded: &str) -> Result<String, Invalid> {
+fn decode(encoded: &str) -> Result<Zeroizing<String>, Invalid> {
     let is_escape = |tail: &str| {
         let digits = tail.as_bytes().get(..2);
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
@@ -38,9 +60,12 @@ fn decode(encoded: &str) -> Result<String, Invalid> {
     if !encoded.split('%').skip(1).all(is_escape) {
         return Err(invalid(NOT_TEXT));
     }
-    let spaced = encoded.replace('+', " ");
-    let decoded = percent_decode_str(&spaced).decode_utf8().map_err(|_| invalid(NOT_TEXT))?;
-    Ok(decoded.into_owned())
+    let spaced = Zeroizing::new(encoded.replace('+', " "));
+    // Just as long as it can become, so that no copy of it is left behind.
+    let mut decoded = Zeroizing::new(Vec::with_capacity(spaced.len()));
+    decoded.extend(percent_decode_str(&spaced));
+    let text = str::from_utf8(&decoded).map_err(|_| invalid(NOT_TEXT))?;
+    Ok(Zeroizing::new(text.to_owned()))
 }
 
 /// The parts `a`, `b`, `c` of a name `a[b][c]`: none empty, none with a bracket in it.
@@ -55,7 +80,7 @@ fn parts(name: &str) -> Option<Vec<&str>> {
 }
 
 /// Puts a text under its name, which nothing else may have.
-fn insert(object: &mut Map<String, Value>, parts: &[&str], text: String) -> Result<(), Invalid> {
+fn insert(object: &mut Map<String, Value>, parts: &[&str], text: &str) -> Result<(), Invalid> {
     let Some((last, parents)) = parts.split_last() else { return Ok(()) };
     if parents.len() >= MAX_NESTING {
         return Err(Invalid::new("", InvalidJson::TooDeep.to_string()));
@@ -82,7 +107,7 @@ mod tests {
     use super::*;
 
     fn json(form: &[u8]) -> String {
-        to_json(form).unwrap()
+        String::from_utf8(to_json(form).unwrap().to_vec()).unwrap()
     }
 
     #[test]
@@ -160,7 +185,7 @@ mod tests {
         #[test]
         fn any_bytes_are_a_form_or_are_refused(form in "[ab=&+%0-9\\[\\]\u{0}é]{0,40}") {
             if let Ok(json) = to_json(form.as_bytes()) {
-                prop_assert!(serde_json::from_str::<Value>(&json).unwrap().is_object());
+                prop_assert!(serde_json::from_slice::<Value>(&json).unwrap().is_object());
             }
         }
 

@@ -86,7 +86,9 @@ impl Api {
         let deadline = Instant::now() + IN_FLIGHT_WAIT;
         loop {
             match self.store.known(keyed).await? {
-                Some(Known::InFlight) if Instant::now() < deadline => sleep(IN_FLIGHT_POLL).await,
+                Some(Known::InFlight(_)) if Instant::now() < deadline => {
+                    sleep(IN_FLIGHT_POLL).await
+                }
                 known => return Ok(known.map(Known::outcome).transpose()?),
             }
         }

@@ -13,7 +13,6 @@ use futures_util::{StreamExt as _, future::ready, stream};
 use super::{
     Error,
     fields::{self, Fields, Noted},
-    members::Encoding,
 };
 use crate::{
     domain::{Id, Invalid, MAX_PAGE, Window},
@@ -30,7 +29,7 @@ pub(super) fn read<F>(
     query: Option<&str>,
     filters: impl FnOnce(&mut Fields<'_>) -> Result<F, Noted>,
 ) -> Result<(Window, F), Vec<Invalid>> {
-    fields::read(query.unwrap_or_default().as_bytes(), Encoding::Form, |fields| {
+    fields::read_query(query, |fields| {
         let limit = fields.required_number("limit", limit);
         // Decision: an empty cursor is an error. Without it a client would start all over.
         let before = fields.given("before", str::parse);

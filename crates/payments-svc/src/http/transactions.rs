@@ -21,7 +21,7 @@ use crate::{
     acquirer::Source,
     domain::{
         Amount, Currency, Custom, Descriptor, Exchange, Id, Merchant, NoRate, Original, Payment,
-        Request, Reservation, Tds, Terms, Transaction,
+        Request, Reservation, Terms, Transaction,
     },
     payments::Charge,
     store::{Keyed, Outcome, Write, now},
@@ -88,11 +88,16 @@ pub(super) async fn create(
             amount: input.amount,
             descriptor: descriptor.clone(),
             custom: input.custom,
-            tds: Tds::None,
             recurring: true,
         };
         let test = merchant.details.test;
-        let charge = Charge { payment, card, source: Source::Reference(reference), test };
+        let charge = Charge {
+            payment,
+            card,
+            source: Source::Reference(reference),
+            test,
+            can_challenge: false,
+        };
         Ok(api.payments.pay(charge, keyed).await?)
     })
     .await

@@ -20,8 +20,8 @@ use super::{
     StoreError, Tell, Write,
 };
 use crate::domain::{
-    App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation,
-    SavedCard, Transaction,
+    App, Challenge, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original,
+    Reservation, SavedCard, Transaction,
 };
 
 mod check;
@@ -36,7 +36,7 @@ mod write;
 pub(super) use check::check;
 pub(super) use payouts::pay_out;
 
-use column::CARD;
+use column::{CARD, millis};
 use read::{all, first, found};
 use write::{Job, QUEUES};
 
@@ -281,11 +281,24 @@ impl Postgres {
     }
 
     /// Payments that somebody is at are left out.
-    pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, Error> {
-        let sql = "SELECT id FROM operations WHERE id < $1
-                   ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED";
-        let [rows] = self.ask([(sql, &[&Id::at(until), &JOB_BATCH])]).await?;
+    pub(super) async fn unanswered(
+        &self,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Id>, Error> {
+        let sql = "SELECT id FROM operations WHERE id < $1 AND coalesce(challenge_until, 0) <= $2
+                   ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED";
+        let [rows] = self.ask([(sql, &[&Id::at(until), &millis(now), &JOB_BATCH])]).await?;
         all(&rows, |columns| columns.next())
+    }
+
+    pub(super) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, Error> {
+        let sql = format!(
+            "SELECT {CARD}, challenge, challenge_until FROM operations
+             WHERE id = $1 AND challenge IS NOT NULL"
+        );
+        let [rows] = self.ask([(&sql, &[&operation])]).await?;
+        first(&rows, read::challenge)
     }
 
     /// Takes them up: for a while, nobody else gets them.

@@ -19,8 +19,8 @@ use super::{
     About, Figures, Found, Keyed, Known, Outcome, Overdue, Refusal, StoreError, Tell, Write,
 };
 use crate::domain::{
-    App, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original, Reservation,
-    SavedCard, Transaction, User, Window,
+    App, Challenge, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original,
+    Reservation, SavedCard, Transaction, User, Window,
 };
 
 mod check;
@@ -300,8 +300,16 @@ impl Sqlite {
         self.read_aside(move |db| read::expired(db, until)).await
     }
 
-    pub(super) async fn unanswered(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
-        self.read_aside(move |db| read::unanswered(db, until)).await
+    pub(super) async fn unanswered(
+        &self,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Id>, StoreError> {
+        self.read_aside(move |db| read::unanswered(db, until, now)).await
+    }
+
+    pub(super) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
+        Ok(self.handle.look_up(|db| read::challenge(db, operation))?)
     }
 
     pub(super) async fn due_invitations(&self, now: Timestamp) -> Result<Vec<Id>, StoreError> {

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use jiff::Timestamp;
 
 use crate::domain::{
-    App, Card, Descriptor, Email, Exchange, Id, Invitation, KeyDigest, Merchant, MerchantDetails,
-    MerchantUpdate, Name, Notes, Notification, Original, Payment, Pricing, ProcessingError,
-    Refused, Request, Verdict,
+    App, Card, Challenge, Descriptor, Email, Exchange, Id, Invitation, KeyDigest, Merchant,
+    MerchantDetails, MerchantUpdate, Name, Notes, Notification, Original, Payment, Pricing,
+    ProcessingError, Refused, Request, Verdict,
 };
 
 /// A change that somebody asks for.
@@ -78,6 +78,13 @@ pub enum Write {
         verdict: Option<Verdict>,
         /// What may be kept of the card, if somebody still knows it.
         card: Option<Box<Card>>,
+    },
+    /// The customer of a payment has to be asked before the acquirer says more.
+    Challenge {
+        /// The operation that [`Write::Begin`] was answered with.
+        operation: Id,
+        /// What they are asked.
+        challenge: Box<Challenge>,
     },
     /// Something is done to a transaction.
     Move {
@@ -238,8 +245,8 @@ pub struct Keyed {
 pub enum Known {
     /// It came with another request.
     OtherRequest,
-    /// Its payment is with the acquirer.
-    InFlight,
+    /// Its payment, this operation, is with the acquirer or its customer.
+    InFlight(Id),
     /// What was answered.
     Answered(Receipt),
 }
@@ -249,7 +256,7 @@ impl Known {
     pub fn outcome(self) -> Result<Outcome, Refusal> {
         match self {
             Self::OtherRequest => Err(Refusal::KeyReused),
-            Self::InFlight => Err(Refusal::InFlight),
+            Self::InFlight(_) => Err(Refusal::InFlight),
             Self::Answered(receipt) => Ok(Outcome::Replayed(receipt)),
         }
     }

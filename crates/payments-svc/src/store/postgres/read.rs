@@ -10,10 +10,10 @@ use super::{
     column::Columns,
 };
 use crate::domain::{
-    Amounts, App, Captured, Country, Custom, Descriptor, Dispute, Email, Fee, FraudAlert, Holding,
-    Iban, Id, Instruction, Line, Merchant, MerchantDetails, Name, Original, Pricing,
-    ProcessingError, Reason, Reference, Reservation, SavedCard, Slice, Step, Terms, Transaction,
-    User, Website,
+    Amounts, App, Captured, Challenge, Country, Custom, Descriptor, Dispute, Email, Fee,
+    FraudAlert, Holding, Iban, Id, Instruction, Line, Merchant, MerchantDetails, Name, Original,
+    Pricing, ProcessingError, Reason, Reference, Reservation, SavedCard, Slice, Step, Terms,
+    Transaction, User, Website,
 };
 
 /// The first of these rows as a thing, if there is one.
@@ -241,6 +241,11 @@ pub(super) fn saved_card(columns: &mut Columns<'_>) -> Result<SavedCard, Error> 
 
 pub(super) fn known_card(columns: &mut Columns<'_>) -> Result<Original, Error> {
     Ok(Original { card: columns.card()?, reference: columns.next()? })
+}
+
+pub(super) fn challenge(columns: &mut Columns<'_>) -> Result<Challenge, Error> {
+    let (card, reference) = (columns.card()?, columns.next()?);
+    Ok(Challenge { card, reference, until: columns.time()? })
 }
 
 pub(super) fn instruction(columns: &mut Columns<'_>) -> Result<Instruction, Error> {

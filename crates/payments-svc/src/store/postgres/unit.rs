@@ -13,7 +13,8 @@ use super::{
 use crate::domain::Id;
 
 /// What is known of an idempotency key.
-pub(super) const KNOWN: &str = "SELECT request, receipt, \"transaction\", steps, disputed
+pub(super) const KNOWN: &str =
+    "SELECT request, receipt, operation, \"transaction\", steps, disputed
      FROM idempotency WHERE app = $1 AND key = $2";
 
 /// Two ids that are new, in their order.
@@ -118,15 +119,16 @@ pub(super) fn ids(rows: &[Row]) -> Result<(Id, Id), Error> {
 /// What [`KNOWN`] was answered with.
 pub(super) fn known(columns: &mut Columns<'_>, keyed: &Keyed) -> Result<Known, Error> {
     let (request, told): (Vec<u8>, Option<Vec<u8>>) = (columns.next()?, columns.next()?);
+    let operation: Option<Id> = columns.next()?;
     if request != keyed.request {
         return Ok(Known::OtherRequest);
     }
-    let receipt = match columns.next()? {
-        None => told.map(|told| Receipt::Told(told.into())),
-        Some(transaction) => {
-            let (steps, disputed) = (columns.count()?, columns.next()?);
-            Some(Receipt::Moved { transaction, steps, disputed })
-        }
-    };
-    Ok(receipt.map_or(Known::InFlight, Known::Answered))
+    if let Some(told) = told {
+        return Ok(Known::Answered(Receipt::Told(told.into())));
+    }
+    if let Some(operation) = operation {
+        return Ok(Known::InFlight(operation));
+    }
+    let (transaction, steps, disputed) = (columns.next()?, columns.count()?, columns.next()?);
+    Ok(Known::Answered(Receipt::Moved { transaction, steps, disputed }))
 }

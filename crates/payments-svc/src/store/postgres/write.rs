@@ -122,6 +122,9 @@ async fn write<'a>(
             payments::conclude(unit, *operation, (verdict.as_ref(), card.as_deref()), tell, now)
                 .await
         }
+        Write::Challenge { operation, challenge } => {
+            payments::challenge(unit, *operation, challenge).await
+        }
         Write::Move { transaction, request, descriptor } => {
             movements::r#move(unit, *transaction, request, descriptor.as_ref(), now).await
         }

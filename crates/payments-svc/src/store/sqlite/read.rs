@@ -8,10 +8,10 @@ use super::{
     column::{CARD, Columns, millis},
 };
 use crate::domain::{
-    Amounts, App, Captured, Country, Custom, Descriptor, Dispute, Email, Fee, FraudAlert, Holding,
-    Iban, Id, Instruction, KeyDigest, Line, Merchant, MerchantDetails, Name, Original, Pricing,
-    ProcessingError, Reason, Reference, Reservation, SavedCard, Step, Terms, Transaction, User,
-    Website,
+    Amounts, App, Captured, Challenge, Country, Custom, Descriptor, Dispute, Email, Fee,
+    FraudAlert, Holding, Iban, Id, Instruction, KeyDigest, Line, Merchant, MerchantDetails, Name,
+    Original, Pricing, ProcessingError, Reason, Reference, Reservation, SavedCard, Step, Terms,
+    Transaction, User, Website,
 };
 
 /// What a job takes up at once.
@@ -30,22 +30,22 @@ pub(super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
 /// What is known of an idempotency key.
 pub(super) fn known(db: &Connection, keyed: &Keyed) -> rusqlite::Result<Option<Known>> {
     db.prepare_cached(
-        "SELECT request, receipt, \"transaction\", steps, disputed FROM idempotency
+        "SELECT request, receipt, operation, \"transaction\", steps, disputed FROM idempotency
          WHERE app = ?1 AND key = ?2",
     )?
     .query_row((keyed.app, &keyed.key), |row| {
         if row.get::<_, [u8; 32]>(0)? != keyed.request {
             return Ok(Known::OtherRequest);
         }
-        let told = row.get::<_, Option<Vec<u8>>>(1)?.map(|told| Receipt::Told(told.into()));
-        let receipt = match row.get(2)? {
-            None => told,
-            Some(transaction) => {
-                let (steps, disputed) = (row.get(3)?, row.get(4)?);
-                Some(Receipt::Moved { transaction, steps, disputed })
-            }
-        };
-        Ok(receipt.map_or(Known::InFlight, Known::Answered))
+        let told: Option<Vec<u8>> = row.get(1)?;
+        if let Some(told) = told {
+            return Ok(Known::Answered(Receipt::Told(told.into())));
+        }
+        if let Some(operation) = row.get(2)? {
+            return Ok(Known::InFlight(operation));
+        }
+        let (transaction, steps, disputed) = (row.get(3)?, row.get(4)?, row.get(5)?);
+        Ok(Known::Answered(Receipt::Moved { transaction, steps, disputed }))
     })
     .optional()
 }
@@ -402,11 +402,32 @@ pub(super) fn expired(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec
     query.query_map((Id::at(until), JOB_BATCH), |row| row.get(0))?.collect()
 }
 
-/// Payments that went to the acquirer before `until` and have not come back.
-pub(super) fn unanswered(db: &Connection, until: Timestamp) -> rusqlite::Result<Vec<Id>> {
-    let mut query =
-        db.prepare_cached("SELECT id FROM operations WHERE id < ?1 ORDER BY id LIMIT ?2")?;
-    query.query_map((Id::at(until), JOB_BATCH), |row| row.get(0))?.collect()
+/// Payments that went to the acquirer before `until` and have not come back, and whose customer is
+/// not being asked at `now`.
+pub(super) fn unanswered(
+    db: &Connection,
+    until: Timestamp,
+    now: Timestamp,
+) -> rusqlite::Result<Vec<Id>> {
+    let mut query = db.prepare_cached(
+        "SELECT id FROM operations WHERE id < ?1 AND coalesce(challenge_until, 0) <= ?2
+         ORDER BY id LIMIT ?3",
+    )?;
+    query.query_map((Id::at(until), millis(now), JOB_BATCH), |row| row.get(0))?.collect()
+}
+
+pub(super) fn challenge(db: &Connection, operation: Id) -> rusqlite::Result<Option<Challenge>> {
+    let sql = format!(
+        "SELECT {CARD}, challenge, challenge_until FROM operations
+         WHERE id = ?1 AND challenge IS NOT NULL"
+    );
+    db.prepare_cached(&sql)?
+        .query_row([operation], |row| {
+            let mut columns = Columns::of(row);
+            let (card, reference) = (columns.card()?, columns.next()?);
+            Ok(Challenge { card, reference, until: columns.time()? })
+        })
+        .optional()
 }
 
 /// Instructions that are not confirmed, the oldest first.

@@ -94,6 +94,9 @@ impl Applier {
             Write::Conclude { operation, verdict, card } => {
                 self.conclude(db, *operation, (verdict.as_ref(), card.as_deref()), now)
             }
+            Write::Challenge { operation, challenge } => {
+                payments::challenge(db, *operation, challenge)
+            }
             Write::Move { transaction, request, descriptor } => {
                 self.perform(db, *transaction, (request, descriptor.as_ref()), now)
             }

@@ -5,14 +5,14 @@ use jiff::Timestamp;
 
 use super::super::{
     super::{Answer, Refusal, Tell},
-    column::{Columns, millis},
+    column::{CARD, Columns, millis},
     read::first,
     unit::{NEW_IDS, Unit, ids, parameters},
 };
 use super::movements::instruct;
 use crate::domain::{
-    Amounts, Card, Custom, Descriptor, Id, Order, Original, Payment, ProcessingError, Transaction,
-    Verdict,
+    Amounts, Card, Challenge, Conclusion, Custom, Descriptor, Id, Order, Original, Payment, Tds,
+    Transaction, Verdict,
 };
 
 pub(super) async fn begin<'a>(
@@ -23,7 +23,9 @@ pub(super) async fn begin<'a>(
     let [rows] = unit.ask([NEW_IDS]).await?;
     let (id, _) = ids(&rows)?;
     unit.write(
-        "INSERT INTO operations VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, custom, tds,
+             recurring)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         parameters![
             id,
             payment.merchant,
@@ -32,7 +34,7 @@ pub(super) async fn begin<'a>(
             payment.amount.minor(),
             payment.descriptor.as_str(),
             payment.custom.as_ref().map(Custom::as_str),
-            payment.tds,
+            Tds::None,
             payment.recurring,
         ],
     );
@@ -47,18 +49,19 @@ pub(super) async fn conclude<'a>(
     tell: Tell,
     now: Timestamp,
 ) -> Result<Result<Answer, Refusal>, Error> {
-    let sql = "DELETE FROM operations USING merchants
-               WHERE operations.id = $1 AND merchants.id = merchant
-               RETURNING merchant, test, operations.currency, amount, operations.descriptor,
-                   custom, tds, recurring";
-    let [begun, new] = unit.ask([(sql, &[&operation]), NEW_IDS]).await?;
+    let sql = format!(
+        "DELETE FROM operations USING merchants
+         WHERE operations.id = $1 AND merchants.id = merchant
+         RETURNING merchant, test, operations.currency, amount, operations.descriptor, custom,
+             recurring, {CARD}"
+    );
+    let [begun, new] = unit.ask([(&sql, &[&operation]), NEW_IDS]).await?;
     let (id, instruction) = ids(&new)?;
-    let Some(begun) = first(&begun, |columns| concluded(columns, id, (verdict, card), now))? else {
-        return Ok(Err(Refusal::NotFound));
-    };
+    let concluded = first(&begun, |columns| concluded(columns, id, (verdict, card), now))?;
+    let Some((begun, conclusion)) = concluded else { return Ok(Err(Refusal::NotFound)) };
     let error = begun.error;
-    insert(unit, operation, &begun, verdict);
-    if verdict.is_none() {
+    insert(unit, operation, &begun, conclusion.reference);
+    if conclusion.is_reversed {
         instruct(unit, (instruction, id), (Order::Reverse, begun.amounts.amount), None);
     }
     let answer = Answer::Concluded { transaction: id, error };
@@ -70,37 +73,68 @@ pub(super) async fn conclude<'a>(
 }
 
 /// The transaction that comes of what was begun.
-fn concluded(
+fn concluded<'a>(
     columns: &mut Columns<'_>,
     id: Id,
-    (verdict, card): (Option<&Verdict>, Option<&Card>),
+    (verdict, card): (Option<&'a Verdict>, Option<&Card>),
     now: Timestamp,
-) -> Result<Transaction, Error> {
-    let error = match verdict {
-        Some(Verdict::Approved { .. }) => None,
-        Some(Verdict::Declined(error)) => Some(*error),
-        None => Some(ProcessingError::TRY_AGAIN),
-    };
+) -> Result<(Transaction, Conclusion<'a>), Error> {
     let (merchant, test, currency) = (columns.next()?, columns.next()?, columns.next()?);
-    let amount = columns.next()?;
-    Ok(Transaction {
+    let (amount, descriptor) = (columns.next()?, columns.text(Descriptor::stored)?);
+    let (custom, recurring) = (columns.optional(Custom::stored)?, columns.next()?);
+    let challenged = columns.optional_card()?;
+    let conclusion = Conclusion::of(verdict, challenged.is_some());
+    let error = conclusion.error;
+    let transaction = Transaction {
         id,
         merchant,
         test,
         created: now,
         currency,
         amounts: Amounts { amount, successful: error.is_none(), ..Amounts::default() },
-        descriptor: columns.text(Descriptor::stored)?,
-        card: card.cloned(),
-        custom: columns.optional(Custom::stored)?,
-        tds: columns.next()?,
-        recurring: columns.next()?,
+        descriptor,
+        card: card.cloned().or(challenged),
+        custom,
+        tds: conclusion.tds,
+        recurring,
         error,
         trail: Vec::new(),
-    })
+    };
+    Ok((transaction, conclusion))
 }
 
-fn insert<'a>(unit: &mut Unit<'a>, operation: Id, new: &Transaction, verdict: Option<&'a Verdict>) {
+/// The customer is asked: what the payment goes on with is kept.
+pub(super) async fn challenge(
+    unit: &mut Unit<'_>,
+    operation: Id,
+    challenge: &Challenge,
+) -> Result<Result<Answer, Refusal>, Error> {
+    let Challenge { card, reference, until } = challenge;
+    let (year, month) = card.expiry.parts();
+    let sql = "UPDATE operations SET bin = $2, last4 = $3, expiry_year = $4, expiry_month = $5,
+                   scheme = $6, code_present = $7, challenge = $8, challenge_until = $9
+               WHERE id = $1 RETURNING id";
+    let (month, until) = (i16::from(month), millis(*until));
+    let [noted] = unit
+        .ask([(
+            sql,
+            &[
+                &operation,
+                &card.bin,
+                &card.last4,
+                &year,
+                &month,
+                &card.scheme,
+                &card.code_present,
+                reference,
+                &until,
+            ],
+        )])
+        .await?;
+    Ok(if noted.is_empty() { Err(Refusal::NotFound) } else { Ok(Answer::Done) })
+}
+
+fn insert<'a>(unit: &mut Unit<'a>, operation: Id, new: &Transaction, reference: Option<&'a str>) {
     let card = new.card.as_ref();
     unit.write(
         "INSERT INTO transactions (id, merchant, test, operation, created, currency, amount, error,
@@ -126,10 +160,7 @@ fn insert<'a>(unit: &mut Unit<'a>, operation: Id, new: &Transaction, verdict: Op
             card.map(|card| card.code_present),
             new.tds,
             new.recurring,
-            match verdict {
-                Some(Verdict::Approved { reference }) => Some(&**reference),
-                Some(Verdict::Declined(_)) | None => None,
-            },
+            reference,
             new.custom.is_some(),
         ],
     );

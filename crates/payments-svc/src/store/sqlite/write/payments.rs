@@ -6,12 +6,12 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::Applier;
 use crate::{
     domain::{
-        Card, Currency, Custom, Descriptor, Id, Order, Original, Payment, ProcessingError, Tds,
-        Verdict,
+        Card, Challenge, Conclusion, Currency, Custom, Descriptor, Id, Order, Original, Payment,
+        Tds, Verdict,
     },
     store::{
         Answer, Refusal,
-        sqlite::column::{Columns, millis},
+        sqlite::column::{CARD, Columns, millis},
     },
 };
 
@@ -23,8 +23,9 @@ struct Begun {
     amount: i64,
     descriptor: Descriptor,
     custom: Option<Custom>,
-    tds: Tds,
     recurring: bool,
+    /// What is kept of the card while its customer is asked.
+    challenged: Option<Card>,
 }
 
 impl Applier {
@@ -35,18 +36,22 @@ impl Applier {
         now: Timestamp,
     ) -> rusqlite::Result<Result<Answer, Refusal>> {
         let id = self.ids.next(now);
-        db.prepare_cached("INSERT INTO operations VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
-            .execute((
-                id,
-                payment.merchant,
-                millis(now),
-                payment.currency,
-                payment.amount.minor(),
-                payment.descriptor.as_str(),
-                payment.custom.as_ref().map(Custom::as_str),
-                payment.tds,
-                payment.recurring,
-            ))?;
+        db.prepare_cached(
+            "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, custom,
+                 tds, recurring)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute((
+            id,
+            payment.merchant,
+            millis(now),
+            payment.currency,
+            payment.amount.minor(),
+            payment.descriptor.as_str(),
+            payment.custom.as_ref().map(Custom::as_str),
+            Tds::None,
+            payment.recurring,
+        ))?;
         Ok(Ok(Answer::Begun(id)))
     }
 
@@ -60,14 +65,12 @@ impl Applier {
     ) -> rusqlite::Result<Result<Answer, Refusal>> {
         let Some(begun) = begun(db, operation)? else { return Ok(Err(Refusal::NotFound)) };
         db.prepare_cached("DELETE FROM operations WHERE id = ?1")?.execute([operation])?;
-        let (error, reference) = match verdict {
-            Some(Verdict::Approved { reference }) => (None, Some(reference.as_str())),
-            Some(Verdict::Declined(error)) => (Some(*error), None),
-            None => (Some(ProcessingError::TRY_AGAIN), None),
-        };
+        let conclusion = Conclusion::of(verdict, begun.challenged.is_some());
+        let error = conclusion.error;
         let id = self.ids.next(now);
-        insert(db, (id, operation, now), &begun, card, (error, reference))?;
-        if verdict.is_none() {
+        let card = card.or(begun.challenged.as_ref());
+        insert(db, (id, operation, now), &begun, card, &conclusion)?;
+        if conclusion.is_reversed {
             self.instruct(db, id, (Order::Reverse, begun.amount), None, now)?;
         }
         let answer = Answer::Concluded { transaction: id, error };
@@ -109,14 +112,40 @@ impl Applier {
     }
 }
 
+pub(super) fn challenge(
+    db: &Connection,
+    operation: Id,
+    challenge: &Challenge,
+) -> rusqlite::Result<Result<Answer, Refusal>> {
+    let Challenge { card, reference, until } = challenge;
+    let (year, month) = card.expiry.parts();
+    let noted = db
+        .prepare_cached(
+            "UPDATE operations SET bin = ?2, last4 = ?3, expiry_year = ?4, expiry_month = ?5,
+                 scheme = ?6, code_present = ?7, challenge = ?8, challenge_until = ?9
+             WHERE id = ?1",
+        )?
+        .execute(params![
+            operation,
+            card.bin,
+            card.last4,
+            year,
+            month,
+            card.scheme,
+            card.code_present,
+            reference,
+            millis(*until),
+        ])?;
+    Ok(if noted == 0 { Err(Refusal::NotFound) } else { Ok(Answer::Done) })
+}
+
 fn begun(db: &Connection, operation: Id) -> rusqlite::Result<Option<Begun>> {
-    db.prepare_cached(
-        "SELECT merchant, test, operations.currency, amount, operations.descriptor, custom, tds,
-             recurring
-         FROM operations JOIN merchants ON merchants.id = merchant WHERE operations.id = ?1",
-    )?
-    .query_row([operation], begun_row)
-    .optional()
+    let sql = format!(
+        "SELECT merchant, test, operations.currency, amount, operations.descriptor, custom,
+             recurring, {CARD}
+         FROM operations JOIN merchants ON merchants.id = merchant WHERE operations.id = ?1"
+    );
+    db.prepare_cached(&sql)?.query_row([operation], begun_row).optional()
 }
 
 fn begun_row(row: &Row<'_>) -> rusqlite::Result<Begun> {
@@ -128,8 +157,8 @@ fn begun_row(row: &Row<'_>) -> rusqlite::Result<Begun> {
         amount: columns.next()?,
         descriptor: columns.text(Descriptor::stored)?,
         custom: columns.optional(Custom::stored)?,
-        tds: columns.next()?,
         recurring: columns.next()?,
+        challenged: columns.optional_card()?,
     })
 }
 
@@ -138,7 +167,7 @@ fn insert(
     (id, operation, now): (Id, Id, Timestamp),
     begun: &Begun,
     card: Option<&Card>,
-    (error, reference): (Option<ProcessingError>, Option<&str>),
+    conclusion: &Conclusion<'_>,
 ) -> rusqlite::Result<()> {
     db.prepare_cached(
         "INSERT INTO transactions (id, merchant, test, operation, created, currency, amount, error,
@@ -154,7 +183,7 @@ fn insert(
         millis(now),
         begun.currency,
         begun.amount,
-        error,
+        conclusion.error,
         begun.descriptor.as_str(),
         card.map(|card| &card.bin),
         card.map(|card| &card.last4),
@@ -162,9 +191,9 @@ fn insert(
         card.map(|card| card.expiry.parts().1),
         card.map(|card| card.scheme),
         card.map(|card| card.code_present),
-        begun.tds,
+        conclusion.tds,
         begun.recurring,
-        reference,
+        conclusion.reference,
         begun.custom.is_some(),
     ])?;
     if let Some(custom) = &begun.custom {

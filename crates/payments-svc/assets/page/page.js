@@ -1,0 +1,89 @@
+// What makes typing easier. Without it, everything works; the service checks all of it again.
+
+const form = document.querySelector("#card");
+if (form) assist(form);
+
+function assist(form) {
+  const { number, expiry, code } = form.elements;
+  const fields = [
+    { input: number, isRight: () => /^\d{12,19}$/.test(digits(number.value)) },
+    { input: expiry, isRight: () => isToCome(expiry.value) },
+    { input: code, isRight: () => /^\d{3,4}$/.test(code.value) },
+  ];
+
+  retype(number, (text) => digits(text).slice(0, 19).replace(/\d{4}(?=\d)/g, "$& "));
+  retype(expiry, (text, isErasing) => {
+    const padded = digits(text.replace(/^\s*(\d)\s*[/.-]/, "0$1")).replace(/^[2-9]/, "0$&");
+    const [month, year] = [padded.slice(0, 2), padded.slice(2, 6)];
+    return year || (month.length === 2 && !isErasing) ? `${month} / ${year}` : month;
+  });
+  retype(code, (text) => digits(text).slice(0, 4));
+  number.addEventListener("input", () => form.querySelector("#scheme").value = scheme(number.value));
+
+  for (const { input, isRight } of fields) {
+    // When the next field is entered, not when this one is left: that may be for the button, which
+    // would move away from under the pointer.
+    form.addEventListener("focusin", ({ target }) => {
+      const isLeft = target !== input && target.matches("input") && input.value !== "";
+      if (isLeft && !isRight()) mark(input, false);
+    });
+    input.addEventListener("input", () => {
+      if (input.getAttribute("aria-invalid") && isRight()) mark(input, true);
+    });
+  }
+
+  form.addEventListener("submit", (event) => {
+    const wrong = fields.filter(({ input, isRight }) => !mark(input, isRight()));
+    const errors = form.querySelector("#errors");
+    if (wrong.length > 0) {
+      event.preventDefault();
+      errors.textContent ||= errors.dataset.text;
+      errors.hidden = false;
+      wrong[0].input.focus();
+      return;
+    }
+    errors.hidden = true;
+    form.querySelector("button").disabled = true;
+  });
+  // Whoever comes back to the page as it was left may send it again.
+  addEventListener("pageshow", () => form.querySelector("button").disabled = false);
+}
+
+function digits(text) {
+  return text.replace(/\D/g, "");
+}
+
+// Rewrites what is typed, with the cursor after the same digit as before.
+function retype(input, rewrite) {
+  input.addEventListener("input", (event) => {
+    const before = digits(input.value.slice(0, input.selectionEnd)).length;
+    const isAtEnd = input.selectionEnd === input.value.length;
+    const text = rewrite(input.value, event.inputType?.startsWith("delete"));
+    if (text === input.value) return;
+    input.value = text;
+    let at = 0;
+    for (let seen = 0; seen < before; at += 1) seen += /\d/.test(text[at] ?? "0") ? 1 : 0;
+    at = isAtEnd ? text.length : at;
+    input.setSelectionRange(at, at);
+  });
+}
+
+function isToCome(text) {
+  const [, month, year] = /^(\d{2})(\d{2}|\d{4})$/.exec(digits(text)) ?? [];
+  if (!month || month < 1 || month > 12) return false;
+  // The first of the month after it, in UTC.
+  return Date.UTC(year.length === 2 ? 2000 + Number(year) : Number(year), Number(month)) > Date.now();
+}
+
+function scheme(text) {
+  const first = digits(text)[0];
+  if (!first) return "";
+  return first === "2" || first === "5" ? "Mastercard" : "Visa";
+}
+
+function mark(input, isRight) {
+  document.getElementById(`${input.id}-error`).hidden = isRight;
+  if (isRight) input.removeAttribute("aria-invalid");
+  else input.setAttribute("aria-invalid", "true");
+  return isRight;
+}

@@ -1,0 +1,323 @@
+//! Payment links: what a customer is asked to pay, and where they go from there.
+
+use std::str::FromStr;
+
+use url::{Host, Url};
+
+use super::{
+    id::Id,
+    invalid::Invalid,
+    json::{Custom, InvalidCustom},
+    merchant::Merchant,
+    money::{Amount, Currency, Decimal},
+};
+
+/// The most characters the address of a [`Redirect`] may have.
+pub const MAX_REDIRECT: usize = 2048;
+
+/// A payment link, as far as its parameters can be right or wrong by themselves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// The merchant's public key.
+    pub key: String,
+    /// Whether it is for a merchant for tests.
+    pub test: bool,
+    /// The currency; the customer chooses one where there is none.
+    pub currency: Option<Currency>,
+    /// The amount; the customer enters one where there is none.
+    pub value: Option<Value>,
+    /// Text for the merchant.
+    pub reference: Option<String>,
+    /// Text for the customer.
+    pub text: Option<String>,
+    /// Where the customer goes who has paid.
+    pub redirect: Option<Redirect>,
+    /// The language of the page, as the merchant writes it.
+    pub locale: Option<String>,
+    /// Whether the merchant keeps the card for later payments.
+    pub recurring: bool,
+}
+
+impl Link {
+    /// What is wrong with the link at this merchant.
+    pub fn suits(&self, merchant: &Merchant) -> Result<(), Invalid> {
+        match (self.test, merchant.details.test) {
+            (false, true) => Err(Invalid::new("test", "must be 1 for a merchant for tests")),
+            (true, false) => Err(Invalid::new("test", "must be left out for a live merchant")),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is to be paid, if that is settled. An amount that its currency does not have is none.
+    pub fn due(&self) -> Result<Option<(Currency, Amount)>, InvalidValue> {
+        let settled = self.currency.zip(self.value.as_ref());
+        settled.map(|(currency, value)| Ok((currency, value.amount(currency)?))).transpose()
+    }
+
+    /// What the transaction keeps of it.
+    pub fn custom(&self) -> Result<Option<Custom>, InvalidCustom> {
+        let texts = [("text", &self.text), ("reference", &self.reference)];
+        texts.into_iter().try_fold(None, |custom, (name, text)| match text {
+            Some(text) => Custom::with(custom, name, text).map(Some),
+            None => Ok(custom),
+        })
+    }
+
+    /// Its parameters, in the order of the specification. Read again, they are the same link.
+    pub fn parameters(&self) -> Vec<(&'static str, &str)> {
+        let optional = [
+            ("test", self.test.then_some("1")),
+            ("currency", self.currency.map(Currency::code)),
+            ("value", self.value.as_ref().map(Value::as_str)),
+            ("reference", self.reference.as_deref()),
+            ("text", self.text.as_deref()),
+            ("redirect", self.redirect.as_ref().map(Redirect::as_str)),
+            ("locale", self.locale.as_deref()),
+            ("recurring", self.recurring.then_some("y")),
+        ];
+        let present = optional.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        [("key", self.key.as_str())].into_iter().chain(present).collect()
+    }
+}
+
+/// An amount in major units: a decimal number, whose currency says what it comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value(String);
+
+/// Text that is no amount, or none of its currency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidValue {
+    /// It is no decimal number.
+    #[error("must be a decimal number such as 9.95")]
+    NoNumber,
+    /// It is more precise than the currency.
+    #[error("must have at most as many decimal places as the currency, which has {0}")]
+    TooPrecise(u32),
+    /// It is nothing, or too much.
+    #[error("must be more than 0, and at most {} minor units", Amount::MAX)]
+    OutOfRange,
+}
+
+impl Value {
+    /// An amount that somebody types in, with a comma or a point before its decimal places.
+    pub fn typed(text: &str) -> Result<Self, InvalidValue> {
+        text.trim().replace(',', ".").parse()
+    }
+
+    /// What it comes to in this currency.
+    pub fn amount(&self, currency: Currency) -> Result<Amount, InvalidValue> {
+        let Decimal { mantissa, places } = decimal(&self.0)?;
+        let exponent = currency.exponent();
+        let missing = exponent.checked_sub(places).ok_or(InvalidValue::TooPrecise(exponent))?;
+        let unit = 10_u64.checked_pow(missing).ok_or(InvalidValue::OutOfRange)?;
+        let minor = mantissa.checked_mul(unit).and_then(|minor| i64::try_from(minor).ok());
+        let amount = minor.and_then(|minor| Amount::new(minor).ok());
+        amount.ok_or(InvalidValue::OutOfRange)
+    }
+
+    /// The number as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Value {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        decimal(text).map(|_| Self(text.to_owned()))
+    }
+}
+
+fn decimal(text: &str) -> Result<Decimal, InvalidValue> {
+    text.parse().map_err(|_| InvalidValue::NoNumber)
+}
+
+/// Where a customer goes who has paid: a page of the shop, by its address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect(Url);
+
+/// Text that is no such address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be an http or https address of at most {MAX_REDIRECT} characters, without a password"
+)]
+pub struct InvalidRedirect;
+
+/// The parameter of the address that tells the shop what was paid.
+const TRANSACTION: &str = "transactionId";
+
+impl Redirect {
+    /// The address.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Its scheme, host and port, as a policy of contents names them.
+    pub fn origin(&self) -> String {
+        self.0.origin().ascii_serialization()
+    }
+
+    /// The address for a customer who has paid with this transaction. The rest of its query, and its
+    /// fragment, stay as they are.
+    pub fn with(&self, transaction: Id) -> String {
+        let mut url = self.0.clone();
+        if url.query_pairs().any(|(name, _)| name == TRANSACTION) {
+            let others = self.0.query_pairs().filter(|(name, _)| name != TRANSACTION);
+            url.query_pairs_mut().clear().extend_pairs(others);
+        }
+        url.query_pairs_mut().append_pair(TRANSACTION, &transaction.to_string());
+        url.into()
+    }
+}
+
+impl FromStr for Redirect {
+    type Err = InvalidRedirect;
+
+    fn from_str(text: &str) -> Result<Self, InvalidRedirect> {
+        let url = Url::parse(text).map_err(|_| InvalidRedirect)?;
+        let is_web = ["http", "https"].contains(&url.scheme());
+        let is_open = url.username().is_empty() && url.password().is_none();
+        // Nothing that means more than itself where the origin is named in a policy.
+        let is_plain = match url.host() {
+            Some(Host::Domain(name)) => {
+                name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+            }
+            host => host.is_some(),
+        };
+        let is_short = text.chars().nth(MAX_REDIRECT).is_none();
+        let is_redirect = is_web && is_open && is_plain && is_short;
+        is_redirect.then_some(Self(url)).ok_or(InvalidRedirect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn amount(value: &str, currency: &str) -> Result<i64, InvalidValue> {
+        value.parse::<Value>()?.amount(currency.parse().unwrap()).map(Amount::minor)
+    }
+
+    fn redirected(address: &str) -> String {
+        let id = "6b016ea00000000000000001".parse().unwrap();
+        address.parse::<Redirect>().unwrap().with(id)
+    }
+
+    #[test]
+    fn a_value_is_major_units_with_the_places_of_its_currency() {
+        for (value, currency, minor) in [
+            ("9.95", "EUR", 995),
+            ("9.9", "EUR", 990),
+            ("9", "EUR", 900),
+            ("009.50", "EUR", 950),
+            ("0.01", "EUR", 1),
+            ("995", "JPY", 995),
+            ("0.001", "BHD", 1),
+            ("10000000000", "EUR", Amount::MAX),
+            ("10000000000.00", "EUR", Amount::MAX),
+        ] {
+            assert_eq!(amount(value, currency), Ok(minor), "{value} {currency}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_value_of_its_currency_is_refused() {
+        let number = InvalidValue::NoNumber;
+        for (value, currency, error) in [
+            ("", "EUR", number),
+            ("9,95", "EUR", number),
+            ("9.", "EUR", number),
+            (".95", "EUR", number),
+            ("-1", "EUR", number),
+            ("+1", "EUR", number),
+            ("1e2", "EUR", number),
+            (" 1", "EUR", number),
+            ("1 000", "EUR", number),
+            ("٩", "EUR", number),
+            ("NaN", "EUR", number),
+            ("9.999", "EUR", InvalidValue::TooPrecise(2)),
+            ("9.0", "JPY", InvalidValue::TooPrecise(0)),
+            ("0", "EUR", InvalidValue::OutOfRange),
+            ("0.00", "EUR", InvalidValue::OutOfRange),
+            ("10000000000.01", "EUR", InvalidValue::OutOfRange),
+            ("999999999999999", "BHD", InvalidValue::OutOfRange),
+        ] {
+            assert_eq!(amount(value, currency), Err(error), "{value} {currency}");
+        }
+    }
+
+    #[test]
+    fn an_amount_is_typed_with_a_comma_or_a_point() {
+        for typed in ["9,95", "9.95", " 9,95 "] {
+            assert_eq!(Value::typed(typed).unwrap().as_str(), "9.95");
+        }
+        for typed in ["", "1.000,50", "1,000.50", "1 000", "ten"] {
+            assert_eq!(Value::typed(typed), Err(InvalidValue::NoNumber), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_keeps_its_query_and_its_fragment() {
+        let id = "transactionId=6b016ea00000000000000001";
+        for (address, expected) in [
+            ("https://shop.example", format!("https://shop.example/?{id}")),
+            ("https://shop.example/a?", format!("https://shop.example/a?{id}")),
+            (
+                "http://shop.example:81/a?b=c%20d+e&f#g",
+                format!("http://shop.example:81/a?b=c%20d+e&f&{id}#g"),
+            ),
+            ("https://shop.example/#!/done?x=1", format!("https://shop.example/?{id}#!/done?x=1")),
+            (
+                "https://shop.example/?transactionId=x&a=b",
+                format!("https://shop.example/?a=b&{id}"),
+            ),
+            ("https://[::1]:8080/", format!("https://[::1]:8080/?{id}")),
+        ] {
+            assert_eq!(redirected(address), expected);
+        }
+    }
+
+    #[test]
+    fn a_redirect_leads_to_the_web_and_hides_nothing() {
+        for bad in [
+            "",
+            "shop.example",
+            "/done",
+            "//shop.example",
+            "javascript:alert(1)",
+            "data:text/html,x",
+            "ftp://shop.example/",
+            "https://",
+            "https://shop.example@bank.example/",
+            "https://user:password@shop.example/",
+            "https://*.example/",
+            "https://shop.example;script-src/",
+            "https://shop.example'/",
+        ] {
+            assert_eq!(bad.parse::<Redirect>(), Err(InvalidRedirect), "{bad}");
+        }
+        let sized = |size: usize| format!("https://shop.example/{}", "x".repeat(size - 21));
+        assert!(sized(MAX_REDIRECT).parse::<Redirect>().is_ok());
+        assert!(sized(MAX_REDIRECT + 1).parse::<Redirect>().is_err());
+        let redirect: Redirect = "https://SHOP.example:443/a?b#c".parse().unwrap();
+        assert_eq!(redirect.origin(), "https://shop.example");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_redirect_or_not(text in any::<String>()) {
+            if let Ok(redirect) = text.parse::<Redirect>() {
+                prop_assert_eq!(redirect.as_str().parse(), Ok(redirect));
+            }
+        }
+
+        #[test]
+        fn an_amount_is_its_digits(minor in 1..=Amount::MAX) {
+            let value = format!("{}.{:02}", minor / 100, minor % 100);
+            prop_assert_eq!(amount(&value, "EUR"), Ok(minor));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `POST /transactions` and `POST /cards`: what a shop's own page sends for its customers.
+
+use std::sync::Arc;
+
+use axum::{extract::State, response::Response};
+
+use crate::{
+    acquirer::Source,
+    domain::{
+        Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Notes,
+        Original, Payment, SecurityCode, Verdict,
+    },
+    http::{
+        Api, answer,
+        body::Body,
+        error::Error,
+        fields::{Fields, Noted},
+    },
+    payments::Charge,
+    store::{Write, now},
+};
+
+/// A payment by a customer.
+struct PayInput {
+    key: String,
+    currency: Currency,
+    amount: Amount,
+    card: CardDetails,
+    descriptor: Option<Descriptor>,
+    custom: Option<Custom>,
+}
+
+/// Pays with a card that a customer typed in.
+pub(super) async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
+    let input = body.read(pay_input);
+    body.wipe();
+    let PayInput { key, currency, amount, card, descriptor, custom } = input?;
+    let merchant = merchant(&api, &key).await?;
+    api.exchanges(currency, &merchant.terms()).map_err(|error| Error::field("currency", error))?;
+    let payment = Payment {
+        merchant: merchant.id,
+        currency,
+        amount,
+        descriptor: descriptor.unwrap_or(merchant.details.descriptor),
+        custom,
+        recurring: false,
+    };
+    let test = merchant.details.test;
+    let (kept, source) = (card.kept(), Source::Card(card));
+    let charge = Charge { payment, card: kept, source, test, can_challenge: false };
+    answer::response(&api.store, api.payments.pay(charge, None).await?).await
+}
+
+fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
+    let key = fields.required("key", str::parse);
+    let currency = fields.required("currency", str::parse);
+    let amount = fields.required_number("amount", Amount::new);
+    let card = card(fields);
+    let descriptor = fields.optional("descriptor", Descriptor::new);
+    let custom = custom(fields);
+    Ok(PayInput {
+        key: key?,
+        currency: currency?,
+        amount: amount?,
+        card: card?,
+        descriptor: descriptor?,
+        custom: custom?,
+    })
+}
+
+/// The merchant's own data, with what a payment link says beside it.
+fn custom(fields: &mut Fields<'_>) -> Result<Option<Custom>, Noted> {
+    let mut custom = fields.custom("custom")?;
+    for name in ["text", "reference"] {
+        if let Some(text) = fields.optional(name, str::parse::<String>)? {
+            let with = Custom::with(custom, name, &text);
+            custom = Some(with.map_err(|error| fields.note(name, error.to_string()))?);
+        }
+    }
+    Ok(custom)
+}
+
+fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Noted> {
+    let mut card = fields.object("card");
+    let number = card.required("number", CardNumber::new);
+    let code = card.required("code", SecurityCode::new);
+    let mut expiry = card.object("expiry");
+    let month = expiry.required_number("month", Expiry::month);
+    let year = expiry.required_number("year", Expiry::year);
+    Ok(CardDetails { number: number?, expiry: Expiry::new(year?, month?), code: code? })
+}
+
+async fn merchant(api: &Api, key: &str) -> Result<Merchant, Error> {
+    let merchant = api.store.merchant_by_key(key).await?;
+    merchant.ok_or_else(|| Error::field("key", "is not the public key of a merchant"))
+}
+
+/// Keeps a card that a customer typed in (deprecated).
+pub(super) async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
+    let input = body.read(|fields| {
+        let key = fields.required("key", str::parse);
+        let card = card(fields);
+        let notes = fields.optional("notes", Notes::new);
+        Ok::<(String, _, _), _>((key?, card?, notes?))
+    });
+    body.wipe();
+    let (key, card, notes) = input?;
+    let merchant = merchant(&api, &key).await?;
+    let now = now();
+    match api.acquirers.verify(merchant.details.test, &card, now).await {
+        Err(error) => Err(Error::NoAnswer(error)),
+        Ok(Verdict::Declined(error)) => Ok(answer::refusal(error)),
+        Ok(Verdict::Approved { reference, .. }) => {
+            let original = Box::new(Original { card: card.kept(), reference });
+            let write = Write::SaveCard { merchant: merchant.id, original, notes };
+            answer::response(&api.store, api.store.write(write, None, now).await??).await
+        }
+    }
+}

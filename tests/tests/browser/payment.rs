@@ -1,0 +1,402 @@
+//! The payment page: paying with a card, from a link to the way back to the shop.
+
+use blackbox::{
+    browser::{Page, visit, visit_and_leave},
+    payments::{Card, Link, Merchant, Service},
+};
+use fantoccini::key::Key;
+use serde_json::{Value, json};
+
+/// Every language of the contract, with the words for what was paid.
+const LANGUAGES: [(&str, &str); 27] = [
+    ("bg", "Платихте успешно"),
+    ("cs", "Zaplaceno"),
+    ("da", "Du har betalt"),
+    ("de", "Sie haben bezahlt"),
+    ("el", "Πληρώσατε"),
+    ("en", "You have paid"),
+    ("es", "Ha pagado"),
+    ("et", "Olete maksnud"),
+    ("fi", "Olet maksanut"),
+    ("fr", "Vous avez payé"),
+    ("ga", "Tá íoctha agat"),
+    ("hr", "Platili ste"),
+    ("hu", "Ön fizetett"),
+    ("is", "Þú hefur greitt"),
+    ("it", "Pagamento effettuato"),
+    ("lt", "Sumokėta"),
+    ("lv", "Samaksāts"),
+    ("mt", "Ħallast"),
+    ("nb", "Du har betalt"),
+    ("nl", "U hebt betaald"),
+    ("pl", "Zapłacono"),
+    ("pt", "Pagamento efetuado"),
+    ("ro", "Ați plătit"),
+    ("sk", "Zaplatené"),
+    ("sl", "Plačali ste"),
+    ("sv", "Du har betalat"),
+    ("uk", "Оплачено"),
+];
+
+async fn customer() -> (Service, Merchant) {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    (service, merchant)
+}
+
+fn address(service: &Service, link: &Link) -> String {
+    format!("{}{}", service.pos_url(), link.path())
+}
+
+/// Types a card in and sends it.
+async fn pay(page: &Page, card: Card) {
+    page.write("#number", card.0).await;
+    page.write("#expiry", "0248").await;
+    page.write("#code", "739").await;
+    page.click("button").await;
+}
+
+/// Waits until the page says that this is paid, or why not.
+async fn comes_out(page: &Page, code: Option<i64>) {
+    match code {
+        None => page.until("$('.paid')").await,
+        Some(code) => page.until(&format!("$('.failed')?.dataset.code === '{code}'")).await,
+    }
+}
+
+/// What stands in the form.
+async fn typed(page: &Page) -> Value {
+    page.run("return [$('#number').value, $('#expiry').value, $('#code').value]").await
+}
+
+async fn made(merchant: &Merchant) -> usize {
+    merchant.list("/transactions?limit=100").await.len()
+}
+
+#[tokio::test]
+async fn every_card_that_is_good_or_challenged_comes_out_as_the_table_says() {
+    let (service, merchant) = customer().await;
+    let link = address(&service, &Link::to(&merchant));
+    visit(&link, async |page| {
+        for (card, _) in Card::GOOD {
+            page.go(&link).await;
+            pay(page, card).await;
+            comes_out(page, None).await;
+        }
+        for (card, tds) in Card::CHALLENGED {
+            page.go(&link).await;
+            pay(page, card).await;
+            page.until("$('.bank')").await;
+            assert!(page.text(".bank").await.contains(card.last4()));
+            page.click("button[value=confirm]").await;
+            comes_out(page, tds.map_or(Some(31), |_| None)).await;
+        }
+        page.go(&link).await;
+        pay(page, Card::CHALLENGED[0].0).await;
+        page.until("$('.bank')").await;
+        page.click("button[value=cancel]").await;
+        comes_out(page, Some(31)).await;
+    })
+    .await;
+    assert_eq!(made(&merchant).await, Card::GOOD.len() + Card::CHALLENGED.len() + 1);
+}
+
+#[tokio::test]
+async fn every_card_that_is_bad_comes_out_as_the_table_says_and_another_can_be_tried() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        for (card, code) in Card::BAD.into_iter().filter(|(_, code)| *code != 30) {
+            page.until("$('#number')").await;
+            pay(page, card).await;
+            comes_out(page, Some(code)).await;
+            page.click("nav a").await;
+        }
+        page.until("$('#number')").await;
+        pay(page, Card::MASTERCARD).await;
+        comes_out(page, None).await;
+    })
+    .await;
+    assert_eq!(made(&merchant).await, Card::BAD.len() - 2 + 1);
+}
+
+#[tokio::test]
+async fn without_javascript_everything_works() {
+    let (service, merchant) = customer().await;
+    let open = address(&service, &Link::to(&merchant).without("value").with("locale", "de"));
+    visit(&open, async |page| {
+        page.without_scripts().await;
+        page.go(&open).await;
+        page.write("#value", "zehn").await;
+        page.click("button").await;
+        page.until("$('#value-error')").await;
+        page.run("$('#value').value = ''").await;
+        page.write("#value", "12,5").await;
+        page.click("button").await;
+        page.until("$('#number')").await;
+        assert!(page.text(".amount").await.contains("12,50"));
+
+        pay(page, Card("4100")).await;
+        page.until("$('#number').getAttribute('aria-invalid')").await;
+        assert_eq!(page.run("return document.activeElement.id").await, "number");
+        assert_eq!(typed(page).await, json!(["", "", ""]));
+        assert_eq!(page.run("return $('#code-error').hidden").await, true);
+
+        pay(page, Card::CHALLENGED[0].0).await;
+        page.until("$('.bank')").await;
+        page.click("button[value=confirm]").await;
+        comes_out(page, None).await;
+    })
+    .await;
+    let made = merchant.list("/transactions?limit=10").await;
+    assert_eq!(
+        (made.len(), &made[0]["amount"], &made[0]["tds"]),
+        (1, &json!(1250), &json!("full"))
+    );
+}
+
+#[tokio::test]
+async fn an_amount_and_a_currency_are_entered_where_the_link_has_none() {
+    let (service, merchant) = customer().await;
+    let open = Link::to(&merchant).without("value").without("currency");
+    visit(&address(&service, &open), async |page| {
+        assert_eq!(page.run("return $('#currency').value").await, "EUR");
+        page.run("$('#currency').value = ''").await;
+        page.write("#currency", "jpy").await;
+        page.write("#value", "1234").await;
+        page.click("button").await;
+        page.until("$('#number')").await;
+        assert!(page.text(".amount").await.contains("1,234"));
+        pay(page, Card::VISA).await;
+        comes_out(page, None).await;
+    })
+    .await;
+    let made = &merchant.list("/transactions?limit=10").await[0];
+    assert_eq!((&made["currency"], &made["amount"]), (&json!("JPY"), &json!(1234)));
+}
+
+#[tokio::test]
+async fn back_and_again_pays_nothing_twice() {
+    let (service, merchant) = customer().await;
+    let start = format!("{}/page.css", service.pos_url());
+    let link = address(&service, &Link::to(&merchant));
+    visit(&start, async |page| {
+        page.go(&link).await;
+        pay(page, Card::VISA).await;
+        comes_out(page, None).await;
+        page.back().await;
+        // The form is at the address of the result, which a browser may keep once or twice.
+        page.until("$('.paid') || !$('main')").await;
+        if page.run("return Boolean($('main'))").await == true {
+            page.back().await;
+        }
+        page.until(&format!("location.href === '{start}'")).await;
+        page.run("history.forward()").await;
+        comes_out(page, None).await;
+        page.run("location.reload()").await;
+        comes_out(page, None).await;
+        assert_eq!(made(&merchant).await, 1);
+
+        page.go(&link).await;
+        page.write("#number", Card::VISA.0).await;
+        page.write("#expiry", "0248").await;
+        page.write("#code", "739").await;
+        // As fast as two clicks can be, whatever a script would do about it.
+        page.run("HTMLFormElement.prototype.submit.call($('#card')); HTMLFormElement.prototype.submit.call($('#card'))")
+            .await;
+        comes_out(page, None).await;
+        assert_eq!(made(&merchant).await, 2);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_has_paid_goes_back_to_the_shop_and_who_has_not_may() {
+    let (service, merchant) = customer().await;
+    let shop = format!("{}/health?order=5&note=a%20b+c#done", service.url());
+    let link = Link::to(&merchant).with("redirect", &shop);
+    visit_and_leave(&address(&service, &link), &[service.url()], async |page| {
+        pay(page, Card::DECLINED).await;
+        comes_out(page, Some(8)).await;
+        page.click("nav a.second").await;
+        page.until(&format!("location.href === '{shop}'")).await;
+
+        for card in [Card::VISA, Card::CHALLENGED[0].0] {
+            page.go(&address(&service, &link)).await;
+            pay(page, card).await;
+            if card != Card::VISA {
+                page.until("$('.bank')").await;
+                page.click("button[value=confirm]").await;
+            }
+            page.until("location.pathname === '/health'").await;
+            let id = merchant.ids("/transactions?limit=1").await.remove(0);
+            let expected = shop.replace('#', &format!("&transactionId={id}#"));
+            assert_eq!(page.run("return location.href").await, expected);
+            assert_eq!(page.run("return document.referrer").await, "");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_language_has_its_pages_and_fits_a_phone() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant).with("recurring", "y").with("text", "Two mugs");
+    let at = |locale| address(&service, &link.clone().with("locale", locale));
+    visit(&at("en"), async |page| {
+        let mut buttons = Vec::new();
+        for (number, (locale, paid)) in LANGUAGES.into_iter().enumerate() {
+            page.show_on(360, if number % 2 == 0 { "light" } else { "dark" }).await;
+            page.go(&at(locale)).await;
+            assert_eq!(page.run("return document.documentElement.lang").await, locale);
+            buttons.push(page.text("button").await);
+            page.click("button").await;
+            page.until("!$('#errors').hidden").await;
+            fits(page, locale).await;
+            pay(page, Card::VISA).await;
+            comes_out(page, None).await;
+            assert_eq!(page.text("h2").await, paid);
+            fits(page, locale).await;
+        }
+        buttons.sort();
+        buttons.dedup();
+        // Danish and Norwegian say it with the same words, but not with the same marks.
+        assert!(buttons.len() > 20, "{buttons:?}");
+    })
+    .await;
+}
+
+/// Nothing is wider than the screen, and nothing that is pressed is smaller than a finger.
+async fn fits(page: &Page, locale: &str) {
+    let sizes = "const { scrollWidth, clientWidth } = document.documentElement;
+        const pressed = [...document.querySelectorAll('input:not([type=hidden]), button, nav a')];
+        const low = pressed.filter((it) => it.offsetHeight < 44).length;
+        return { overflows: scrollWidth > clientWidth, innerWidth, low }";
+    let expected = json!({ "overflows": false, "innerWidth": 360, "low": 0 });
+    assert_eq!(page.run(sizes).await, expected, "{locale}");
+}
+
+#[tokio::test]
+async fn a_long_text_and_a_large_amount_fit_a_phone() {
+    let (service, merchant) = customer().await;
+    let long = Link::to(&merchant)
+        .with("text", &"ab<b>".repeat(100))
+        .with("value", "10000000000")
+        .with("redirect", "https://shop.example/done");
+    visit(&address(&service, &long), async |page| {
+        let mut colours = Vec::new();
+        for scheme in ["light", "dark"] {
+            page.show_on(360, scheme).await;
+            for card in [Card::CHALLENGED[0].0, Card::DECLINED] {
+                page.go(&address(&service, &long)).await;
+                fits(page, "the form").await;
+                pay(page, card).await;
+                page.until("$('.bank') || $('.failed')").await;
+                fits(page, "what follows").await;
+            }
+            page.go(&address(&service, &long.clone().with("value", "x"))).await;
+            fits(page, "a problem").await;
+            page.go(&address(&service, &long.clone().without("value"))).await;
+            fits(page, "the amount").await;
+            colours.push(page.run("return getComputedStyle(document.body).backgroundColor").await);
+        }
+        assert_ne!(colours[0], colours[1]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn typing_is_made_easier_and_mistakes_are_told_before_anything_is_sent() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        page.write("#number", "5100000000000000").await;
+        page.write("#expiry", "848").await;
+        page.write("#code", "7x39").await;
+        assert_eq!(typed(page).await, json!(["5100 0000 0000 0000", "08 / 48", "739"]));
+        assert_eq!(page.text("#scheme").await, "Mastercard");
+        // In the midst of the number, the cursor stays where it is.
+        page.run("$('#number').focus(); $('#number').setSelectionRange(2, 2)").await;
+        page.press(Key::Backspace.into()).await;
+        page.press('2').await;
+        assert_eq!(typed(page).await[0], "5200 0000 0000 0000");
+        assert_eq!(page.run("return $('#number').selectionStart").await, 2);
+
+        page.go(&address(&service, &Link::to(&merchant))).await;
+        page.write("#number", "4100").await;
+        page.write("#expiry", "0220").await;
+        page.until("!$('#number-error').hidden").await;
+        page.click("button").await;
+        for field in ["number", "expiry", "code"] {
+            let said = format!(
+                "!$('#{field}-error').hidden && $('#{field}').getAttribute('aria-invalid')"
+            );
+            page.until(&said).await;
+        }
+        assert_eq!(page.run("return document.activeElement.id").await, "number");
+        page.write("#number", "000000000000").await;
+        page.until("$('#number-error').hidden").await;
+        assert_eq!(page.run("return performance.getEntriesByType('navigation').length").await, 1);
+    })
+    .await;
+    assert_eq!(made(&merchant).await, 0);
+}
+
+#[tokio::test]
+async fn a_keyboard_is_enough_and_every_field_has_a_name() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        let unnamed = "return [...document.querySelectorAll('input')]
+            .filter((it) => !it.labels.length || !it.autocomplete).length";
+        assert_eq!(page.run(unnamed).await, 0);
+        for text in [Card::CHALLENGED[0].0.0, "0248", "739"] {
+            page.press(Key::Tab.into()).await;
+            for key in text.chars() {
+                page.press(key).await;
+            }
+        }
+        page.press(Key::Enter.into()).await;
+        page.until("$('.bank')").await;
+        page.press(Key::Tab.into()).await;
+        page.press(Key::Enter.into()).await;
+        comes_out(page, None).await;
+        assert_eq!(page.run("return document.querySelectorAll('h1').length").await, 1);
+        assert_eq!(page.run("return $('.paid').getAttribute('role')").await, "status");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_payment_under_way_is_shown_until_it_is_made() {
+    let service = Service::with(&[("PAYMENTS_SANDBOX_DELAY", "3s")]).await;
+    let merchant = service.merchant().await;
+    let form = service.open(&Link::to(&merchant)).await;
+    let address = format!("{}{form}", service.pos_url());
+    let sent = service.send_card(&form, Card::VISA);
+    let watched = visit(&address, async |page| {
+        page.go(&address).await;
+        page.until("$('meta[http-equiv=refresh]') || $('.paid')").await;
+        comes_out(page, None).await;
+    });
+    let (_, ()) = tokio::join!(sent, watched);
+    assert_eq!(made(&merchant).await, 1);
+}
+
+#[tokio::test]
+async fn nothing_of_a_card_stays_in_the_browser() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        pay(page, Card::LATER_EMPTY).await;
+        comes_out(page, None).await;
+        let kept = page.run(
+            "return Promise.all([
+                localStorage.length, sessionStorage.length, document.cookie, window.name,
+                history.state, navigator.serviceWorker.getRegistrations(),
+            ])",
+        );
+        assert_eq!(kept.await, json!([0, 0, "", "", null, []]));
+        assert_eq!(page.cookies().await, 0);
+        let shown = page.run("return location.href + document.documentElement.outerHTML").await;
+        let shown = shown.to_string();
+        assert!(!shown.contains(Card::LATER_EMPTY.0) && !shown.contains("739\\\""), "{shown}");
+    })
+    .await;
+}

@@ -1,0 +1,167 @@
+//! 3-D Secure: a customer is asked on the payment page, and the payment waits for the answer.
+
+use std::time::Duration;
+
+use blackbox::{
+    http::Answer,
+    payments::{Card, Link, Merchant, Service, next},
+    process::DEADLINE,
+};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+async fn customer() -> (Service, Merchant) {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    (service, merchant)
+}
+
+/// Pays with a card whose holder is asked, and returns the path of the form.
+async fn challenged(service: &Service, merchant: &Merchant, card: Card) -> String {
+    let (form, page) = service.pay_at(&Link::to(merchant), card).await;
+    let page = page.expect(200);
+    assert!(page.text().contains("action=\"challenge?"), "{page:?}");
+    assert!(page.text().contains(card.last4()), "{page:?}");
+    form
+}
+
+async fn answer(service: &Service, form: &str, answer: &str) -> Answer {
+    service.send_form(&form.replace("/?", "/challenge?"), &format!("answer={answer}")).await
+}
+
+async fn only(merchant: &Merchant) -> Value {
+    let mut made = merchant.list("/transactions?limit=10").await;
+    assert_eq!(made.len(), 1, "{made:?}");
+    made.remove(0)
+}
+
+#[tokio::test]
+async fn who_confirms_has_paid_as_far_as_the_card_goes() {
+    let (service, _) = customer().await;
+    for (card, tds) in Card::CHALLENGED {
+        let merchant = service.merchant().await;
+        let form = challenged(&service, &merchant, card).await;
+        assert!(merchant.list("/transactions?limit=10").await.is_empty());
+        assert_eq!(next(&answer(&service, &form, "confirm").await), form);
+        let made = only(&merchant).await;
+        let page = service.show(&form).await.expect(200);
+        assert!(page.text().contains(made["id"].as_str().unwrap()), "{page:?}");
+        assert_eq!(made["tds"], tds.unwrap_or("none"));
+        assert_eq!(made["successful"], tds.is_some());
+        assert_eq!(made["error"]["code"], tds.map_or(json!(31), |_| Value::Null));
+        assert_eq!(
+            (&made["card"]["last4"], &made["card"]["bin"]),
+            (&json!(card.last4()), &json!(card.bin()))
+        );
+        assert_eq!(
+            (&made["card"]["scheme"], &made["card"]["code"]["present"]),
+            (&json!("visa"), &json!(true))
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_was_paid_after_a_challenge_can_be_captured_and_repeated() {
+    let (service, merchant) = customer().await;
+    let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
+    let _ = answer(&service, &form, "confirm").await;
+    let id = merchant.ids("/transactions?limit=1").await.remove(0);
+    let original = blackbox::payments::Transaction { app: merchant.app.clone(), id };
+    original.capture(995).await;
+    let repeated = merchant.repeat(&original, 100).await.fetch().await;
+    assert_eq!((&repeated["tds"], &repeated["recurring"]), (&json!("none"), &json!(true)));
+}
+
+#[tokio::test]
+async fn who_cancels_has_not_paid() {
+    let (service, _) = customer().await;
+    for (card, _) in Card::CHALLENGED {
+        let merchant = service.merchant().await;
+        let form = challenged(&service, &merchant, card).await;
+        assert_eq!(next(&answer(&service, &form, "cancel").await), form);
+        assert!(service.show(&form).await.expect(200).text().contains("data-code=\"31\""));
+        let made = only(&merchant).await;
+        assert_eq!((&made["error"]["code"], &made["tds"]), (&json!(31), &json!("none")));
+    }
+}
+
+#[tokio::test]
+async fn the_first_answer_counts_however_many_there_are() {
+    let (service, merchant) = customer().await;
+    let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
+    let _ = answer(&service, &form, "confirm").await;
+    for again in ["cancel", "confirm"] {
+        assert_eq!(next(&answer(&service, &form, again).await), form);
+    }
+    assert_eq!(next(&service.send_card(&form, Card::DECLINED).await), form);
+    assert_eq!(only(&merchant).await["tds"], "full");
+
+    let merchant = service.merchant().await;
+    let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
+    let sent = join_all(["confirm"; 8].map(|sent| answer(&service, &form, sent))).await;
+    assert!(sent.iter().all(|answer| next(answer) == form), "{sent:?}");
+    assert_eq!(only(&merchant).await["tds"], "full");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_changes_nothing() {
+    let (service, merchant) = customer().await;
+    let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
+    for body in ["", "answer=", "answer=yes", "answer=confirm&answer=cancel"] {
+        let page = service.send_form(&form.replace("/?", "/challenge?"), body).await;
+        assert!(page.expect(400).text().contains("<html"));
+    }
+    let other = service.open(&Link::to(&merchant)).await;
+    assert_eq!(next(&answer(&service, &other, "confirm").await), other);
+    assert!(merchant.list("/transactions?limit=10").await.is_empty());
+    assert!(service.show(&form).await.expect(200).text().contains("action=\"challenge?"));
+}
+
+#[tokio::test]
+async fn a_challenge_outlives_the_service_and_keeps_no_card_number() {
+    let service = Service::with(&[("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")]).await;
+    let merchant = service.merchant().await;
+    let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
+    let service = service.kill().await.start().await;
+    let merchant = merchant.by(&merchant.app.at(&service));
+    // Longer than the acquirer may take, and than the job takes to come round.
+    sleep(Duration::from_millis(2500)).await;
+    assert!(service.show(&form).await.expect(200).text().contains("action=\"challenge?"));
+    assert_eq!(next(&answer(&service, &form, "confirm").await), form);
+    let made = only(&merchant).await;
+    assert_eq!((&made["tds"], &made["card"]["last4"]), (&json!("full"), &json!("0030")));
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn a_challenge_that_nobody_answers_fails_when_its_time_is_over() {
+    let service = Service::with(&[("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")]).await;
+    let merchant = service.merchant().await;
+    let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
+    assert_eq!(service.place().change("UPDATE operations SET challenge_until = 1"), 1);
+    let over = async {
+        while merchant.list("/transactions?limit=10").await.is_empty() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, over).await.unwrap();
+    let made = only(&merchant).await;
+    assert_eq!((&made["error"]["code"], &made["card"]["last4"]), (&json!(31), &json!("0030")));
+    assert!(service.show(&form).await.expect(200).text().contains("data-code=\"31\""));
+    assert_eq!(next(&answer(&service, &form, "confirm").await), form);
+    assert_eq!(only(&merchant).await, made);
+    let log = service.process().log();
+    assert!(!log.iter().any(|line| line.contains("given up")), "{log:?}");
+    service.place().agrees().await;
+}
+
+#[tokio::test]
+async fn nobody_is_asked_where_no_page_is() {
+    let (_service, merchant) = customer().await;
+    for (card, _) in Card::CHALLENGED {
+        let expected = if card.last4() == "0031" { 31 } else { 30 };
+        let answer = merchant.charge(&merchant.payment(card, "EUR", 995)).await.expect(400);
+        assert_eq!(answer.json()["code"], expected);
+    }
+}

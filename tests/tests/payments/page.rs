@@ -1,0 +1,325 @@
+//! The payment page without a browser: what it shows, what it does once, and its headers.
+
+use std::collections::BTreeSet;
+
+use blackbox::{
+    http::Answer,
+    payments::{Card, EXPIRY, Link, Merchant, Service, minimal, next},
+    process::DEADLINE,
+};
+use futures_util::future::join_all;
+use reqwest::{Method, Url};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+async fn customer() -> (Service, Merchant) {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    (service, merchant)
+}
+
+async fn only(merchant: &Merchant) -> Value {
+    let mut made = merchant.list("/transactions?limit=10").await;
+    assert_eq!(made.len(), 1, "{made:?}");
+    made.remove(0)
+}
+
+/// What the page says came of a payment: nothing where it succeeded, else the code.
+#[track_caller]
+fn code(page: &Answer) -> Option<i64> {
+    let (_, rest) = page.text().split_once("data-code=\"")?;
+    Some(rest.split('"').next().unwrap().parse().unwrap())
+}
+
+#[tokio::test]
+async fn a_good_card_pays_and_the_transaction_is_a_customers() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant).with("text", "Two mugs").with("reference", "5011");
+    let form = service.open(&link).await;
+    let page = service.show(&form).await.expect(200);
+    for shown in ["https://shop.example", "EUR\u{a0}9.95", "Two mugs", "name=\"number\""] {
+        assert!(page.text().contains(shown), "{shown} is missing: {page:?}");
+    }
+    assert!(!page.text().contains("5011\""), "{page:?}");
+    assert_eq!(next(&service.send_card(&form, Card::VISA).await), form);
+    let page = service.show(&form).await.expect(200);
+    let paid = only(&merchant).await;
+    assert!(page.text().contains(paid["id"].as_str().unwrap()), "{page:?}");
+    assert_eq!((code(&page), &paid["successful"]), (None, &json!(true)));
+    assert_eq!((&paid["amount"], &paid["currency"]), (&json!(995), &json!("EUR")));
+    assert_eq!(paid["custom"], json!({ "text": "Two mugs", "reference": "5011" }));
+    assert_eq!((&paid["descriptor"], &paid["recurring"]), (&json!("Corner shop"), &json!(false)));
+    assert_eq!((&paid["card"]["expiry"], &paid["tds"]), (&json!(EXPIRY), &json!("none")));
+}
+
+#[tokio::test]
+async fn a_card_that_is_refused_is_told_with_a_reason_and_can_be_tried_again() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant);
+    let mut texts = BTreeSet::new();
+    for (card, expected) in Card::BAD.into_iter().filter(|(_, code)| *code != 30) {
+        let (form, page) = service.pay_at(&link, card).await;
+        let page = page.expect(200);
+        assert_eq!(code(&page), Some(expected), "{card:?}");
+        let reason = page.text().split("</h2>").nth(1).unwrap().split("</p>").next().unwrap();
+        texts.insert(reason.trim().to_owned());
+        let again = format!("href=\".{}\"", link.path().replace('&', "&#38;"));
+        assert!(page.text().contains(&again), "{again} is missing: {page:?}");
+        assert_ne!(service.open(&link).await, form);
+    }
+    assert_eq!(texts.len(), 8, "{texts:?}");
+    let failed = merchant.list("/transactions?limit=100&filter[successful]=no").await;
+    assert_eq!(failed.len(), Card::BAD.len() - 2);
+}
+
+#[tokio::test]
+async fn a_form_pays_once_however_often_it_is_sent() {
+    let service = Service::with(&[("PAYMENTS_SANDBOX_DELAY", "500ms")]).await;
+    let merchant = service.merchant().await;
+    let form = service.open(&Link::to(&merchant)).await;
+    let cards = [Card::VISA, Card::VISA, Card::MASTERCARD, Card::DECLINED, Card::VISA];
+    let sent = join_all(cards.map(|card| service.send_card(&form, card))).await;
+    assert!(sent.iter().all(|answer| next(answer) == form), "{sent:?}");
+    let page = settled(&service, &form).await;
+    let made = only(&merchant).await;
+    assert!(page.text().contains(made["id"].as_str().unwrap()), "{page:?}");
+    assert_eq!(next(&service.send_card(&form, Card::VISA).await), form);
+    assert_eq!(only(&merchant).await, made);
+}
+
+/// The page at a form once it no longer says that the payment is being processed.
+async fn settled(service: &Service, form: &str) -> Answer {
+    let settled = async {
+        loop {
+            let page = service.show(form).await;
+            if !page.text().contains("http-equiv=\"refresh\"") {
+                return page;
+            }
+            sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, settled).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_payment_that_nobody_answers_is_shown_as_under_way_and_then_as_failed() {
+    let manners = [("PAYMENTS_SANDBOX_DELAY", "1h"), ("PAYMENTS_ACQUIRER_TIMEOUT", "500ms")];
+    let service = Service::with(&manners).await;
+    let merchant = service.merchant().await;
+    let (form, page) = service.pay_at(&Link::to(&merchant), Card::VISA).await;
+    assert!(page.expect(200).text().contains("http-equiv=\"refresh\""));
+    assert_eq!(code(&settled(&service, &form).await), Some(12));
+    assert_eq!(only(&merchant).await["error"]["code"], 12);
+    service.process().logged(|line| line.contains("did not answer in time")).await;
+}
+
+#[tokio::test]
+async fn a_form_is_of_one_link() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant);
+    let (form, _) = service.pay_at(&link, Card::VISA).await;
+    let token = form.split("&form=").nth(1).unwrap();
+    for other in [
+        link.clone().with("value", "9.96"),
+        link.clone().with("currency", "DKK"),
+        link.clone().with("text", "x"),
+        link.clone().with("redirect", "https://shop.example"),
+    ] {
+        let other = other.with("form", token).path();
+        for answer in [service.show(&other).await, service.send_card(&other, Card::VISA).await] {
+            assert!(answer.expect(400).text().contains("<code>form</code>"));
+        }
+    }
+    let translated = link.with("locale", "da").with("form", token).path();
+    let page = service.show(&translated).await.expect(200);
+    assert!(page.text().contains("Du har betalt"), "{page:?}");
+    let stranger = merchant.app.merchant("EUR").await;
+    let unknown = Link::to(&stranger).with("form", token).path();
+    assert!(service.show(&unknown).await.expect(200).text().contains("name=\"number\""));
+    let _ = only(&merchant).await;
+}
+
+#[tokio::test]
+async fn a_form_that_was_not_made_here_or_is_a_day_old_is_replaced() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant);
+    for stale in ["4b1f0a4e-6f0f-4d53-9f0c-0d6f8c2a9b11", "0192f2a0-0000-7000-8000-000000000000"] {
+        let at = link.clone().with("form", stale).path();
+        let shown = next(&service.show(&at).await);
+        assert!(shown.contains("&form=") && !shown.contains(stale), "{shown}");
+        assert_eq!(next(&service.send_card(&at, Card::VISA).await), link.path());
+    }
+    assert_eq!(next(&service.send_card(&link.path(), Card::VISA).await), link.path());
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_card_is_said_beside_it_and_nothing_is_echoed() {
+    let (service, merchant) = customer().await;
+    let form = service.open(&Link::to(&merchant)).await;
+    let right = [("number", "4100 0000 0000 0000"), ("expiry", "02 / 48"), ("code", "739")];
+    for (field, values) in [
+        ("number", &["", "4100", "4100-0000-0000-0000x", "12345678901234567890"][..]),
+        ("expiry", &["", "02", "13/48", "02/20", "00/48", "2048-02", "x", "02/048"]),
+        ("code", &["", "12", "12345", "abc"]),
+    ] {
+        for value in values {
+            let typed = right.map(|(name, text)| (name, if name == field { value } else { text }));
+            let body = Url::parse_with_params("http://localhost/", typed).unwrap();
+            let page = service.send_form(&form, body.query().unwrap()).await.expect(400);
+            let html = page.text();
+            assert_eq!(html.matches("aria-invalid").count(), 1, "{field}={value}: {html}");
+            let error = format!("id=\"{field}-error\" class=\"error\">");
+            assert!(html.contains(&error), "{field}={value}: {html}");
+            for typed in ["4100 0000", "41000000", "739", "02 / 48"] {
+                assert!(!html.contains(typed), "{html}");
+            }
+        }
+    }
+    for body in ["", "number=%FF", "[number]=1"] {
+        let page = service.send_form(&form, body).await.expect(400);
+        assert_eq!(page.text().matches("aria-invalid").count(), 3, "{page:?}");
+    }
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+    assert_eq!(next(&service.send_card(&form, Card::VISA).await), form);
+}
+
+#[tokio::test]
+async fn who_has_paid_is_sent_back_with_the_transaction() {
+    let (service, merchant) = customer().await;
+    for (redirect, before, after) in [
+        ("https://shop.example", "https://shop.example/?", ""),
+        (
+            "http://shop.example:8080/done?order=5&x=a%20b+c#top",
+            "http://shop.example:8080/done?order=5&x=a%20b+c&",
+            "#top",
+        ),
+        ("https://shop.example/#/done?x", "https://shop.example/?", "#/done?x"),
+        ("https://shop.example/?transactionId=me&a=1", "https://shop.example/?a=1&", ""),
+        ("https://bücher.example/ä", "https://xn--bcher-kva.example/%C3%A4?", ""),
+    ] {
+        let link = Link::to(&merchant).with("redirect", redirect);
+        let (form, page) = service.pay_at(&link, Card::VISA).await;
+        let id = merchant.ids("/transactions?limit=1").await.remove(0);
+        let expected = format!("{before}transactionId={id}{after}");
+        assert_eq!((page.status.as_u16(), page.header("location")), (303, Some(&*expected)));
+        assert_eq!(service.show(&form).await.header("location"), Some(&*expected));
+    }
+    let link = Link::to(&merchant).with("redirect", "https://shop.example/done?a=1");
+    let (_, page) = service.pay_at(&link, Card::DECLINED).await;
+    let page = page.expect(200);
+    assert!(page.text().contains("href=\"https://shop.example/done?a=1\""), "{page:?}");
+}
+
+#[tokio::test]
+async fn every_page_has_headers_that_let_nobody_frame_keep_or_leak_it() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant).with("redirect", "https://shop.example:8443/done");
+    let (form, challenge) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
+    let answered = service.send_form(&form.replace("/?", "/challenge?"), "answer=cancel").await;
+    let (plain, onward) = ("form-action 'self';", "form-action 'self' https://shop.example:8443;");
+    for (page, action) in [
+        (service.show("/").await.expect(400), plain),
+        (service.show(&link.clone().without("value").path()).await.expect(200), onward),
+        (service.show(&service.open(&link).await).await.expect(200), onward),
+        (challenge.expect(200), onward),
+        (service.show(&next(&answered)).await.expect(200), onward),
+        (service.show(&service.open(&Link::to(&merchant)).await).await.expect(200), plain),
+    ] {
+        let policy = page.header("content-security-policy").unwrap();
+        for part in [
+            "default-src 'none';",
+            "style-src 'self';",
+            "script-src 'self';",
+            "img-src 'self' data:;",
+            action,
+            "base-uri 'none';",
+            "frame-ancestors 'none'",
+        ] {
+            assert!(policy.contains(part), "{part} is missing: {policy}");
+        }
+        for (name, value) in [
+            ("referrer-policy", "no-referrer"),
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("x-frame-options", "DENY"),
+            ("content-type", "text/html; charset=utf-8"),
+        ] {
+            assert_eq!(page.header(name), Some(value), "{page:?}");
+        }
+        let shared = page.headers.keys().find(|name| name.as_str().starts_with("access-control"));
+        assert_eq!(shared, None, "{page:?}");
+        assert!(!page.text().contains("style=") && !page.text().contains("onclick"), "{page:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_files_of_the_page_may_be_kept_under_their_version() {
+    let (service, merchant) = customer().await;
+    let page = service.show(&service.open(&Link::to(&merchant)).await).await;
+    for (file, media) in [("page.css", "text/css"), ("page.js", "text/javascript")] {
+        let (_, rest) = page.text().split_once(&format!("\"{file}?v=")).unwrap();
+        let version = rest.split('"').next().unwrap();
+        let file = service.show(&format!("/{file}?v={version}")).await.expect(200);
+        assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"));
+        assert!(file.header("content-type").unwrap().starts_with(media), "{file:?}");
+        assert!(version.len() == 12 && !file.text().is_empty(), "{file:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_language_is_the_links_then_the_browsers_then_english() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant);
+    for (locale, accepted, code, amount) in [
+        (Some("da"), "de", "da", "9,95\u{a0}EUR"),
+        (Some("fr-CA"), "", "fr", "9,95\u{a0}EUR"),
+        (Some("xx"), "sv, en;q=0.5", "sv", "9,95\u{a0}EUR"),
+        (None, "tlh, is;q=0.9", "is", "9,95\u{a0}EUR"),
+        (None, "*", "en", "EUR\u{a0}9.95"),
+    ] {
+        let link = locale.map_or(link.clone(), |locale| link.clone().with("locale", locale));
+        let form = service.open(&link).await;
+        let asked = service.pos(Method::GET, &form).header("accept-language", accepted);
+        let page = asked.send_undescribed().await.expect(200);
+        assert!(page.text().contains(&format!("<html lang=\"{code}\">")), "{page:?}");
+        assert!(page.text().contains(amount), "{page:?}");
+    }
+    let broken = service.show(&link.with("locale", "pl").with("value", "x").path()).await;
+    assert!(broken.expect(400).text().contains("Ten link do płatności nie działa"));
+}
+
+#[tokio::test]
+async fn a_live_merchant_without_an_acquirer_cannot_take_a_payment() {
+    let service = Service::any().await;
+    let merchant = service.app().await.merchant_with(&minimal()).await;
+    let link = Link::to(&merchant).without("test");
+    let (_, page) = service.pay_at(&link, Card("4000056655665556")).await;
+    assert_eq!(code(&page.expect(200)), Some(27));
+    assert_eq!(only(&merchant).await["error"]["code"], 27);
+}
+
+#[tokio::test]
+async fn a_customer_is_told_when_the_card_is_kept_and_when_it_is_a_test() {
+    let (service, merchant) = customer().await;
+    let kept = "Your card will be kept";
+    let link = Link::to(&merchant);
+    for (link, is_told) in [(link.clone().with("recurring", "y"), true), (link, false)] {
+        let page = service.show(&service.open(&link).await).await.expect(200);
+        assert_eq!(page.text().contains(kept), is_told, "{page:?}");
+        assert!(page.text().contains("no money is moved"), "{page:?}");
+    }
+    let live = merchant.app.merchant_with(&minimal()).await;
+    let page = service.show(&service.open(&Link::to(&live).without("test")).await).await;
+    assert!(!page.expect(200).text().contains("no money is moved"));
+}
+
+#[tokio::test]
+async fn what_is_no_form_is_refused_on_a_page() {
+    let (service, merchant) = customer().await;
+    let form = service.open(&Link::to(&merchant)).await;
+    let request = service.pos(Method::POST, &form).body_of("text/plain", "number=1");
+    assert!(request.send_undescribed().await.expect(415).text().contains("<html"));
+    let large = format!("number={}", "1".repeat(100 * 1024));
+    assert!(service.send_form(&form, &large).await.expect(413).text().contains("<html"));
+}
