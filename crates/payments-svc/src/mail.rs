@@ -47,9 +47,9 @@ pub enum MailError {
     /// The server does not speak as it should, or lacks what is asked of it.
     #[error("the mail server cannot be spoken with")]
     Misunderstood,
-    /// The server cannot be reached, or was lost.
+    /// The server cannot be reached, or was lost. No source: the error tells its own.
     #[error("the mail server cannot be reached: {0}")]
-    Unreachable(#[source] Error),
+    Unreachable(Error),
     /// The server took too long.
     #[error("the mail server does not answer in time")]
     Silent,

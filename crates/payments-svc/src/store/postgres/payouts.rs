@@ -34,12 +34,14 @@ async fn open(session: &ClientWrapper, run: PayoutRun) -> Result<(), Error> {
     ask(session, [(sql, &[&run.day.to_string(), &run.test])]).await.map(drop)
 }
 
-/// Merchants that something may be due to.
+/// Merchants that something may be due to, unless the run is closed.
 async fn creditors(session: &ClientWrapper, run: PayoutRun) -> Result<Vec<Id>, Error> {
     let sql = "SELECT id FROM merchants JOIN balances ON merchant = id
-               WHERE test = $1 AND iban IS NOT NULL
+               WHERE test = $1 AND iban IS NOT NULL AND NOT EXISTS (
+                   SELECT 1 FROM payout_runs WHERE day = $2 AND test = $1 AND closed
+               )
                GROUP BY id HAVING sum(balance) > 0 ORDER BY id";
-    let [rows] = ask(session, [(sql, &[&run.test])]).await?;
+    let [rows] = ask(session, [(sql, &[&run.test, &run.day.to_string()])]).await?;
     all(&rows, |columns| columns.next())
 }
 

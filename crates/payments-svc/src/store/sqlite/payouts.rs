@@ -49,11 +49,15 @@ fn new_ids() -> Ids {
     Ids::after(Id::FIRST, Uuid::new_v4().as_u64_pair().0)
 }
 
-/// Merchants that something may be due to.
+/// Merchants that something may be due to, unless the run is closed.
 fn creditors(db: &Connection, run: PayoutRun) -> rusqlite::Result<Vec<Id>> {
-    let sql = "SELECT id FROM merchants JOIN balances ON merchant = id
-               WHERE test = ?1 AND iban IS NOT NULL AND balance > 0 ORDER BY id";
-    db.prepare(sql)?.query_map([run.test], |row| row.get(0))?.collect()
+    let mut query = db.prepare(
+        "SELECT id FROM merchants JOIN balances ON merchant = id
+         WHERE test = ?1 AND iban IS NOT NULL AND balance > 0 AND NOT EXISTS (
+             SELECT 1 FROM payout_runs WHERE day = ?2 AND test = ?1 AND closed
+         ) ORDER BY id",
+    )?;
+    query.query_map((run.test, run.day.to_string()), |row| row.get(0))?.collect()
 }
 
 /// A writer beside the service's.
@@ -83,8 +87,7 @@ impl Beside {
 
     fn close(&self) -> rusqlite::Result<()> {
         self.db.execute(
-            "INSERT INTO payout_runs VALUES (?1, ?2, 1)
-             ON CONFLICT DO UPDATE SET closed = 1 WHERE NOT closed",
+            "INSERT OR IGNORE INTO payout_runs VALUES (?1, ?2, 1)",
             (self.run.day.to_string(), self.run.test),
         )?;
         Ok(())
