@@ -104,15 +104,20 @@ CREATE TABLE merchant_users (
     PRIMARY KEY (merchant, "user")
 );
 
--- Mail that is to be sent, written with what it tells of.
+-- Mail that is to be sent, written with what it tells of. It is here until somebody takes it: an
+-- attempt is counted, and the next one set, before it is made.
 CREATE TABLE invitations (
     id bytea PRIMARY KEY,
     merchant bytea NOT NULL,
     "user" bytea NOT NULL,
-    created bigint NOT NULL
+    created bigint NOT NULL,
+    attempts bigint NOT NULL DEFAULT 0,
+    due bigint NOT NULL DEFAULT 0 -- when the next attempt is made
 );
+CREATE INDEX invitations_by_due ON invitations (due);
+CREATE INDEX invitations_of_users ON invitations (merchant, "user");
 
--- Payments that are with an acquirer. Nothing here is of a card.
+-- Payments that are with an acquirer. Of a card, there is what may be kept.
 CREATE TABLE operations (
     id bytea PRIMARY KEY,
     merchant bytea NOT NULL,
@@ -122,7 +127,15 @@ CREATE TABLE operations (
     descriptor text NOT NULL,
     custom text,
     tds text NOT NULL,
-    recurring boolean NOT NULL
+    recurring boolean NOT NULL,
+    bin text, -- of the card, as what follows: null unless the customer is asked by 3-D Secure
+    last4 text,
+    expiry_year smallint,
+    expiry_month smallint,
+    scheme text,
+    code_present boolean,
+    challenge text, -- what the acquirer knows it by
+    challenge_until bigint -- when it is too late to answer
 );
 
 CREATE TABLE transactions (
@@ -204,7 +217,7 @@ CREATE TABLE lines (
     balance bigint NOT NULL,
     fee bigint NOT NULL,
     kind text NOT NULL,
-    "transaction" bytea NOT NULL,
+    "transaction" bytea, -- none of a payout
     currency text NOT NULL,
     amount bigint NOT NULL
 );
@@ -218,6 +231,28 @@ CREATE TABLE postings (
     currency text NOT NULL,
     amount bigint NOT NULL,
     PRIMARY KEY (line, number)
+);
+
+-- Runs of payouts: of a day, to merchants for tests or to the others.
+CREATE TABLE payout_runs (
+    day text NOT NULL, -- as 2026-11-21
+    test boolean NOT NULL,
+    closed boolean NOT NULL DEFAULT false, -- whether nobody is added any more
+    PRIMARY KEY (day, test)
+);
+
+-- Transfers to merchants' bank accounts, with the merchants as they were then.
+CREATE TABLE payouts (
+    id bytea PRIMARY KEY,
+    day text NOT NULL,
+    test boolean NOT NULL, -- as its merchant
+    merchant bytea NOT NULL,
+    line bytea NOT NULL UNIQUE,
+    name text NOT NULL,
+    iban text NOT NULL,
+    currency text NOT NULL,
+    amount bigint NOT NULL CHECK (amount > 0),
+    UNIQUE (day, merchant)
 );
 
 -- What an acquirer has told of its own accord, each thing once. One that tells how a dispute was

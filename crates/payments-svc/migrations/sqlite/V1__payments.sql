@@ -61,15 +61,20 @@ CREATE TABLE merchant_users (
     PRIMARY KEY (merchant, user)
 ) STRICT, WITHOUT ROWID;
 
--- Mail that is to be sent, written with what it tells of.
+-- Mail that is to be sent, written with what it tells of. It is here until somebody takes it: an
+-- attempt is counted, and the next one set, before it is made.
 CREATE TABLE invitations (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
     user BLOB NOT NULL,
-    created INTEGER NOT NULL
+    created INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    due INTEGER NOT NULL DEFAULT 0 -- when the next attempt is made
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX invitations_by_due ON invitations (due);
+CREATE INDEX invitations_of_users ON invitations (merchant, user);
 
--- Payments that are with an acquirer. Nothing here is of a card.
+-- Payments that are with an acquirer. Of a card, there is what may be kept.
 CREATE TABLE operations (
     id BLOB PRIMARY KEY,
     merchant BLOB NOT NULL,
@@ -79,7 +84,15 @@ CREATE TABLE operations (
     descriptor TEXT NOT NULL,
     custom TEXT,
     tds TEXT NOT NULL,
-    recurring INTEGER NOT NULL
+    recurring INTEGER NOT NULL,
+    bin TEXT, -- of the card, as what follows: null unless the customer is asked by 3-D Secure
+    last4 TEXT,
+    expiry_year INTEGER,
+    expiry_month INTEGER,
+    scheme TEXT,
+    code_present INTEGER,
+    challenge TEXT, -- what the acquirer knows it by
+    challenge_until INTEGER -- when it is too late to answer
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE transactions (
@@ -161,7 +174,7 @@ CREATE TABLE lines (
     balance INTEGER NOT NULL,
     fee INTEGER NOT NULL,
     kind TEXT NOT NULL,
-    "transaction" BLOB NOT NULL,
+    "transaction" BLOB, -- none of a payout
     currency TEXT NOT NULL,
     amount INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -175,6 +188,28 @@ CREATE TABLE postings (
     currency TEXT NOT NULL,
     amount INTEGER NOT NULL,
     PRIMARY KEY (line, number)
+) STRICT, WITHOUT ROWID;
+
+-- Runs of payouts: of a day, to merchants for tests or to the others.
+CREATE TABLE payout_runs (
+    day TEXT NOT NULL, -- as 2026-11-21
+    test INTEGER NOT NULL,
+    closed INTEGER NOT NULL DEFAULT 0, -- whether nobody is added any more
+    PRIMARY KEY (day, test)
+) STRICT, WITHOUT ROWID;
+
+-- Transfers to merchants' bank accounts, with the merchants as they were then.
+CREATE TABLE payouts (
+    id BLOB PRIMARY KEY,
+    day TEXT NOT NULL,
+    test INTEGER NOT NULL, -- as its merchant
+    merchant BLOB NOT NULL,
+    line BLOB NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    iban TEXT NOT NULL,
+    currency TEXT NOT NULL,
+    amount INTEGER NOT NULL CHECK (amount > 0),
+    UNIQUE (day, merchant)
 ) STRICT, WITHOUT ROWID;
 
 -- What an acquirer has told of its own accord, each thing once. One that tells how a dispute was

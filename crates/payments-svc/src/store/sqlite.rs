@@ -23,6 +23,7 @@ use crate::domain::{
     Reservation, SavedCard, Transaction, User, Window,
 };
 
+mod cases;
 mod check;
 mod column;
 mod invitations;
@@ -219,7 +220,7 @@ impl Sqlite {
         id: Id,
         app: Id,
     ) -> Result<Option<Found<Dispute>>, StoreError> {
-        self.find(app, |db| read::dispute(db, id), |dispute| dispute.merchant)
+        self.find(app, |db| cases::dispute(db, id), |dispute| dispute.merchant)
     }
 
     pub(super) async fn fraud(
@@ -227,7 +228,7 @@ impl Sqlite {
         id: Id,
         app: Id,
     ) -> Result<Option<Found<FraudAlert>>, StoreError> {
-        self.find(app, |db| read::fraud(db, id), |fraud| fraud.merchant)
+        self.find(app, |db| cases::fraud(db, id), |fraud| fraud.merchant)
     }
 
     pub(super) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
@@ -293,7 +294,7 @@ impl Sqlite {
     }
 
     pub(super) async fn overdue(&self, until: Timestamp) -> Result<Vec<Overdue>, StoreError> {
-        self.read_aside(move |db| read::overdue(db, until)).await
+        self.read_aside(move |db| cases::overdue(db, until)).await
     }
 
     pub(super) async fn expired(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {

@@ -4,9 +4,9 @@ use rusqlite::{Connection, Row};
 
 use super::{
     super::About,
+    cases::{DISPUTE, FRAUD, dispute_row, fraud_row},
     read::{
-        DISPUTE, FRAUD, LINE, MERCHANT, TRANSACTION, app, dispute_row, fraud_row, line_row,
-        merchant_row, transaction_row, user, with_trail,
+        LINE, MERCHANT, TRANSACTION, app, line_row, merchant_row, transaction_row, user, with_trail,
     },
 };
 use crate::domain::{App, Dispute, FraudAlert, Id, Line, Merchant, Transaction, User, Window};
