@@ -38,7 +38,7 @@ pub use money::{
 };
 pub use movement::{Booking, Captured, Change, Holding, MAX_STEPS, Refused, Request};
 pub use operation::{
-    Challenge, Conclusion, Instruction, Order, Original, Payment, Response, Verdict,
+    Challenge, Conclusion, Consent, Instruction, Order, Original, Payment, Verdict,
 };
 pub use page::{MAX_PAGE, Window};
 pub use processing::ProcessingError;

@@ -46,6 +46,24 @@ async fn a_parameter_that_is_wrong_is_named_on_a_page() {
 }
 
 #[tokio::test]
+async fn everything_that_is_wrong_is_named_at_once() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant);
+    for (link, parameters) in [
+        (link.clone().without("test").with("value", "9.999"), &["test", "value"][..]),
+        (
+            link.with("currency", "euro").with("value", "x").with("redirect", "y").without("key"),
+            &["key", "currency", "value", "redirect"],
+        ),
+    ] {
+        let page = service.show(&link.path()).await.expect(400);
+        let named = page.text().split("<li><code>").skip(1);
+        let named: Vec<_> = named.map(|row| row.split('<').next().unwrap()).collect();
+        assert_eq!(named, parameters);
+    }
+}
+
+#[tokio::test]
 async fn places_are_those_of_the_currency() {
     let (service, merchant) = customer().await;
     for (currency, value, is_right) in [

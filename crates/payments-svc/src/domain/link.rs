@@ -48,7 +48,7 @@ impl Link {
         }
     }
 
-    /// What is to be paid, if that is settled. An amount that its currency does not have is none.
+    /// What is to be paid, if that is settled. The value has to be one of the currency.
     pub fn due(&self) -> Result<Option<(Currency, Amount)>, InvalidValue> {
         let settled = self.currency.zip(self.value.as_ref());
         settled.map(|(currency, value)| Ok((currency, value.amount(currency)?))).transpose()
@@ -63,7 +63,7 @@ impl Link {
         })
     }
 
-    /// Its parameters, in the order of the specification. Read again, they are the same link.
+    /// Its parameters, but for what is absent. Read again, they are the same link.
     pub fn parameters(&self) -> Vec<(&'static str, &str)> {
         let optional = [
             ("test", self.test.then_some("1")),
