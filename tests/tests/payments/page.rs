@@ -323,3 +323,29 @@ async fn what_is_no_form_is_refused_on_a_page() {
     let large = format!("number={}", "1".repeat(100 * 1024));
     assert!(service.send_form(&form, &large).await.expect(413).text().contains("<html"));
 }
+
+#[tokio::test]
+async fn pages_are_counted_like_all_requests() {
+    let service = Service::with(&[]).await;
+    let merchant = service.merchant().await;
+    let (form, _) = service.pay_at(&Link::to(&merchant), Card::CHALLENGED[0].0).await;
+    let _ = service.send_form(&form.replace("/?", "/challenge?"), "answer=cancel").await;
+    let _ = service.show("/").await.expect(400);
+    let metrics = service.fetch("/metrics").await.expect(200);
+    for (method, route, status) in [
+        ("GET", "/", 303),
+        ("POST", "/", 303),
+        ("GET", "/", 200),
+        ("GET", "/", 400),
+        ("POST", "/challenge", 303),
+    ] {
+        let counted = metrics.text().lines().any(|line| {
+            line.starts_with("payments_http_requests_total{")
+                && line.contains(&format!("method=\"{method}\""))
+                && line.contains(&format!("route=\"{route}\""))
+                && line.contains(&format!("status=\"{status}\""))
+                && line.ends_with("} 1")
+        });
+        assert!(counted, "{method} {route} {status}: {metrics:?}\n{}", metrics.text());
+    }
+}
