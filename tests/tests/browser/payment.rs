@@ -232,6 +232,15 @@ async fn who_has_paid_goes_back_to_the_shop_and_who_has_not_may() {
             let expected = shop.replace('#', &format!("&transactionId={id}#"));
             assert_eq!(page.run("return location.href").await, expected);
             assert_eq!(page.run("return document.referrer").await, "");
+            // Back at the form, it is paid, and leads on again; but nobody is caught there.
+            let mut backs = 0;
+            while page.run("return location.href").await == expected {
+                backs += 1;
+                assert!(backs <= 3, "there is no way back");
+                let _ = page.run("window.isBefore = true").await;
+                page.back().await;
+                page.until("!window.isBefore && !$('meta[http-equiv=refresh]')").await;
+            }
         }
     })
     .await;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use super::{
     problem::Problem,
-    view::{AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard},
+    view::{self, AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard},
     visit::{self, Form, Mistyped, Visit, see},
 };
 use crate::{
@@ -58,13 +58,13 @@ fn begin(visit: &Visit) -> Response {
 }
 
 fn amount(visit: &Visit, status: StatusCode, wrong: Mistyped) -> Response {
-    visit.page(status, &AmountPage { language: visit.language, visit, wrong })
+    view::page(status, &AmountPage { language: visit.language, visit, wrong })
 }
 
 fn card(visit: &Visit, wrong: WrongCard) -> Response {
     let is_right = wrong == WrongCard::default();
     let status = if is_right { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    visit.page(status, &CardPage { language: visit.language, visit, wrong })
+    view::page(status, &CardPage { language: visit.language, visit, wrong })
 }
 
 async fn under_way(
@@ -76,20 +76,22 @@ async fn under_way(
     let language = visit.language;
     let challenge = api.store.challenge(operation).await;
     let Some(challenge) = challenge.map_err(|error| visit.problem(error))? else {
-        return Ok(visit.page(StatusCode::OK, &ProcessingPage { language, visit }));
+        return Ok(view::page(StatusCode::OK, &ProcessingPage { language, visit }));
     };
     let action = visit::address_at("challenge", &visit.link, Some(form));
     let page = ChallengePage { language, visit, last4: &challenge.card.last4, action };
-    Ok(visit.page(StatusCode::OK, &page))
+    Ok(view::page(StatusCode::OK, &page))
 }
 
 fn concluded(visit: &Visit, Told { transaction, error }: Told) -> Response {
-    if let (Some(redirect), None) = (&visit.link.redirect, error) {
-        return see(&redirect.with(transaction));
-    }
+    let language = visit.language;
     let again = visit::address(&visit.link, None);
-    let page = ResultPage { language: visit.language, visit, transaction, error, again };
-    visit.page(StatusCode::OK, &page)
+    let shop = visit.link.redirect.as_ref().map(|redirect| match error {
+        None => redirect.with(transaction),
+        Some(_) => redirect.as_str().to_owned(),
+    });
+    let page = ResultPage { language, visit, transaction, error, again, shop };
+    view::page(StatusCode::OK, &page)
 }
 
 /// The form has been sent for another payment.

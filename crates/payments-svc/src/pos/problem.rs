@@ -24,7 +24,7 @@ impl IntoResponse for Problem {
         };
         let (told, _) = error.into_response().into_parts();
         let page = ProblemPage { language, is_broken: told.status.is_client_error(), invalid };
-        let mut response = view::page(told.status, &page, None);
+        let mut response = view::page(told.status, &page);
         response.extensions_mut().extend(told.extensions);
         response
     }

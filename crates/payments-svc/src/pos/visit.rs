@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use askama::Template;
 use axum::{
     extract::FromRequestParts,
     http::{StatusCode, header, request::Parts},
@@ -12,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
 use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
-use super::{language::Language, problem::Problem, view};
+use super::{language::Language, problem::Problem};
 use crate::{
     domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value},
     http::{
@@ -121,11 +120,6 @@ impl Visit {
             }
             _ => Err(Error::Invalid(wrong.into_iter().flatten().collect())),
         }
-    }
-
-    /// A page for the customer.
-    pub(super) fn page(&self, status: StatusCode, page: &impl Template) -> Response {
-        view::page(status, page, self.link.redirect.as_ref())
     }
 
     /// Why there is none.
