@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use tokio::time::timeout;
 
 use crate::domain::{
-    Amount, CardDetails, Challenge, Currency, Id, Instruction, Notification, ProcessingError,
-    Response, Verdict,
+    Amount, CardDetails, Challenge, Consent, Currency, Id, Instruction, Notification,
+    ProcessingError, Verdict,
 };
 
 mod sandbox;
@@ -93,9 +93,9 @@ impl Acquirers {
         &self,
         operation: Id,
         challenge: &Challenge,
-        response: Response,
+        consent: Consent,
     ) -> Result<Verdict, NoAnswer> {
-        self.within(self.sandbox.complete(operation, challenge, response)).await
+        self.within(self.sandbox.complete(operation, challenge, consent)).await
     }
 
     /// Looks at a card that is to be kept, and reserves nothing.

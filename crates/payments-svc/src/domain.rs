@@ -49,7 +49,7 @@ pub use notification::{
     Notification, Reference,
 };
 pub use operation::{
-    Challenge, Conclusion, Instruction, Order, Original, Payment, Response, Verdict,
+    Challenge, Conclusion, Consent, Instruction, Order, Original, Payment, Verdict,
 };
 pub use page::{MAX_PAGE, Window};
 pub use payout::{Payout, PayoutRun, Transfer};

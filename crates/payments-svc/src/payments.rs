@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     acquirer::{Acquirers, Authorization, NoAnswer, Reply, Source},
-    domain::{Card, Challenge, Id, Payment, ProcessingError, Response, Verdict},
+    domain::{Card, Challenge, Consent, Id, Payment, ProcessingError, Verdict},
     store::{Answer, Keyed, Outcome, Refusal, Store, StoreError, Write, now},
 };
 
@@ -100,11 +100,11 @@ impl Payments {
 
     /// Goes on with a payment whose customer was asked. It goes on when its caller goes away. Where
     /// nobody is being asked any more, nothing is done.
-    pub async fn respond(&self, operation: Id, response: Response) -> Result<(), PayError> {
+    pub async fn respond(&self, operation: Id, consent: Consent) -> Result<(), PayError> {
         let payments = self.clone();
         let responding = self.under_way.spawn(async move {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
-            let verdict = payments.acquirers.complete(operation, &challenge, response).await?;
+            let verdict = payments.acquirers.complete(operation, &challenge, consent).await?;
             // Whoever was faster has said the same: the acquirer answers once.
             let concluded = payments.conclude(operation, Some(verdict), None).await;
             concluded.map(drop).map_err(PayError::NotNoted)

@@ -147,7 +147,7 @@ async fn a_form_that_was_not_made_here_or_is_a_day_old_is_replaced() {
         let at = link.clone().with("form", stale).path();
         let shown = next(&service.show(&at).await);
         assert!(shown.contains("&form=") && !shown.contains(stale), "{shown}");
-        assert_eq!(next(&service.send_card(&at, Card::VISA).await), link.path());
+        assert_eq!(next(&service.send_card(&at, Card::VISA).await), at);
     }
     assert_eq!(next(&service.send_card(&link.path(), Card::VISA).await), link.path());
     assert!(merchant.list("/transactions?limit=1").await.is_empty());
@@ -201,14 +201,18 @@ async fn who_has_paid_is_sent_back_with_the_transaction() {
         let link = Link::to(&merchant).with("redirect", redirect);
         let (form, page) = service.pay_at(&link, Card::VISA).await;
         let id = merchant.ids("/transactions?limit=1").await.remove(0);
-        let expected = format!("{before}transactionId={id}{after}");
-        assert_eq!((page.status.as_u16(), page.header("location")), (303, Some(&*expected)));
-        assert_eq!(service.show(&form).await.header("location"), Some(&*expected));
+        let expected = format!("{before}transactionId={id}{after}").replace('&', "&#38;");
+        assert_eq!(service.show(&form).await.text(), page.text());
+        let page = page.expect(200);
+        for leads in [format!("content=\"0; url={expected}\""), format!("href=\"{expected}\"")] {
+            assert!(page.text().contains(&leads), "{leads} is missing: {page:?}");
+        }
     }
     let link = Link::to(&merchant).with("redirect", "https://shop.example/done?a=1");
     let (_, page) = service.pay_at(&link, Card::DECLINED).await;
     let page = page.expect(200);
     assert!(page.text().contains("href=\"https://shop.example/done?a=1\""), "{page:?}");
+    assert!(!page.text().contains("http-equiv=\"refresh\""), "{page:?}");
 }
 
 #[tokio::test]
@@ -217,14 +221,14 @@ async fn every_page_has_headers_that_let_nobody_frame_keep_or_leak_it() {
     let link = Link::to(&merchant).with("redirect", "https://shop.example:8443/done");
     let (form, challenge) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
     let answered = service.send_form(&form.replace("/?", "/challenge?"), "answer=cancel").await;
-    let (plain, onward) = ("form-action 'self';", "form-action 'self' https://shop.example:8443;");
-    for (page, action) in [
-        (service.show("/").await.expect(400), plain),
-        (service.show(&link.clone().without("value").path()).await.expect(200), onward),
-        (service.show(&service.open(&link).await).await.expect(200), onward),
-        (challenge.expect(200), onward),
-        (service.show(&next(&answered)).await.expect(200), onward),
-        (service.show(&service.open(&Link::to(&merchant)).await).await.expect(200), plain),
+    let (paid, _) = service.pay_at(&link, Card::VISA).await;
+    for page in [
+        service.show("/").await.expect(400),
+        service.show(&link.clone().without("value").path()).await.expect(200),
+        service.show(&service.open(&link).await).await.expect(200),
+        challenge.expect(200),
+        service.show(&next(&answered)).await.expect(200),
+        service.show(&paid).await.expect(200),
     ] {
         let policy = page.header("content-security-policy").unwrap();
         for part in [
@@ -232,7 +236,7 @@ async fn every_page_has_headers_that_let_nobody_frame_keep_or_leak_it() {
             "style-src 'self';",
             "script-src 'self';",
             "img-src 'self' data:;",
-            action,
+            "form-action 'self';",
             "base-uri 'none';",
             "frame-ancestors 'none'",
         ] {
@@ -322,4 +326,30 @@ async fn what_is_no_form_is_refused_on_a_page() {
     assert!(request.send_undescribed().await.expect(415).text().contains("<html"));
     let large = format!("number={}", "1".repeat(100 * 1024));
     assert!(service.send_form(&form, &large).await.expect(413).text().contains("<html"));
+}
+
+#[tokio::test]
+async fn pages_are_counted_like_all_requests() {
+    let service = Service::with(&[]).await;
+    let merchant = service.merchant().await;
+    let (form, _) = service.pay_at(&Link::to(&merchant), Card::CHALLENGED[0].0).await;
+    let _ = service.send_form(&form.replace("/?", "/challenge?"), "answer=cancel").await;
+    let _ = service.show("/").await.expect(400);
+    let metrics = service.fetch("/metrics").await.expect(200);
+    for (method, route, status) in [
+        ("GET", "/", 303),
+        ("POST", "/", 303),
+        ("GET", "/", 200),
+        ("GET", "/", 400),
+        ("POST", "/challenge", 303),
+    ] {
+        let counted = metrics.text().lines().any(|line| {
+            line.starts_with("payments_http_requests_total{")
+                && line.contains(&format!("method=\"{method}\""))
+                && line.contains(&format!("route=\"{route}\""))
+                && line.contains(&format!("status=\"{status}\""))
+                && line.ends_with("} 1")
+        });
+        assert!(counted, "{method} {route} {status}: {metrics:?}\n{}", metrics.text());
+    }
 }

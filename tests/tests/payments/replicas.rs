@@ -6,7 +6,9 @@ use std::{
 };
 
 use blackbox::{
-    payments::{Idle, Merchant, Move, Refusal as _, Service, Transaction, ids, int},
+    payments::{
+        Card, Idle, Link, Merchant, Move, Refusal as _, Service, Transaction, ids, int, next,
+    },
     postgres::Cluster,
     process::DEADLINE,
     soak::{rounds, seed},
@@ -127,6 +129,39 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
     }
     let listed = merchants[1].ids("/transactions?limit=1000").await;
     assert_eq!(listed.len(), 1 + rounds(10, 200));
+    agree(services).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_form_of_the_payment_page_that_is_sent_to_both_pays_once() {
+    let services = two().await;
+    let merchants = shared(&services).await;
+    for _ in 0..rounds(10, 200) {
+        let form = services[0].open(&Link::to(&merchants[0])).await;
+        let cards = [Card::VISA, Card::MASTERCARD, Card::DECLINED, Card::VISA].into_iter();
+        let sent = cards
+            .enumerate()
+            .map(async |(number, card)| next(&services[number % 2].send_card(&form, card).await));
+        assert!(join_all(sent).await.iter().all(|next| *next == form));
+    }
+    let made = merchants[1].ids("/transactions?limit=1000").await;
+    assert_eq!(made.len(), rounds(10, 200));
+    agree(services).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_customer_who_is_asked_by_one_may_answer_at_the_other() {
+    let services = two().await;
+    let merchants = shared(&services).await;
+    let (form, _) = services[0].pay_at(&Link::to(&merchants[0]), Card::CHALLENGED[0].0).await;
+    let page = services[1].show(&form).await.expect(200);
+    assert!(page.text().contains("action=\"challenge?"), "{page:?}");
+    let challenge = form.replace("/?", "/challenge?");
+    let answer = |replica: usize| services[replica % 2].send_form(&challenge, "answer=confirm");
+    let answered = join_all((0..8).map(answer)).await;
+    assert!(answered.iter().all(|answer| next(answer) == form), "{answered:?}");
+    let made = merchants[1].list("/transactions?limit=10").await;
+    assert_eq!((made.len(), &made[0]["tds"]), (1, &json!("full")));
     agree(services).await;
 }
 

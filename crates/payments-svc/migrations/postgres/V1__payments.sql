@@ -126,7 +126,6 @@ CREATE TABLE operations (
     amount bigint NOT NULL,
     descriptor text NOT NULL,
     custom text,
-    tds text NOT NULL,
     recurring boolean NOT NULL,
     bin text, -- of the card, as what follows: null unless the customer is asked by 3-D Secure
     last4 text,

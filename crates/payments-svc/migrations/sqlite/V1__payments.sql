@@ -83,7 +83,6 @@ CREATE TABLE operations (
     amount INTEGER NOT NULL,
     descriptor TEXT NOT NULL,
     custom TEXT,
-    tds TEXT NOT NULL,
     recurring INTEGER NOT NULL,
     bin TEXT, -- of the card, as what follows: null unless the customer is asked by 3-D Secure
     last4 TEXT,

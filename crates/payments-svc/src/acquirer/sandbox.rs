@@ -7,8 +7,8 @@ use tokio::time::sleep;
 
 use super::{Authorization, Reply, Source};
 use crate::domain::{
-    Amount, CardDetails, Challenge, Event, FraudReason, Id, Instruction, Notification,
-    ProcessingError, Reference, Response, Tds, Verdict,
+    Amount, CardDetails, Challenge, Consent, Event, FraudReason, Id, Instruction, Notification,
+    ProcessingError, Reference, Tds, Verdict,
 };
 
 /// What references begin with; the rest is the end of the card's number.
@@ -42,14 +42,9 @@ impl Sandbox {
         }
     }
 
-    pub(super) async fn complete(
-        &self,
-        _: Id,
-        challenge: &Challenge,
-        response: Response,
-    ) -> Verdict {
+    pub(super) async fn complete(&self, _: Id, challenge: &Challenge, consent: Consent) -> Verdict {
         sleep(self.delay).await;
-        completed(&challenge.reference, response)
+        completed(&challenge.reference, consent)
     }
 
     pub(super) async fn verify(&self, card: &CardDetails, now: Timestamp) -> Verdict {
@@ -107,10 +102,10 @@ fn is_challenged(card: &CardDetails, now: Timestamp) -> bool {
 }
 
 /// What comes of such a card, by its reference.
-fn completed(reference: &str, response: Response) -> Verdict {
-    match (response, reference.strip_prefix(REFERENCE)) {
-        (Response::Confirmed, Some("0030")) => approved(reference.to_owned(), Tds::Full),
-        (Response::Confirmed, Some("0032")) => approved(reference.to_owned(), Tds::Attempt),
+fn completed(reference: &str, consent: Consent) -> Verdict {
+    match (consent, reference.strip_prefix(REFERENCE)) {
+        (Consent::Given, Some("0030")) => approved(reference.to_owned(), Tds::Full),
+        (Consent::Given, Some("0032")) => approved(reference.to_owned(), Tds::Attempt),
         _ => Verdict::Declined(ProcessingError::FAILED_3D_SECURE),
     }
 }
@@ -191,8 +186,8 @@ mod tests {
         ] {
             let failed = Verdict::Declined(ProcessingError::FAILED_3D_SECURE);
             let confirmed = tds.map_or(failed.clone(), |tds| approved(reference.to_owned(), tds));
-            assert_eq!(completed(reference, Response::Confirmed), confirmed);
-            assert_eq!(completed(reference, Response::Cancelled), failed);
+            assert_eq!(completed(reference, Consent::Given), confirmed);
+            assert_eq!(completed(reference, Consent::Withheld), failed);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use url::{Host, Url};
+use url::Url;
 
 use super::{
     id::Id,
@@ -48,7 +48,7 @@ impl Link {
         }
     }
 
-    /// What is to be paid, if that is settled. An amount that its currency does not have is none.
+    /// What is to be paid, if that is settled. The value has to be one of the currency.
     pub fn due(&self) -> Result<Option<(Currency, Amount)>, InvalidValue> {
         let settled = self.currency.zip(self.value.as_ref());
         settled.map(|(currency, value)| Ok((currency, value.amount(currency)?))).transpose()
@@ -63,7 +63,7 @@ impl Link {
         })
     }
 
-    /// Its parameters, in the order of the specification. Read again, they are the same link.
+    /// Its parameters, but for what is absent. Read again, they are the same link.
     pub fn parameters(&self) -> Vec<(&'static str, &str)> {
         let optional = [
             ("test", self.test.then_some("1")),
@@ -153,11 +153,6 @@ impl Redirect {
         self.0.as_str()
     }
 
-    /// Its scheme, host and port, as a policy of contents names them.
-    pub fn origin(&self) -> String {
-        self.0.origin().ascii_serialization()
-    }
-
     /// The address for a customer who has paid with this transaction. The rest of its query, and its
     /// fragment, stay as they are.
     pub fn with(&self, transaction: Id) -> String {
@@ -178,16 +173,8 @@ impl FromStr for Redirect {
         let url = Url::parse(text).map_err(|_| InvalidRedirect)?;
         let is_web = ["http", "https"].contains(&url.scheme());
         let is_open = url.username().is_empty() && url.password().is_none();
-        // Nothing that means more than itself where the origin is named in a policy.
-        let is_plain = match url.host() {
-            Some(Host::Domain(name)) => {
-                name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
-            }
-            host => host.is_some(),
-        };
         let is_short = text.chars().nth(MAX_REDIRECT).is_none();
-        let is_redirect = is_web && is_open && is_plain && is_short;
-        is_redirect.then_some(Self(url)).ok_or(InvalidRedirect)
+        (is_web && is_open && is_short).then_some(Self(url)).ok_or(InvalidRedirect)
     }
 }
 
@@ -293,17 +280,12 @@ mod tests {
             "https://",
             "https://shop.example@bank.example/",
             "https://user:password@shop.example/",
-            "https://*.example/",
-            "https://shop.example;script-src/",
-            "https://shop.example'/",
         ] {
             assert_eq!(bad.parse::<Redirect>(), Err(InvalidRedirect), "{bad}");
         }
         let sized = |size: usize| format!("https://shop.example/{}", "x".repeat(size - 21));
         assert!(sized(MAX_REDIRECT).parse::<Redirect>().is_ok());
         assert!(sized(MAX_REDIRECT + 1).parse::<Redirect>().is_err());
-        let redirect: Redirect = "https://SHOP.example:443/a?b#c".parse().unwrap();
-        assert_eq!(redirect.origin(), "https://shop.example");
     }
 
     proptest! {

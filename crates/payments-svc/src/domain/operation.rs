@@ -56,11 +56,11 @@ pub struct Challenge {
 
 /// How a customer answers a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Response {
+pub enum Consent {
     /// It is they who pay.
-    Confirmed,
+    Given,
     /// It is not, or they have changed their mind.
-    Cancelled,
+    Withheld,
 }
 
 /// What is written of a payment that has come to its end.

@@ -157,8 +157,9 @@ impl Language {
     fn accepted(headers: &HeaderMap) -> Option<&'static Self> {
         let accepted = headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok()?;
         let weighed = accepted.split(',').filter_map(|range| {
-            let (locale, weight) = range.split_once(";q=").unwrap_or((range, "1"));
-            Some((Self::named(locale)?, weight.trim().parse::<f32>().ok()?))
+            let (locale, weight) = range.split_once(';').unwrap_or((range, "q=1"));
+            let weight = weight.trim().strip_prefix("q=")?;
+            Some((Self::named(locale)?, weight.parse::<f32>().ok()?))
         });
         let mut wanted: Vec<_> = weighed.filter(|&(_, weight)| weight > 0.0).collect();
         wanted.sort_by(|(_, one), (_, other)| other.total_cmp(one));
@@ -277,6 +278,7 @@ mod tests {
             (None, "fr-CH, fr;q=0.9, en;q=0.8, de;q=0.7, *;q=0.5", "fr"),
             (None, "xx, de;q=0.4, sv;q=0.6", "sv"),
             (None, "de;q=0, sv;q=0.1", "sv"),
+            (None, "de; q=0.5, sv ;q=0.6", "sv"),
             (None, "de;q=x", "en"),
             (None, "zh, *", "en"),
         ] {

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     acquirer::Source,
-    domain::{CardDetails, CardNumber, Expiry, Id, Payment, Response as Answer, SecurityCode},
+    domain::{
+        Amount, CardDetails, CardNumber, Consent, Currency, Expiry, Id, Payment, SecurityCode,
+    },
     http::{
         Api,
         answer::{self, Told},
@@ -27,47 +29,42 @@ use crate::{
 
 /// What of a payment there is to show.
 pub(super) async fn show(State(api): State<Arc<Api>>, visit: Visit) -> Result<Response, Problem> {
-    if visit.due.is_none() {
-        return Ok(amount(&visit));
+    let Some(form) = visit.form.filter(|_| visit.due.is_some()) else { return Ok(begin(&visit)) };
+    let known = api.store.known(&visit.keyed(form)).await;
+    match known.map_err(|error| visit.problem(error))? {
+        None if form.is_stale() => Ok(begin(&visit)),
+        None => Ok(card(&visit, WrongCard::default())),
+        Some(Known::OtherRequest) => Err(used(&visit)),
+        Some(Known::InFlight(operation)) => under_way(&api, &visit, form, operation).await,
+        Some(Known::Answered(receipt)) => match answer::payment(&receipt) {
+            Some(told) => Ok(concluded(&visit, told)),
+            None => Err(used(&visit)),
+        },
     }
-    let Some(form) = visit.form else {
-        return Ok(see(&visit::address(&visit.link, Some(Form::new()))));
-    };
-    let known = api.store.known(&visit.keyed(form)).await.map_err(visit.language.problem())?;
-    let page = match known {
-        None if form.is_stale() => return Ok(see(&visit::address(&visit.link, Some(Form::new())))),
-        None => return Ok(card(&visit, WrongCard::default())),
-        Some(Known::OtherRequest) => return Err(used(&visit)),
-        Some(Known::InFlight(operation)) => return under_way(&api, &visit, form, operation).await,
-        Some(Known::Answered(receipt)) => answer::payment(&receipt),
-    };
-    let told = page.ok_or_else(|| used(&visit))?;
-    Ok(concluded(&visit, told))
 }
 
-/// The screen where the amount is entered, or where that leads.
-fn amount(visit: &Visit) -> Response {
-    let wrong = match visit.settled() {
-        Ok(link) => return see(&visit::address(&link, None)),
-        Err(_) if visit.typed.is_empty() => Mistyped::default(),
-        Err(wrong) => wrong,
-    };
-    let status = if visit.typed.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    view::page(
-        status,
-        &AmountPage { language: visit.language, visit, wrong },
-        visit.link.redirect.as_ref(),
-    )
+/// Leads to a form of its own; or first to what is to be paid, or to the screen where that is
+/// entered.
+fn begin(visit: &Visit) -> Response {
+    if visit.due.is_some() {
+        // A redirect, so that the way back leads past it: nobody comes to a second form.
+        return visit.lead(Some(Form::new()));
+    }
+    match visit.settled() {
+        Ok(link) => see(&visit::address(&link, None)),
+        Err(_) if visit.typed.is_empty() => amount(visit, StatusCode::OK, Mistyped::default()),
+        Err(wrong) => amount(visit, StatusCode::BAD_REQUEST, wrong),
+    }
+}
+
+fn amount(visit: &Visit, status: StatusCode, wrong: Mistyped) -> Response {
+    view::page(status, &AmountPage { language: visit.language, visit, wrong })
 }
 
 fn card(visit: &Visit, wrong: WrongCard) -> Response {
     let is_right = wrong == WrongCard::default();
     let status = if is_right { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    view::page(
-        status,
-        &CardPage { language: visit.language, visit, wrong },
-        visit.link.redirect.as_ref(),
-    )
+    view::page(status, &CardPage { language: visit.language, visit, wrong })
 }
 
 async fn under_way(
@@ -76,42 +73,30 @@ async fn under_way(
     form: Form,
     operation: Id,
 ) -> Result<Response, Problem> {
-    let redirect = visit.link.redirect.as_ref();
-    let challenge = api.store.challenge(operation).await.map_err(visit.language.problem())?;
-    Ok(match challenge {
-        Some(challenge) => {
-            let action = visit::address_at("challenge", &visit.link, Some(form));
-            let page = ChallengePage {
-                language: visit.language,
-                visit,
-                last4: &challenge.card.last4,
-                action,
-            };
-            view::page(StatusCode::OK, &page, redirect)
-        }
-        None => view::page(
-            StatusCode::OK,
-            &ProcessingPage { language: visit.language, visit },
-            redirect,
-        ),
-    })
+    let language = visit.language;
+    let challenge = api.store.challenge(operation).await;
+    let Some(challenge) = challenge.map_err(|error| visit.problem(error))? else {
+        return Ok(view::page(StatusCode::OK, &ProcessingPage { language, visit }));
+    };
+    let action = visit::address_at("challenge", &visit.link, Some(form));
+    let page = ChallengePage { language, visit, last4: &challenge.card.last4, action };
+    Ok(view::page(StatusCode::OK, &page))
 }
 
 fn concluded(visit: &Visit, Told { transaction, error }: Told) -> Response {
-    let redirect = visit.link.redirect.as_ref();
-    match redirect {
-        Some(redirect) if error.is_none() => see(&redirect.with(transaction)),
-        _ => {
-            let again = visit::address(&visit.link, None);
-            let page = ResultPage { language: visit.language, visit, transaction, error, again };
-            view::page(StatusCode::OK, &page, redirect)
-        }
-    }
+    let language = visit.language;
+    let again = visit::address(&visit.link, None);
+    let shop = visit.link.redirect.as_ref().map(|redirect| match error {
+        None => redirect.with(transaction),
+        Some(_) => redirect.as_str().to_owned(),
+    });
+    let page = ResultPage { language, visit, transaction, error, again, shop };
+    view::page(StatusCode::OK, &page)
 }
 
 /// The form has been sent for another payment.
 fn used(visit: &Visit) -> Problem {
-    visit.language.invalid("form", "was used for another payment")
+    visit.problem(Error::field("form", "was used for another payment"))
 }
 
 /// Pays with a card that is typed in, once for each form.
@@ -120,31 +105,34 @@ pub(super) async fn pay(
     visit: Visit,
     body: Result<Body, BodyRefusal>,
 ) -> Result<Response, Problem> {
-    let body = body.map_err(visit.language.problem())?;
+    let body = body.map_err(|refusal| visit.problem(refusal))?;
     let typed = typed(&body, now());
     body.wipe();
-    let ((Some((currency, amount)), Some(form)), false) =
-        ((visit.due, visit.form), visit.form.is_some_and(Form::is_stale))
-    else {
-        return Ok(see(&visit::address(&visit.link, None)));
-    };
-    let details = match typed {
-        Ok(details) => details,
-        Err(wrong) => return Ok(card(&visit, wrong)),
-    };
+    let form = visit.form.filter(|form| !form.is_stale());
+    let (Some(due), Some(form)) = (visit.due, form) else { return Ok(visit.lead(visit.form)) };
+    match typed {
+        Err(wrong) => Ok(card(&visit, wrong)),
+        Ok(details) => {
+            let charge = charge(&visit, due, details);
+            let paid = api.payments.pay(charge, Some(visit.keyed(form))).await;
+            onward(&visit, form, paid.map(drop))
+        }
+    }
+}
+
+fn charge(visit: &Visit, (currency, amount): (Currency, Amount), details: CardDetails) -> Charge {
+    let merchant = &visit.merchant;
     let payment = Payment {
-        merchant: visit.merchant.id,
+        merchant: merchant.id,
         currency,
         amount,
-        descriptor: visit.merchant.details.descriptor.clone(),
+        descriptor: merchant.details.descriptor.clone(),
+        // That the link can be kept was seen when it was read.
         custom: visit.link.custom().unwrap_or_default(),
         recurring: false,
     };
-    let (kept, source) = (details.kept(), Source::Card(details));
-    let test = visit.merchant.details.test;
-    let charge = Charge { payment, card: kept, source, test, can_challenge: true };
-    let paid = api.payments.pay(charge, Some(visit.keyed(form))).await;
-    onward(&visit, form, paid.map(drop))
+    let (card, source) = (details.kept(), Source::Card(details));
+    Charge { payment, card, source, test: merchant.details.test, can_challenge: true }
 }
 
 /// Goes on with a payment as its customer has answered.
@@ -153,28 +141,31 @@ pub(super) async fn respond(
     visit: Visit,
     body: Result<Body, BodyRefusal>,
 ) -> Result<Response, Problem> {
-    let body = body.map_err(visit.language.problem())?;
-    let answer = body.read(|fields| {
-        fields.required("answer", |answer| match answer {
-            "confirm" => Ok(Answer::Confirmed),
-            "cancel" => Ok(Answer::Cancelled),
-            _ => Err("must be confirm or cancel"),
-        })
-    });
-    let answer = answer.map_err(visit.language.problem())?;
-    let Some(form) = visit.form else { return Ok(see(&visit::address(&visit.link, None))) };
-    let known = api.store.known(&visit.keyed(form)).await.map_err(visit.language.problem())?;
-    let responded = match known {
-        Some(Known::InFlight(operation)) => api.payments.respond(operation, answer).await,
+    let body = body.map_err(|refusal| visit.problem(refusal))?;
+    let consent = body.read(|fields| fields.required("answer", consent));
+    let consent = consent.map_err(|invalid| visit.problem(invalid))?;
+    let Some(form) = visit.form else { return Ok(visit.lead(None)) };
+    let known = api.store.known(&visit.keyed(form)).await;
+    let responded = match known.map_err(|error| visit.problem(error))? {
+        Some(Known::InFlight(operation)) => api.payments.respond(operation, consent).await,
         _ => Ok(()),
     };
     onward(&visit, form, responded)
 }
 
+/// What the two buttons say.
+fn consent(answer: &str) -> Result<Consent, &'static str> {
+    match answer {
+        "confirm" => Ok(Consent::Given),
+        "cancel" => Ok(Consent::Withheld),
+        _ => Err("must be confirm or cancel"),
+    }
+}
+
 /// Shows what came of it, with GET, so that nothing is sent again. What has no outcome yet will have
 /// one.
 fn onward(visit: &Visit, form: Form, done: Result<(), PayError>) -> Result<Response, Problem> {
-    let mut response = see(&visit::address(&visit.link, Some(form)));
+    let mut response = visit.lead(Some(form));
     match done {
         Ok(()) | Err(PayError::Refused(Refusal::InFlight)) => Ok(response),
         Err(PayError::Refused(Refusal::KeyReused)) => Err(used(visit)),
@@ -182,7 +173,7 @@ fn onward(visit: &Visit, form: Form, done: Result<(), PayError>) -> Result<Respo
             response.extensions_mut().insert(Cause::new(error));
             Ok(response)
         }
-        Err(error) => Err(visit.language.problem()(Error::from(error))),
+        Err(error) => Err(visit.problem(error)),
     }
 }
 

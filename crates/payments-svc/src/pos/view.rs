@@ -11,7 +11,7 @@ use super::{
     language::Language,
     visit::{Mistyped, Visit},
 };
-use crate::domain::{Currency, Id, Invalid, ProcessingError, Redirect};
+use crate::domain::{Currency, Id, Invalid, ProcessingError};
 
 /// The screen where the amount is entered.
 #[derive(Template)]
@@ -71,6 +71,8 @@ pub(super) struct ResultPage<'a> {
     pub(super) error: Option<ProcessingError>,
     /// Where the customer may try again.
     pub(super) again: String,
+    /// The page of the shop that they go to at once, if they have paid, or may go back to.
+    pub(super) shop: Option<String>,
 }
 
 /// There is nothing to pay on.
@@ -84,31 +86,25 @@ pub(super) struct ProblemPage {
     pub(super) invalid: Vec<Invalid>,
 }
 
-/// A response with a page. Whoever pays may be sent on to `redirect`, and nowhere else.
-pub(super) fn page(
-    status: StatusCode,
-    page: &impl Template,
-    redirect: Option<&Redirect>,
-) -> Response {
+/// Nothing but what the service itself serves, and nobody frames it.
+///
+/// Decision: forms lead to the service alone, since browsers hold every redirect after a form against
+/// the policy, those of the shop included. Whoever has paid leaves by the page.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+
+/// A response with a page.
+pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {
     let Ok(html) = page.render() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (header::CONTENT_SECURITY_POLICY, policy(redirect)),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     ];
     (status, headers, html).into_response()
-}
-
-/// Nothing but what the service itself serves, and nobody frames it. Where a form leads counts for
-/// the redirect after it, too.
-fn policy(redirect: Option<&Redirect>) -> HeaderValue {
-    let onward = redirect.map(|redirect| format!(" {}", redirect.origin())).unwrap_or_default();
-    let policy = format!(
-        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
-         form-action 'self'{onward}; base-uri 'none'; frame-ancestors 'none'"
-    );
-    HeaderValue::try_from(policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }

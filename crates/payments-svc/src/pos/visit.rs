@@ -13,7 +13,7 @@ use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
 use super::{language::Language, problem::Problem};
 use crate::{
-    domain::{Amount, Currency, Link, Merchant, Money, Name, Value},
+    domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value},
     http::{
         Api,
         error::Error,
@@ -87,7 +87,8 @@ impl FromRequestParts<Arc<Api>> for Visit {
         let locale = fields::read_query(query, |fields| fields.optional("locale", str::parse));
         let locale: Option<String> = locale.unwrap_or_default();
         let language = Language::of(locale.as_deref(), &parts.headers);
-        Self::read(api, query, language).await.map_err(language.problem())
+        let visit = Self::read(api, query, language).await;
+        visit.map_err(|error| Problem { language, error })
     }
 }
 
@@ -108,13 +109,27 @@ impl Visit {
         let merchant = api.store.merchant_by_key(&link.key).await?;
         let unknown = || Error::field("key", "is not the public key of a merchant");
         let merchant = merchant.ok_or_else(unknown)?;
-        link.suits(&merchant).map_err(|invalid| Error::Invalid(vec![invalid]))?;
-        let due = link.due().map_err(|error| Error::field("value", error))?;
-        if let Some(currency) = link.currency {
-            let exchanges = api.exchanges(currency, &merchant.terms());
-            let _both = exchanges.map_err(|error| Error::field("currency", error))?;
+        let due = link.due().map_err(|error| Invalid::new("value", error.to_string()));
+        let terms = merchant.terms();
+        let rate = link.currency.and_then(|currency| api.exchanges(currency, &terms).err());
+        let rate = rate.map(|error| Invalid::new("currency", error.to_string()));
+        let wrong = [link.suits(&merchant).err(), due.clone().err(), rate];
+        match due {
+            Ok(due) if wrong.iter().all(Option::is_none) => {
+                Ok(Self { link, merchant, language, due, typed, form })
+            }
+            _ => Err(Error::Invalid(wrong.into_iter().flatten().collect())),
         }
-        Ok(Self { link, merchant, language, due, typed, form })
+    }
+
+    /// Why there is none.
+    pub(super) fn problem(&self, error: impl Into<Error>) -> Problem {
+        Problem { language: self.language, error: error.into() }
+    }
+
+    /// Leads to the link, or to a form of it.
+    pub(super) fn lead(&self, form: Option<Form>) -> Response {
+        see(&address(&self.link, form))
     }
 
     /// The link with what was typed in the places that it left open.
@@ -213,5 +228,44 @@ fn link(fields: &mut Fields<'_>) -> Result<Link, Noted> {
     match link.custom() {
         Ok(_) => Ok(link),
         Err(error) => Err(fields.note("text", error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{option, prelude::*};
+
+    use super::*;
+
+    /// Any text that a parameter can have.
+    fn text() -> impl Strategy<Value = Option<String>> {
+        option::of("[^\u{0}]{1,9}")
+    }
+
+    proptest! {
+        #[test]
+        fn the_parameters_of_a_link_are_the_link(
+            (key, reference, text) in ("[^\u{0}]{1,9}", text(), text()),
+            (locale, test, recurring) in (text(), any::<bool>(), any::<bool>()),
+            currency in prop::sample::select(&[None, Some("EUR"), Some("JPY")][..]),
+            value in option::of("[0-9]{1,9}(\\.[0-9]{1,3})?"),
+            redirect in option::of("https://shop\\.example/[^\u{0}]{0,9}"),
+        ) {
+            let currency = currency.map(|currency| currency.parse().unwrap());
+            let value = value.map(|value| value.parse().unwrap());
+            let redirect = redirect.map(|redirect| redirect.parse().unwrap());
+            let made =
+                Link { key, test, currency, value, reference, text, redirect, locale, recurring };
+            let query = encoded(made.parameters());
+            prop_assert_eq!(fields::read_query(Some(&query), link), Ok(made));
+        }
+    }
+
+    #[test]
+    fn a_form_is_fresh_when_it_is_made_and_any_other_is_stale() {
+        assert!(!Form::new().is_stale());
+        let yesterday = UuidTime::from_unix(NoContext, 1_763_700_000, 0);
+        assert!(Form(Uuid::new_v7(yesterday)).is_stale());
+        assert!(Form(Uuid::new_v4()).is_stale());
     }
 }

@@ -11,7 +11,7 @@ use super::super::{
 };
 use super::movements::instruct;
 use crate::domain::{
-    Amounts, Card, Challenge, Conclusion, Custom, Descriptor, Id, Order, Original, Payment, Tds,
+    Amounts, Card, Challenge, Conclusion, Custom, Descriptor, Id, Order, Original, Payment,
     Transaction, Verdict,
 };
 
@@ -23,9 +23,9 @@ pub(super) async fn begin<'a>(
     let [rows] = unit.ask([NEW_IDS]).await?;
     let (id, _) = ids(&rows)?;
     unit.write(
-        "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, custom, tds,
+        "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, custom,
              recurring)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         parameters![
             id,
             payment.merchant,
@@ -34,7 +34,6 @@ pub(super) async fn begin<'a>(
             payment.amount.minor(),
             payment.descriptor.as_str(),
             payment.custom.as_ref().map(Custom::as_str),
-            Tds::None,
             payment.recurring,
         ],
     );

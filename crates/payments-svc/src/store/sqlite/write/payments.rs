@@ -7,7 +7,7 @@ use super::Applier;
 use crate::{
     domain::{
         Card, Challenge, Conclusion, Currency, Custom, Descriptor, Id, Order, Original, Payment,
-        Tds, Verdict,
+        Verdict,
     },
     store::{
         Answer, Refusal,
@@ -38,8 +38,8 @@ impl Applier {
         let id = self.ids.next(now);
         db.prepare_cached(
             "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, custom,
-                 tds, recurring)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                 recurring)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?
         .execute((
             id,
@@ -49,7 +49,6 @@ impl Applier {
             payment.amount.minor(),
             payment.descriptor.as_str(),
             payment.custom.as_ref().map(Custom::as_str),
-            Tds::None,
             payment.recurring,
         ))?;
         Ok(Ok(Answer::Begun(id)))
