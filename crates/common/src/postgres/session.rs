@@ -20,7 +20,7 @@ use super::{
 pub const WAIT: Duration = Duration::from_secs(5);
 
 /// How long it may take to open one.
-const OPEN: Duration = Duration::from_secs(5);
+pub(super) const OPEN: Duration = Duration::from_secs(5);
 
 /// How long the database may take to answer, whatever keeps it.
 const ANSWER: Duration = Duration::from_secs(10);
