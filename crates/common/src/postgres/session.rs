@@ -29,7 +29,9 @@ const ANSWER: Duration = Duration::from_secs(10);
 const SETTINGS: &str = "SET synchronous_commit = on;
      SET idle_in_transaction_session_timeout = '5s';
      SET lock_timeout = '3s';
-     SET statement_timeout = '5s'";
+     SET statement_timeout = '5s';
+     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+     SET tcp_user_timeout = '10s'";
 
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -24,7 +24,7 @@ pub(super) struct Range {
     pub(super) order: &'static Order,
     /// What has to hold.
     pub(super) condition: String,
-    /// The columns that the keys are sorted by.
+    /// The columns that the keys are sorted by: those that the pattern leaves open.
     pub(super) columns: String,
     /// What the condition compares with.
     pub(super) parameters: Vec<String>,
@@ -61,7 +61,7 @@ impl Range {
             let places = places.join(", ");
             conditions.push(format!("({}) {comparison} ({places})", columns(compared)));
         }
-        Self { order, condition: conditions.join(" AND "), columns: columns(parts), parameters }
+        Self { order, condition: conditions.join(" AND "), columns: columns(compared), parameters }
     }
 }
 

@@ -27,11 +27,10 @@ pub(super) const CLIENT: &str = "SELECT store.revision, position, type, namespac
 /// them, the newest revision at that moment.
 const LOG: &str =
     "SELECT store.revision AS head, page.revision, event, type, namespace, name, value, owner, client
-     FROM store LEFT JOIN LATERAL (
-         SELECT * FROM log
-         WHERE revision > $1 AND bytes_through <
+     FROM store LEFT JOIN (
+         SELECT * FROM (SELECT * FROM log WHERE revision > $1 ORDER BY revision LIMIT 512) AS next
+         WHERE bytes_through <
              (SELECT bytes_through FROM log WHERE revision > $1 ORDER BY revision LIMIT 1) + 262144
-         ORDER BY revision LIMIT 512
      ) AS page ON TRUE ORDER BY page.revision";
 
 pub(super) fn session(row: &Row) -> Result<Session, Error> {
