@@ -97,6 +97,7 @@ impl Postgres {
             committed: handed_over,
             news,
             revision,
+            tells: true,
         };
 
         let at_the_end = ended.clone().drop_guard();

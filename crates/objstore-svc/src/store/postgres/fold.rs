@@ -254,3 +254,6 @@ impl<'a> Fold<'a> {
         self.head.revision
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,6 +41,8 @@ pub(super) struct Tail {
     pub(super) news: mpsc::Sender<News>,
     /// The newest revision that was passed on.
     pub(super) revision: Revision,
+    /// Whether it is told when the log cannot be followed: once each time.
+    pub(super) tells: bool,
 }
 
 /// Why the log is not followed for now.
@@ -69,7 +71,10 @@ impl Tail {
         loop {
             match self.follow().await {
                 Ok(Over) => return,
-                Err(error) => tracing::warn!(cause = %error, "the log is not followed"),
+                Err(error) if std::mem::take(&mut self.tells) => {
+                    tracing::warn!(cause = %error, "the log is not followed for now");
+                }
+                Err(error) => tracing::debug!(cause = %error, "the log is still not followed"),
             }
             sleep(RETRY_EVERY).await;
         }
@@ -94,6 +99,7 @@ impl Tail {
                 let head;
                 (news, head) = self.read(&session).await?;
                 is_behind = self.revision < head;
+                self.tells = true;
             } else {
                 tokio::select! {
                     committed = self.committed.recv() => {
