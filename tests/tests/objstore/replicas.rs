@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blackbox::{
-    objstore::{Event, Idle, Key, Object, Service, Socket, unique},
+    objstore::{Event, Idle, Key, Object, Service, Socket, revision, unique},
     postgres::{Cluster, Database},
     process::DEADLINE,
     soak::{rounds, seed},
@@ -80,10 +80,10 @@ async fn watchers_on_all_replicas_see_the_same_changes_in_the_same_order() {
     };
     let (_, seen) =
         tokio::join!(join_all((0..6).map(write)), join_all(sockets.into_iter().map(listen)),);
-    let revision = |event: &Event| match event {
+    let at = |event: &Event| match event {
         Event::Set(revision, _) | Event::Delete(revision, _) | Event::Reset(revision) => *revision,
     };
-    assert!(seen[0].is_sorted_by(|one, next| revision(one) < revision(next)));
+    assert!(seen[0].is_sorted_by(|one, next| at(one) < at(next)));
     assert_eq!(seen[0], seen[1]);
     assert_eq!(seen[0], seen[2]);
 }
@@ -110,16 +110,23 @@ async fn every_change_after_a_watch_arrives_whatever_replica_each_goes_through()
 
 #[tokio::test]
 async fn a_position_acknowledged_at_one_replica_is_soon_known_at_another() {
-    let services = three(&Cluster::shared().database(), &[]).await;
+    let database = Cluster::shared().database();
+    let services = three(&database, &[]).await;
     let client = services[0].client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
-    client.set(&object).await;
+    let set = revision(&client.set(&object).await);
     let mut socket = client.socket().await;
     assert_eq!(socket.next_push().await, object);
     socket.acknowledge().await;
     socket.close().await;
-    sleep(Duration::from_secs(3)).await;
+    let position = format!("SELECT position >= {set} FROM clients WHERE id = '{}'", client.id());
+    let is_written = async {
+        while database.run(&position) != "t" {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(Duration::from_secs(5), is_written).await.unwrap();
     let mut socket = client.at(&services[1]).socket().await;
     client.set(&object.numbered(1)).await;
     assert_eq!(socket.next_push().await, object.numbered(1));

@@ -39,8 +39,12 @@ use writer::{Queue, Shared, Writer};
 /// Sessions of clients kept in memory, so that a request does not ask for its own.
 const SESSION_CACHE: usize = 100_000;
 
-/// Batches that may be committed before the first of them is dispatched.
+/// Pieces of the log that may be read before the first of them is dispatched.
 const FEED_LENGTH: usize = 64;
+
+/// Batches that may be committed before the first of them is passed on. What does not fit is read
+/// from the log.
+const COMMITTED_LENGTH: usize = 16;
 
 /// What sessions with the database are told beside what all are. Whatever is asked here has an index
 /// that serves it, whether or not the database has counted the rows yet; and it is planned once.
@@ -85,7 +89,7 @@ impl Postgres {
             max_watches: u64::try_from(config.max_watches).unwrap_or(u64::MAX),
         };
         let sessions = Arc::new(Sessions::new(&database, connections, SETTINGS)?);
-        let (committed, handed_over) = mpsc::channel(FEED_LENGTH);
+        let (committed, handed_over) = mpsc::channel(COMMITTED_LENGTH);
         let (news, feed) = mpsc::channel(FEED_LENGTH);
         let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
         let session = Sessions::new(&database, 1, SETTINGS)?;
@@ -168,7 +172,7 @@ impl Postgres {
         Ok(self.queue.write(Operation::Register { client, token, now }).await?.map(drop))
     }
 
-    /// Whether one that is known is due to be extended, another replica may have settled already.
+    /// One that is due to be extended is looked up again: another replica may have done it.
     pub(super) async fn session(
         &self,
         token: TokenDigest,
