@@ -18,3 +18,4 @@ bench: ## Measure, side by side with what a user would pick instead
 
 soak: ## Run the fault tests for long
 	@SOAK=1 scripts/test --package blackbox --test faults -- --nocapture
+	@SOAK=1 scripts/test --package blackbox --test objstore -- replicas:: postgres:: --nocapture

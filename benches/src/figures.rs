@@ -7,6 +7,7 @@ mod get;
 mod health;
 pub(crate) mod idle;
 pub(crate) mod push_latency;
+mod replicas;
 mod set;
 mod sign_in_memory;
 mod slow_portal;
@@ -43,6 +44,8 @@ pub(crate) enum Figure {
     Idle,
     /// First byte, time and memory of a find that matches a million objects
     Find,
+    /// Sets, gets and pushes on PostgreSQL, through one replica and three: pgbench
+    Replicas,
     /// Reads of 256 B values among a million objects: a bare axum route
     Get,
     /// Answers that ask nobody, `GET /health` and a sign-in that breaks rules: a bare axum route, FastAPI
@@ -62,7 +65,7 @@ pub(crate) enum Figure {
 impl Figure {
     /// In the order they are measured and printed. Those that share the store of a million objects come last, as it goes on
     /// running.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Health,
         Self::Authenticate,
         Self::SignInMemory,
@@ -72,6 +75,7 @@ impl Figure {
         Self::Set,
         Self::Watch,
         Self::PushLatency,
+        Self::Replicas,
         Self::Idle,
         Self::Find,
         Self::Get,
@@ -205,6 +209,7 @@ impl Bench {
             let measured = match figure {
                 Figure::Set => set::measure(self, &mut table).await,
                 Figure::Watch => watch::measure(self, &mut table).await,
+                Figure::Replicas => replicas::measure(self, &mut table).await,
                 Figure::PushLatency => push_latency::measure(self, &mut table).await,
                 Figure::Idle => idle::measure(self, &mut table).await,
                 Figure::Find => find::measure(self, &mut table).await,

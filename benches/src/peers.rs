@@ -2,6 +2,7 @@
 
 pub(crate) mod bare;
 pub(crate) mod portal;
+pub(crate) mod postgres;
 pub(crate) mod relay;
 pub(crate) mod server;
 pub(crate) mod shop;
@@ -16,6 +17,7 @@ use crate::{
     figures::Bench,
     peers::{
         portal::Portal,
+        postgres::Postgres,
         server::{Ready, Server, free_port},
         shop::Shop,
     },
@@ -23,12 +25,22 @@ use crate::{
 
 /// The object store under measurement, on its embedded engine.
 pub(crate) async fn objstore(bench: &Bench) -> Result<Server> {
+    objstore_with(bench, "").await
+}
+
+/// A replica of it on PostgreSQL.
+pub(crate) async fn objstore_on(bench: &Bench, postgres: &Postgres) -> Result<Server> {
+    objstore_with(bench, &postgres.url()).await
+}
+
+async fn objstore_with(bench: &Bench, database: &str) -> Result<Server> {
     let (port, directory) = (free_port()?, directory(bench)?);
     let mut command = Command::new(&bench.service);
     command
         .env("HOST", "127.0.0.1")
         .env("PORT", port.to_string())
-        .env("OBJSTORE_DATA_DIR", directory.path().join("objects"));
+        .env("OBJSTORE_DATA_DIR", directory.path().join("objects"))
+        .env("OBJSTORE_DATABASE_URL", database);
     Server::start(command, port, Ready::Answering, directory).await?.with_context(|| {
         format!("{} is not there: cargo build --release -p objstore-svc", bench.service.display())
     })

@@ -28,7 +28,10 @@ const ROOMS: [(&str, &str); 18] = [
     ("file", "axum tokio crate::domain crate::store crate::http crate::pos crate::config"),
     ("seed", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("metrics", "reqwest crate::http crate::portal"),
-    ("watch", "axum rusqlite tokio_postgres crate::store::sqlite crate::http"),
+    (
+        "watch",
+        "axum rusqlite tokio_postgres crate::store::sqlite crate::store::postgres crate::http",
+    ),
     ("http", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),
     ("config", "axum tokio rusqlite crate::store crate::watch crate::http"),
     ("main", "axum rusqlite domain"),

@@ -26,7 +26,7 @@ use crate::{
         socket::Socket,
         window::{Busy, Latency, Pace, Tally, Window},
     },
-    peers,
+    peers::{self, server::Server},
     report::{Row, Spread, Table, count},
 };
 
@@ -39,6 +39,8 @@ const SETS_A_SECOND: u64 = 1_000;
 #[derive(Deserialize, Serialize)]
 pub(crate) struct PushLatency {
     address: SocketAddr,
+    /// Where they are set.
+    setters: SocketAddr,
     pid: u32,
     sockets: usize,
     warm_up: Duration,
@@ -65,6 +67,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         let server = peers::objstore(bench).await?;
         let load = PushLatency {
             address: server.address,
+            setters: server.address,
             pid: server.pid,
             sockets: bench.scale.sockets,
             warm_up: bench.scale.warm_up,
@@ -90,6 +93,35 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         " ms p99",
     ));
     table.row(Row::new("of which the answer to the set", "objstore-svc").latency(&sets));
+    Ok(())
+}
+
+/// Measures the latency of pushes through another replica than that of the sets.
+pub(crate) async fn across(
+    bench: &Bench,
+    table: &mut Table,
+    replicas: &[Server; 3],
+    longest: f64,
+) -> Result<()> {
+    let (mut rate, mut p99, mut pushes) = (Spread::default(), Spread::default(), Vec::new());
+    for _ in 0..bench.scale.rounds {
+        let load = PushLatency {
+            address: replicas[1].address,
+            setters: replicas[2].address,
+            pid: replicas[1].pid,
+            sockets: bench.scale.sockets,
+            warm_up: bench.scale.warm_up,
+            measured: bench.scale.measured * 2,
+        };
+        let pushed = load::elsewhere(&load, Duration::from_secs(60)).await?;
+        rate.add(pushed.rate);
+        p99.add(pushed.push.p99);
+        pushes.push(pushed.push);
+    }
+    let rate_of_sets = count(SETS_A_SECOND as f64);
+    let figure = format!("set to push across replicas, {rate_of_sets} sets a second");
+    let row = Row::new(figure, "objstore-svc on PostgreSQL").rate(&rate).latency(&pushes);
+    table.row(row.at_most(p99.median(), longest, " ms p99"));
     Ok(())
 }
 
@@ -128,7 +160,7 @@ impl PushLatency {
     async fn drive(&self, course: &Arc<Course>) -> Result<Pushed> {
         let mut setters = JoinSet::new();
         for index in 0..SETTERS {
-            let line = Line::open(self.address).await?;
+            let line = Line::open(self.setters).await?;
             setters.spawn(set(line, index, Arc::clone(course)));
         }
         let (busy, ()) = tokio::try_join!(course.pushes.window.busy(self.pid, None), all(setters))?;

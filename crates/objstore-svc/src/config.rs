@@ -1,6 +1,6 @@
 //! The settings of the service.
 
-use std::{collections::HashSet, fs, path::PathBuf, time::Duration};
+use std::{collections::HashSet, fs, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,9 +11,15 @@ use crate::domain::{ClientId, Clients};
 /// The port the service listens on unless it is told another.
 pub const DEFAULT_PORT: &str = "5001";
 
+/// The last part of `--help`.
+fn secrets() -> String {
+    let own = "OBJSTORE_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty";
+    format!("{SECRETS_HELP}\n  {own}")
+}
+
 /// JSON objects under three-part keys, with changes pushed over a websocket
 #[derive(Debug, Parser)]
-#[command(name = "objstore-svc", version, after_help = SECRETS_HELP)]
+#[command(name = "objstore-svc", version, after_help = secrets())]
 pub struct Cli {
     /// What to do instead of serving.
     #[command(subcommand)]
@@ -34,6 +40,12 @@ pub enum Command {
         #[arg(long)]
         to: PathBuf,
     },
+    /// Moves an embedded store, which no service may be using, into an empty database
+    Import {
+        /// The data directory to read
+        #[arg(long)]
+        from: PathBuf,
+    },
 }
 
 /// The settings of a service that is to be started.
@@ -46,6 +58,14 @@ pub struct Config {
     /// Where the embedded store keeps its files
     #[arg(long, env = "OBJSTORE_DATA_DIR", default_value = "./data/objstore")]
     pub data_dir: PathBuf,
+
+    /// PEM file of roots that the database's certificate may come from, beside the usual ones
+    #[arg(long, env = "OBJSTORE_DATABASE_CA_FILE")]
+    pub database_ca_file: Option<PathBuf>,
+
+    /// The most sessions for reading from the database, where the store is in one
+    #[arg(long, env = "OBJSTORE_DATABASE_CONNECTIONS", default_value = "16")]
+    pub database_connections: NonZeroUsize,
 
     /// How long a session lives after its last use
     #[arg(long, env = "OBJSTORE_SESSION_TTL", default_value = "30d", value_parser = lifetime)]

@@ -7,6 +7,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use common::{
     config::{SecretError, secret},
     operations::{MetricsToken, Operations},
+    postgres::DatabaseConfig,
     process,
     serve::{self, Limits},
     telemetry::Traffic,
@@ -25,7 +26,7 @@ pub mod store;
 pub mod watch;
 
 pub use config::Config;
-pub use store::backup;
+pub use store::{backup, import};
 
 use config::ClientsFileError;
 use domain::{Lifetime, OwnerRule};
@@ -76,7 +77,7 @@ pub struct Running {
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let clients = config.clients()?;
     let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
-    let (store, feed) = Store::open(&store_config(&config))?;
+    let (store, feed) = Store::open(&store_config(&config)?).await?;
     let hub = Hub::new(store.clone(), feed.revision);
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
     let reaping = tokio::spawn(reap(store.clone()));
@@ -109,9 +110,19 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     Ok(Running { address, store, operations, shutdown, serving, dispatching, reaping })
 }
 
-fn store_config(config: &Config) -> StoreConfig {
-    StoreConfig {
+/// What the store is opened with: settings, and the URL of the database, which is a secret.
+pub fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
+    let database = secret("OBJSTORE_DATABASE_URL")?.map(|url| DatabaseConfig {
+        service: "objstore-svc",
+        url,
+        url_setting: "OBJSTORE_DATABASE_URL",
+        ca_file: config.database_ca_file.clone(),
+        ca_setting: "OBJSTORE_DATABASE_CA_FILE (--database-ca-file)",
+        connections: config.database_connections.get(),
+    });
+    Ok(StoreConfig {
         data_dir: config.data_dir.clone(),
+        database,
         lifetime: Lifetime::new(config.session_ttl),
         owner: match config.owner {
             config::Owner::Free => OwnerRule::Free,
@@ -121,7 +132,7 @@ fn store_config(config: &Config) -> StoreConfig {
         max_watches: config.max_watches,
         log_retention: config.log_retention,
         log_size: config.log_size.as_u64(),
-    }
+    })
 }
 
 impl Running {

@@ -9,7 +9,7 @@ use common::{
 use objstore_svc::{
     backup,
     config::{Cli, Command, DEFAULT_PORT},
-    start,
+    import, start, store_config,
 };
 
 #[global_allocator]
@@ -20,7 +20,10 @@ fn main() -> ExitCode {
     match command {
         None => return process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
-        Some(Command::Backup { to }) => or_refuse(backup(&config.data_dir, &to)),
+        Some(Command::Backup { to }) => or_refuse(backup(&or_refuse(store_config(&config)), &to)),
+        Some(Command::Import { from }) => {
+            or_refuse(import(&or_refuse(store_config(&config)), &from));
+        }
     }
     ExitCode::SUCCESS
 }

@@ -1,11 +1,12 @@
 //! The state of the service. Every operation is atomic, and durable before it is answered.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use common::postgres::{self as database, DatabaseConfig};
 use tokio::sync::mpsc;
 
 use crate::domain::{
@@ -13,15 +14,24 @@ use crate::domain::{
     Session, Stored, Timestamp, TokenDigest, Watches,
 };
 
+mod columns;
+mod import;
+mod order;
+mod positions;
+mod postgres;
 mod sqlite;
 
-pub use sqlite::{OpenError, Sqlite, backup};
+pub use import::{ImportError, import};
+pub use postgres::Postgres;
+pub use sqlite::Sqlite;
 
 /// What a store is opened with.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
     /// Where the embedded engine keeps its files.
     pub data_dir: PathBuf,
+    /// The database; where there is none, the engine is the embedded one.
+    pub database: Option<DatabaseConfig>,
     /// How long sessions live.
     pub lifetime: Lifetime,
     /// Whether owners are compared.
@@ -36,6 +46,37 @@ pub struct StoreConfig {
     pub log_size: u64,
 }
 
+/// Why the store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The embedded engine.
+    #[error(transparent)]
+    Sqlite(#[from] sqlite::OpenError),
+    /// The database.
+    #[error(transparent)]
+    Postgres(#[from] database::OpenError),
+}
+
+/// Why the store could not be copied.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The copy could not be made.
+    #[error(transparent)]
+    Sqlite(#[from] common::sqlite::BackupError),
+    /// It is not for us to copy.
+    #[error("the store is in PostgreSQL, which pg_dump copies")]
+    Postgres,
+}
+
+/// Copies the embedded store to the new file `target` while a service uses it. The copy makes a new
+/// epoch when it is opened.
+pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
+    match config.database {
+        Some(_) => Err(BackupError::Postgres),
+        None => Ok(sqlite::backup(&config.data_dir, target)?),
+    }
+}
+
 /// Why the store could not do what it was asked, whatever was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -48,6 +89,9 @@ pub enum StoreError {
     /// A read failed.
     #[error("the store could not read")]
     NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The log has dropped changes before they were seen here.
+    #[error("the log has dropped changes before they were seen")]
+    Missed,
     /// The operation itself is broken. Nothing was done.
     #[error("the operation panicked")]
     Panicked,
@@ -110,12 +154,21 @@ pub struct Figures {
     pub waiting_bytes: u64,
 }
 
-/// Records as they are committed, in order and without gaps from the revision they start after.
+/// What is committed, in order from the revision it starts after.
 pub struct Feed {
     /// The store's revision when it was opened.
     pub revision: Revision,
-    /// One batch after another.
-    pub batches: mpsc::Receiver<Vec<Record>>,
+    /// One piece after another.
+    pub news: mpsc::Receiver<News>,
+}
+
+/// What comes next in the order of revisions.
+#[derive(Debug)]
+pub enum News {
+    /// The records that follow, without a gap.
+    Records(Vec<Record>),
+    /// The log has dropped what follows, perhaps up to this revision.
+    Missed(Revision),
 }
 
 /// The store, on the engine it was configured with.
@@ -123,48 +176,58 @@ pub struct Feed {
 pub enum Store {
     /// SQLite in a directory of this process.
     Sqlite(Arc<Sqlite>),
+    /// PostgreSQL, which other processes may use, too.
+    Postgres(Arc<Postgres>),
+}
+
+/// Passes a call on to the engine.
+macro_rules! engine {
+    ($store:expr, $engine:ident => $call:expr) => {
+        match $store {
+            Self::Sqlite($engine) => $call,
+            Self::Postgres($engine) => $call,
+        }
+    };
 }
 
 impl Store {
     /// Opens the store, making it where there is none.
-    pub fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
-        let (engine, feed) = Sqlite::open(config)?;
-        Ok((Self::Sqlite(Arc::new(engine)), feed))
+    pub async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
+        Ok(match &config.database {
+            Some(database) => {
+                let (engine, feed) = Postgres::open(config, database).await?;
+                (Self::Postgres(Arc::new(engine)), feed)
+            }
+            None => {
+                let (engine, feed) = Sqlite::open(config)?;
+                (Self::Sqlite(Arc::new(engine)), feed)
+            }
+        })
     }
 
     /// Whether the store answers.
     pub fn is_up(&self) -> bool {
-        match self {
-            Self::Sqlite(engine) => engine.is_up(),
-        }
+        engine!(self, engine => engine.is_up())
     }
 
     /// Resolves when the store can no longer write, ever: the process should end.
     pub async fn failed(&self) {
-        match self {
-            Self::Sqlite(engine) => engine.failed().await,
-        }
+        engine!(self, engine => engine.failed().await)
     }
 
     /// Finishes what was asked for and closes.
     pub async fn close(&self) {
-        match self {
-            Self::Sqlite(engine) => engine.close().await,
-        }
+        engine!(self, engine => engine.close().await)
     }
 
     /// The life of the store that its revisions belong to.
     pub fn epoch(&self) -> Epoch {
-        match self {
-            Self::Sqlite(engine) => engine.epoch(),
-        }
+        engine!(self, engine => engine.epoch())
     }
 
     /// Numbers for the metrics.
     pub fn figures(&self) -> Figures {
-        match self {
-            Self::Sqlite(engine) => engine.figures(),
-        }
+        engine!(self, engine => engine.figures())
     }
 
     /// Registers `client`, unless it is, with one more session.
@@ -174,41 +237,31 @@ impl Store {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Result<(), Refusal>, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.register(client, token, now).await,
-        }
+        engine!(self, engine => engine.register(client, token, now).await)
     }
 
     /// The live session of a token.
-    pub fn session(
+    pub async fn session(
         &self,
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.session(token, now),
-        }
+        engine!(self, engine => Ok(engine.session(token, now).await?))
     }
 
     /// Lets a session live on from `now`.
     pub async fn extend(&self, token: TokenDigest, now: Timestamp) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.extend(token, now).await,
-        }
+        engine!(self, engine => engine.extend(token, now).await)
     }
 
     /// Removes what has been over for a lifetime: sessions, and clients that have none left.
     pub async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.reap(now).await,
-        }
+        engine!(self, engine => engine.reap(now).await)
     }
 
     /// The object under `key`.
-    pub fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.get(key),
-        }
+    pub async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        engine!(self, engine => Ok(engine.get(key).await?))
     }
 
     /// Sets an object and tells the revision of that change.
@@ -217,9 +270,7 @@ impl Store {
         object: Object,
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.set(object, intent).await,
-        }
+        engine!(self, engine => engine.set(object, intent).await)
     }
 
     /// Deletes an object and tells the revision of that change.
@@ -228,9 +279,7 @@ impl Store {
         key: Key,
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.delete(key, intent).await,
-        }
+        engine!(self, engine => engine.delete(key, intent).await)
     }
 
     /// The objects that `pattern` matches, after the key `after` and up to the key `until`, in the
@@ -242,9 +291,7 @@ impl Store {
         until: Option<&Key>,
         limit: usize,
     ) -> Result<Page, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.find(pattern, after, until, limit).await,
-        }
+        engine!(self, engine => Ok(engine.find(pattern, after, until, limit).await?))
     }
 
     /// Where a page of at most `limit` objects ends; none when it is empty.
@@ -254,9 +301,7 @@ impl Store {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Option<PageEnd>, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.page_end(pattern, after, limit).await,
-        }
+        engine!(self, engine => Ok(engine.page_end(pattern, after, limit).await?))
     }
 
     /// Lets `client` watch `pattern` from now on.
@@ -265,38 +310,28 @@ impl Store {
         client: ClientId,
         pattern: Pattern,
     ) -> Result<Result<(), Refusal>, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.watch(client, pattern).await,
-        }
+        engine!(self, engine => engine.watch(client, pattern).await)
     }
 
     /// Ends that watch, if there is one.
     pub async fn unwatch(&self, client: ClientId, pattern: Pattern) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.unwatch(client, pattern).await,
-        }
+        engine!(self, engine => engine.unwatch(client, pattern).await)
     }
 
     /// What `client` watches and has acknowledged.
     pub async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.client(client).await,
-        }
+        engine!(self, engine => Ok(engine.client(client).await?))
     }
 
     /// Notes that `client` has acknowledged everything up to `position`. Written within a second
     /// or two; never lowers a position.
     pub fn acknowledge(&self, client: ClientId, position: Revision) {
-        match self {
-            Self::Sqlite(engine) => engine.acknowledge(client, position),
-        }
+        engine!(self, engine => engine.acknowledge(client, position))
     }
 
     /// The log after `revision`: a page of it.
     pub async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
-        match self {
-            Self::Sqlite(engine) => engine.log(after).await,
-        }
+        engine!(self, engine => Ok(engine.log(after).await?))
     }
 }
 

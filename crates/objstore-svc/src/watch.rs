@@ -16,7 +16,7 @@ use tokio::{sync::Notify, task::yield_now};
 
 use crate::{
     domain::{ClientId, Record, Revision},
-    store::{Feed, Store, StoreError},
+    store::{Feed, News, Store, StoreError},
 };
 
 mod marks;
@@ -59,13 +59,19 @@ impl Hub {
 
     /// Dispatches what is committed until the store is closed.
     pub async fn run(self: Arc<Self>, mut feed: Feed) {
-        while let Some(records) = feed.batches.recv().await {
-            let mut records = records.into_iter().peekable();
-            while records.peek().is_some() {
-                for socket in self.dispatch(&mut records) {
-                    socket.notify_one();
+        while let Some(news) = feed.news.recv().await {
+            match news {
+                News::Records(records) => {
+                    let mut records = records.into_iter().peekable();
+                    while records.peek().is_some() {
+                        wake(self.dispatch(&mut records));
+                        yield_now().await;
+                    }
                 }
-                yield_now().await;
+                News::Missed(revision) => {
+                    tracing::warn!(revision, "the log has dropped changes before they were seen");
+                    wake(self.state().start_over(revision));
+                }
             }
         }
     }
@@ -110,5 +116,11 @@ impl Hub {
     fn state(&self) -> MutexGuard<'_, State> {
         // The service ends when dispatching panics; nobody else changes more than its own socket.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake(sockets: Vec<Arc<Notify>>) {
+    for socket in sockets {
+        socket.notify_one();
     }
 }

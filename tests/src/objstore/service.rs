@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{Client, PROGRAM};
 use crate::{
     http,
+    postgres::{Cluster, Database},
     process::{self, Process},
 };
 
@@ -22,7 +23,7 @@ pub struct Service {
 
 impl Service {
     /// The service that `OBJSTORE_URL` names, or a new process with the default settings.
-    #[expect(clippy::disallowed_methods, reason = "the one variable of these tests")]
+    #[expect(clippy::disallowed_methods, reason = "one of the variables of these tests")]
     pub async fn any() -> Self {
         match std::env::var("OBJSTORE_URL") {
             Ok(url) => {
@@ -127,21 +128,34 @@ impl Service {
 pub struct Idle {
     settings: Vec<(String, String)>,
     data: TempDir,
+    database: Option<Database>,
 }
 
 impl Idle {
-    /// A service with these settings and no data.
+    /// A service with these settings and no data, on the engine that `OBJSTORE_TEST_ENGINE` names:
+    /// `postgres`, or else the embedded one.
+    #[expect(clippy::disallowed_methods, reason = "one of the variables of these tests")]
+    pub fn new(settings: &[(&str, &str)]) -> Self {
+        let postgres = std::env::var("OBJSTORE_TEST_ENGINE").is_ok_and(|name| name == "postgres");
+        Self::on(postgres.then(|| Cluster::shared().database()), settings)
+    }
+
+    /// A service with these settings, on this database or else the embedded engine.
     ///
     /// # Panics
     ///
     /// When there is no place for its directory.
-    pub fn new(settings: &[(&str, &str)]) -> Self {
+    pub fn on(database: Option<Database>, settings: &[(&str, &str)]) -> Self {
         let data = tempfile::tempdir().expect("a directory can be made");
         let directory = data.path().to_str().expect("a plain path").to_owned();
-        let own = [("PORT", "0"), ("OBJSTORE_DATA_DIR", &directory)];
+        let own = [
+            ("PORT", "0"),
+            ("OBJSTORE_DATA_DIR", &directory),
+            ("OBJSTORE_DATABASE_URL", database.as_ref().map_or("", Database::url)),
+        ];
         let settings =
             own.iter().chain(settings).map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        Self { settings: settings.collect(), data }
+        Self { settings: settings.collect(), data, database }
     }
 
     /// The same with one setting changed.
@@ -154,6 +168,11 @@ impl Idle {
     /// The directory with its data.
     pub fn data(&self) -> &Path {
         self.data.path()
+    }
+
+    /// Its database, if it is not on the embedded engine.
+    pub fn database(&self) -> Option<&Database> {
+        self.database.as_ref()
     }
 
     /// The command that runs the program with these settings.

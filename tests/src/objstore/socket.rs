@@ -61,6 +61,24 @@ impl Socket {
         Object::parse(&text)
     }
 
+    /// The next push, or nothing when the connection ends before it comes.
+    ///
+    /// # Panics
+    ///
+    /// When neither happens in time.
+    pub async fn next_push_or_end(&mut self) -> Option<Object> {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            if let Some(text) = self.waiting.pop_front() {
+                return Some(Object::parse(&text));
+            }
+            match timeout_at(end, self.stream.next()).await.expect("a message comes in time") {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
+                Some(Ok(message)) => self.take(&message).await,
+            }
+        }
+    }
+
     /// The next so many pushes.
     pub async fn next_pushes(&mut self, count: usize) -> Vec<Object> {
         let mut pushes = Vec::new();
@@ -225,20 +243,25 @@ impl Socket {
     async fn next_message(&mut self, end: Instant) -> Message {
         let next = timeout_at(end, self.stream.next()).await.expect("a message comes in time");
         let message = next.expect("the socket is open").expect("the socket works");
-        match &message {
+        self.take(&message).await;
+        message
+    }
+
+    async fn take(&mut self, message: &Message) {
+        match message {
             Message::Text(text) => {
                 assert!(!text.contains('\n'), "is not one line: {text}");
                 self.waiting.push_back(text.to_string());
                 self.owing = true;
             }
             Message::Ping(_) => {
-                self.stream.flush().await.expect("can be written");
+                // Where this fails, the next message does not come.
+                let _ = self.stream.flush().await;
                 self.owing &= self.stream.get_ref().shut;
             }
             Message::Close(_) => {}
             _ => panic!("the service sends nothing else: {message:?}"),
         }
-        message
     }
 }
 

@@ -31,6 +31,8 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("OBJSTORE_MAX_WATCHES", "-1"),
         ("OBJSTORE_LOG_RETENTION", "1"),
         ("OBJSTORE_LOG_SIZE", "1 shelf"),
+        ("OBJSTORE_DATABASE_URL_FILE", "/no/such/file"),
+        ("OBJSTORE_DATABASE_CONNECTIONS", "0"),
     ] {
         let ended = process::run(Idle::new(&[]).with(name, value).command()).await;
         let said = output(&ended);
@@ -60,7 +62,7 @@ async fn a_data_directory_that_cannot_be_used_ends_the_process_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
-    let place = Idle::new(&[]).with("OBJSTORE_DATA_DIR", file.to_str().unwrap());
+    let place = Idle::on(None, &[]).with("OBJSTORE_DATA_DIR", file.to_str().unwrap());
     let ended = process::run(place.command()).await;
     assert!(!ended.status.success(), "{}", output(&ended));
 }
@@ -102,6 +104,8 @@ async fn help_names_every_variable_and_shows_no_value() {
         ("OBJSTORE_DATA_DIR", "/xyzzy-directory"),
         ("OBJSTORE_CLIENTS_FILE", "/xyzzy-clients"),
         ("OBJSTORE_ORIGINS", "https://xyzzy.example"),
+        ("OBJSTORE_DATABASE_URL", "postgres://xyzzy@xyzzy/xyzzy"),
+        ("OBJSTORE_DATABASE_CA_FILE", "/xyzzy-roots"),
     ];
     let mut command = process::command(PROGRAM, &settings);
     command.arg("--help");
@@ -117,6 +121,9 @@ async fn help_names_every_variable_and_shows_no_value() {
         "DRAIN_TIMEOUT",
         "METRICS_TOKEN",
         "OBJSTORE_DATA_DIR",
+        "OBJSTORE_DATABASE_URL",
+        "OBJSTORE_DATABASE_CA_FILE",
+        "OBJSTORE_DATABASE_CONNECTIONS",
         "OBJSTORE_SESSION_TTL",
         "OBJSTORE_COOKIE_SECURE",
         "OBJSTORE_OWNER",
@@ -129,6 +136,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "OBJSTORE_LOG_SIZE",
         "healthcheck",
         "backup",
+        "import",
     ] {
         assert!(help.contains(name), "{name} is missing:\n{help}");
     }
@@ -151,7 +159,7 @@ async fn healthcheck_tells_whether_a_service_listens() {
 
 #[tokio::test]
 async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_place() {
-    let service = Service::with(&[]).await;
+    let service = Idle::on(None, &[]).start().await;
     let client = service.client().await;
     let (object, missed) = (Object::fresh(), Object::fresh());
     client.watch(&missed.key).await;
@@ -165,7 +173,7 @@ async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_pla
     assert!(ended.status.success(), "{}", output(&ended));
     client.set(&object.numbered(1)).await;
 
-    let restored = Idle::new(&[]);
+    let restored = Idle::on(None, &[]);
     fs::copy(&file, restored.data().join("objstore.db")).unwrap();
     let restored = restored.start().await;
     let client = client.at(&restored);

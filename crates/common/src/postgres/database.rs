@@ -1,13 +1,15 @@
 //! Where the database is, and how it is reached.
 
-use std::{error::Error, path::PathBuf, time::Duration};
+use std::{error::Error, future::poll_fn, path::PathBuf, time::Duration};
 
-use deadpool_postgres::{BuildError, ClientWrapper, ConfigConnectImpl, Connect as _};
+use deadpool_postgres::{BuildError, ClientWrapper};
 use refinery::Runner;
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio_postgres::{Config, error::DbError};
+use tokio::time::timeout;
+use tokio_postgres::{AsyncMessage, Config, Notification, error::DbError};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::session::OPEN;
 use crate::tls::{self, TlsError};
 
 /// How long it may take to connect.
@@ -54,6 +56,12 @@ pub enum OpenError {
         setting: &'static str,
         /// What the database or the system said.
         source: tokio_postgres::Error,
+    },
+    /// There is somebody, who does not answer.
+    #[error("the database of {setting} does not answer")]
+    Silent {
+        /// The setting that says where it is.
+        setting: &'static str,
     },
     /// Connections cannot be secured.
     #[error(transparent)]
@@ -103,10 +111,27 @@ impl Database {
 
     /// A session of one's own, without the settings of the others.
     pub async fn connect(&self) -> Result<ClientWrapper, OpenError> {
-        let connect = ConfigConnectImpl { tls: self.tls.clone() };
-        let connected = connect.connect(&self.config).await;
-        let (session, connection) = connected.map_err(|error| self.failed(error))?;
-        Ok(ClientWrapper::new(session, connection))
+        self.listen(drop).await
+    }
+
+    /// Such a session, which passes on the notifications that it is sent. The listener is dropped
+    /// with the connection.
+    pub async fn listen(
+        &self,
+        mut listener: impl FnMut(Notification) + Send + 'static,
+    ) -> Result<ClientWrapper, OpenError> {
+        let connected = timeout(OPEN, self.config.connect(self.tls.clone())).await;
+        let connected = connected.map_err(|_| OpenError::Silent { setting: self.setting })?;
+        let (session, mut connection) = connected.map_err(|error| self.failed(error))?;
+        let conversation = tokio::spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
+            {
+                if let AsyncMessage::Notification(notification) = message {
+                    listener(notification);
+                }
+            }
+        });
+        Ok(ClientWrapper::new(session, conversation))
     }
 
     /// Brings the database to this version's shape. Replicas that start at the same time take turns.

@@ -20,7 +20,7 @@ use super::{
 pub const WAIT: Duration = Duration::from_secs(5);
 
 /// How long it may take to open one.
-const OPEN: Duration = Duration::from_secs(5);
+pub(super) const OPEN: Duration = Duration::from_secs(5);
 
 /// How long the database may take to answer, whatever keeps it.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -29,7 +29,9 @@ const ANSWER: Duration = Duration::from_secs(10);
 pub const SETTINGS: &str = "SET synchronous_commit = on;
      SET idle_in_transaction_session_timeout = '5s';
      SET lock_timeout = '3s';
-     SET statement_timeout = '5s'";
+     SET statement_timeout = '5s';
+     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+     SET tcp_user_timeout = '10s'";
 
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

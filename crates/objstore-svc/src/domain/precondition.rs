@@ -14,6 +14,11 @@ impl Epoch {
     pub fn new(bits: u64) -> Self {
         Self(bits)
     }
+
+    /// The bits it was made from.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
 }
 
 /// The state of one object: `"<epoch>-<revision>"`.

@@ -38,7 +38,7 @@ pub(super) async fn get(
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let key = body.decode::<KeyOnlyInput<'_>>()?.key()?;
-    let stored = app.store.get(&key)?.ok_or(Refusal::NoObject)?;
+    let stored = app.store.get(&key).await?.ok_or(Refusal::NoObject)?;
     let mut json = Vec::new();
     stored.object.write_json(&mut json);
     Ok((session.renew(&app).await, etag(&app.store, stored.revision), [JSON], json))

@@ -77,7 +77,7 @@ impl FromRequestParts<Arc<App>> for Authenticated {
         let now = now();
         for cookie in tokens(&parts.headers) {
             let token = TokenDigest::of(&cookie);
-            if let Some(session) = app.store.session(token, now)? {
+            if let Some(session) = app.store.session(token, now).await? {
                 let due = app.lifetime.is_due(session, now).then_some(cookie);
                 return Ok(Self { client: session.client, token, due });
             }

@@ -69,12 +69,16 @@ pub(super) struct SocketQuery {
 /// Upgrades the connection. Whatever keeps it from becoming a websocket is one error.
 pub(super) async fn socket(
     State(app): State<Arc<App>>,
-    mut session: Authenticated,
+    session: Result<Authenticated, Error>,
     place: Option<Extension<Place>>,
     headers: HeaderMap,
     query: Result<Query<SocketQuery>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<(impl axum::response::IntoResponseParts, Response), Error> {
+    let mut session = session.map_err(|error| match error {
+        Error::Store(cause) => Error::Subscription(cause),
+        refused => refused,
+    })?;
     if !is_same_origin(&headers, &app.origins) {
         return Err(Error::Origin);
     }

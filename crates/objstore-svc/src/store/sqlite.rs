@@ -14,22 +14,23 @@ use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::{ClientState, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError};
+use super::{
+    ClientState, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError,
+    positions::Positions,
+};
 use crate::domain::{
     ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
     TokenDigest,
 };
 
 mod find;
-mod positions;
 mod read;
 mod write;
 
-use positions::Positions;
 use write::{Applier, Operation};
 
 /// The database's file in the data directory.
-const DATABASE: &str = "objstore.db";
+pub(super) const DATABASE: &str = "objstore.db";
 
 /// Sessions kept in memory, so that a request does not look its own up on disk.
 const SESSION_CACHE: usize = 100_000;
@@ -38,7 +39,7 @@ const SESSION_CACHE: usize = 100_000;
 const FEED_LENGTH: usize = 64;
 
 mod migrations {
-    refinery::embed_migrations!("migrations");
+    refinery::embed_migrations!("migrations/sqlite");
 }
 
 /// Why the store could not be opened.
@@ -77,12 +78,11 @@ impl Sqlite {
     pub(super) fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
         let directory = Directory::own(&config.data_dir, DATABASE)?;
         let mut connection = engine::open(directory.database())?;
-        migrations::migrations::runner().run(&mut connection)?;
-        let epoch = read::or_make_epoch(&connection)?;
+        let epoch = prepare(&mut connection)?;
 
         let positions = Arc::<Mutex<Positions>>::default();
         let figures = Arc::<Mutex<Figures>>::default();
-        let (feed, batches) = mpsc::channel(FEED_LENGTH);
+        let (feed, news) = mpsc::channel(FEED_LENGTH);
         let applier = Applier::new(&connection, config, epoch, feed, &positions, &figures)?;
         let revision = applier.revision();
         drop(connection);
@@ -101,7 +101,7 @@ impl Sqlite {
             epoch,
             _directory: directory,
         };
-        Ok((sqlite, Feed { revision, batches }))
+        Ok((sqlite, Feed { revision, news }))
     }
 
     pub(super) fn is_up(&self) -> bool {
@@ -142,7 +142,7 @@ impl Sqlite {
         Ok(self.handle.write(Operation::Register { client, token, now }).await?.map(drop))
     }
 
-    pub(super) fn session(
+    pub(super) async fn session(
         &self,
         token: TokenDigest,
         now: Timestamp,
@@ -177,7 +177,7 @@ impl Sqlite {
 
     /// A look-up in two trees whose upper pages are in memory: it costs less than a change of
     /// threads would, so it runs on the caller's.
-    pub(super) fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         Ok(self.handle.look_up(|it| read::object(it, key))?)
     }
 
@@ -205,7 +205,7 @@ impl Sqlite {
         until: Option<&Key>,
         limit: usize,
     ) -> Result<Page, StoreError> {
-        let range = find::Range::new(pattern, after, until);
+        let range = find::Search::new(pattern, after, until);
         self.read_aside(move |it| find::page(it, &range, limit)).await
     }
 
@@ -215,7 +215,7 @@ impl Sqlite {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Option<PageEnd>, StoreError> {
-        let range = find::Range::new(pattern, after, None);
+        let range = find::Search::new(pattern, after, None);
         self.read_aside(move |it| find::page_end(it, &range, limit)).await
     }
 
@@ -287,9 +287,15 @@ impl From<WriteError> for StoreError {
     }
 }
 
+/// Brings the database to this version's shape, and gives the store's epoch.
+pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
+    migrations::migrations::runner().run(connection)?;
+    Ok(read::or_make_epoch(connection)?)
+}
+
 /// Copies the store in `data_dir` to the new file `target` while a service uses it. The copy makes
 /// a new epoch when it is opened.
-pub fn backup(data_dir: &Path, target: &Path) -> Result<(), BackupError> {
+pub(super) fn backup(data_dir: &Path, target: &Path) -> Result<(), BackupError> {
     engine::backup(&data_dir.join(DATABASE), target, |copy| {
         copy.execute("UPDATE store SET epoch = NULL", []).map(drop)
     })

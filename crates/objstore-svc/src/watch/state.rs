@@ -61,6 +61,8 @@ struct Socket {
     after: Revision,
     queue: VecDeque<Revision>,
     wake: Arc<Notify>,
+    /// Whether changes were missed that nobody can tell any more.
+    lost: bool,
 }
 
 /// A socket that was attached.
@@ -78,6 +80,8 @@ pub(super) enum Next {
     Idle(Revision),
     /// What the log has after its cursor.
     Log,
+    /// The socket has to begin anew.
+    Lost,
 }
 
 impl State {
@@ -131,6 +135,20 @@ impl State {
         }
     }
 
+    /// Goes on after `revision`, though some of what was before has not been seen: watches may have
+    /// begun and ended there. So nobody is kept; whoever has a socket finds its place in the store
+    /// when it opens the next one. Gives the sockets to wake.
+    pub(super) fn start_over(&mut self, revision: Revision) -> Vec<Arc<Notify>> {
+        self.ring = Ring::new(revision);
+        self.index.clear();
+        self.shapes = [0; 8];
+        self.slots.clear();
+        for (_, socket) in &mut self.sockets {
+            socket.lost = true;
+        }
+        self.sockets.iter().map(|(_, socket)| Arc::clone(&socket.wake)).collect()
+    }
+
     fn queue(
         &mut self,
         revision: Revision,
@@ -182,6 +200,7 @@ impl State {
             after: 0,
             queue: VecDeque::new(),
             wake: Arc::clone(&wake),
+            lost: false,
         });
         self.clients[slot].sockets.push(socket);
         Some(Attached { socket, cursor: start, wake })
@@ -217,7 +236,9 @@ impl State {
         client.sockets.retain(|&other| other != socket);
         if client.sockets.is_empty() {
             let client = self.clients.remove(slot);
-            self.slots.remove(&id);
+            if self.slots.get(&id) == Some(&slot) {
+                self.slots.remove(&id);
+            }
             for pattern in client.watches.patterns() {
                 self.unindex(slot, pattern);
             }
@@ -267,7 +288,9 @@ impl State {
 
     /// What a socket whose cursor is `cursor` gets next, without asking the store.
     pub(super) fn next(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Bytes>) -> Next {
-        if self.sockets[socket].live {
+        if self.sockets[socket].lost {
+            Next::Lost
+        } else if self.sockets[socket].live {
             self.next_queued(socket, burst)
         } else if cursor >= self.head() {
             self.go_live(socket, cursor);

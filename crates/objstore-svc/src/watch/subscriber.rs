@@ -91,6 +91,7 @@ impl Subscriber {
                         self.wake.notified().await;
                     }
                     Next::Log => self.next_of_log(burst).await?,
+                    Next::Lost => return Err(StoreError::Missed),
                 }
             }
             if !burst.is_empty() {

@@ -1,9 +1,9 @@
-//! Searches: every pattern is a range of one of three orders of the keys.
+//! Searches.
 
-use rusqlite::{Connection, params_from_iter, types::Value as Parameter};
+use rusqlite::{Connection, params_from_iter};
 
 use super::{
-    super::{Page, PageEnd},
+    super::{Page, PageEnd, order::Range},
     read,
 };
 use crate::domain::{Key, Pattern};
@@ -11,68 +11,34 @@ use crate::domain::{Key, Pattern};
 /// Bytes after which a page takes no more objects.
 const PAGE_BYTES: usize = 64 * 1024;
 
-/// An order of the keys, by the places of its parts in a key, and the index that keeps it.
-struct Order {
-    parts: [usize; 3],
-    index: &'static str,
-}
-
-const BY_KEY: Order = Order { parts: [0, 1, 2], index: "objects_by_key" };
-const BY_NAMESPACE: Order = Order { parts: [1, 2, 0], index: "objects_by_namespace" };
-const BY_NAME: Order = Order { parts: [2, 0, 1], index: "objects_by_name" };
-
-/// The order that serves each shape: the parts a shape gives come first in it.
-const ORDERS: [&Order; 8] =
-    [&BY_KEY, &BY_KEY, &BY_NAMESPACE, &BY_KEY, &BY_NAME, &BY_NAME, &BY_NAMESPACE, &BY_KEY];
-
-const COLUMNS: [&str; 3] = ["type", "namespace", "name"];
-
-/// The keys that a pattern matches, between two of them.
-pub(super) struct Range {
-    /// The condition, and the order it is read in. Without a limit: who reads stops, and SQLite
-    /// prepares a statement again whenever a limit is bound.
+/// A range of keys to look through.
+pub(super) struct Search {
+    /// Without a limit: who reads stops, and SQLite prepares a statement again whenever a limit is
+    /// bound.
     clauses: String,
-    parameters: Vec<Parameter>,
+    parameters: Vec<String>,
 }
 
-impl Range {
+impl Search {
     /// After `after` and up to `until`, where they are given.
     pub(super) fn new(pattern: &Pattern, after: Option<&Key>, until: Option<&Key>) -> Self {
-        let shape = pattern.shape();
-        let Order { parts, index } = ORDERS[shape.index()];
-        let given = parts.iter().filter(|&&part| shape.has(part)).count();
-        // SQLite seeks by the parts that are not given. Compared by all three, it would scan.
-        let compared = &parts[given.min(2)..];
-
-        let mut conditions = vec!["TRUE".to_owned()];
-        let mut parameters = Vec::new();
-        for &part in &parts[..given] {
-            conditions.push(format!("{} = ?", COLUMNS[part]));
-            parameters.push(pattern.parts()[part].to_owned().into());
-        }
-        for (bound, comparison) in [(after, ">"), (until, "<=")] {
-            let Some(key) = bound else { continue };
-            let places = vec!["?"; compared.len()].join(", ");
-            conditions.push(format!("({}) {comparison} ({places})", columns(compared)));
-            parameters.extend(compared.iter().map(|&part| key.parts()[part].to_owned().into()));
-        }
-        let clauses = format!(
-            "FROM objects INDEXED BY {index} WHERE {} ORDER BY {}",
-            conditions.join(" AND "),
-            columns(parts),
-        );
+        let Range { order, condition, columns, parameters } =
+            Range::new(pattern, after, until, |_| "?".to_owned());
+        let index = order.index;
+        let clauses =
+            format!("FROM objects INDEXED BY {index} WHERE {condition} ORDER BY {columns}");
         Self { clauses, parameters }
     }
 }
 
-fn columns(parts: &[usize]) -> String {
-    parts.iter().map(|&part| COLUMNS[part]).collect::<Vec<_>>().join(", ")
-}
-
-pub(super) fn page(connection: &Connection, range: &Range, limit: usize) -> rusqlite::Result<Page> {
-    let sql = format!("SELECT type, namespace, name, value, owner, revision {}", range.clauses);
+pub(super) fn page(
+    connection: &Connection,
+    search: &Search,
+    limit: usize,
+) -> rusqlite::Result<Page> {
+    let sql = format!("SELECT type, namespace, name, value, owner, revision {}", search.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(&range.parameters))?;
+    let mut rows = statement.query(params_from_iter(&search.parameters))?;
     let mut objects = Vec::new();
     let mut bytes = 0;
     while objects.len() < limit && bytes < PAGE_BYTES {
@@ -88,12 +54,12 @@ pub(super) fn page(connection: &Connection, range: &Range, limit: usize) -> rusq
 
 pub(super) fn page_end(
     connection: &Connection,
-    range: &Range,
+    search: &Search,
     limit: usize,
 ) -> rusqlite::Result<Option<PageEnd>> {
-    let sql = format!("SELECT type, namespace, name {}", range.clauses);
+    let sql = format!("SELECT type, namespace, name {}", search.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(&range.parameters))?;
+    let mut rows = statement.query(params_from_iter(&search.parameters))?;
     let mut end = None;
     for _ in 0..limit {
         match rows.next()? {
@@ -126,12 +92,12 @@ mod tests {
         ] {
             let [kind, namespace, name] = pattern;
             let pattern = Pattern::new(kind, namespace, name).unwrap();
-            let range = Range::new(&pattern, Some(&key), None);
-            let sql = format!("EXPLAIN QUERY PLAN SELECT value {}", range.clauses);
+            let search = Search::new(&pattern, Some(&key), None);
+            let sql = format!("EXPLAIN QUERY PLAN SELECT value {}", search.clauses);
             let plan: Vec<String> = connection
                 .prepare(&sql)
                 .unwrap()
-                .query_map(params_from_iter(&range.parameters), |row| row.get(3))
+                .query_map(params_from_iter(&search.parameters), |row| row.get(3))
                 .unwrap()
                 .collect::<Result<_, _>>()
                 .unwrap();

@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
 
-use super::super::{ClientState, LogPage};
+use super::super::{ClientState, LogPage, columns::Columns};
 use crate::domain::{
-    ClientId, Entry, Epoch, Key, Object, Owner, Pattern, Record, Revision, Session, Stored,
-    TokenDigest, Value, Watches,
+    ClientId, Epoch, Key, Object, Owner, Pattern, Record, Revision, Session, Stored, TokenDigest,
+    Value, Watches,
 };
 
 /// Records in one page of the log.
@@ -13,15 +13,6 @@ const LOG_PAGE: usize = 256;
 
 /// Bytes after which a page of the log takes no more records.
 const LOG_PAGE_BYTES: usize = 64 * 1024;
-
-/// What the column `event` says.
-pub(super) mod event {
-    pub(in super::super) const SET: i64 = 1;
-    pub(in super::super) const DELETE: i64 = 2;
-    pub(in super::super) const WATCH: i64 = 3;
-    pub(in super::super) const UNWATCH: i64 = 4;
-    pub(in super::super) const FORGET: i64 = 5;
-}
 
 /// Fails when the database does not answer.
 pub(super) fn answers(connection: &Connection) -> rusqlite::Result<()> {
@@ -165,19 +156,17 @@ pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<
     Ok(if complete { LogPage::Records(records) } else { LogPage::Trimmed })
 }
 
+/// Reads revision, event, type, namespace, name, value, owner, client.
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
-    let object = || {
-        let value = Value::stored(row.get_ref(5)?.as_blob()?);
-        let owner = Owner::new(row.get_ref(6)?.as_str()?).map_err(|error| invalid(6, error))?;
-        Ok::<_, rusqlite::Error>(Object { key: key(row, 2)?, value, owner }.into())
+    let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str_or_null()?);
+    let client = row.get_ref(7)?.as_blob_or_null()?.map(uuid::Uuid::from_slice).transpose();
+    let columns = Columns {
+        event: row.get(1)?,
+        parts: [text(2)?, text(3)?, text(4)?],
+        value: row.get_ref(5)?.as_blob_or_null()?,
+        owner: text(6)?,
+        client: client.map_err(|error| invalid(7, error))?,
     };
-    let entry = match row.get(1)? {
-        event::SET => Entry::Set(object()?),
-        event::DELETE => Entry::Delete(object()?),
-        event::WATCH => Entry::Watch(client_id(row, 7)?, pattern(row, 2)?),
-        event::UNWATCH => Entry::Unwatch(client_id(row, 7)?, pattern(row, 2)?),
-        event::FORGET => Entry::Forget(client_id(row, 7)?),
-        unknown => return Err(rusqlite::Error::IntegralValueOutOfRange(1, unknown)),
-    };
-    Ok(Record { revision: revision(row, 0)?, entry })
+    let unknown = || rusqlite::Error::IntegralValueOutOfRange(1, columns.event.into());
+    Ok(Record { revision: revision(row, 0)?, entry: columns.entry().ok_or_else(unknown)? })
 }

@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::mpsc;
 
 use super::{
-    super::{Figures, StoreConfig, now},
-    Positions, read,
+    super::{Figures, News, StoreConfig, columns::OVERHEAD, now, positions::Positions},
+    read,
 };
 use crate::domain::{
     ClientId, Epoch, Intent, Key, Object, Pattern, Record, Refusal, Revision, Timestamp,
@@ -30,9 +30,6 @@ const POSITIONS_EVERY: Duration = Duration::from_secs(1);
 
 /// How often the log is trimmed, while there are writes.
 const TRIM_EVERY: Duration = Duration::from_millis(50);
-
-/// Bytes that any operation or record is taken to cost beside what it carries.
-const OVERHEAD: usize = 64;
 
 /// A write as it is asked for.
 pub(super) enum Operation {
@@ -75,7 +72,7 @@ pub(super) struct Applier {
     state: State,
     committed: State,
     records: Vec<Record>,
-    feed: mpsc::Sender<Vec<Record>>,
+    feed: mpsc::Sender<News>,
     positions: Arc<Mutex<Positions>>,
     positions_written: Instant,
     trimmed: Instant,
@@ -87,7 +84,7 @@ impl Applier {
         connection: &Connection,
         config: &StoreConfig,
         epoch: Epoch,
-        feed: mpsc::Sender<Vec<Record>>,
+        feed: mpsc::Sender<News>,
         positions: &Arc<Mutex<Positions>>,
         figures: &Arc<Mutex<Figures>>,
     ) -> rusqlite::Result<Self> {
@@ -214,7 +211,7 @@ impl Engine for Applier {
         self.positions().written();
         self.tell(1);
         let records = mem::take(&mut self.records);
-        if !records.is_empty() && self.feed.blocking_send(records).is_err() {
+        if !records.is_empty() && self.feed.blocking_send(News::Records(records)).is_err() {
             tracing::debug!("nobody takes what is committed");
         }
     }

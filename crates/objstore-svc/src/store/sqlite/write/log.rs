@@ -1,8 +1,15 @@
 //! The log: appended to by every change, trimmed by age and size.
 
 use rusqlite::{Connection, OptionalExtension as _, Row};
+use uuid::Uuid;
 
-use super::{super::super::now, Applier, OVERHEAD, read, read::event};
+use super::{
+    super::super::{
+        columns::{Columns, OVERHEAD},
+        now,
+    },
+    Applier, read,
+};
 use crate::domain::{Entry, Record, Revision, Timestamp};
 
 /// Records dropped in one commit: more than are added from one trim to the next.
@@ -25,17 +32,7 @@ impl Applier {
     ) -> rusqlite::Result<Revision> {
         let revision = self.state.revision + 1;
         let at = now();
-        let (event, parts, object, client) = match &entry {
-            Entry::Set(object) => (event::SET, Some(object.key.parts()), Some(object), None),
-            Entry::Delete(object) => (event::DELETE, Some(object.key.parts()), Some(object), None),
-            Entry::Watch(client, pattern) => {
-                (event::WATCH, Some(pattern.parts()), None, Some(client))
-            }
-            Entry::Unwatch(client, pattern) => {
-                (event::UNWATCH, Some(pattern.parts()), None, Some(client))
-            }
-            Entry::Forget(client) => (event::FORGET, None, None, Some(client)),
-        };
+        let Columns { event, parts, value, owner, client } = Columns::of(&entry);
         let bytes = i64::try_from(entry.size() + OVERHEAD).unwrap_or(i64::MAX);
         let bytes_through = self.state.bytes.saturating_add(bytes);
         transaction
@@ -45,12 +42,12 @@ impl Applier {
                 at,
                 bytes_through,
                 event,
-                parts.map(|parts| parts[0]),
-                parts.map(|parts| parts[1]),
-                parts.map(|parts| parts[2]),
-                object.map(|object| object.value.as_bytes()),
-                object.map(|object| object.owner.as_str()),
-                client.map(|client| client.uuid().as_bytes()),
+                parts[0],
+                parts[1],
+                parts[2],
+                value,
+                owner,
+                client.as_ref().map(Uuid::as_bytes),
             ))?;
         self.state.bytes = bytes_through;
         self.state.oldest.get_or_insert(Oldest { revision, at, bytes_through });

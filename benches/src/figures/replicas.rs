@@ -1,0 +1,109 @@
+//! The object store on PostgreSQL, side by side with pgbench on the same one, and several replicas of it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{
+    figures::{Bench, push_latency},
+    load::{
+        self,
+        exchange::{Exchanged, Fill},
+        line::Call,
+        object,
+    },
+    peers::{
+        self,
+        postgres::{Postgres, Script},
+        server::Server,
+    },
+    report::{Rounds, Row, Spread, Table},
+};
+
+const SETTING: u64 = 256;
+const GETTING: u64 = 64;
+/// What a set has to reach of pgbench's upsert, and several replicas together of one.
+const OF_UPSERT: f64 = 1.0;
+/// What a get has to reach of pgbench's select.
+const OF_SELECT: f64 = 0.5;
+/// Longest that a push through another replica may take, in milliseconds.
+const PUSH: f64 = 30.0;
+
+/// Measures sets, gets and pushes.
+pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
+    let Some(postgres) = Postgres::start(bench).await? else {
+        table.note("PostgreSQL is left out: install Debian's postgresql.");
+        return Ok(());
+    };
+    let start = || peers::objstore_on(bench, &postgres);
+    let replicas = [start().await?, start().await?, start().await?];
+    let cookie = replicas[0].session().await?;
+    sets(bench, table, &postgres, &replicas, &cookie).await?;
+    gets(bench, table, &postgres, &replicas[0], &cookie).await?;
+    push_latency::across(bench, table, &replicas, PUSH).await
+}
+
+async fn sets(
+    bench: &Bench,
+    table: &mut Table,
+    postgres: &Postgres,
+    replicas: &[Server; 3],
+    cookie: &str,
+) -> Result<()> {
+    let call = object::set_call(cookie);
+    let (mut one, mut three, mut upserts) =
+        (Rounds::default(), Spread::default(), Spread::default());
+    for _ in 0..bench.scale.rounds {
+        one.add(exchange(bench, &replicas[0], &call, SETTING).await?);
+        let each = |replica| exchange(bench, replica, &call, SETTING / 3);
+        let [a, b, c] = replicas;
+        let (a, b, c) = tokio::try_join!(each(a), each(b), each(c))?;
+        three.add(a.rate + b.rate + c.rate);
+        upserts.add(postgres.pgbench(bench, Script::Upsert, SETTING).await?);
+    }
+    let figure = format!("durable set on PostgreSQL, 256 B, {SETTING} connections");
+    table.row(Row::new(figure.clone(), "objstore-svc set").exchanges(&one));
+    let row = Row::new(figure.clone(), "three replicas together").rate(&three);
+    table.row(row.at_least(three.median() / one.rate.median(), OF_UPSERT, " × one"));
+    let row = Row::new(figure, "pgbench upsert").rate(&upserts);
+    table.row(row.ratio(one.rate.median() / upserts.median(), OF_UPSERT));
+    Ok(())
+}
+
+async fn gets(
+    bench: &Bench,
+    table: &mut Table,
+    postgres: &Postgres,
+    server: &Server,
+    cookie: &str,
+) -> Result<()> {
+    let fill = Fill {
+        address: server.address,
+        call: object::set_call(cookie),
+        connections: SETTING,
+        count: bench.scale.keys,
+        names: None,
+    };
+    load::elsewhere(&fill, Duration::from_secs(120)).await?;
+    let call = object::get_call(cookie);
+    let (mut ours, mut theirs) = (Rounds::default(), Spread::default());
+    for _ in 0..bench.scale.rounds {
+        ours.add(exchange(bench, server, &call, GETTING).await?);
+        theirs.add(postgres.pgbench(bench, Script::Select, GETTING).await?);
+    }
+    let figure = format!("get on PostgreSQL, 256 B, {GETTING} connections");
+    table.row(Row::new(figure.clone(), "objstore-svc get").exchanges(&ours));
+    let row = Row::new(figure, "pgbench select").rate(&theirs);
+    table.row(row.ratio(ours.rate.median() / theirs.median(), OF_SELECT));
+    Ok(())
+}
+
+async fn exchange(
+    bench: &Bench,
+    server: &Server,
+    call: &Call,
+    connections: u64,
+) -> Result<Exchanged> {
+    let exchange = bench.exchange(server, call.clone(), connections);
+    load::elsewhere(&exchange, Duration::from_secs(30)).await
+}

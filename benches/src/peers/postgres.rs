@@ -1,0 +1,142 @@
+//! PostgreSQL as it comes: what the object store stands on there, and what pgbench makes of it alone.
+
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt as _, chown},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use anyhow::{Context, Result, ensure};
+use tokio::process::Command;
+
+use crate::{
+    figures::Bench,
+    load::{line::HOLE, object},
+    peers::{
+        directory,
+        server::{Ready, Server, free_port},
+    },
+};
+
+/// The user and the group that PostgreSQL runs as where we are root, which it refuses to.
+const NOBODY: u32 = 65534;
+
+/// A running PostgreSQL.
+pub(crate) struct Postgres {
+    programs: PathBuf,
+    server: Server,
+    scripts: PathBuf,
+}
+
+/// What pgbench does, again and again, on one table with the keys and values of the other peers.
+#[derive(Clone, Copy)]
+pub(crate) enum Script {
+    /// Upserts one row.
+    Upsert,
+    /// Selects one row.
+    Select,
+}
+
+impl Postgres {
+    /// Starts one; `None` when it is not installed.
+    pub(crate) async fn start(bench: &Bench) -> Result<Option<Self>> {
+        let Some(programs) = programs() else { return Ok(None) };
+        let (port, directory) = (free_port()?, directory(bench)?);
+        let data = directory.path().join("data");
+        let is_root = fs::metadata("/proc/self")?.uid() == 0;
+        if is_root {
+            chown(directory.path(), Some(NOBODY), Some(NOBODY))?;
+        }
+        let command = |program: &str| {
+            let program = programs.join(program);
+            if !is_root {
+                return Command::new(program);
+            }
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(program);
+            command
+        };
+        let mut initdb = command("initdb");
+        initdb.args(["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-D"]);
+        let made = initdb.arg(&data).stdout(Stdio::null()).status().await?;
+        ensure!(made.success(), "initdb failed");
+        let mut postgres = command("postgres");
+        postgres.args(["-h", "127.0.0.1", "-k", "", "-N", "400", "-p", &port.to_string()]);
+        postgres.arg("-D").arg(&data);
+        let scripts = directory.path().to_owned();
+        let server = Server::start(postgres, port, Ready::Accepting, directory).await?;
+        let server = server.context("postgres is gone")?;
+        let postgres = Self { programs, server, scripts };
+        let text = "text COLLATE \"C\" NOT NULL";
+        let table = format!(
+            "CREATE TABLE peer (type {text}, namespace {text}, name {text}, value bytea NOT NULL,
+                 PRIMARY KEY (type, namespace, name))"
+        );
+        let mut psql = Command::new(postgres.programs.join("psql"));
+        psql.args(["-q", "-c", &table, &postgres.url()]);
+        // It accepts connections before it takes them.
+        for _ in 0..100 {
+            if psql.stderr(Stdio::null()).status().await?.success() {
+                return Ok(Some(postgres));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        anyhow::bail!("PostgreSQL makes no table")
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> String {
+        format!("postgres://postgres@{}/postgres", self.server.address)
+    }
+
+    /// Transactions a second of pgbench on so many connections.
+    pub(crate) async fn pgbench(
+        &self,
+        bench: &Bench,
+        script: Script,
+        connections: u64,
+    ) -> Result<f64> {
+        let file = self.scripts.join("script.sql");
+        fs::write(&file, script.text(bench.scale.keys))?;
+        let seconds = bench.scale.measured.as_secs().max(1);
+        let mut pgbench = Command::new(self.programs.join("pgbench"));
+        pgbench.args(["-n", "-M", "prepared", "-j", "2", "-c", &connections.to_string()]);
+        pgbench.args(["-T", &seconds.to_string(), "-f"]).arg(&file).arg(self.url());
+        let ended = pgbench.output().await?;
+        let said = String::from_utf8_lossy(&ended.stdout);
+        let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
+        rate.with_context(|| format!("pgbench: {}", String::from_utf8_lossy(&ended.stderr)))?
+            .parse()
+            .context("pgbench tells no rate")
+    }
+}
+
+impl Script {
+    fn text(self, keys: u64) -> String {
+        let (kind, namespace, digits) = (object::TYPE, object::NAMESPACE, HOLE.len());
+        let name = format!("lpad(:n::text, {digits}, '0')");
+        let value = object::value(256);
+        match self {
+            Self::Upsert => format!(
+                "\\set n random(0, {keys} - 1)\n\
+                 INSERT INTO peer VALUES ('{kind}', '{namespace}', {name}, '{value}') \
+                 ON CONFLICT (type, namespace, name) DO UPDATE SET value = excluded.value;\n"
+            ),
+            Self::Select => format!(
+                "\\set n random(0, {keys} - 1)\n\
+                 SELECT * FROM peer WHERE type = '{kind}' AND namespace = '{namespace}' \
+                 AND name = {name};\n"
+            ),
+        }
+    }
+}
+
+/// The directory of PostgreSQL's newest programs.
+fn programs() -> Option<PathBuf> {
+    let versions = fs::read_dir(Path::new("/usr/lib/postgresql")).ok()?;
+    let version = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let newest = versions.flatten().map(|entry| entry.path()).max_by_key(version)?;
+    Some(newest.join("bin"))
+}

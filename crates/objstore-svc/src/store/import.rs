@@ -1,0 +1,192 @@
+//! The move of an embedded store into a database: all of it or nothing, revisions kept.
+
+use std::path::{Path, PathBuf};
+
+use common::{
+    postgres::{Database, OpenError},
+    sqlite::{self as engine, Directory, DirectoryError},
+};
+use rusqlite::{Connection, Row};
+use tokio_postgres::{
+    Transaction,
+    binary_copy::BinaryCopyInWriter,
+    types::{ToSql, Type},
+};
+use uuid::Uuid;
+
+use super::{StoreConfig, postgres, sqlite};
+
+/// Why a store was not moved.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// There is no database to move it to.
+    #[error("OBJSTORE_DATABASE_URL is not set: it says where the store is moved to")]
+    NoTarget,
+    /// There is no store to move.
+    #[error("there is no store in {0:?}")]
+    NoSource(PathBuf),
+    /// The directory cannot be used: perhaps a service still does.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// The store cannot be read.
+    #[error("the store cannot be read: {0}")]
+    Read(#[from] rusqlite::Error),
+    /// The store cannot be brought to this version's shape.
+    #[error(transparent)]
+    Source(#[from] sqlite::OpenError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Target(#[from] OpenError),
+    /// A service has used the database.
+    #[error("the database of OBJSTORE_DATABASE_URL has been used by a service: make an empty one")]
+    NotEmpty,
+    /// Something went missing on the way.
+    #[error("{table}: {read} rows were read and {written} are there; nothing was kept")]
+    Incomplete {
+        /// The table.
+        table: &'static str,
+        /// What the store has.
+        read: i64,
+        /// What the database has.
+        written: i64,
+    },
+}
+
+/// A table as it is read and written.
+struct Table {
+    name: &'static str,
+    /// The columns, in both.
+    columns: &'static str,
+    types: &'static [Type],
+}
+
+const TABLES: [Table; 5] = [
+    Table {
+        name: "clients",
+        columns: "id, position, watches",
+        types: &[Type::UUID, Type::INT8, Type::INT8],
+    },
+    Table {
+        name: "sessions",
+        columns: "digest, client, expires",
+        types: &[Type::BYTEA, Type::UUID, Type::INT8],
+    },
+    Table {
+        name: "watches",
+        columns: "client, type, namespace, name, since, until",
+        types: &[Type::UUID, Type::TEXT, Type::TEXT, Type::TEXT, Type::INT8, Type::INT8],
+    },
+    Table {
+        name: "objects",
+        columns: "type, namespace, name, value, owner, revision",
+        types: &[Type::TEXT, Type::TEXT, Type::TEXT, Type::BYTEA, Type::TEXT, Type::INT8],
+    },
+    Table {
+        name: "log",
+        columns: "revision, at, bytes_through, event, type, namespace, name, value, owner, client",
+        types: &[
+            Type::INT8,
+            Type::INT8,
+            Type::INT8,
+            Type::INT2,
+            Type::TEXT,
+            Type::TEXT,
+            Type::TEXT,
+            Type::BYTEA,
+            Type::TEXT,
+            Type::UUID,
+        ],
+    },
+];
+
+/// Moves the embedded store in `source` into the database, which no service has used yet. The store
+/// stays as it is.
+#[tokio::main(flavor = "current_thread")]
+pub async fn import(config: &StoreConfig, source: &Path) -> Result<(), ImportError> {
+    let config = config.database.as_ref().ok_or(ImportError::NoTarget)?;
+    if !source.join(sqlite::DATABASE).exists() {
+        return Err(ImportError::NoSource(source.to_owned()));
+    }
+    let directory = Directory::own(source, sqlite::DATABASE)?;
+    let mut store = engine::open(directory.database())?;
+    let epoch = sqlite::prepare(&mut store)?;
+
+    let database = Database::of(config)?;
+    postgres::migrate(&database).await?;
+    let mut session = database.connect().await?;
+    let failed = |error| ImportError::from(database.failed(error));
+    let transaction = session.transaction().await.map_err(failed)?;
+    let claimed =
+        "UPDATE store SET epoch = $1 WHERE epoch IS NULL AND revision = 0 AND clients = 0";
+    let epoch = epoch.bits().cast_signed();
+    if transaction.execute(claimed, &[&epoch]).await.map_err(failed)? == 0 {
+        return Err(ImportError::NotEmpty);
+    }
+    for table in &TABLES {
+        let read = copy(&store, &transaction, table, failed).await?;
+        let counted = format!("SELECT count(*) FROM {}", table.name);
+        let row = transaction.query_one(&counted, &[]).await.map_err(failed)?;
+        let written: i64 = row.try_get(0).map_err(failed)?;
+        if read != written {
+            return Err(ImportError::Incomplete { table: table.name, read, written });
+        }
+        tracing::info!(table = table.name, rows = written, "moved");
+    }
+    let head = "UPDATE store SET clients = (SELECT count(*) FROM clients),
+            revision = coalesce((SELECT max(revision) FROM log), 0),
+            bytes_through = coalesce((SELECT max(bytes_through) FROM log), 0)";
+    transaction.execute(head, &[]).await.map_err(failed)?;
+    transaction.commit().await.map_err(failed)?;
+    session.batch_execute("ANALYZE").await.map_err(failed)?;
+    Ok(())
+}
+
+/// Copies a table, and tells how many rows the store has of it.
+async fn copy(
+    store: &Connection,
+    transaction: &Transaction<'_>,
+    table: &Table,
+    failed: impl Fn(tokio_postgres::Error) -> ImportError,
+) -> Result<i64, ImportError> {
+    let Table { name, columns, types } = table;
+    let sql = format!("COPY {name} ({columns}) FROM STDIN BINARY");
+    let sink = transaction.copy_in(&sql).await.map_err(&failed)?;
+    let mut writer = std::pin::pin!(BinaryCopyInWriter::new(sink, types));
+    let mut statement = store.prepare(&format!("SELECT {columns} FROM {name}"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let values = values(row, types)?;
+        let values: Vec<_> = values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
+        writer.as_mut().write(&values).await.map_err(&failed)?;
+    }
+    writer.finish().await.map_err(&failed)?;
+    Ok(store.query_row(&format!("SELECT count(*) FROM {name}"), [], |row| row.get(0))?)
+}
+
+/// The columns of a row, as these types.
+fn values<'r>(
+    row: &'r Row<'_>,
+    types: &[Type],
+) -> rusqlite::Result<Vec<Box<dyn ToSql + Sync + 'r>>> {
+    let value = |(column, as_type): (usize, &Type)| {
+        let invalid = |error| {
+            rusqlite::Error::FromSqlConversionFailure(
+                column,
+                rusqlite::types::Type::Blob,
+                Box::new(error),
+            )
+        };
+        let value = row.get_ref(column)?;
+        Ok::<Box<dyn ToSql + Sync + 'r>, rusqlite::Error>(match *as_type {
+            Type::UUID => {
+                let id = value.as_blob_or_null()?.map(Uuid::from_slice).transpose();
+                Box::new(id.map_err(invalid)?)
+            }
+            Type::BYTEA => Box::new(value.as_blob_or_null()?),
+            Type::TEXT => Box::new(value.as_str_or_null()?),
+            Type::INT2 => Box::new(row.get::<_, Option<i16>>(column)?),
+            _ => Box::new(row.get::<_, Option<i64>>(column)?),
+        })
+    };
+    types.iter().enumerate().map(value).collect()
+}

@@ -1,0 +1,325 @@
+//! The engine for many processes: a PostgreSQL database that any number of replicas share.
+//!
+//! A replica keeps nothing of its own but what it can lose. It commits what waits in one transaction,
+//! with the row of the store locked, so the order of commits is the order of revisions; and it follows
+//! the log to its end, so it learns what the others commit.
+
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+
+use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, ask};
+use deadpool_postgres::ClientWrapper;
+use quick_cache::sync::Cache;
+use tokio::{sync::mpsc, task::JoinSet};
+use tokio_postgres::Row;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    ClientState, DatabaseConfig, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError,
+};
+use crate::domain::{
+    ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
+    TokenDigest,
+};
+
+mod batch;
+mod find;
+mod fold;
+mod read;
+mod statements;
+mod tail;
+mod upkeep;
+mod writer;
+mod writes;
+
+use find::Search;
+use fold::{Operation, Rules};
+use tail::Tail;
+use writer::{Queue, Shared, Writer};
+
+/// Sessions of clients kept in memory, so that a request does not ask for its own.
+const SESSION_CACHE: usize = 100_000;
+
+/// Pieces of the log that may be read before the first of them is dispatched.
+const FEED_LENGTH: usize = 64;
+
+/// Batches that may be committed before the first of them is passed on. What does not fit is read
+/// from the log.
+const COMMITTED_LENGTH: usize = 16;
+
+/// What sessions with the database are told beside what all are. Whatever is asked here has an index
+/// that serves it, whether or not the database has counted the rows yet; and it is planned once.
+const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan;
+     SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
+     SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+
+mod migrations {
+    refinery::embed_migrations!("migrations/postgres");
+}
+
+/// The engine for many processes.
+pub struct Postgres {
+    sessions: Arc<Sessions>,
+    queue: Queue,
+    shared: Arc<Shared>,
+    known: Cache<TokenDigest, Session>,
+    rules: Rules,
+    figures: Arc<Mutex<Figures>>,
+    health: Health,
+    stop: CancellationToken,
+    /// Cancelled when the writer has ended, however it ended.
+    ended: CancellationToken,
+    /// Those who follow the log and keep it within its bounds.
+    others: Mutex<JoinSet<()>>,
+}
+
+impl Postgres {
+    pub(super) async fn open(
+        config: &StoreConfig,
+        database: &DatabaseConfig,
+    ) -> Result<(Self, Feed), OpenError> {
+        let connections = database.connections;
+        let database = Database::of(database)?;
+        migrate(&database).await?;
+        let (epoch, revision) = begin(&database).await?;
+        let rules = Rules {
+            epoch,
+            owner: config.owner,
+            lifetime: config.lifetime,
+            max_clients: u64::try_from(config.max_clients).unwrap_or(u64::MAX),
+            max_watches: u64::try_from(config.max_watches).unwrap_or(u64::MAX),
+        };
+        let sessions = Arc::new(Sessions::new(&database, connections, SETTINGS)?);
+        let (committed, handed_over) = mpsc::channel(COMMITTED_LENGTH);
+        let (news, feed) = mpsc::channel(FEED_LENGTH);
+        let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
+        let session = Sessions::new(&database, 1, SETTINGS)?;
+        let (writer, queue, shared) = Writer::new(session, rules, committed, stop.clone());
+        let figures = Arc::<Mutex<Figures>>::default();
+        let tail = Tail {
+            database: database.clone(),
+            shared: Arc::clone(&shared),
+            committed: handed_over,
+            news,
+            revision,
+            tells: true,
+        };
+
+        let at_the_end = ended.clone().drop_guard();
+        tokio::spawn(async move {
+            let _at_the_end = at_the_end;
+            writer.run().await;
+        });
+        let mut others = JoinSet::new();
+        others.spawn(tail.run());
+        let kept = (Arc::clone(&sessions), config.clone(), Arc::clone(&figures));
+        others.spawn(upkeep::keep_up(kept.0, kept.1, kept.2));
+        let postgres = Self {
+            sessions,
+            queue,
+            shared,
+            known: Cache::new(SESSION_CACHE),
+            rules,
+            figures,
+            health: Health::watch(database),
+            stop,
+            ended,
+            others: Mutex::new(others),
+        };
+        Ok((postgres, Feed { revision, news: feed }))
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.health.is_up()
+    }
+
+    /// A database that is away may come back; a writer does not.
+    pub(super) async fn failed(&self) {
+        self.ended.cancelled().await;
+    }
+
+    pub(super) async fn close(&self) {
+        self.stop.cancel();
+        self.ended.cancelled().await;
+        let mut others = {
+            let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *others)
+        };
+        others.shutdown().await;
+        self.sessions.close();
+    }
+
+    pub(super) fn epoch(&self) -> Epoch {
+        self.rules.epoch
+    }
+
+    pub(super) fn figures(&self) -> Figures {
+        let figures = *self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting_bytes = self.shared.waiting_bytes.load(Ordering::Relaxed);
+        Figures {
+            commits: self.shared.commits.load(Ordering::Relaxed),
+            operations: self.shared.operations.load(Ordering::Relaxed),
+            waiting_bytes: waiting_bytes.try_into().unwrap_or(u64::MAX),
+            ..figures
+        }
+    }
+
+    pub(super) async fn register(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<Result<(), Refusal>, StoreError> {
+        Ok(self.queue.write(Operation::Register { client, token, now }).await?.map(drop))
+    }
+
+    /// One that is due to be extended is looked up again: another replica may have done it.
+    pub(super) async fn session(
+        &self,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<Option<Session>, Error> {
+        let live = |session: &Session| now < session.expires;
+        let Rules { lifetime, .. } = self.rules;
+        let known = self.known.get(&token).filter(live);
+        if let Some(session) = known.filter(|&session| !lifetime.is_due(session, now)) {
+            return Ok(Some(session));
+        }
+        let [rows] = self.ask([(read::SESSION, &[&token.as_bytes().as_slice()])]).await?;
+        let session = rows.first().map(read::session).transpose()?.filter(live);
+        if let Some(session) = session {
+            self.known.insert(token, session);
+        }
+        Ok(session)
+    }
+
+    pub(super) async fn extend(
+        &self,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let expires = self.rules.lifetime.expiry(now);
+        self.ask([(statements::EXTEND, &[&token.as_bytes().as_slice(), &expires])])
+            .await
+            .map_err(|error| StoreError::NotWritten(error.into()))?;
+        self.known.remove(&token);
+        Ok(())
+    }
+
+    pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
+        let before = now.saturating_sub(self.rules.lifetime.millis());
+        let reap = async |session: &ClientWrapper| {
+            batch::or_roll_back(session, upkeep::reap(session, self.rules, before)).await
+        };
+        while self
+            .sessions
+            .lend(reap)
+            .await
+            .map_err(|error| StoreError::NotWritten(error.into()))?
+        {}
+        Ok(())
+    }
+
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
+        let [kind, namespace, name] = key.parts();
+        let [rows] = self.ask([(read::OBJECT, &[&kind, &namespace, &name])]).await?;
+        rows.first().map(read::stored).transpose()
+    }
+
+    pub(super) async fn set(
+        &self,
+        object: Object,
+        intent: Intent,
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
+        let object = Arc::new(object);
+        self.queue.write(Operation::Set { object, intent }).await
+    }
+
+    pub(super) async fn delete(
+        &self,
+        key: Key,
+        intent: Intent,
+    ) -> Result<Result<Revision, Refusal>, StoreError> {
+        self.queue.write(Operation::Delete { key, intent }).await
+    }
+
+    pub(super) async fn find(
+        &self,
+        pattern: &Pattern,
+        after: Option<&Key>,
+        until: Option<&Key>,
+        limit: usize,
+    ) -> Result<Page, Error> {
+        find::page(&self.sessions, &Search::new(pattern, after, until), limit).await
+    }
+
+    pub(super) async fn page_end(
+        &self,
+        pattern: &Pattern,
+        after: Option<&Key>,
+        limit: usize,
+    ) -> Result<Option<PageEnd>, Error> {
+        find::page_end(&self.sessions, &Search::new(pattern, after, None), limit).await
+    }
+
+    pub(super) async fn watch(
+        &self,
+        client: ClientId,
+        pattern: Pattern,
+    ) -> Result<Result<(), Refusal>, StoreError> {
+        Ok(self.queue.write(Operation::Watch { client, pattern }).await?.map(drop))
+    }
+
+    pub(super) async fn unwatch(
+        &self,
+        client: ClientId,
+        pattern: Pattern,
+    ) -> Result<(), StoreError> {
+        self.queue.write(Operation::Unwatch { client, pattern }).await.map(drop)
+    }
+
+    pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, Error> {
+        // In this order: what leaves the map in between is committed before it is read there.
+        let acknowledged = self.shared.positions().of(client);
+        let [rows] = self.ask([(read::CLIENT, &[client.uuid()])]).await?;
+        let mut state = read::client(&rows)?;
+        state.position = state.position.max(acknowledged);
+        Ok(state)
+    }
+
+    pub(super) fn acknowledge(&self, client: ClientId, position: Revision) {
+        self.shared.positions().advance(client, position);
+    }
+
+    pub(super) async fn log(&self, after: Revision) -> Result<LogPage, Error> {
+        let read = async |session: &ClientWrapper| read::log(session, after).await;
+        self.sessions.lend(read).await.map(|(page, _)| page)
+    }
+
+    async fn ask<const N: usize>(&self, asked: [Asked<'_>; N]) -> Result<[Vec<Row>; N], Error> {
+        self.sessions.lend(async |session| ask(session, asked).await).await
+    }
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        if error.is_overload() { Self::Overloaded } else { Self::NotRead(error.into()) }
+    }
+}
+
+/// Brings the database to this version's shape.
+pub(super) async fn migrate(database: &Database) -> Result<(), OpenError> {
+    database.migrate(migrations::migrations::runner()).await
+}
+
+/// The store's epoch, made now if it has none, and its newest revision.
+async fn begin(database: &Database) -> Result<(Epoch, Revision), OpenError> {
+    let session = database.connect().await?;
+    let made = rand::random_range(1..=i64::MAX);
+    let begun = async {
+        session.execute("UPDATE store SET epoch = $1 WHERE epoch IS NULL", &[&made]).await?;
+        let row = session.query_one("SELECT epoch, revision FROM store", &[]).await?;
+        let (epoch, revision): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        Ok((Epoch::new(epoch.cast_unsigned()), revision.cast_unsigned()))
+    };
+    begun.await.map_err(|error| database.failed(error))
+}

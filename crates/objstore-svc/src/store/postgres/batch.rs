@@ -1,0 +1,146 @@
+//! One transaction: what a batch is about is read with the row of the store locked, in one round
+//! trip; what it changes is written and committed in another.
+
+use std::collections::HashSet;
+
+use common::postgres::{Asked, Error, ask_all};
+use deadpool_postgres::ClientWrapper;
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+
+use super::{
+    fold::{Fold, Head, Known, Operation},
+    read, statements,
+    writes::Writes,
+};
+use crate::domain::{ClientId, Key, Pattern, Revision};
+
+/// What has to be known of the store to fold some operations.
+#[derive(Default)]
+pub(super) struct Needs<'a> {
+    keys: HashSet<&'a Key>,
+    clients: HashSet<ClientId>,
+    watches: HashSet<(ClientId, &'a Pattern)>,
+}
+
+impl<'a> Needs<'a> {
+    pub(super) fn of(operations: impl Iterator<Item = &'a Operation>) -> Self {
+        let mut needs = Self::default();
+        for operation in operations {
+            match operation {
+                Operation::Set { intent, .. } if intent.precondition.is_empty() => {}
+                Operation::Set { object, .. } => drop(needs.keys.insert(&object.key)),
+                Operation::Delete { key, .. } => drop(needs.keys.insert(key)),
+                Operation::Register { client, .. } => drop(needs.clients.insert(*client)),
+                Operation::Watch { client, pattern } | Operation::Unwatch { client, pattern } => {
+                    needs.clients.insert(*client);
+                    needs.watches.insert((*client, pattern));
+                }
+            }
+        }
+        needs
+    }
+}
+
+/// Begins a transaction, locks the row of the store and reads what is needed.
+pub(super) async fn begin(
+    session: &ClientWrapper,
+    needs: &Needs<'_>,
+) -> Result<(Known, BackendPid), Error> {
+    let keys = Keys::of(needs.keys.iter().map(|key| key.parts()));
+    let clients: Vec<Uuid> = needs.clients.iter().map(|client| *client.uuid()).collect();
+    let watchers: Vec<Uuid> = needs.watches.iter().map(|(client, _)| *client.uuid()).collect();
+    let patterns = Keys::of(needs.watches.iter().map(|(_, pattern)| pattern.parts()));
+
+    let of_keys: [&(dyn ToSql + Sync); 3] = [&keys.kinds, &keys.namespaces, &keys.names];
+    let of_clients: [&(dyn ToSql + Sync); 1] = [&clients];
+    let of_watches: [&(dyn ToSql + Sync); 4] =
+        [&watchers, &patterns.kinds, &patterns.namespaces, &patterns.names];
+    let mut asked: Vec<Asked<'_>> = vec![("BEGIN", &[]), (statements::LOCK, &[])];
+    if !needs.keys.is_empty() {
+        asked.push((statements::OBJECTS, &of_keys));
+    }
+    if !needs.clients.is_empty() {
+        asked.push((statements::CLIENTS, &of_clients));
+    }
+    if !needs.watches.is_empty() {
+        asked.push((statements::WATCHES, &of_watches));
+    }
+    let mut answers = ask_all(session, &asked).await?.into_iter().skip(1);
+    let locked = answers.next().unwrap_or_default();
+    let locked = locked.first().ok_or(Error::NoRow)?;
+    let mut rows_if = |asked: bool| asked.then(|| answers.next()).flatten().unwrap_or_default();
+
+    let objects = rows_if(!needs.keys.is_empty());
+    let objects = objects.iter().map(|row| {
+        let stored = read::stored(row)?;
+        Ok((stored.object.key.clone(), stored))
+    });
+    let objects = objects.collect::<Result<_, Error>>()?;
+    let clients = rows_if(!needs.clients.is_empty());
+    let clients = clients.iter().map(|row| Ok((read::client_id(row, 0)?, count(row, 1)?)));
+    let clients = clients.collect::<Result<_, Error>>()?;
+    let watches = rows_if(!needs.watches.is_empty());
+    let watches = watches.iter().map(|row| Ok((read::client_id(row, 0)?, read::pattern(row, 1)?)));
+    let watches = watches.collect::<Result<_, Error>>()?;
+    Ok((Known { head: head(locked)?, objects, clients, watches }, locked.try_get(3)?))
+}
+
+/// The number of a session's process in the database, which signs its notifications.
+pub(super) type BackendPid = i32;
+
+/// Reads revision, bytes, clients.
+pub(super) fn head(row: &Row) -> Result<Head, Error> {
+    Ok(Head { revision: read::revision(row, 0)?, bytes: row.try_get(1)?, clients: count(row, 2)? })
+}
+
+fn count(row: &Row, column: usize) -> Result<u64, Error> {
+    Ok(row.try_get::<_, i64>(column)?.cast_unsigned())
+}
+
+/// Writes what a batch changes, and positions, and commits. Where a write fails, the database makes
+/// a roll-back of the commit.
+pub(super) async fn commit(
+    session: &ClientWrapper,
+    fold: &Fold<'_>,
+    positions: &[(ClientId, Revision)],
+) -> Result<(), Error> {
+    let writes = Writes::of(fold, positions);
+    let parameters = writes.parameters();
+    let begun = writes.0.iter().zip(&parameters).map(|((sql, _), values)| (*sql, &values[..]));
+    let asked: Vec<Asked<'_>> = begun.chain([("COMMIT", &[][..])]).collect();
+    ask_all(session, &asked).await?;
+    Ok(())
+}
+
+/// What came of a transaction, rolled back where it failed.
+pub(super) async fn or_roll_back<T>(
+    session: &ClientWrapper,
+    transaction: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    let done = transaction.await;
+    if done.is_err() {
+        // Where even this fails, the session has ended.
+        let _ = session.batch_execute("ROLLBACK").await;
+    }
+    done
+}
+
+/// Keys, or patterns, by their parts.
+pub(super) struct Keys<'a> {
+    pub(super) kinds: Vec<&'a str>,
+    pub(super) namespaces: Vec<&'a str>,
+    pub(super) names: Vec<&'a str>,
+}
+
+impl<'a> Keys<'a> {
+    pub(super) fn of(parts: impl Iterator<Item = [&'a str; 3]>) -> Self {
+        let mut keys = Self { kinds: Vec::new(), namespaces: Vec::new(), names: Vec::new() };
+        for [kind, namespace, name] in parts {
+            keys.kinds.push(kind);
+            keys.namespaces.push(namespace);
+            keys.names.push(name);
+        }
+        keys
+    }
+}

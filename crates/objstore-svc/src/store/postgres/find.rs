@@ -1,0 +1,72 @@
+//! Searches.
+
+use common::postgres::{Error, Sessions, ask};
+use tokio_postgres::{Row, types::ToSql};
+
+use super::{
+    super::{Page, PageEnd, order::Range},
+    read,
+};
+use crate::domain::{Key, Pattern};
+
+/// Bytes of values after which a page takes no more objects.
+const PAGE_BYTES: usize = 256 * 1024;
+
+/// A range of keys to look through.
+pub(super) struct Search(Range);
+
+impl Search {
+    /// After `after` and up to `until`, where they are given.
+    pub(super) fn new(pattern: &Pattern, after: Option<&Key>, until: Option<&Key>) -> Self {
+        Self(Range::new(pattern, after, until, |number| format!("${number}")))
+    }
+
+    /// At most `limit` rows: all columns of the objects, or `selected` ones.
+    fn sql(&self, selected: &str) -> String {
+        let Range { condition, columns, parameters, .. } = &self.0;
+        let limit = parameters.len() + 1;
+        format!(
+            "SELECT {selected} FROM objects WHERE {condition} ORDER BY {columns} LIMIT ${limit}"
+        )
+    }
+
+    async fn ask(&self, sessions: &Sessions, sql: &str, limit: usize) -> Result<Vec<Row>, Error> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let range = self.0.parameters.iter().map(|part| part as &(dyn ToSql + Sync));
+        let parameters: Vec<_> = range.chain([&limit as _]).collect();
+        let asked = sessions.lend(async |session| ask(session, [(sql, &parameters)]).await);
+        asked.await.map(|[rows]| rows)
+    }
+}
+
+/// The length of a value is known without reading it, so no value is read beyond the page.
+pub(super) async fn page(
+    sessions: &Sessions,
+    search: &Search,
+    limit: usize,
+) -> Result<Page, Error> {
+    let columns = &search.0.columns;
+    let range = search.sql("*");
+    let sql = format!(
+        "SELECT type, namespace, name, value, owner, revision FROM (
+             SELECT *, sum(octet_length(value)) OVER (
+                 ORDER BY {columns} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+             ) AS before FROM ({range}) AS range
+         ) AS page WHERE coalesce(before, 0) < {PAGE_BYTES} ORDER BY {columns}"
+    );
+    let rows = search.ask(sessions, &sql, limit).await?;
+    let objects = rows.iter().map(read::stored).collect::<Result<Vec<_>, _>>()?;
+    let bytes: usize = objects.iter().map(|stored| stored.object.value.as_bytes().len()).sum();
+    let more = objects.len() >= limit || bytes >= PAGE_BYTES;
+    Ok(Page { objects, more })
+}
+
+pub(super) async fn page_end(
+    sessions: &Sessions,
+    search: &Search,
+    limit: usize,
+) -> Result<Option<PageEnd>, Error> {
+    let rows = search.ask(sessions, &search.sql("type, namespace, name"), limit + 1).await?;
+    let end = rows.iter().take(limit).next_back().map(read::key).transpose()?;
+    Ok(end.map(|key| PageEnd { key, more: rows.len() > limit }))
+}

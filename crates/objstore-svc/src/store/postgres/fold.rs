@@ -1,0 +1,259 @@
+//! A batch in memory: each operation sees what those before it do, and nothing is written yet.
+
+use std::{
+    collections::{HashMap, HashSet},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use super::super::columns::OVERHEAD;
+use crate::domain::{
+    ClientId, Entry, Epoch, Intent, Key, Lifetime, Object, OwnerRule, Pattern, Record, Refusal,
+    Revision, Stored, Timestamp, TokenDigest,
+};
+
+/// A write as it is asked for.
+pub(super) enum Operation {
+    Register { client: ClientId, token: TokenDigest, now: Timestamp },
+    Set { object: Arc<Object>, intent: Intent },
+    Delete { key: Key, intent: Intent },
+    Watch { client: ClientId, pattern: Pattern },
+    Unwatch { client: ClientId, pattern: Pattern },
+}
+
+impl Operation {
+    /// Bytes that it holds while it waits.
+    pub(super) fn weight(&self) -> usize {
+        OVERHEAD
+            + match self {
+                Self::Register { .. } => 0,
+                Self::Set { object, .. } => object.size(),
+                Self::Delete { key, .. } => key.size(),
+                Self::Watch { pattern, .. } | Self::Unwatch { pattern, .. } => {
+                    pattern.as_str().len()
+                }
+            }
+    }
+}
+
+/// The newest revision after an operation, its own when it made one, or why nothing was done.
+pub(super) type Answer = Result<Revision, Refusal>;
+
+/// What operations are decided by, beside what is stored.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) epoch: Epoch,
+    pub(super) owner: OwnerRule,
+    pub(super) lifetime: Lifetime,
+    pub(super) max_clients: u64,
+    pub(super) max_watches: u64,
+}
+
+/// The numbers that every batch moves on.
+#[derive(Clone, Copy)]
+pub(super) struct Head {
+    pub(super) revision: Revision,
+    /// Bytes of all records ever.
+    pub(super) bytes: i64,
+    pub(super) clients: u64,
+}
+
+/// What is stored of what a batch is about.
+pub(super) struct Known {
+    pub(super) head: Head,
+    pub(super) objects: HashMap<Key, Stored>,
+    /// Clients, with how many patterns they watch.
+    pub(super) clients: HashMap<ClientId, u64>,
+    pub(super) watches: HashSet<(ClientId, Pattern)>,
+}
+
+/// What a batch changes.
+pub(super) struct Fold<'a> {
+    rules: Rules,
+    known: &'a Known,
+    pub(super) head: Head,
+    /// Records, each with the bytes of all records up to it.
+    pub(super) records: Vec<(Record, i64)>,
+    /// The last of each object, and none where it was deleted.
+    pub(super) objects: HashMap<&'a Key, Option<(Arc<Object>, Revision)>>,
+    pub(super) registered: Vec<(ClientId, Revision)>,
+    pub(super) sessions: Vec<(TokenDigest, ClientId, Timestamp)>,
+    /// How many patterns the clients of the batch watch.
+    pub(super) clients: HashMap<ClientId, u64>,
+    /// Stretches that begin in this batch, and perhaps end in it.
+    pub(super) begun: Vec<Stretch<'a>>,
+    /// Stretches begun before that end.
+    pub(super) ended: Vec<Stretch<'a>>,
+    open: HashMap<(ClientId, &'a Pattern), Open>,
+    pub(super) forgotten: Vec<ClientId>,
+}
+
+/// A stretch of the log in which a client watches a pattern.
+pub(super) struct Stretch<'a> {
+    pub(super) client: ClientId,
+    pub(super) pattern: &'a Pattern,
+    /// 0 where it was begun before this batch.
+    pub(super) since: Revision,
+    pub(super) until: Option<Revision>,
+}
+
+/// Whether a pattern is watched, and since when.
+#[derive(Clone, Copy)]
+enum Open {
+    No,
+    Before,
+    /// Since the batch's stretch with this index.
+    Begun(usize),
+}
+
+impl<'a> Fold<'a> {
+    pub(super) fn new(rules: Rules, known: &'a Known) -> Self {
+        Self {
+            rules,
+            known,
+            head: known.head,
+            records: Vec::new(),
+            objects: HashMap::new(),
+            registered: Vec::new(),
+            sessions: Vec::new(),
+            clients: HashMap::new(),
+            begun: Vec::new(),
+            ended: Vec::new(),
+            open: HashMap::new(),
+            forgotten: Vec::new(),
+        }
+    }
+
+    /// Folds a whole batch, or tells the index of an operation that panics.
+    pub(super) fn of(
+        rules: Rules,
+        known: &'a Known,
+        operations: impl Iterator<Item = &'a Operation>,
+    ) -> Result<(Self, Vec<Answer>), usize> {
+        let mut fold = Self::new(rules, known);
+        let mut answers = Vec::new();
+        for (index, operation) in operations.enumerate() {
+            let apply = AssertUnwindSafe(|| fold.apply(operation));
+            answers.push(catch_unwind(apply).map_err(|_| index)?);
+        }
+        Ok((fold, answers))
+    }
+
+    fn apply(&mut self, operation: &'a Operation) -> Answer {
+        match operation {
+            Operation::Register { client, token, now } => self.register(*client, *token, *now)?,
+            Operation::Set { object, intent } => self.set(object, intent)?,
+            Operation::Delete { key, intent } => self.delete(key, intent)?,
+            Operation::Watch { client, pattern } => self.watch(*client, pattern)?,
+            Operation::Unwatch { client, pattern } => self.unwatch(*client, pattern),
+        }
+        Ok(self.head.revision)
+    }
+
+    fn set(&mut self, object: &'a Arc<Object>, intent: &Intent) -> Result<(), Refusal> {
+        let current = if intent.precondition.is_empty() {
+            None
+        } else {
+            self.current(&object.key).map(|stored| stored.revision)
+        };
+        intent.decide_set(object, current, self.rules.owner, self.rules.epoch)?;
+        let revision = self.append(Entry::Set(Arc::clone(object)));
+        self.objects.insert(&object.key, Some((Arc::clone(object), revision)));
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &'a Key, intent: &Intent) -> Result<(), Refusal> {
+        let object = intent.decide_delete(self.current(key), self.rules.owner, self.rules.epoch)?;
+        self.append(Entry::Delete(Arc::new(object)));
+        self.objects.insert(key, None);
+        Ok(())
+    }
+
+    fn current(&self, key: &Key) -> Option<Stored> {
+        match self.objects.get(key) {
+            Some(Some((object, revision))) => {
+                Some(Stored { object: Object::clone(object), revision: *revision })
+            }
+            Some(None) => None,
+            None => self.known.objects.get(key).cloned(),
+        }
+    }
+
+    fn register(
+        &mut self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        if self.watches_of(client).is_none() {
+            if self.head.clients >= self.rules.max_clients {
+                return Err(Refusal::TooManyClients);
+            }
+            self.head.clients += 1;
+            self.registered.push((client, self.head.revision));
+            self.clients.insert(client, 0);
+        }
+        self.sessions.push((token, client, self.rules.lifetime.expiry(now)));
+        Ok(())
+    }
+
+    fn watch(&mut self, client: ClientId, pattern: &'a Pattern) -> Result<(), Refusal> {
+        if !matches!(self.open(client, pattern), Open::No) {
+            return Ok(());
+        }
+        // Who is not registered any more may watch nothing.
+        let watches = self.watches_of(client).filter(|&watches| watches < self.rules.max_watches);
+        let watches = watches.ok_or(Refusal::TooManyWatches)?;
+        let since = self.append(Entry::Watch(client, pattern.clone()));
+        self.clients.insert(client, watches + 1);
+        self.open.insert((client, pattern), Open::Begun(self.begun.len()));
+        self.begun.push(Stretch { client, pattern, since, until: None });
+        Ok(())
+    }
+
+    fn unwatch(&mut self, client: ClientId, pattern: &'a Pattern) {
+        let open = self.open(client, pattern);
+        if matches!(open, Open::No) {
+            return;
+        }
+        let until = Some(self.append(Entry::Unwatch(client, pattern.clone())));
+        match open {
+            Open::Begun(index) => self.begun[index].until = until,
+            _ => self.ended.push(Stretch { client, pattern, since: 0, until }),
+        }
+        self.open.insert((client, pattern), Open::No);
+        let watches = self.watches_of(client).unwrap_or_default();
+        self.clients.insert(client, watches.saturating_sub(1));
+    }
+
+    /// Removes a client that has no session left, with what it watched.
+    pub(super) fn forget(&mut self, client: ClientId) {
+        self.append(Entry::Forget(client));
+        self.head.clients = self.head.clients.saturating_sub(1);
+        self.forgotten.push(client);
+    }
+
+    fn open(&self, client: ClientId, pattern: &'a Pattern) -> Open {
+        self.open.get(&(client, pattern)).copied().unwrap_or_else(|| {
+            let before = self.known.watches.contains(&(client, pattern.clone()));
+            if before { Open::Before } else { Open::No }
+        })
+    }
+
+    /// How many patterns a client watches; none where it is not registered.
+    fn watches_of(&self, client: ClientId) -> Option<u64> {
+        self.clients.get(&client).or_else(|| self.known.clients.get(&client)).copied()
+    }
+
+    fn append(&mut self, entry: Entry) -> Revision {
+        let bytes = i64::try_from(entry.size() + OVERHEAD).unwrap_or(i64::MAX);
+        self.head.bytes = self.head.bytes.saturating_add(bytes);
+        self.head.revision += 1;
+        let record = Record { revision: self.head.revision, entry };
+        self.records.push((record, self.head.bytes));
+        self.head.revision
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! What is said to the database by a transaction that changes something. All of a batch is said at
+//! once, so statements take arrays.
+
+pub(super) const LOCK: &str =
+    "SELECT revision, bytes_through, clients, pg_backend_pid() FROM store FOR UPDATE";
+
+pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
+     JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
+         USING (type, namespace, name)";
+
+pub(super) const CLIENTS: &str = "SELECT id, watches FROM clients WHERE id = ANY ($1)";
+
+pub(super) const WATCHES: &str = "SELECT client, type, namespace, name FROM watches
+     JOIN unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+         AS asked (client, type, namespace, name) USING (client, type, namespace, name)
+     WHERE until IS NULL";
+
+pub(super) const EXTEND: &str =
+    "UPDATE sessions SET expires = greatest(expires, $2) WHERE digest = $1";
+
+/// Whether a session ended by `$1`.
+pub(super) const ENDED: &str = "SELECT FROM sessions WHERE expires <= $1 LIMIT 1";
+
+/// Takes up to `$2` sessions that ended by `$1`, and tells whose they were and whether these have
+/// another.
+pub(super) const REAP: &str = "WITH ended AS (
+         SELECT digest, client FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $2
+     ), reaped AS (
+         DELETE FROM sessions USING ended WHERE sessions.digest = ended.digest
+     )
+     SELECT client, count(*), EXISTS (
+         SELECT FROM sessions WHERE sessions.client = ended.client
+             AND digest NOT IN (SELECT digest FROM ended)
+     ) FROM ended GROUP BY client";
+
+pub(super) const REGISTER: &str =
+    "INSERT INTO clients SELECT id, at, 0 FROM unnest($1::uuid[], $2::bigint[]) AS new (id, at)";
+
+pub(super) const BEGIN_SESSIONS: &str =
+    "INSERT INTO sessions SELECT * FROM unnest($1::bytea[], $2::uuid[], $3::bigint[])";
+
+pub(super) const COUNT_WATCHES: &str = "UPDATE clients SET watches = counted.watches
+     FROM unnest($1::uuid[], $2::bigint[]) AS counted (id, watches)
+     WHERE clients.id = counted.id AND clients.watches <> counted.watches";
+
+pub(super) const FORGET_WATCHES: &str = "DELETE FROM watches WHERE client = ANY ($1)";
+
+pub(super) const FORGET: &str = "DELETE FROM clients WHERE id = ANY ($1)";
+
+pub(super) const DELETE: &str = "DELETE FROM objects
+     USING unnest($1::text[], $2::text[], $3::text[]) AS gone (type, namespace, name)
+     WHERE objects.type = gone.type AND objects.namespace = gone.namespace
+         AND objects.name = gone.name";
+
+pub(super) const SET: &str = "INSERT INTO objects
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[])
+     ON CONFLICT (type, namespace, name) DO UPDATE
+     SET value = excluded.value, owner = excluded.owner, revision = excluded.revision";
+
+pub(super) const UNWATCH: &str = "UPDATE watches SET until = ended.until
+     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+         AS ended (client, type, namespace, name, since, until)
+     WHERE watches.client = ended.client AND watches.type = ended.type
+         AND watches.namespace = ended.namespace AND watches.name = ended.name
+         AND watches.until IS NULL";
+
+pub(super) const WATCH: &str = "INSERT INTO watches
+     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])";
+
+pub(super) const MOVE_POSITIONS: &str = "UPDATE clients SET position = moved.position
+     FROM unnest($1::uuid[], $2::bigint[]) AS moved (id, position)
+     WHERE clients.id = moved.id AND clients.position < moved.position";
+
+pub(super) const APPEND: &str = "INSERT INTO log
+     SELECT revision, floor(extract(epoch FROM clock_timestamp()) * 1000), bytes_through, event,
+         type, namespace, name, value, owner, client
+     FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[], $6::text[],
+             $7::bytea[], $8::text[], $9::uuid[])
+         AS new (revision, bytes_through, event, type, namespace, name, value, owner, client)";
+
+pub(super) const ADVANCE: &str = "UPDATE store SET revision = $1, bytes_through = $2, clients = $3";
+
+/// The channel on which replicas tell each other that there is something new in the log.
+pub(super) const CHANNEL: &str = "objstore";
+
+pub(super) const NOTIFY: &str = "NOTIFY objstore";

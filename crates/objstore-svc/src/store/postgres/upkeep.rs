@@ -1,0 +1,120 @@
+//! What has to be done again and again: the log is trimmed, sessions that are over are removed, and
+//! the numbers for the metrics are read.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use common::postgres::{Asked, Error, Sessions, ask};
+use deadpool_postgres::ClientWrapper;
+use tokio::time::sleep;
+
+use super::{
+    super::{Figures, StoreConfig},
+    batch::{self, Needs},
+    fold::{Fold, Rules},
+    read, statements,
+};
+use crate::domain::Timestamp;
+
+/// How often it is done.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Records dropped with one commit.
+const TRIM_BATCH: i64 = 4096;
+
+/// Sessions removed with one commit.
+const REAP_BATCH: i64 = 1000;
+
+/// Drops some of the records that are too old or too many: those before the first that is not, or
+/// before the last that was looked at. One replica does it at a time.
+const TRIM: &str = "WITH oldest AS (
+         SELECT revision, at, bytes_through FROM log
+         WHERE (SELECT pg_try_advisory_xact_lock(hashtext('objstore-svc trim')))
+         ORDER BY revision LIMIT $1
+     ), kept AS (
+         SELECT coalesce(
+             (SELECT min(oldest.revision) FROM oldest WHERE oldest.revision = store.revision OR
+                 (oldest.at >= floor(extract(epoch FROM clock_timestamp()) * 1000) - $2::bigint
+                  AND store.bytes_through - oldest.bytes_through <= $3::bigint)),
+             (SELECT max(oldest.revision) FROM oldest)
+         ) AS revision FROM store
+     ), ended AS (
+         DELETE FROM watches USING kept WHERE until < kept.revision
+     ), dropped AS (
+         DELETE FROM log USING kept WHERE log.revision < kept.revision RETURNING 1
+     )
+     SELECT count(*) FROM dropped";
+
+/// The store's numbers, and those of the oldest record.
+const FIGURES: &str = "SELECT store.revision, store.bytes_through, clients,
+         coalesce(oldest.revision, store.revision + 1),
+         coalesce(oldest.bytes_through, store.bytes_through)
+     FROM store LEFT JOIN
+         (SELECT revision, bytes_through FROM log ORDER BY revision LIMIT 1) AS oldest ON TRUE";
+
+/// Keeps the log within its bounds, and the figures up to date, for ever.
+pub(super) async fn keep_up(
+    sessions: Arc<Sessions>,
+    config: StoreConfig,
+    figures: Arc<Mutex<Figures>>,
+) {
+    loop {
+        let done = sessions.lend(async |session| once(session, &config, &figures).await).await;
+        match done {
+            Ok(true) => continue,
+            Ok(false) => {}
+            Err(error) => tracing::debug!(cause = %error, "the log is not trimmed"),
+        }
+        sleep(EVERY).await;
+    }
+}
+
+/// Whether there is more to trim.
+async fn once(
+    session: &ClientWrapper,
+    config: &StoreConfig,
+    figures: &Mutex<Figures>,
+) -> Result<bool, Error> {
+    let retention = i64::try_from(config.log_retention.as_millis()).unwrap_or(i64::MAX / 2);
+    let size = i64::try_from(config.log_size).unwrap_or(i64::MAX);
+    let trim: Asked<'_> = (TRIM, &[&TRIM_BATCH, &retention, &size]);
+    let [trimmed, rows] = ask(session, [trim, (FIGURES, &[])]).await?;
+    let row = rows.first().ok_or(Error::NoRow)?;
+    let now = Figures {
+        revision: read::revision(row, 0)?,
+        log_floor: read::revision(row, 3)?.saturating_sub(1),
+        log_bytes: (row.try_get::<_, i64>(1)? - row.try_get::<_, i64>(4)?).cast_unsigned(),
+        clients: row.try_get::<_, i64>(2)?.cast_unsigned(),
+        ..Figures::default()
+    };
+    *figures.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    let dropped: i64 = trimmed.first().ok_or(Error::NoRow)?.try_get(0)?;
+    Ok(dropped >= TRIM_BATCH - 1)
+}
+
+/// Removes some of the sessions that ended by `before`, and clients that have none left. Whether
+/// there are more.
+pub(super) async fn reap(
+    session: &ClientWrapper,
+    rules: Rules,
+    before: Timestamp,
+) -> Result<bool, Error> {
+    let [any] = ask(session, [(statements::ENDED, &[&before])]).await?;
+    if any.is_empty() {
+        return Ok(false);
+    }
+    let (known, _) = batch::begin(session, &Needs::default()).await?;
+    let [reaped] = ask(session, [(statements::REAP, &[&before, &REAP_BATCH])]).await?;
+    let mut fold = Fold::new(rules, &known);
+    let mut sessions = 0;
+    for row in &reaped {
+        sessions += row.try_get::<_, i64>(1)?;
+        if !row.try_get::<_, bool>(2)? {
+            fold.forget(read::client_id(row, 0)?);
+        }
+    }
+    batch::commit(session, &fold, &[]).await?;
+    Ok(sessions >= REAP_BATCH)
+}

@@ -1,0 +1,119 @@
+//! The move of an embedded store into PostgreSQL.
+
+use std::process::Output;
+
+use blackbox::{
+    objstore::{Client, Event, Idle, Key, Object, Service, revision},
+    postgres::{Cluster, Database},
+    process,
+};
+use reqwest::Method;
+
+use crate::fence::no_more_pushes;
+
+/// Has the program move the store of `place` into a database.
+async fn import(place: &Idle, database: &Database) -> (bool, String) {
+    let target = Idle::on(Some(database.clone()), &[]);
+    let mut command = target.command();
+    command.arg("import").arg("--from").arg(place.data());
+    let Output { status, stdout, stderr } = process::run(command).await;
+    let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+    (status.success(), said.into_owned())
+}
+
+async fn embedded() -> Service {
+    Idle::on(None, &[]).start().await
+}
+
+#[tokio::test]
+async fn a_store_that_moved_goes_on_with_its_clients_where_it_was() {
+    let service = embedded().await;
+    let client = service.client().await;
+    let (object, unwatched) = (Object::fresh(), Object::fresh());
+    client.watch(&Key::new(&object.key.r#type, "", "")).await;
+    client.watch(&unwatched.key).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    assert_eq!(socket.next_push().await, object);
+    socket.acknowledge().await;
+    socket.close().await;
+    let since = revision(&client.set(&object.numbered(1)).await);
+    client.set(&unwatched).await;
+    client.unwatch(&unwatched.key).await;
+    client.set(&unwatched.numbered(1)).await;
+    let gone = object.key.named("gone");
+    client.set(&Object::new(&gone, "{}")).await;
+    client.delete(&gone).await;
+    let tag = client.etag(&object.key).await;
+    let all = client.find(&Key::new("", "", "")).await;
+
+    let place = service.stop().await;
+    let database = Cluster::shared().database();
+    let (moved, said) = import(&place, &database).await;
+    assert!(moved, "{said}");
+    let service = Idle::on(Some(database), &[]).start().await;
+    let client = client.at(&service);
+    assert_eq!(client.find(&Key::new("", "", "")).await, all);
+    assert_eq!(client.etag(&object.key).await, tag);
+    let mut socket = client.socket().await;
+    assert_eq!(socket.next_push().await, object.numbered(1));
+    assert_eq!(socket.next_push().await, unwatched);
+    assert_eq!(socket.next_push().await, Object::new(&gone, "{}"));
+    no_more_pushes(&client, &mut socket).await;
+    let mut events = client.socket_with(&format!("?events=true&since={}", since - 1)).await;
+    assert_eq!(events.next_event().await, Event::Set(since, object.numbered(1)));
+    let request = client.request(Method::POST, "/set").header("if-match", tag);
+    let _ = request.body(object.numbered(2).body()).send().await.expect(204);
+    assert!(revision(&client.etag(&object.key).await) > since);
+}
+
+#[tokio::test]
+async fn a_store_moves_only_where_no_service_has_been() {
+    let place = embedded().await.stop().await;
+    let database = Cluster::shared().database();
+    Idle::on(Some(database.clone()), &[]).start().await.stop().await;
+    let (moved, said) = import(&place, &database).await;
+    assert!(!moved && said.contains("OBJSTORE_DATABASE_URL"), "{said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+}
+
+#[tokio::test]
+async fn a_store_in_use_is_not_moved_and_neither_is_none() {
+    let database = Cluster::shared().database();
+    let service = embedded().await;
+    let nowhere = Idle::on(None, &[]);
+    for (place, reason) in [(service.place(), "in use"), (&nowhere, "no store")] {
+        let (moved, said) = import(place, &database).await;
+        assert!(!moved && said.contains(reason), "{said}");
+        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    }
+    let mut command = nowhere.command();
+    command.args(["import", "--from", "."]);
+    let said = String::from_utf8(process::run(command).await.stderr).unwrap();
+    assert!(said.contains("OBJSTORE_DATABASE_URL"), "{said}");
+    let place = service.stop().await;
+    let (moved, said) = import(&place, &database).await;
+    assert!(moved, "{said}");
+}
+
+#[tokio::test]
+async fn a_move_that_fails_leaves_nothing_behind() {
+    let service = embedded().await;
+    let client: Client = service.client().await;
+    client.set(&Object::fresh()).await;
+    let place = service.stop().await;
+    let database = Cluster::shared().database();
+    Idle::on(Some(database.clone()), &[]).start().await.stop().await;
+    database.run("UPDATE store SET epoch = NULL");
+    database.run("ALTER TABLE log ADD CHECK (revision > 1000000)");
+    let (moved, said) = import(&place, &database).await;
+    assert!(!moved, "{said}");
+    for table in ["clients", "sessions", "watches", "objects", "log"] {
+        assert_eq!(database.run(&format!("SELECT count(*) FROM {table}")), "0", "{table}");
+    }
+    database.run("ALTER TABLE log DROP CONSTRAINT log_revision_check");
+    let (moved, said) = import(&place, &database).await;
+    assert!(moved, "{said}");
+    Idle::on(Some(database), &[]).start().await;
+    Idle::start(place).await;
+}

@@ -1,0 +1,257 @@
+//! The store on PostgreSQL: what is not as it is on the embedded engine.
+
+use std::{fs, time::Duration};
+
+use blackbox::{
+    objstore::{Client, Idle, Key, Object, Service, unique},
+    postgres::{Cluster, Database},
+    process::{self, DEADLINE},
+    soak::rounds,
+};
+use futures_util::future::join_all;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::{witness::Witness, writers::Writers};
+
+/// A service on a database of its own.
+async fn service() -> Service {
+    Idle::on(Some(Cluster::shared().database()), &[]).start().await
+}
+
+fn database(service: &Service) -> &Database {
+    service.place().database().unwrap()
+}
+
+/// Waits until the service says that it is ready, or that it is not.
+async fn is_ready(client: &Client, status: u16) {
+    let says = async {
+        while client.fetch("/ready").await.status != status {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, says).await.unwrap();
+}
+
+#[tokio::test]
+async fn without_its_database_a_service_says_so_and_recovers_by_itself() {
+    let cluster = Cluster::start();
+    let service = Idle::on(Some(cluster.database()), &[]).start().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    client.set(&object).await;
+    assert_eq!(socket.next_push().await, object);
+
+    cluster.stop();
+    let body = object.key.body();
+    client.post("/set", object.body()).await.refused(503, "storage_unavailable");
+    client.post("/delete", body.clone()).await.refused(503, "storage_unavailable");
+    client.post("/watch", body.clone()).await.refused(503, "storage_unavailable");
+    client.post("/get", body.clone()).await.refused(503, "storage_unavailable");
+    client.post("/find", body.clone()).await.refused(503, "storage_unavailable");
+    let stranger = client.with_token(&"a".repeat(43));
+    stranger.post("/get", body).await.refused(503, "storage_unavailable");
+    client.fetch("/socket").await.refused(500, "not_upgraded");
+    stranger.fetch("/socket").await.refused(500, "not_upgraded");
+    is_ready(&client, 503).await;
+    let _ = client.fetch("/health").await.expect(200);
+
+    cluster.resume();
+    is_ready(&client, 200).await;
+    client.set(&object.numbered(1)).await;
+    assert_eq!(socket.next_push().await, object.numbered(1));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_restarts_under_load_loses_nothing_and_watches_go_on() {
+    let cluster = Cluster::start();
+    let database = cluster.database();
+    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let mut writers = Writers::new(&service).await;
+    let witness = Witness::new(&service, &writers).await;
+    let socket = witness.open(&service).await;
+    let listening = tokio::spawn(witness.listen(socket));
+    for _ in 0..rounds(3, 50) {
+        let shift = writers.start(&[&service]);
+        shift.wrote(200).await;
+        cluster.stop();
+        cluster.resume();
+        shift.wrote(200).await;
+        writers = shift.stop().await;
+        writers.check(&database).await;
+    }
+    let sets = writers.check(&database).await;
+    let service = service.stop().await.start().await;
+    listening.await.unwrap().saw(&service, &sets).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_that_are_cut_amid_commits_lose_nothing_that_was_acknowledged() {
+    let service = service().await;
+    let writers = Writers::new(&service).await;
+    let witness = Witness::new(&service, &writers).await;
+    let socket = witness.open(&service).await;
+    let listening = tokio::spawn(witness.listen(socket));
+    let shift = writers.start(&[&service]);
+    for _ in 0..rounds(20, 1000) {
+        shift.wrote(20).await;
+        database(&service).run(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        );
+    }
+    shift.wrote(100).await;
+    let sets = shift.stop().await.check(database(&service)).await;
+    let service = service.stop().await.start().await;
+    listening.await.unwrap().saw(&service, &sets).await;
+}
+
+#[tokio::test]
+async fn a_change_that_nobody_is_notified_of_is_pushed_soon_all_the_same() {
+    let service = service().await;
+    let client = service.client().await;
+    let object = Object::new(&Key::new("t", "ns", &unique("name")), r#"{"n":1}"#);
+    client.watch(&object.key).await;
+    let mut socket = client.socket().await;
+    let Key { r#type: kind, namespace, name } = &object.key;
+    let row = format!("'{kind}', '{namespace}', '{name}', '{{\"n\":1}}', 'somebody'");
+    database(&service).run(&format!(
+        "WITH head AS (UPDATE store SET revision = revision + 1 RETURNING *),
+              object AS (INSERT INTO objects SELECT {row}, revision FROM head)
+         INSERT INTO log SELECT revision, 0, bytes_through, 1, {row} FROM head"
+    ));
+    let begun = Instant::now();
+    assert_eq!(socket.next_push().await, object);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn whoever_holds_the_revision_for_long_stops_nobody_for_ever() {
+    let service = service().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.set(&object).await;
+    let held = database(&service).clone();
+    let holder = tokio::task::spawn_blocking(move || {
+        held.run("BEGIN; SELECT FROM store FOR UPDATE; SELECT pg_sleep(6); COMMIT")
+    });
+    let refused = async { while client.post("/set", object.body()).await.status != 503 {} };
+    timeout(DEADLINE, refused).await.unwrap();
+    assert_eq!(client.get(&object.key).await, object);
+    holder.await.unwrap();
+    client.set(&object).await;
+}
+
+#[tokio::test]
+async fn every_search_reads_little_more_than_it_answers_and_never_the_whole_store() {
+    let service = service().await;
+    let client = service.client().await;
+    let database = database(&service);
+    database.run(
+        "INSERT INTO objects SELECT 't' || n % 10, 'ns' || n % 100, 'name' || n, '{}', 'o', 1
+         FROM generate_series(1, 20000) AS n",
+    );
+    let scans = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'objects'";
+    let scanned = database.run(scans);
+    let read = || -> usize {
+        let read = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'objects'";
+        database.run(read).parse().unwrap()
+    };
+    let (before, mut all) = (read(), 0);
+    for (pattern, found) in [
+        (["", "", ""], 20000),
+        (["t1", "", ""], 2000),
+        (["", "ns1", ""], 200),
+        (["t1", "ns1", ""], 200),
+        (["", "", "name1"], 1),
+        (["t1", "", "name1"], 1),
+        (["", "ns1", "name1"], 1),
+        (["t1", "ns1", "name1"], 1),
+    ] {
+        let [kind, namespace, name] = pattern;
+        assert_eq!(client.find(&Key::new(kind, namespace, name)).await.len(), found);
+        all += found;
+    }
+    // What a session has read, it tells some time later, and all of it at once.
+    let told = async {
+        while read() < before + all {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(DEADLINE, told).await.unwrap();
+    assert!(read() - before < all + all / 10, "{} were read for {all}", read() - before);
+    assert_eq!(database.run(scans), scanned);
+}
+
+#[tokio::test]
+async fn tls_is_spoken_with_a_database_that_proves_its_name_and_with_no_other() {
+    let (cluster, certificate) = Cluster::secured();
+    let database = cluster.database();
+    let url = database.url_of_tcp();
+    let known = tempfile::NamedTempFile::new().unwrap();
+    fs::write(known.path(), certificate).unwrap();
+    let place = Idle::on(None, &[]).with("OBJSTORE_DATABASE_URL", &url);
+    let ended = process::run(place.command()).await;
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && said.contains("certificate"), "{said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+
+    let known = known.path().to_str().unwrap();
+    let service = place.with("OBJSTORE_DATABASE_CA_FILE", known).start().await;
+    service.client().await.set(&Object::fresh()).await;
+    let encrypted = "SELECT count(*) > 0 AND bool_and(ssl) FROM pg_stat_ssl
+                     JOIN pg_stat_activity USING (pid) WHERE application_name = 'objstore-svc'";
+    assert_eq!(database.run(encrypted), "t");
+    service.stop().await;
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_ends_the_process_with_one_line_that_keeps_its_password() {
+    for (url, reason) in [
+        ("postgres://ann:xyzzy@127.0.0.1:1/none", "refused"),
+        ("postgres://ann:xyzzy@127.0.0.1:1/none?sslmode=maybe", "sslmode"),
+        ("ann:xyzzy", "postgres://"),
+    ] {
+        for arguments in [&[][..], &["import", "--from", "."]] {
+            let place = Idle::on(None, &[]).start().await.stop().await;
+            let place = place.with("OBJSTORE_DATABASE_URL", url);
+            let mut command = place.command();
+            command.args(arguments).current_dir(place.data());
+            let ended = process::run(command).await;
+            let said = String::from_utf8(ended.stderr).unwrap();
+            assert!(!ended.status.success(), "{url}: {said}");
+            assert_eq!(said.trim_end().lines().count(), 1, "{url}: {said}");
+            assert!(said.contains("OBJSTORE_DATABASE_URL") && said.contains(reason), "{said}");
+            assert!(!said.contains("xyzzy"), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_backup_is_left_to_the_tools_of_the_database() {
+    let place = service().await.stop().await;
+    let mut command = place.command();
+    command.args(["backup", "--to", "copy.db"]);
+    let ended = process::run(command).await;
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(!ended.status.success() && said.contains("pg_dump"), "{said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+}
+
+#[tokio::test]
+async fn clients_that_register_at_once_are_all_registered_and_no_more_than_may_be() {
+    let database = Cluster::shared().database();
+    let settings = [("OBJSTORE_MAX_CLIENTS", "10")];
+    let start = |_| Idle::on(Some(database.clone()), &settings).start();
+    let services = join_all((0..2).map(start)).await;
+    let register = |index: usize| {
+        let stranger = services[index % 2].stranger();
+        let body = format!(r#"{{"ID":"{}"}}"#, stranger.id());
+        async move { stranger.post("/register", body).await.status }
+    };
+    let statuses = join_all((0..30).map(register)).await;
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 10, "{statuses:?}");
+    assert_eq!(database.run("SELECT count(*) FROM clients"), "10");
+}

@@ -1,0 +1,147 @@
+//! Writers that set through several replicas without pause, and remember what was acknowledged.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use blackbox::{
+    objstore::{Client, Key, Object, Service, unique},
+    postgres::Database,
+    process::DEADLINE,
+};
+use reqwest::Method;
+use tokio::{
+    task::JoinSet,
+    time::{Duration, Instant, sleep},
+};
+
+/// How many there are.
+const WRITERS: usize = 6;
+
+/// Writers at rest. Each has a key of its own, and every value it sets is another.
+pub(crate) struct Writers {
+    /// The first part of all their keys.
+    pub(crate) kind: String,
+    client: Client,
+    /// The last number that each has tried to set.
+    tried: [usize; WRITERS],
+    /// Name and number of every set that was acknowledged.
+    acknowledged: Vec<(String, usize)>,
+}
+
+/// Writers at work.
+pub(crate) struct Shift {
+    writers: Writers,
+    tasks: JoinSet<(usize, usize, Vec<usize>)>,
+    done: Arc<AtomicUsize>,
+    over: Arc<AtomicBool>,
+}
+
+impl Writers {
+    pub(crate) async fn new(service: &Service) -> Self {
+        let client = service.client().await;
+        Self { kind: unique("kind"), client, tried: [0; WRITERS], acknowledged: Vec::new() }
+    }
+
+    /// The pattern of all their keys.
+    pub(crate) fn pattern(&self) -> Key {
+        Key::new(&self.kind, "", "")
+    }
+
+    /// Lets them write through these replicas in turn, also while some do not answer.
+    pub(crate) fn start(self, services: &[&Service]) -> Shift {
+        let (done, over) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
+        let mut tasks = JoinSet::new();
+        for (index, &tried) in self.tried.iter().enumerate() {
+            let clients: Vec<_> = services.iter().map(|service| self.client.at(service)).collect();
+            let object = Object::new(&Key::new(&self.kind, "writer", &index.to_string()), "{}");
+            let (done, over) = (Arc::clone(&done), Arc::clone(&over));
+            tasks.spawn(async move {
+                let (mut tried, mut acknowledged) = (tried, Vec::new());
+                while !over.load(Ordering::Relaxed) {
+                    tried += 1;
+                    if is_set(&clients[(index + tried) % clients.len()], &object.numbered(tried))
+                        .await
+                    {
+                        acknowledged.push(tried);
+                        done.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                (index, tried, acknowledged)
+            });
+        }
+        Shift { writers: self, tasks, done, over }
+    }
+
+    /// Checks the log and the objects: revisions have no gaps, and what was acknowledged is there,
+    /// last in its place or overwritten by what was tried later. Gives what was set, in order.
+    pub(crate) async fn check(&self, database: &Database) -> Vec<(String, usize)> {
+        let whole = "SELECT count(*) = max(revision) AND max(revision) =
+                         (SELECT revision FROM store) FROM log";
+        assert_eq!(database.run(whole), "t", "revisions have gaps");
+        let sets = format!(
+            "SELECT name || ' ' || convert_from(value, 'UTF8') FROM log
+             WHERE event = 1 AND type = '{}' ORDER BY revision",
+            self.kind
+        );
+        let numbered = |line: &str| {
+            let (name, value) = line.split_once(' ').unwrap();
+            let digits = value.trim_matches(|letter: char| !letter.is_ascii_digit());
+            (name.to_owned(), digits.parse().unwrap())
+        };
+        let sets: Vec<(String, usize)> = database.run(&sets).lines().map(numbered).collect();
+        for set in &self.acknowledged {
+            assert!(sets.contains(set), "{set:?} was acknowledged and is lost");
+        }
+        let objects = format!(
+            "SELECT name || ' ' || convert_from(value, 'UTF8') FROM objects WHERE type = '{}'",
+            self.kind
+        );
+        for object in database.run(&objects).lines().map(numbered) {
+            let last = sets.iter().rev().find(|(name, _)| *name == object.0);
+            assert_eq!(Some(&object), last);
+        }
+        sets
+    }
+}
+
+impl Shift {
+    /// Waits until so many more sets were acknowledged.
+    pub(crate) async fn wrote(&self, count: usize) {
+        let (before, begun) = (self.done.load(Ordering::Relaxed), Instant::now());
+        while self.done.load(Ordering::Relaxed) < before + count {
+            assert!(begun.elapsed() < DEADLINE * 2, "nothing is acknowledged any more");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Lets them finish what they are at.
+    pub(crate) async fn stop(mut self) -> Writers {
+        self.over.store(true, Ordering::Relaxed);
+        while let Some(ended) = self.tasks.join_next().await {
+            let (index, tried, acknowledged) = ended.unwrap();
+            self.writers.tried[index] = tried;
+            let acknowledged = acknowledged.into_iter().map(|number| (index.to_string(), number));
+            self.writers.acknowledged.extend(acknowledged);
+        }
+        self.writers
+    }
+}
+
+/// Whether a set is acknowledged; where it is not, perhaps it was done.
+async fn is_set(client: &Client, object: &Object) -> bool {
+    let request = client.request(Method::POST, "/set").header("content-type", "application/json");
+    match request.body(object.body()).attempt().await {
+        Some(answer) if answer.status == 204 => true,
+        Some(answer) => {
+            let _ = answer.expect(503);
+            sleep(Duration::from_millis(20)).await;
+            false
+        }
+        None => {
+            sleep(Duration::from_millis(20)).await;
+            false
+        }
+    }
+}
