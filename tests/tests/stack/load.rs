@@ -59,8 +59,8 @@ impl Load {
         assert!(went_on, "{:?} of {goal:?}", self.done.borrow());
     }
 
-    /// Ends their work. Whatever they were told has been done stands.
-    pub(crate) async fn stop(mut self) {
+    /// Ends their work, and says how much it was. Whatever they were told has been done stands.
+    pub(crate) async fn stop(mut self) -> String {
         self.goes_on().await;
         self.over.store(true, Ordering::Relaxed);
         let mut retried = 0;
@@ -69,8 +69,6 @@ impl Load {
             worker.verify().await;
         }
         let [visits, objects, sales] = *self.done.borrow();
-        println!(
-            "{visits} visits, {objects} objects, {sales} sales; {retried} requests sent twice"
-        );
+        format!("{visits} visits, {objects} objects, {sales} sales; {retried} requests sent twice")
     }
 }

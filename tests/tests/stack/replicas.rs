@@ -13,7 +13,7 @@ async fn a_replica_that_is_killed_costs_a_request_one_repetition_at_most() {
         load.goes_on().await;
         compose_at(&["start"], replicas[0]).await;
     }
-    load.stop().await;
+    println!("{}", load.stop().await);
     the_books_agree().await;
 }
 
@@ -22,7 +22,7 @@ async fn a_database_that_is_restarted_costs_a_request_one_repetition_at_most() {
     let mut load = Load::start().await;
     compose_at(&["restart"], "postgres").await;
     load.goes_on().await;
-    load.stop().await;
+    println!("{}", load.stop().await);
     the_books_agree().await;
 }
 
@@ -33,7 +33,7 @@ async fn replacing_one_container_after_another_costs_a_request_one_repetition_at
         compose_at(&["up", "--detach", "--no-deps", "--force-recreate"], replica).await;
         load.goes_on().await;
     }
-    load.stop().await;
+    println!("{}", load.stop().await);
     the_books_agree().await;
 }
 
