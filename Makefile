@@ -1,8 +1,8 @@
-.PHONY: help up test check bench soak
+.PHONY: help up test check bench soak containers
 .DEFAULT_GOAL := help
 
 help: ## Show this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 up: ## Build and run every service on this machine, until Ctrl-C
 	@scripts/up
@@ -10,7 +10,7 @@ up: ## Build and run every service on this machine, until Ctrl-C
 test: ## Run every test
 	@scripts/test --workspace
 
-check: ## Check format, lints, documentation, licences and spelling
+check: ## Check format, lints, documentation, licences, spelling and manifests
 	@scripts/check
 
 bench: ## Measure, side by side with what a user would pick instead
@@ -19,3 +19,6 @@ bench: ## Measure, side by side with what a user would pick instead
 soak: ## Run the fault tests for long
 	@SOAK=1 scripts/test --package blackbox --test faults -- --nocapture
 	@SOAK=1 scripts/test --package blackbox --test objstore -- replicas:: postgres:: --nocapture
+
+containers: ## Build the images, and test the services in containers
+	@scripts/containers

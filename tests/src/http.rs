@@ -100,6 +100,12 @@ impl Request {
         Some(answer)
     }
 
+    /// The same at a proxy, whose own answers the document leaves out.
+    pub async fn attempt_undescribed(self) -> Option<Answer> {
+        let (sent, response) = Self::try_exchange(self.builder).await;
+        Answer::try_read(sent, response.ok()?).await.ok()
+    }
+
     /// The same for what the document leaves out, such as pages for people.
     ///
     /// # Panics
