@@ -1,6 +1,11 @@
 //! The settings of the service.
 
-use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    num::NonZeroUsize,
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::{Args, Parser, Subcommand};
 use common::config::{SECRETS_HELP, ServerConfig, duration};
@@ -147,7 +152,11 @@ impl Config {
     pub fn pos_url(&self) -> String {
         match &self.pos_url {
             Some(url) => url.to_string(),
-            None => format!("http://{}/", SocketAddr::new(self.server.host, self.pos_port)),
+            None => {
+                let host = self.server.host;
+                let host = if host.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { host };
+                format!("http://{}/", SocketAddr::new(host, self.pos_port))
+            }
         }
     }
 }

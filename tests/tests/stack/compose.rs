@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The replicas of each service.
 pub(crate) const REPLICAS: [&[&str]; 3] =
-    [&["authsvc-1", "authsvc-2"], &["objstore-1"], &["payments-1", "payments-2"]];
+    [&["authsvc-1", "authsvc-2"], &["objstore-1", "objstore-2"], &["payments-1", "payments-2"]];
 
 /// Runs Compose with these arguments, and returns what it prints.
 pub(crate) async fn compose(arguments: &[&str]) -> String {
