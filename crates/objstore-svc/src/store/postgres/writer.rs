@@ -192,6 +192,7 @@ impl Writer {
             }
             Err(error) => {
                 self.shared.positions().put_back();
+                self.positions_due = Instant::now() + POSITIONS_EVERY;
                 tracing::debug!(cause = %error, operations = batch.len(), "batch not committed");
                 let error = Arc::new(error);
                 for job in batch {
