@@ -76,6 +76,17 @@ impl Transaction {
         self.app.post(&self.path_of(what), body).await
     }
 
+    /// The same, asked again as long as the service says that too much is waiting, in which case it
+    /// has done nothing.
+    pub async fn ask_until_heard(&self, what: Move, body: &Value) -> Answer {
+        loop {
+            let answer = self.ask(what, body).await;
+            if answer.header("retry-after").is_none() {
+                return answer;
+            }
+        }
+    }
+
     /// Does something to it, and returns the transaction as it is then.
     ///
     /// # Panics

@@ -19,7 +19,7 @@ type Step = (Move, i64);
 /// Does all of this at once, and gives back what was done. What was refused was over a limit.
 async fn scramble(transaction: &Transaction, steps: Vec<Step>) -> Vec<Step> {
     let made = stream::iter(steps).map(async |(what, amount)| {
-        let answer = transaction.ask(what, &json!({ "amount": amount })).await;
+        let answer = transaction.ask_until_heard(what, &json!({ "amount": amount })).await;
         if answer.status == 201 {
             return Some((what, amount));
         }

@@ -64,7 +64,8 @@ async fn whatever_happens_to_a_transaction_at_both_its_counters_are_exact() {
             })
             .collect();
         let made = stream::iter(steps).map(async |(replica, what, amount)| {
-            let answer = transaction[replica].ask(what, &json!({ "amount": amount })).await;
+            let body = json!({ "amount": amount });
+            let answer = transaction[replica].ask_until_heard(what, &body).await;
             if answer.status == 201 {
                 return Some((what, amount));
             }
