@@ -61,12 +61,22 @@ pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Se
 
 /// The payments service under measurement, on its embedded engine.
 pub(crate) async fn payments(bench: &Bench) -> Result<Shop> {
+    payments_with(bench, "").await
+}
+
+/// A replica of it on PostgreSQL.
+pub(crate) async fn payments_on(bench: &Bench, postgres: &Postgres) -> Result<Shop> {
+    payments_with(bench, &postgres.url()).await
+}
+
+async fn payments_with(bench: &Bench, database: &str) -> Result<Shop> {
     let (port, pos_port, directory) = (free_port()?, free_port()?, directory(bench)?);
     let data = directory.path().join("payments");
     let command = |subcommand: &[&str]| {
         let mut command = Command::new(&bench.payments);
         command.args(subcommand).env("HOST", "127.0.0.1").env("PORT", port.to_string());
         command.env("PAYMENTS_POS_PORT", pos_port.to_string()).env("PAYMENTS_DATA_DIR", &data);
+        command.env("PAYMENTS_DATABASE_URL", database);
         command
     };
     let missing = || {

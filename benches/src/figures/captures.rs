@@ -1,4 +1,5 @@
-//! Durable captures, all of one merchant or of a hundred.
+//! Durable captures: of one merchant and of a hundred, on the embedded engine and on PostgreSQL, side by
+//! side with pgbench.
 
 use std::{path::Path, time::Duration};
 
@@ -11,8 +12,12 @@ use crate::{
         exchange::{Exchange, Exchanged},
         line::{Call, HOLE},
     },
-    peers::{self, shop::Shop},
-    report::{Rounds, Row, Table},
+    peers::{
+        self,
+        postgres::{Postgres, Script},
+        shop::Shop,
+    },
+    report::{Rounds, Row, Spread, Table},
 };
 
 const CONNECTIONS: u64 = 64;
@@ -21,6 +26,9 @@ const MERCHANTS: usize = 100;
 const RATE: f64 = 10_000.0;
 /// What one merchant has to reach of a hundred.
 const OF_MANY: f64 = 0.9;
+/// What the embedded engine has to reach of PostgreSQL, and that of pgbench.
+const OF_POSTGRES: f64 = 2.0;
+const OF_PGBENCH: f64 = 1.0;
 
 /// Measures captures a second.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -39,6 +47,30 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     table.row(Row::new(figure.clone(), &who).exchanges(&of_many).at_least(rate, RATE, "/s"));
     let row = Row::new(figure, "payments-svc, one merchant").exchanges(&of_one);
     table.row(row.ratio(ratio, OF_MANY).note("the ratio is to a hundred".to_owned()));
+    drop(shop);
+    on_postgres(bench, table, rate).await
+}
+
+async fn on_postgres(bench: &Bench, table: &mut Table, embedded: f64) -> Result<()> {
+    let Some(postgres) = Postgres::start(bench).await? else {
+        table.note("PostgreSQL is left out: install Debian's postgresql.");
+        return Ok(());
+    };
+    let shop = peers::payments_on(bench, &postgres).await?;
+    let merchants = shop.merchants(MERCHANTS).await?;
+    let ids = shop.pay(&merchants, bench.scale.captured).await?;
+    postgres.number_transactions().await?;
+    let (mut ours, mut theirs) = (Rounds::default(), Spread::default());
+    for _ in 0..bench.scale.rounds {
+        ours.add(load(bench, &shop, &ids).await?);
+        theirs.add(postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
+    }
+    let figure = format!("durable captures on PostgreSQL, {CONNECTIONS} connections");
+    let rate = ours.rate.median();
+    let row = Row::new(figure.clone(), "payments-svc").exchanges(&ours);
+    table.row(row.at_least(embedded / rate, OF_POSTGRES, " × here, embedded"));
+    let row = Row::new(figure, "pgbench, the same statements").rate(&theirs);
+    table.row(row.ratio(rate / theirs.median(), OF_PGBENCH));
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! PostgreSQL as it comes: what the object store stands on there, and what pgbench makes of it alone.
+//! PostgreSQL as it comes: what services stand on there, and what pgbench makes of it alone.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use tokio::process::Command;
 
 use crate::{
-    figures::Bench,
+    figures::{Bench, Scale},
     load::{line::HOLE, object},
     peers::{
         directory,
@@ -30,14 +30,23 @@ pub(crate) struct Postgres {
     scripts: PathBuf,
 }
 
-/// What pgbench does, again and again, on one table with the keys and values of the other peers.
+/// What pgbench does, again and again: on one table with the keys and values of the other peers, or
+/// on what a payments service has made.
 #[derive(Clone, Copy)]
 pub(crate) enum Script {
     /// Upserts one row.
     Upsert,
     /// Selects one row.
     Select,
+    /// Captures of one transaction, by the statements of payments-svc, one after the other.
+    Capture,
 }
+
+/// The transactions that are captured, by numbers from 1.
+const CAPTURABLE: &str = "CREATE TABLE capturable AS
+     SELECT row_number() OVER () AS number, id FROM transactions;
+     CREATE UNIQUE INDEX ON capturable (number);
+     ANALYZE";
 
 impl Postgres {
     /// Starts one; `None` when it is not installed.
@@ -74,16 +83,27 @@ impl Postgres {
             "CREATE TABLE peer (type {text}, namespace {text}, name {text}, value bytea NOT NULL,
                  PRIMARY KEY (type, namespace, name))"
         );
-        let mut psql = Command::new(postgres.programs.join("psql"));
-        psql.args(["-q", "-c", &table, &postgres.url()]);
         // It accepts connections before it takes them.
         for _ in 0..100 {
-            if psql.stderr(Stdio::null()).status().await?.success() {
+            if postgres.run(&table).await? {
                 return Ok(Some(postgres));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         anyhow::bail!("PostgreSQL makes no table")
+    }
+
+    /// Numbers the transactions that are there, for [`Script::Capture`].
+    pub(crate) async fn number_transactions(&self) -> Result<()> {
+        ensure!(self.run(CAPTURABLE).await?, "PostgreSQL numbers no transactions");
+        Ok(())
+    }
+
+    /// Whether these statements succeed.
+    async fn run(&self, sql: &str) -> Result<bool> {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.args(["-q", "-c", sql, &self.url()]).stderr(Stdio::null());
+        Ok(psql.status().await?.success())
     }
 
     /// Where it is.
@@ -99,7 +119,7 @@ impl Postgres {
         connections: u64,
     ) -> Result<f64> {
         let file = self.scripts.join("script.sql");
-        fs::write(&file, script.text(bench.scale.keys))?;
+        fs::write(&file, script.text(&bench.scale))?;
         let seconds = bench.scale.measured.as_secs().max(1);
         let mut pgbench = Command::new(self.programs.join("pgbench"));
         pgbench.args(["-n", "-M", "prepared", "-j", "2", "-c", &connections.to_string()]);
@@ -114,7 +134,8 @@ impl Postgres {
 }
 
 impl Script {
-    fn text(self, keys: u64) -> String {
+    fn text(self, scale: &Scale) -> String {
+        let keys = scale.keys;
         let (kind, namespace, digits) = (object::TYPE, object::NAMESPACE, HOLE.len());
         let name = format!("lpad(:n::text, {digits}, '0')");
         let value = object::value(256);
@@ -129,6 +150,13 @@ impl Script {
                  SELECT * FROM peer WHERE type = '{kind}' AND namespace = '{namespace}' \
                  AND name = {name};\n"
             ),
+            Self::Capture => {
+                format!(
+                    "\\set number random(1, {})\n{}",
+                    scale.captured,
+                    include_str!("capture.sql")
+                )
+            }
         }
     }
 }
