@@ -76,8 +76,14 @@ where
     F: Future<Output = Result<Vec<T>, StoreError>> + Send + 'static,
 {
     let mut pieces = Pieces { read, left: Some(window), size: T::FIRST_PIECE, is_begun: false };
-    // The first piece before the status line: a store that cannot read is told as such.
-    let first = pieces.next().await?.unwrap_or_default();
+    // The first of it before the status line: a store that cannot read is told as such, and a page
+    // that is not long has a length.
+    let mut first = Vec::new();
+    while first.len() < PIECE_BYTES
+        && let Some(piece) = pieces.next().await?
+    {
+        first.extend(piece);
+    }
     if pieces.left.is_none() {
         return Ok((JSON, first).into_response());
     }
