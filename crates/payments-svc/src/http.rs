@@ -28,6 +28,7 @@ pub(crate) mod answer;
 mod apps;
 pub(crate) mod body;
 mod cards;
+mod cases;
 mod disputes;
 pub(crate) mod error;
 pub(crate) mod fields;

@@ -1,4 +1,4 @@
-//! Disputes, and the lists of cases.
+//! Disputes.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use super::{
     Api, Error,
     access::{Caller, Of},
     answer::{self, as_date, as_text},
-    fields::Fields,
-    page::{self, Item},
+    cases,
+    page::Item,
 };
 use crate::{
-    domain::{App, Dispute, Id, Reason, Window},
-    store::{About, Found},
+    domain::{Dispute, Id, Reason},
+    store::Store,
 };
 
 /// The disputes of a merchant, or of one of its transactions.
@@ -28,44 +28,12 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    match cases(&api, &app, query.as_deref()).await? {
-        None => Ok(page::empty()),
-        Some((about, window)) => {
-            page::list(window, move |window| api.store.clone().disputes(about, window)).await
-        }
-    }
+    cases::list(&api, &app, query.as_deref(), Store::disputes).await
 }
 
 /// A dispute.
 pub(super) async fn get(dispute: Of<Dispute>) -> Response {
     answer::one(StatusCode::OK, "dispute", DisputeOutput::new(&dispute.thing))
-}
-
-/// Which cases a query asks for: those of a merchant of the app, or of one of its transactions.
-/// None, if the transaction is not the merchant's.
-pub(super) async fn cases(
-    api: &Api,
-    app: &App,
-    query: Option<&str>,
-) -> Result<Option<(About, Window)>, Error> {
-    let filters = |fields: &mut Fields<'_>| {
-        let mut filter = fields.object("filter");
-        let merchant = filter.required("merchantId", str::parse);
-        let transaction = filter.given("transactionId", str::parse);
-        Ok::<(Id, Option<Id>), _>((merchant?, transaction?))
-    };
-    let (window, (merchant, transaction)) = page::read(query, filters)?;
-    match api.store.merchant(merchant, app.id).await? {
-        None => return Err(Error::field("filter.merchantId", "is no merchant")),
-        Some(Found { is_member: false, .. }) => return Err(Error::Forbidden),
-        Some(_) => {}
-    }
-    let Some(transaction) = transaction else {
-        return Ok(Some((About::Merchant(merchant), window)));
-    };
-    let found = api.store.reservation_of(transaction).await?;
-    let own = found.filter(|reservation| reservation.merchant == merchant);
-    Ok(own.map(|_| (About::Transaction(transaction), window)))
 }
 
 #[derive(Serialize)]

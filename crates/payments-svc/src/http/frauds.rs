@@ -14,10 +14,13 @@ use super::{
     Api, Error,
     access::{Caller, Of},
     answer::{self, as_date, as_optional_date, as_text},
-    disputes::cases,
-    page::{self, Item},
+    cases,
+    page::Item,
 };
-use crate::domain::{FraudAlert, FraudReason, Id};
+use crate::{
+    domain::{FraudAlert, FraudReason, Id},
+    store::Store,
+};
 
 /// The alerts about a merchant, or about one of its transactions.
 pub(super) async fn list(
@@ -25,12 +28,7 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    match cases(&api, &app, query.as_deref()).await? {
-        None => Ok(page::empty()),
-        Some((about, window)) => {
-            page::list(window, move |window| api.store.clone().frauds(about, window)).await
-        }
-    }
+    cases::list(&api, &app, query.as_deref(), Store::frauds).await
 }
 
 /// An alert.

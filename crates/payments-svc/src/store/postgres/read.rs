@@ -181,11 +181,12 @@ pub(super) struct Held {
     pub(super) descriptor: Descriptor,
 }
 
-/// The transaction `$1`, for [`held`].
-pub(super) const HELD: &str = "SELECT transactions.merchant, transactions.descriptor,
+/// Locks the transaction `$1`, for [`held`].
+pub(super) const HOLD: &str = "SELECT transactions.merchant, transactions.descriptor,
      transactions.currency, steps, merchants.currency, fee_rate, fee_flat_currency, fee_flat,
      fee_dispute_currency, fee_dispute, error, amount, captured, refunded, voided, disputed
-     FROM transactions JOIN merchants ON merchants.id = merchant WHERE transactions.id = $1";
+     FROM transactions JOIN merchants ON merchants.id = merchant WHERE transactions.id = $1
+     FOR UPDATE OF transactions";
 
 /// All but the captures.
 pub(super) fn held(columns: &mut Columns<'_>) -> Result<Held, Error> {
@@ -197,9 +198,10 @@ pub(super) fn held(columns: &mut Columns<'_>) -> Result<Held, Error> {
     Ok(Held { holding, merchant, descriptor })
 }
 
-/// The columns of a capture.
-pub(super) const CAPTURED: &str =
-    "step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread";
+/// The captures of the transaction `$1`, oldest first.
+pub(super) const CAPTURES: &str =
+    "SELECT step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread
+     FROM captures WHERE \"transaction\" = $1 ORDER BY step";
 
 pub(super) fn captured(columns: &mut Columns<'_>) -> Result<Captured, Error> {
     Ok(Captured {

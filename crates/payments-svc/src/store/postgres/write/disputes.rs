@@ -31,9 +31,6 @@ pub(super) async fn notice<'a>(
 ) -> Result<Result<Answer, Refusal>, Error> {
     let Notification { id, transaction, event, .. } = notification;
     // The lock comes first: what is read after that stays as it is.
-    let held = format!("{} FOR UPDATE OF transactions", read::HELD);
-    let captures =
-        format!("SELECT {} FROM captures WHERE \"transaction\" = $1 ORDER BY step", read::CAPTURED);
     let slices = format!(
         "SELECT {} FROM slices JOIN disputes ON disputes.id = dispute
          WHERE \"transaction\" = $1 AND reference = $2 ORDER BY number",
@@ -42,9 +39,9 @@ pub(super) async fn notice<'a>(
     let dispute = event.dispute().map_or("", Reference::as_str);
     let about: [&(dyn ToSql + Sync); 2] = [transaction, &dispute];
     let asked: [Asked<'_>; 8] = [
-        (&held, &[transaction]),
+        (read::HOLD, &[transaction]),
         ("SELECT 1 FROM notifications WHERE id = $1", &[&id.as_str()]),
-        (&captures, &[transaction]),
+        (read::CAPTURES, &[transaction]),
         ("SELECT id, decision FROM disputes WHERE \"transaction\" = $1 AND reference = $2", &about),
         (&slices, &about),
         (WAITING, &about),

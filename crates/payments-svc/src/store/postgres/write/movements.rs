@@ -9,9 +9,7 @@ use super::super::{
     read::{self, Held, all, first},
     unit::{NEW_IDS, Unit, ids, parameters},
 };
-use crate::domain::{
-    Booking, Captured, Change, Descriptor, Entry, Id, Movement, Order, Posting, Request,
-};
+use crate::domain::{Booking, Change, Descriptor, Entry, Id, Movement, Order, Posting, Request};
 
 pub(super) async fn r#move<'a>(
     unit: &mut Unit<'a>,
@@ -22,11 +20,11 @@ pub(super) async fn r#move<'a>(
 ) -> Result<Result<Answer, Refusal>, Error> {
     // The lock comes first: what is read after that stays as it is, and lines get their ids in the
     // order of the trail's steps.
-    let sql = format!("{} FOR UPDATE OF transactions", read::HELD);
-    let [rows, new] = unit.ask([(&sql, &[&transaction]), NEW_IDS]).await?;
+    let [rows, new] = unit.ask([(read::HOLD, &[&transaction]), NEW_IDS]).await?;
     let Some(mut held) = first(&rows, read::held)? else { return Ok(Err(Refusal::NotFound)) };
     if matches!(request, Request::Refund { .. }) {
-        held.holding.captures = captures(unit, transaction).await?;
+        let [captures] = unit.ask([(read::CAPTURES, &[&transaction])]).await?;
+        held.holding.captures = all(&captures, read::captured)?;
     }
     let change = match held.holding.decide(request) {
         Ok(change) => change,
@@ -39,14 +37,6 @@ pub(super) async fn r#move<'a>(
     decided.write(unit, line, descriptor)?;
     instruct(unit, (instruction, transaction), order, Some(step));
     Ok(Ok(Answer::Moved { transaction, steps: step.saturating_add(1), disputed }))
-}
-
-/// The captures of a transaction, oldest first.
-async fn captures(unit: &mut Unit<'_>, transaction: Id) -> Result<Vec<Captured>, Error> {
-    let sql =
-        format!("SELECT {} FROM captures WHERE \"transaction\" = $1 ORDER BY step", read::CAPTURED);
-    let [rows] = unit.ask([(&sql, &[&transaction])]).await?;
-    all(&rows, read::captured)
 }
 
 /// Notes what the acquirer has to be told of a transaction.
