@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader, copy, sink},
-    process::{Child, Command},
+    process::{Child, ChildStdout, Command},
     time::{sleep, timeout},
 };
 
@@ -23,6 +23,9 @@ use crate::{http, process::DEADLINE};
 
 /// How long a whole visit may take.
 const VISIT: Duration = Duration::from_secs(60);
+
+/// How often a chromedriver is started before a test gives up.
+const STARTS: usize = 5;
 
 /// What to do about a machine without a browser.
 const INSTALL: &str = "install it with: sudo apt-get install chromium chromium-driver";
@@ -237,26 +240,35 @@ fn origin(url: &str) -> &str {
     url[host..].find('/').map_or(url, |end| &url[..host + end])
 }
 
-/// A chromedriver on a free port, and its address.
+/// A chromedriver, and its address.
+///
+/// It takes a free port of one IP version and wants the same one of the other, which may be in use:
+/// then it ends, and is started again.
 async fn driver(home: &TempDir) -> (Child, String) {
-    let mut command = Command::new("chromedriver");
-    command.arg("--port=0").env("HOME", home.path()).stdin(Stdio::null()).kill_on_drop(true);
-    let mut driver = match command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() {
-        Err(error) if error.kind() == NotFound => panic!("chromedriver is missing; {INSTALL}"),
-        started => started.expect("chromedriver can be started"),
-    };
-    let mut output = BufReader::new(driver.stdout.take().expect("piped"));
-    let started = async {
-        let mut line = String::new();
-        while output.read_line(&mut line).await.expect("text") > 0 {
-            if let Some((_, port)) = line.split_once("successfully on port ") {
-                return port.trim().trim_end_matches('.').to_owned();
-            }
-            line.clear();
+    for _ in 0..STARTS {
+        let mut command = Command::new("chromedriver");
+        command.arg("--port=0").env("HOME", home.path()).stdin(Stdio::null()).kill_on_drop(true);
+        let mut driver = match command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn() {
+            Err(error) if error.kind() == NotFound => panic!("chromedriver is missing; {INSTALL}"),
+            started => started.expect("chromedriver can be started"),
+        };
+        let mut output = BufReader::new(driver.stdout.take().expect("piped"));
+        if let Some(port) = timeout(DEADLINE, port(&mut output)).await.expect("it says its port") {
+            tokio::spawn(async move { copy(&mut output, &mut sink()).await });
+            return (driver, format!("http://127.0.0.1:{port}"));
         }
-        panic!("chromedriver ended at once");
-    };
-    let port = timeout(DEADLINE, started).await.expect("chromedriver starts in time");
-    tokio::spawn(async move { copy(&mut output, &mut sink()).await });
-    (driver, format!("http://127.0.0.1:{port}"))
+    }
+    panic!("chromedriver ended at once, {STARTS} times");
+}
+
+/// The port a chromedriver says it listens on. None, if it ends before.
+async fn port(output: &mut BufReader<ChildStdout>) -> Option<String> {
+    let mut line = String::new();
+    while output.read_line(&mut line).await.expect("text") > 0 {
+        if let Some((_, port)) = line.split_once("successfully on port ") {
+            return Some(port.trim().trim_end_matches('.').to_owned());
+        }
+        line.clear();
+    }
+    None
 }
