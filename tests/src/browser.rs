@@ -22,7 +22,7 @@ use tokio::{
 use crate::{http, process::DEADLINE};
 
 /// How long a whole visit may take.
-const VISIT: Duration = Duration::from_secs(60);
+const VISIT: Duration = Duration::from_secs(180);
 
 /// How often a chromedriver is started before a test gives up.
 const STARTS: usize = 5;
