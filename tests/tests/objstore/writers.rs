@@ -64,9 +64,9 @@ impl Writers {
                 let (mut tried, mut acknowledged) = (tried, Vec::new());
                 while !over.load(Ordering::Relaxed) {
                     tried += 1;
-                    if is_set(&clients[(index + tried) % clients.len()], &object.numbered(tried))
-                        .await
-                    {
+                    let client = &clients[(index + tried) % clients.len()];
+                    let is_conditional = tried.is_multiple_of(5);
+                    if is_set(client, &object.numbered(tried), is_conditional).await {
                         acknowledged.push(tried);
                         done.fetch_add(1, Ordering::Relaxed);
                     }
@@ -133,9 +133,14 @@ impl Shift {
     }
 }
 
-/// Whether a set is acknowledged; where it is not, perhaps it was done.
-async fn is_set(client: &Client, object: &Object) -> bool {
-    let request = client.request(Method::POST, "/set").header("content-type", "application/json");
+/// Whether a set is acknowledged; where it is not, perhaps it was done. Whether its condition holds,
+/// which it always does, is only known with the object locked.
+async fn is_set(client: &Client, object: &Object, is_conditional: bool) -> bool {
+    let mut request =
+        client.request(Method::POST, "/set").header("content-type", "application/json");
+    if is_conditional {
+        request = request.header("if-none-match", "\"0000000000000000-1\"");
+    }
     match request.body(object.body()).attempt().await {
         Some(answer) if answer.status == 204 => true,
         Some(answer) => {

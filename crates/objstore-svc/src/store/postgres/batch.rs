@@ -1,5 +1,6 @@
 //! One transaction: what a batch is about is read with the row of the store locked, in one round
-//! trip; what it changes is written and committed in another.
+//! trip; what it changes is written and committed in another. A batch that needs to know nothing is
+//! begun, written and committed in one.
 
 use std::collections::HashSet;
 
@@ -24,6 +25,10 @@ pub(super) struct Needs<'a> {
 }
 
 impl<'a> Needs<'a> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.clients.is_empty() && self.watches.is_empty()
+    }
+
     pub(super) fn of(operations: impl Iterator<Item = &'a Operation>) -> Self {
         let mut needs = Self::default();
         for operation in operations {
@@ -42,11 +47,24 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// Begins a transaction, locks the row of the store and reads what is needed.
+/// The store when its row was locked.
+#[derive(Clone, Copy)]
+pub(super) struct Locked {
+    pub(super) head: Head,
+    pub(super) backend: BackendPid,
+}
+
+/// The number of a session's process in the database, which signs its notifications.
+pub(super) type BackendPid = i32;
+
+/// How a transaction begins.
+const BEGIN: [Asked<'_>; 2] = [("BEGIN", &[]), (statements::LOCK, &[])];
+
+/// Begins a transaction and reads what is needed.
 pub(super) async fn begin(
     session: &ClientWrapper,
     needs: &Needs<'_>,
-) -> Result<(Known, BackendPid), Error> {
+) -> Result<(Known, Locked), Error> {
     let keys = Keys::of(needs.keys.iter().map(|key| key.parts()));
     let clients: Vec<Uuid> = needs.clients.iter().map(|client| *client.uuid()).collect();
     let watchers: Vec<Uuid> = needs.watches.iter().map(|(client, _)| *client.uuid()).collect();
@@ -56,7 +74,7 @@ pub(super) async fn begin(
     let of_clients: [&(dyn ToSql + Sync); 1] = [&clients];
     let of_watches: [&(dyn ToSql + Sync); 4] =
         [&watchers, &patterns.kinds, &patterns.namespaces, &patterns.names];
-    let mut asked: Vec<Asked<'_>> = vec![("BEGIN", &[]), (statements::LOCK, &[])];
+    let mut asked = BEGIN.to_vec();
     if !needs.keys.is_empty() {
         asked.push((statements::OBJECTS, &of_keys));
     }
@@ -66,9 +84,9 @@ pub(super) async fn begin(
     if !needs.watches.is_empty() {
         asked.push((statements::WATCHES, &of_watches));
     }
-    let mut answers = ask_all(session, &asked).await?.into_iter().skip(1);
-    let locked = answers.next().unwrap_or_default();
-    let locked = locked.first().ok_or(Error::NoRow)?;
+    let answers = ask_all(session, &asked).await?;
+    let locked = locked(&answers)?;
+    let mut answers = answers.into_iter().skip(BEGIN.len());
     let mut rows_if = |asked: bool| asked.then(|| answers.next()).flatten().unwrap_or_default();
 
     let objects = rows_if(!needs.keys.is_empty());
@@ -83,34 +101,36 @@ pub(super) async fn begin(
     let watches = rows_if(!needs.watches.is_empty());
     let watches = watches.iter().map(|row| Ok((read::client_id(row, 0)?, read::pattern(row, 1)?)));
     let watches = watches.collect::<Result<_, Error>>()?;
-    Ok((Known { head: head(locked)?, objects, clients, watches }, locked.try_get(3)?))
+    Ok((Known { head: locked.head, objects, clients, watches }, locked))
 }
 
-/// The number of a session's process in the database, which signs its notifications.
-pub(super) type BackendPid = i32;
-
-/// Reads revision, bytes, clients.
-pub(super) fn head(row: &Row) -> Result<Head, Error> {
-    Ok(Head { revision: read::revision(row, 0)?, bytes: row.try_get(1)?, clients: count(row, 2)? })
+/// What [`BEGIN`] is answered.
+fn locked(answers: &[Vec<Row>]) -> Result<Locked, Error> {
+    let row = answers.get(1).and_then(|rows| rows.first()).ok_or(Error::NoRow)?;
+    let head =
+        Head { revision: read::revision(row, 0)?, bytes: row.try_get(1)?, clients: count(row, 2)? };
+    Ok(Locked { head, backend: row.try_get(3)? })
 }
 
 fn count(row: &Row, column: usize) -> Result<u64, Error> {
     Ok(row.try_get::<_, i64>(column)?.cast_unsigned())
 }
 
-/// Writes what a batch changes, and positions, and commits. Where a write fails, the database makes
-/// a roll-back of the commit.
+/// Writes what a batch changes, and positions, and commits what was begun, or begins it as well.
+/// Where a write fails, the database makes a roll-back of the commit.
 pub(super) async fn commit(
     session: &ClientWrapper,
+    begun: Option<Locked>,
     fold: &Fold<'_>,
     positions: &[(ClientId, Revision)],
-) -> Result<(), Error> {
+) -> Result<Locked, Error> {
     let writes = Writes::of(fold, positions);
     let parameters = writes.parameters();
-    let begun = writes.0.iter().zip(&parameters).map(|((sql, _), values)| (*sql, &values[..]));
-    let asked: Vec<Asked<'_>> = begun.chain([("COMMIT", &[][..])]).collect();
-    ask_all(session, &asked).await?;
-    Ok(())
+    let mut asked = if begun.is_some() { Vec::new() } else { BEGIN.to_vec() };
+    asked.extend(writes.0.iter().zip(&parameters).map(|((sql, _), values)| (*sql, &values[..])));
+    asked.push(("COMMIT", &[]));
+    let answers = ask_all(session, &asked).await?;
+    begun.map_or_else(|| locked(&answers), Ok)
 }
 
 /// What came of a transaction, rolled back where it failed.

@@ -50,7 +50,7 @@ pub(super) struct Rules {
 }
 
 /// The numbers that every batch moves on.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Head {
     pub(super) revision: Revision,
     /// Bytes of all records ever.
@@ -58,7 +58,9 @@ pub(super) struct Head {
     pub(super) clients: u64,
 }
 
-/// What is stored of what a batch is about.
+/// What is stored of what a batch is about. Where that is nothing, it may begin at no matter which
+/// head: it counts from 0.
+#[derive(Default)]
 pub(super) struct Known {
     pub(super) head: Head,
     pub(super) objects: HashMap<Key, Stored>,
@@ -70,7 +72,7 @@ pub(super) struct Known {
 /// What a batch changes.
 pub(super) struct Fold<'a> {
     rules: Rules,
-    known: &'a Known,
+    pub(super) known: &'a Known,
     pub(super) head: Head,
     /// Records, each with the bytes of all records up to it.
     pub(super) records: Vec<(Record, i64)>,
@@ -238,6 +240,11 @@ impl<'a> Fold<'a> {
             let before = self.known.watches.contains(&(client, pattern.clone()));
             if before { Open::Before } else { Open::No }
         })
+    }
+
+    /// How far a revision is beyond the head at which the batch begins.
+    pub(super) fn beyond(&self, revision: Revision) -> i64 {
+        (revision - self.known.head.revision).cast_signed()
     }
 
     /// How many patterns a client watches; none where it is not registered.

@@ -52,8 +52,11 @@ pub(super) const DELETE: &str = "DELETE FROM objects
      WHERE objects.type = gone.type AND objects.namespace = gone.namespace
          AND objects.name = gone.name";
 
+/// Revisions count from the newest of the store.
 pub(super) const SET: &str = "INSERT INTO objects
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[])
+     SELECT type, namespace, name, value, owner, store.revision + set.revision
+     FROM store, unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[])
+         AS set (type, namespace, name, value, owner, revision)
      ON CONFLICT (type, namespace, name) DO UPDATE
      SET value = excluded.value, owner = excluded.owner, revision = excluded.revision";
 
@@ -71,14 +74,17 @@ pub(super) const MOVE_POSITIONS: &str = "UPDATE clients SET position = moved.pos
      FROM unnest($1::uuid[], $2::bigint[]) AS moved (id, position)
      WHERE clients.id = moved.id AND clients.position < moved.position";
 
+/// Revisions, and bytes, count from those of the store.
 pub(super) const APPEND: &str = "INSERT INTO log
-     SELECT revision, floor(extract(epoch FROM clock_timestamp()) * 1000), bytes_through, event,
-         type, namespace, name, value, owner, client
-     FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[], $6::text[],
+     SELECT store.revision + new.revision, floor(extract(epoch FROM clock_timestamp()) * 1000),
+         store.bytes_through + new.bytes_through, event, type, namespace, name, value, owner, client
+     FROM store, unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[], $6::text[],
              $7::bytea[], $8::text[], $9::uuid[])
          AS new (revision, bytes_through, event, type, namespace, name, value, owner, client)";
 
-pub(super) const ADVANCE: &str = "UPDATE store SET revision = $1, bytes_through = $2, clients = $3";
+/// What comes to the numbers of the store; written last, as others count from them.
+pub(super) const ADVANCE: &str = "UPDATE store
+     SET revision = revision + $1, bytes_through = bytes_through + $2, clients = clients + $3";
 
 /// The channel on which replicas tell each other that there is something new in the log.
 pub(super) const CHANNEL: &str = "objstore";

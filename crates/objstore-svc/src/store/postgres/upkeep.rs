@@ -105,7 +105,7 @@ pub(super) async fn reap(
     if any.is_empty() {
         return Ok(false);
     }
-    let (known, _) = batch::begin(session, &Needs::default()).await?;
+    let (known, begun) = batch::begin(session, &Needs::default()).await?;
     let [reaped] = ask(session, [(statements::REAP, &[&before, &REAP_BATCH])]).await?;
     let mut fold = Fold::new(rules, &known);
     let mut sessions = 0;
@@ -115,6 +115,6 @@ pub(super) async fn reap(
             fold.forget(read::client_id(row, 0)?);
         }
     }
-    batch::commit(session, &fold, &[]).await?;
+    batch::commit(session, Some(begun), &fold, &[]).await?;
     Ok(sessions >= REAP_BATCH)
 }

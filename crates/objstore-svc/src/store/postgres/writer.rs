@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     super::{StoreError, positions::Positions},
-    batch::{self, Needs},
-    fold::{Answer, Fold, Operation, Rules},
+    batch::{self, Locked, Needs},
+    fold::{Answer, Fold, Known, Operation, Rules},
 };
 use crate::domain::{ClientId, Record, Revision};
 
@@ -239,14 +239,23 @@ impl Writer {
         positions: &[(ClientId, Revision)],
     ) -> Result<(Vec<Record>, Vec<Answer>), Error> {
         let needs = Needs::of(batch.iter().map(|job| &job.operation));
-        let (known, backend) = batch::begin(session, &needs).await?;
-        self.shared.backend.store(backend, Ordering::Relaxed);
+        let (known, begun) = if needs.is_empty() {
+            (Known::default(), None)
+        } else {
+            let (known, begun) = batch::begin(session, &needs).await?;
+            (known, Some(begun))
+        };
         loop {
             match Fold::of(self.rules, &known, batch.iter().map(|job| &job.operation)) {
                 Ok((fold, answers)) => {
-                    batch::commit(session, &fold, positions).await?;
-                    let records = fold.records.into_iter().map(|(record, _)| record);
-                    return Ok((records.collect(), answers));
+                    let Locked { head, backend } =
+                        batch::commit(session, begun, &fold, positions).await?;
+                    self.shared.backend.store(backend, Ordering::Relaxed);
+                    let shift = head.revision - known.head.revision;
+                    let mut records: Vec<_> = fold.records.into_iter().map(|it| it.0).collect();
+                    records.iter_mut().for_each(|record| record.revision += shift);
+                    let answers = answers.into_iter().map(|answer| answer.map(|it| it + shift));
+                    return Ok((records, answers.collect()));
                 }
                 Err(culprit) => {
                     let _ = batch.remove(culprit).answer.send(Err(StoreError::Panicked));

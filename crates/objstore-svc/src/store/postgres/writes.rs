@@ -6,10 +6,10 @@ use uuid::Uuid;
 use super::{
     super::columns::Columns,
     batch::Keys,
-    fold::{Fold, Head, Stretch},
+    fold::{Fold, Stretch},
     statements,
 };
-use crate::domain::{ClientId, Record, Revision};
+use crate::domain::{ClientId, Revision};
 
 /// Values to put into a statement.
 type Parameters<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
@@ -96,7 +96,7 @@ impl<'a> Writes<'a> {
         if !names.is_empty() {
             let values: Vec<&[u8]> = set.clone().map(|(it, _)| it.value.as_bytes()).collect();
             let owners: Vec<&str> = set.clone().map(|(it, _)| it.owner.as_str()).collect();
-            let revisions: Vec<i64> = set.map(|(_, revision)| revision.cast_signed()).collect();
+            let revisions: Vec<i64> = set.map(|(_, revision)| fold.beyond(*revision)).collect();
             self.push(
                 statements::SET,
                 parameters![kinds, namespaces, names, values, owners, revisions],
@@ -118,22 +118,25 @@ impl<'a> Writes<'a> {
     }
 
     fn log(&mut self, fold: &'a Fold<'_>) {
-        let Head { revision, bytes, clients } = fold.head;
         if !fold.records.is_empty() {
-            self.push(statements::APPEND, appended(&fold.records));
+            self.push(statements::APPEND, appended(fold));
             self.push(statements::NOTIFY, Vec::new());
         }
         if !fold.records.is_empty() || !fold.registered.is_empty() {
-            let clients = clients.cast_signed();
-            self.push(statements::ADVANCE, parameters![revision.cast_signed(), bytes, clients]);
+            let (from, to) = (fold.known.head, fold.head);
+            let bytes = to.bytes - from.bytes;
+            let clients = to.clients.cast_signed() - from.clients.cast_signed();
+            self.push(statements::ADVANCE, parameters![fold.beyond(to.revision), bytes, clients]);
         }
     }
 }
 
-fn appended(records: &[(Record, i64)]) -> Parameters<'_> {
+fn appended<'a>(fold: &'a Fold<'_>) -> Parameters<'a> {
+    let records = &fold.records;
     let columns: Vec<_> = records.iter().map(|(record, _)| Columns::of(&record.entry)).collect();
-    let revisions: Vec<i64> = records.iter().map(|(it, _)| it.revision.cast_signed()).collect();
-    let bytes_through: Vec<i64> = records.iter().map(|(_, bytes_through)| *bytes_through).collect();
+    let revisions: Vec<i64> = records.iter().map(|(it, _)| fold.beyond(it.revision)).collect();
+    let bytes_through: Vec<i64> =
+        records.iter().map(|(_, bytes_through)| bytes_through - fold.known.head.bytes).collect();
     let events: Vec<i16> = columns.iter().map(|it| it.event).collect();
     let [kinds, namespaces, names] =
         [0, 1, 2].map(|part| columns.iter().map(|it| it.parts[part]).collect::<Vec<_>>());
