@@ -52,6 +52,32 @@ async fn what_is_set_through_one_replica_is_there_through_another_at_once() {
     }
 }
 
+#[tokio::test]
+async fn the_log_is_followed_by_its_index_however_long_it_is() {
+    let database = Cluster::shared().database();
+    let services = three(&database, &[]).await;
+    let (client, object) = (services[0].client().await, Object::fresh());
+    client.watch(&object.key).await;
+    let mut socket = client.at(&services[1]).socket().await;
+    let reads = |column: &str| -> usize {
+        let read = format!("SELECT {column} FROM pg_stat_user_tables WHERE relname = 'log'");
+        database.run(&read).parse().unwrap()
+    };
+    let (scanned, followed) = (reads("seq_scan"), reads("idx_scan"));
+    for number in 0..200 {
+        client.set(&object.numbered(number)).await;
+        while socket.next_push().await != object.numbered(number) {}
+    }
+    // What a session has read, it tells some time later, and all of it at once.
+    let told = async {
+        while reads("idx_scan") < followed + 200 {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(DEADLINE, told).await.unwrap();
+    assert_eq!(reads("seq_scan"), scanned);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn watchers_on_all_replicas_see_the_same_changes_in_the_same_order() {
     const SETS: usize = 100;

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use common::postgres::{Database, Error, OpenError};
+use common::postgres::{Database, Error, OpenError, SETTINGS};
 use deadpool_postgres::ClientWrapper;
 use tokio::{
     sync::mpsc,
@@ -90,7 +90,7 @@ impl Tail {
             }
         });
         let session = listening.await?;
-        let listen = format!("LISTEN {}", statements::CHANNEL);
+        let listen = format!("{SETTINGS}; {}; LISTEN {}", super::SETTINGS, statements::CHANNEL);
         timeout(ANSWER, session.batch_execute(&listen)).await.map_err(|_| Error::Silent)??;
         let mut is_behind = true;
         loop {
