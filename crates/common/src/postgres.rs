@@ -9,4 +9,4 @@ mod session;
 
 pub use database::{Database, DatabaseConfig, OpenError};
 pub use health::Health;
-pub use session::{Asked, Error, SETTINGS, Sessions, WAIT, ask, ask_all};
+pub use session::{ANSWER, Asked, Error, SETTINGS, Sessions, WAIT, ask, ask_all};

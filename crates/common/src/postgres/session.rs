@@ -23,7 +23,7 @@ pub const WAIT: Duration = Duration::from_secs(5);
 pub(super) const OPEN: Duration = Duration::from_secs(5);
 
 /// How long the database may take to answer, whatever keeps it.
-const ANSWER: Duration = Duration::from_secs(10);
+pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// What every session is told first. Whoever freezes with a lock in hand loses it soon.
 pub const SETTINGS: &str = "SET synchronous_commit = on;

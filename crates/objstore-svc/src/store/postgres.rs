@@ -25,6 +25,7 @@ mod batch;
 mod find;
 mod fold;
 mod read;
+mod reader;
 mod statements;
 mod tail;
 mod upkeep;
@@ -33,6 +34,7 @@ mod writes;
 
 use find::Search;
 use fold::{Operation, Rules};
+use reader::Reader;
 use tail::Tail;
 use writer::{Queue, Shared, Writer};
 
@@ -59,6 +61,7 @@ mod migrations {
 /// The engine for many processes.
 pub struct Postgres {
     sessions: Arc<Sessions>,
+    reader: Reader,
     queue: Queue,
     shared: Arc<Shared>,
     known: Cache<TokenDigest, Session>,
@@ -114,6 +117,7 @@ impl Postgres {
         let kept = (Arc::clone(&sessions), config.clone(), Arc::clone(&figures));
         others.spawn(upkeep::keep_up(kept.0, kept.1, kept.2));
         let postgres = Self {
+            reader: Reader::new(&sessions),
             sessions,
             queue,
             shared,
@@ -219,10 +223,8 @@ impl Postgres {
         Ok(())
     }
 
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, Error> {
-        let [kind, namespace, name] = key.parts();
-        let [rows] = self.ask([(read::OBJECT, &[&kind, &namespace, &name])]).await?;
-        rows.first().map(read::stored).transpose()
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        self.reader.get(key).await
     }
 
     pub(super) async fn set(

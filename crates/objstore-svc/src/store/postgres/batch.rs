@@ -76,7 +76,7 @@ pub(super) async fn begin(
         [&watchers, &patterns.kinds, &patterns.namespaces, &patterns.names];
     let mut asked = BEGIN.to_vec();
     if !needs.keys.is_empty() {
-        asked.push((statements::OBJECTS, &of_keys));
+        asked.push((read::OBJECTS, &of_keys));
     }
     if !needs.clients.is_empty() {
         asked.push((statements::CLIENTS, &of_clients));
@@ -89,12 +89,7 @@ pub(super) async fn begin(
     let mut answers = answers.into_iter().skip(BEGIN.len());
     let mut rows_if = |asked: bool| asked.then(|| answers.next()).flatten().unwrap_or_default();
 
-    let objects = rows_if(!needs.keys.is_empty());
-    let objects = objects.iter().map(|row| {
-        let stored = read::stored(row)?;
-        Ok((stored.object.key.clone(), stored))
-    });
-    let objects = objects.collect::<Result<_, Error>>()?;
+    let objects = read::objects(&rows_if(!needs.keys.is_empty()))?;
     let clients = rows_if(!needs.clients.is_empty());
     let clients = clients.iter().map(|row| Ok((read::client_id(row, 0)?, count(row, 1)?)));
     let clients = clients.collect::<Result<_, Error>>()?;

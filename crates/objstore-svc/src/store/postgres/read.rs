@@ -1,6 +1,6 @@
 //! What is read of the database, but for searches.
 
-use std::error::Error as StdError;
+use std::{collections::HashMap, error::Error as StdError};
 
 use common::postgres::{Error, ask};
 use deadpool_postgres::ClientWrapper;
@@ -14,9 +14,10 @@ use crate::domain::{
 /// The session of the token `$1`.
 pub(super) const SESSION: &str = "SELECT client, expires FROM sessions WHERE digest = $1";
 
-/// The object of the type `$1`, the namespace `$2` and the name `$3`.
-pub(super) const OBJECT: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
-     WHERE type = $1 AND namespace = $2 AND name = $3";
+/// The objects of the types `$1`, the namespaces `$2` and the names `$3`.
+pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
+     JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
+         USING (type, namespace, name)";
 
 /// The client `$1` at one moment: a row for each stretch that it watched, or a single one.
 pub(super) const CLIENT: &str = "SELECT store.revision, position, type, namespace, name, since, until
@@ -35,6 +36,15 @@ const LOG: &str =
 
 pub(super) fn session(row: &Row) -> Result<Session, Error> {
     Ok(Session { client: client_id(row, 0)?, expires: row.try_get(1)? })
+}
+
+/// Reads what [`OBJECTS`] selects.
+pub(super) fn objects(rows: &[Row]) -> Result<HashMap<Key, Stored>, Error> {
+    let objects = rows.iter().map(|row| {
+        let stored = stored(row)?;
+        Ok((stored.object.key.clone(), stored))
+    });
+    objects.collect()
 }
 
 /// Reads type, namespace, name, value, owner, revision.

@@ -4,10 +4,6 @@
 pub(super) const LOCK: &str =
     "SELECT revision, bytes_through, clients, pg_backend_pid() FROM store FOR UPDATE";
 
-pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
-     JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
-         USING (type, namespace, name)";
-
 pub(super) const CLIENTS: &str = "SELECT id, watches FROM clients WHERE id = ANY ($1)";
 
 pub(super) const WATCHES: &str = "SELECT client, type, namespace, name FROM watches
