@@ -31,10 +31,26 @@ fn status(pid: u32, field: &str) -> Result<u64> {
 
 /// Time on a processor so far, of all threads, in user and kernel mode.
 pub(crate) fn cpu(pid: u32) -> Result<Duration> {
+    times(pid, 2)
+}
+
+/// The same of a process and its children, those that have ended included.
+pub(crate) fn cpu_of_family(pid: u32) -> Result<Duration> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
+    let mut sum = times(pid, 4)?;
+    for child in children.split_whitespace() {
+        // One that ends just now is counted with its parent from then on.
+        sum += times(child.parse()?, 4).unwrap_or_default();
+    }
+    Ok(sum)
+}
+
+/// So many of: time in user mode and in kernel mode, and both of children that have ended.
+fn times(pid: u32, count: usize) -> Result<Duration> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The second field is the name in brackets, and may hold anything; `utime` and `stime` are the 14th and 15th.
+    // The second field is the name in brackets, and may hold anything; the 14th is the first of the times.
     let (_, fields) = text.rsplit_once(") ").context("no name in stat")?;
-    ticks(fields.split(' ').skip(11).take(2))
+    ticks(fields.split(' ').skip(11).take(count))
 }
 
 /// Time on a processor so far, of everything on this machine and of what the machine had to leave to others.

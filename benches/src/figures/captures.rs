@@ -38,8 +38,8 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let hundred = shop.pay(&many, bench.scale.captured).await?;
     let (mut of_one, mut of_many) = (Rounds::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
-        of_one.add(load(bench, &shop, &one).await?);
-        of_many.add(load(bench, &shop, &hundred).await?);
+        of_one.add(load(bench, &shop, None, &one).await?);
+        of_many.add(load(bench, &shop, None, &hundred).await?);
     }
     let figure = format!("durable captures, embedded engine, {CONNECTIONS} connections");
     let (rate, ratio) = (of_many.rate.median(), of_one.rate.median() / of_many.rate.median());
@@ -62,7 +62,7 @@ async fn on_postgres(bench: &Bench, table: &mut Table, embedded: f64) -> Result<
     postgres.number_transactions().await?;
     let (mut ours, mut theirs) = (Rounds::default(), Spread::default());
     for _ in 0..bench.scale.rounds {
-        ours.add(load(bench, &shop, &ids).await?);
+        ours.add(load(bench, &shop, Some(&postgres), &ids).await?);
         theirs.add(postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
     }
     let figure = format!("durable captures on PostgreSQL, {CONNECTIONS} connections");
@@ -74,13 +74,14 @@ async fn on_postgres(bench: &Bench, table: &mut Table, embedded: f64) -> Result<
     Ok(())
 }
 
-async fn load(bench: &Bench, shop: &Shop, ids: &Path) -> Result<Exchanged> {
+async fn load(bench: &Bench, shop: &Shop, on: Option<&Postgres>, ids: &Path) -> Result<Exchanged> {
     let call = Call::Http {
         path: format!("/transactions/{HOLE}/captures"),
         headers: shop.credentials.clone(),
         body: r#"{"amount":100}"#.to_owned(),
     };
     let exchange = Exchange {
+        upstream: on.map(Postgres::pid),
         keys: bench.scale.captured,
         names: Some(ids.to_owned()),
         ..bench.exchange(&shop.server, call, CONNECTIONS)

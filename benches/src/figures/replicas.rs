@@ -8,7 +8,7 @@ use crate::{
     figures::{Bench, push_latency},
     load::{
         self,
-        exchange::{Exchanged, Fill},
+        exchange::{Exchange, Exchanged, Fill},
         line::Call,
         object,
     },
@@ -51,20 +51,20 @@ async fn sets(
     cookie: &str,
 ) -> Result<()> {
     let call = object::set_call(cookie);
-    let (mut one, mut three, mut upserts) =
-        (Rounds::default(), Spread::default(), Spread::default());
+    let (mut one, mut three, mut more, mut upserts) =
+        (Rounds::default(), Spread::default(), Spread::default(), Spread::default());
     for _ in 0..bench.scale.rounds {
-        one.add(exchange(bench, &replicas[0], &call, SETTING).await?);
-        let each = |replica| exchange(bench, replica, &call, SETTING / 3);
-        let [a, b, c] = replicas;
-        let (a, b, c) = tokio::try_join!(each(a), each(b), each(c))?;
-        three.add(a.rate + b.rate + c.rate);
+        one.add(exchange(bench, postgres, &replicas[0], &call, SETTING).await?);
+        three.add(together(bench, postgres, replicas, &call, SETTING / 3).await?);
+        more.add(together(bench, postgres, replicas, &call, SETTING).await?);
         upserts.add(postgres.pgbench(bench, Script::Upsert, SETTING).await?);
     }
     let figure = format!("durable set on PostgreSQL, 256 B, {SETTING} connections");
     table.row(Row::new(figure.clone(), "objstore-svc set").exchanges(&one));
     let row = Row::new(figure.clone(), "three replicas together").rate(&three);
     table.row(row.at_least(three.median() / one.rate.median(), OF_UPSERT, " × one"));
+    let row = Row::new(figure.clone(), "three replicas, as many each").rate(&more);
+    table.row(row.at_least(more.median() / one.rate.median(), OF_UPSERT, " × one"));
     let row = Row::new(figure, "pgbench upsert").rate(&upserts);
     table.row(row.ratio(one.rate.median() / upserts.median(), OF_UPSERT));
     Ok(())
@@ -88,7 +88,7 @@ async fn gets(
     let call = object::get_call(cookie);
     let (mut ours, mut theirs) = (Rounds::default(), Spread::default());
     for _ in 0..bench.scale.rounds {
-        ours.add(exchange(bench, server, &call, GETTING).await?);
+        ours.add(exchange(bench, postgres, server, &call, GETTING).await?);
         theirs.add(postgres.pgbench(bench, Script::Select, GETTING).await?);
     }
     let figure = format!("get on PostgreSQL, 256 B, {GETTING} connections");
@@ -98,12 +98,29 @@ async fn gets(
     Ok(())
 }
 
+/// What several replicas do in a second, each with so many connections.
+async fn together(
+    bench: &Bench,
+    postgres: &Postgres,
+    [a, b, c]: &[Server; 3],
+    call: &Call,
+    connections: u64,
+) -> Result<f64> {
+    let each = |replica| exchange(bench, postgres, replica, call, connections);
+    let (a, b, c) = tokio::try_join!(each(a), each(b), each(c))?;
+    Ok(a.rate + b.rate + c.rate)
+}
+
 async fn exchange(
     bench: &Bench,
+    postgres: &Postgres,
     server: &Server,
     call: &Call,
     connections: u64,
 ) -> Result<Exchanged> {
-    let exchange = bench.exchange(server, call.clone(), connections);
+    let exchange = Exchange {
+        upstream: Some(postgres.pid()),
+        ..bench.exchange(server, call.clone(), connections)
+    };
     load::elsewhere(&exchange, Duration::from_secs(30)).await
 }

@@ -74,7 +74,7 @@ impl Window {
             Ok([
                 process::cpu(server)?,
                 process::cpu(process::own())?,
-                upstream.map(process::cpu).transpose()?.unwrap_or_default(),
+                upstream.map(process::cpu_of_family).transpose()?.unwrap_or_default(),
                 process::machine_cpu()?,
             ])
         };

@@ -106,6 +106,11 @@ impl Postgres {
         Ok(psql.status().await?.success())
     }
 
+    /// The process that all others of it are children of.
+    pub(crate) fn pid(&self) -> u32 {
+        self.server.pid
+    }
+
     /// Where it is.
     pub(crate) fn url(&self) -> String {
         format!("postgres://postgres@{}/postgres", self.server.address)
