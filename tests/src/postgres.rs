@@ -10,7 +10,7 @@ use std::{
 
 use uuid::Uuid;
 
-/// Makes a cluster, then does with it what it reads, a word of pg_ctl's a line. It answers with the
+/// Makes a cluster, then does with it what it reads, arguments of pg_ctl in a line. It answers with the
 /// directory of the socket. When nobody can write to it any more, because the tests are over or have
 /// been killed, it stops the server and removes everything.
 const KEEPER: &str = r#"
@@ -25,8 +25,8 @@ const KEEPER: &str = r#"
     trap 'pg_ctl -D data -m immediate stop >/dev/null 2>&1; cd /; rm -rf "$place"' EXIT
     initdb -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || cat log
     (umask 077 && printf %s "$CERTIFICATE" >data/server.crt && printf %s "$KEY" >data/server.key)
-    while read -r word; do
-        pg_ctl -D data -l log -m fast -w -o "-k $place -N 500 $OPTIONS" "$word" >log.ctl 2>&1 || cat log.ctl log
+    while read -r line; do
+        pg_ctl -D data -l log -w -o "-k $place -N 500 $OPTIONS" $line >log.ctl 2>&1 || cat log.ctl log
         echo "$place"
     done
 "#;
@@ -102,7 +102,12 @@ impl Cluster {
 
     /// Has the server end as it does when its machine is switched off with care.
     pub fn stop(&self) {
-        self.tell("stop");
+        self.tell("stop -m fast");
+    }
+
+    /// Has the server end where it stands, as in a crash: it recovers when it starts again.
+    pub fn crash(&self) {
+        self.tell("stop -m immediate");
     }
 
     /// Has a server that was stopped start again.
@@ -115,14 +120,14 @@ impl Cluster {
         Database { url: format!("postgres://postgres@{host}:{port}/{database}"), port }
     }
 
-    fn tell(&self, word: &str) -> String {
+    fn tell(&self, line: &str) -> String {
         let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, input, output) = &mut *keeper;
-        writeln!(input, "{word}").expect("is read");
+        writeln!(input, "{line}").expect("is read");
         let mut answer = String::new();
         output.read_line(&mut answer).expect("is answered");
         let place = answer.trim_end();
-        assert!(place.starts_with('/'), "{word}: {place}");
+        assert!(place.starts_with('/'), "{line}: {place}");
         place.to_owned()
     }
 }

@@ -73,10 +73,14 @@ async fn a_database_that_restarts_under_load_loses_nothing_and_watches_go_on() {
     let witness = Witness::new(&service, &writers).await;
     let socket = witness.open(&service).await;
     let listening = tokio::spawn(witness.listen(socket));
-    for _ in 0..rounds(3, 50) {
+    for round in 0..rounds(4, 50) {
         let shift = writers.start(&[&service]);
         shift.wrote(200).await;
-        cluster.stop();
+        if round % 2 == 0 {
+            cluster.stop()
+        } else {
+            cluster.crash()
+        }
         cluster.resume();
         shift.wrote(200).await;
         writers = shift.stop().await;

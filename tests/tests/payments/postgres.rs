@@ -39,7 +39,7 @@ async fn a_database_that_goes_away_is_503_and_one_that_comes_back_is_used_again(
 }
 
 /// Waits until the service says that it is ready, or that it is not.
-async fn is_ready(service: &Service, status: u16) {
+pub(crate) async fn is_ready(service: &Service, status: u16) {
     let says = async {
         while service.fetch("/ready").await.status != status {
             sleep(Duration::from_millis(50)).await;

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use blackbox::{
-    payments::{App, Card, Merchant, Move, Service, Transaction, int},
+    payments::{App, Card, Idle, Merchant, Move, Service, Transaction, int},
+    postgres::Cluster,
     process::DEADLINE,
     soak::{rounds, seed},
 };
@@ -15,6 +16,8 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
+
+use crate::postgres::is_ready;
 
 /// Customers who pay at the same time.
 const WRITERS: u64 = 8;
@@ -51,15 +54,30 @@ async fn write(merchant: Merchant, dice: u64, answered: Arc<watch::Sender<usize>
     records
 }
 
-/// The id of a new transaction, if there is an answer.
+/// Customers who pay until they are not answered, once there have been some answers.
+async fn load(merchant: &Merchant, dice: &mut StdRng) -> JoinSet<Vec<Record>> {
+    let (sender, mut answered) = watch::channel(0);
+    let sender = Arc::new(sender);
+    let mut writers = JoinSet::new();
+    for _ in 0..WRITERS {
+        writers.spawn(write(merchant.clone(), dice.random(), Arc::clone(&sender)));
+    }
+    let enough = dice.random_range(50..400);
+    let enough = answered.wait_for(|answered| *answered >= enough);
+    timeout(DEADLINE * 2, enough).await.unwrap().unwrap();
+    writers
+}
+
+/// The id of a new transaction, if there is an answer that tells it.
 async fn pay(merchant: &Merchant) -> Option<String> {
     let body = merchant.payment(Card::VISA, "EUR", 1000);
     let request = merchant.app.customer("/transactions").json(&body);
-    let answer = request.attempt().await?.expect(201);
-    Some(merchant.transaction(&answer).id)
+    let answer = request.attempt().await?;
+    (answer.status != 503).then(|| merchant.transaction(&answer.expect(201)).id)
 }
 
-/// The transaction after a step, nothing when the step was refused, and no answer when there is none.
+/// The transaction after a step, nothing when the step was refused, and no answer when there is none
+/// or none that tells what came of it.
 async fn make(app: &App, id: &str, what: Move, amount: i64) -> Option<Option<Value>> {
     let path = format!("/transactions/{id}/{}s", what.name());
     let request = app.request(Method::POST, &path).json(&json!({ "amount": amount }));
@@ -67,6 +85,7 @@ async fn make(app: &App, id: &str, what: Move, amount: i64) -> Option<Option<Val
     match answer.status.as_u16() {
         201 => Some(Some(answer.json()["transaction"].clone())),
         400 => Some(None),
+        503 => None,
         _ => panic!("{answer:?}"),
     }
 }
@@ -90,20 +109,36 @@ async fn a_service_that_is_killed_under_load_has_everything_it_acknowledged_when
     let mut merchant = service.merchant().await;
     let mut all = Vec::new();
     for _ in 0..rounds(4, 100) {
-        let (sender, mut answered) = watch::channel(0);
-        let sender = Arc::new(sender);
-        let mut writers = JoinSet::new();
-        for _ in 0..WRITERS {
-            writers.spawn(write(merchant.clone(), dice.random(), Arc::clone(&sender)));
-        }
-        let enough = dice.random_range(50..400);
-        let load = answered.wait_for(|answered| *answered >= enough);
-        timeout(DEADLINE * 2, load).await.unwrap().unwrap();
+        let writers = load(&merchant, &mut dice).await;
         let place = service.kill().await;
         all.extend(writers.join_all().await.into_iter().flatten());
         place.agrees().await;
         service = place.start().await;
         merchant = merchant.by(&merchant.app.at(&service));
+        for record in &all {
+            is_kept(&merchant, record).await;
+        }
+        merchant.sum_of_lines().await;
+    }
+    assert!(!all.is_empty());
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_crashes_under_load_has_everything_that_was_acknowledged() {
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    let cluster = Cluster::start();
+    let service = Idle::on(Some(cluster.database()), &[]).start().await;
+    let merchant = service.merchant().await;
+    let mut all = Vec::new();
+    for _ in 0..rounds(3, 50) {
+        let writers = load(&merchant, &mut dice).await;
+        cluster.crash();
+        all.extend(writers.join_all().await.into_iter().flatten());
+        cluster.resume();
+        is_ready(&service, 200).await;
         for record in &all {
             is_kept(&merchant, record).await;
         }
