@@ -47,6 +47,18 @@ pub async fn run(mut command: Command) -> Output {
     timeout(DEADLINE, command.output()).await.expect("ends in time").expect("can be started")
 }
 
+/// The one line that a command says before it fails.
+///
+/// # Panics
+///
+/// As [`run`], and when it succeeds, or says more than a line.
+pub async fn complaint(command: Command) -> String {
+    let Output { status, stdout, stderr } = run(command).await;
+    let said = String::from_utf8([stdout, stderr].concat()).expect("text");
+    assert!(!status.success() && said.trim_end().lines().count() == 1, "{status}: {said}");
+    said
+}
+
 /// A program stands beside the directory that the tests are in, whatever the profile.
 fn binary(program: &str) -> PathBuf {
     let test = std::env::current_exe().expect("tests are files");

@@ -80,6 +80,9 @@ pub enum BackupError {
     /// There is no database to copy.
     #[error("there is no database at {0:?}")]
     Missing(PathBuf),
+    /// It is not for us to copy.
+    #[error("the store is in PostgreSQL, which pg_dump copies")]
+    Postgres,
     /// The target exists already; a backup never overwrites.
     #[error("{0:?} exists already")]
     Exists(PathBuf),

@@ -6,7 +6,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use common::postgres::{self as database, DatabaseConfig};
+use common::{
+    postgres::{self as database, DatabaseConfig},
+    sqlite::BackupError,
+};
 use tokio::sync::mpsc;
 
 use crate::domain::{
@@ -57,23 +60,12 @@ pub enum OpenError {
     Postgres(#[from] database::OpenError),
 }
 
-/// Why the store could not be copied.
-#[derive(Debug, thiserror::Error)]
-pub enum BackupError {
-    /// The copy could not be made.
-    #[error(transparent)]
-    Sqlite(#[from] common::sqlite::BackupError),
-    /// It is not for us to copy.
-    #[error("the store is in PostgreSQL, which pg_dump copies")]
-    Postgres,
-}
-
 /// Copies the embedded store to the new file `target` while a service uses it. The copy makes a new
 /// epoch when it is opened.
 pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
-        None => Ok(sqlite::backup(&config.data_dir, target)?),
+        None => sqlite::backup(&config.data_dir, target),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use blackbox::{
     objstore::{Object, Service},
-    process::run,
+    process::complaint,
     soak::{rounds, seed},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
@@ -58,10 +58,7 @@ async fn a_second_process_on_the_same_directory_is_refused_with_one_line_and_dis
     client.watch(&object.key).await;
     let mut socket = client.socket().await;
     for _ in 0..3 {
-        let ended = run(service.place().command()).await;
-        assert!(!ended.status.success());
-        let said = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
-        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        let said = complaint(service.place().command()).await;
         let directory = service.place().data().to_str().unwrap();
         assert!(said.contains(directory) && said.contains("in use"), "{said}");
     }

@@ -34,10 +34,7 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("OBJSTORE_DATABASE_URL_FILE", "/no/such/file"),
         ("OBJSTORE_DATABASE_CONNECTIONS", "0"),
     ] {
-        let ended = process::run(Idle::new(&[]).with(name, value).command()).await;
-        let said = output(&ended);
-        assert!(!ended.status.success(), "{name}={value}: {said}");
-        assert_eq!(said.trim_end().lines().count(), 1, "{name}={value}: {said}");
+        let said = process::complaint(Idle::new(&[]).with(name, value).command()).await;
         assert!(said.contains(name), "{name}={value}: {said}");
     }
 }
