@@ -14,6 +14,7 @@ use crate::{
     acquirer::Acquirers,
     cases::Cases,
     domain::Request,
+    http::metrics::Waiting,
     payments::Payments,
     rates::ExchangeRates,
     store::{Store, StoreError, Write, now},
@@ -22,6 +23,9 @@ use crate::{
 mod invitations;
 
 pub(crate) use invitations::Invitations;
+
+/// How often what waits is counted.
+const COUNT_EVERY: Duration = Duration::from_secs(1);
 
 /// How often payments without an answer are given up, acquirers told what was decided, and exchange
 /// rates read.
@@ -48,15 +52,29 @@ pub(crate) struct Jobs {
     pub(crate) rates: Arc<ExchangeRates>,
     /// How long an authorisation holds.
     pub(crate) authorization_ttl: Duration,
+    /// Where it is told how much waits.
+    pub(crate) waiting: Waiting,
 }
 
 impl Jobs {
     /// Runs the jobs until what is returned is dropped.
     pub(crate) fn start(self) -> JoinSet<()> {
         let mut jobs = JoinSet::new();
+        jobs.spawn(self.clone().count());
         jobs.spawn(self.clone().settle());
         jobs.spawn(self.tidy());
         jobs
+    }
+
+    /// Apart from what may be why it waits.
+    async fn count(self) {
+        let mut ticks = interval(COUNT_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let counted = self.store.backlog().await.map(|backlog| self.waiting.set(backlog));
+            warn("counting what waits", counted);
+        }
     }
 
     async fn settle(self) {

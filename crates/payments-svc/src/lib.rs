@@ -12,7 +12,7 @@ use common::{
     serve::{self, Limits},
     telemetry::Traffic,
 };
-use prometheus::{IntGauge, Registry};
+use prometheus::Registry;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -122,6 +122,9 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let acquirers = Arc::new(acquirers);
     let payments = Payments::new(store.clone(), Arc::clone(&acquirers));
     let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
+    let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
+    let traffic = Arc::new(Traffic::new(&registry)?);
+    registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
         store: store.clone(),
         acquirers: Arc::clone(&acquirers),
@@ -129,13 +132,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         cases: cases.clone(),
         rates: Arc::clone(&rates),
         authorization_ttl: config.authorization_ttl,
+        waiting: metrics::Waiting::new(&registry)?,
     };
-
-    let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
-    let traffic = Arc::new(Traffic::new(&registry)?);
-    registry.register(Box::new(metrics::collector(store.clone())))?;
-    let waiting = IntGauge::new("invitations_waiting", "Invitations that are not sent yet.")?;
-    registry.register(Box::new(waiting.clone()))?;
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
 
@@ -161,7 +159,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     serving.spawn(serve::serve(listener, router, shutdown.clone(), limits));
     serving.spawn(serve::serve(pos_listener, pos_router, shutdown.clone(), limits));
     let jobs = jobs.start();
-    let invitations = Invitations { store: store.clone(), mailer, waiting };
+    let invitations = Invitations { store: store.clone(), mailer };
     let invitations = invitations.start(shutdown.clone());
     tracing::info!(server.address = %address, pos.address = %pos_address, "listening");
     Ok(Running {

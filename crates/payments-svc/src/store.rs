@@ -148,6 +148,17 @@ pub struct Figures {
     pub waiting_bytes: u64,
 }
 
+/// How much waits for somebody else.
+#[derive(Debug, Clone, Copy)]
+pub struct Backlog {
+    /// Invitations that are not sent yet.
+    pub invitations: i64,
+    /// Instructions that no acquirer has confirmed.
+    pub instructions: i64,
+    /// Payments whose outcome is not known.
+    pub operations: i64,
+}
+
 /// The store, on the engine it was configured with.
 #[derive(Clone)]
 pub enum Store {
@@ -372,9 +383,9 @@ impl Store {
         engine!(self, engine => Ok(engine.due_invitations(now).await?))
     }
 
-    /// How many invitations are not sent yet.
-    pub async fn waiting_invitations(&self) -> Result<i64, StoreError> {
-        engine!(self, engine => Ok(engine.waiting_invitations().await?))
+    /// How much waits for somebody else.
+    pub async fn backlog(&self) -> Result<Backlog, StoreError> {
+        engine!(self, engine => Ok(engine.backlog().await?))
     }
 
     /// Instructions that no acquirer has confirmed; some of them, the oldest.

@@ -59,6 +59,26 @@ async fn a_repeat_waits_for_the_first_and_gets_its_answer() {
 }
 
 #[tokio::test]
+async fn a_payment_without_an_outcome_yet_is_counted_in_the_metrics() {
+    let (service, merchant, body) = behind(&[("PAYMENTS_SANDBOX_DELAY", "3s")]).await;
+    let waiting = async |count: u32| {
+        let line = format!("payments_operations_waiting {count}");
+        let told = async {
+            while !service.fetch("/metrics").await.text().lines().any(|said| said == line) {
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        timeout(DEADLINE, told).await.unwrap();
+    };
+    waiting(0).await;
+    let (made, ()) = tokio::join!(create(&merchant, "key", &body), waiting(1));
+    let _ = made.expect(201);
+    waiting(0).await;
+    let scraped = service.fetch("/metrics").await;
+    assert!(scraped.text().contains("\npayments_instructions_waiting 0\n"), "{scraped:?}");
+}
+
+#[tokio::test]
 async fn a_repeat_that_waits_too_long_is_409() {
     let (_service, merchant, body) = behind(&[("PAYMENTS_SANDBOX_DELAY", "8s")]).await;
     let (one, other) =

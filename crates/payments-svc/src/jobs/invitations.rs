@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use common::error::Cause;
-use prometheus::IntGauge;
 use tokio::{
     task::JoinSet,
     time::{MissedTickBehavior, interval},
@@ -27,8 +26,6 @@ pub(crate) struct Invitations {
     pub(crate) store: Store,
     /// What sends them. Without it, they wait on.
     pub(crate) mailer: Option<Mailer>,
-    /// How many wait.
-    pub(crate) waiting: IntGauge,
 }
 
 impl Invitations {
@@ -50,7 +47,6 @@ impl Invitations {
     }
 
     async fn round(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
-        self.waiting.set(self.store.waiting_invitations().await?);
         let Some(mailer) = &mut self.mailer else { return Ok(()) };
         for id in self.store.due_invitations(now()).await? {
             if stop.is_cancelled() {

@@ -16,7 +16,7 @@ use tokio_postgres::Row;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Overdue, PayoutError, Refusal,
+    Backlog, DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Overdue, PayoutError, Refusal,
     StoreError, Tell, Write,
 };
 use crate::domain::{
@@ -299,6 +299,17 @@ impl Postgres {
         );
         let [rows] = self.ask([(&sql, &[&operation])]).await?;
         first(&rows, read::challenge)
+    }
+
+    pub(super) async fn backlog(&self) -> Result<Backlog, Error> {
+        let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
+                       (SELECT count(*) FROM operations)";
+        let [rows] = self.ask([(sql, &[])]).await?;
+        let backlog = first(&rows, |columns| {
+            let (invitations, instructions) = (columns.next()?, columns.next()?);
+            Ok(Backlog { invitations, instructions, operations: columns.next()? })
+        });
+        backlog?.ok_or(Error::NoRow)
     }
 
     /// Takes them up: for a while, nobody else gets them.

@@ -16,7 +16,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    About, Figures, Found, Keyed, Known, Outcome, Overdue, Refusal, StoreError, Tell, Write,
+    About, Backlog, Figures, Found, Keyed, Known, Outcome, Overdue, Refusal, StoreError, Tell,
+    Write,
 };
 use crate::domain::{
     App, Challenge, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original,
@@ -317,8 +318,8 @@ impl Sqlite {
         self.read_aside(move |db| invitations::due(db, now)).await
     }
 
-    pub(super) async fn waiting_invitations(&self) -> Result<i64, StoreError> {
-        self.read_aside(invitations::waiting).await
+    pub(super) async fn backlog(&self) -> Result<Backlog, StoreError> {
+        self.read_aside(read::backlog).await
     }
 
     pub(super) async fn instructions(&self) -> Result<Vec<Instruction>, StoreError> {

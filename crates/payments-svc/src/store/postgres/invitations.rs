@@ -23,11 +23,6 @@ impl Postgres {
         let [rows] = self.ask([(sql, &[&JOB_BATCH])]).await?;
         all(&rows, |columns| columns.next())
     }
-
-    pub(in super::super) async fn waiting_invitations(&self) -> Result<i64, Error> {
-        let [rows] = self.ask([("SELECT count(*) FROM invitations", &[])]).await?;
-        first(&rows, |columns| columns.next())?.ok_or(Error::NoRow)
-    }
 }
 
 /// Counts an attempt, and sets when the next one is due.

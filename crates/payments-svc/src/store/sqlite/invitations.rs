@@ -17,11 +17,6 @@ pub(super) fn due(db: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Id>> 
     query.query_map((millis(now), JOB_BATCH), |row| row.get(0))?.collect()
 }
 
-/// How many there are.
-pub(super) fn waiting(db: &Connection) -> rusqlite::Result<i64> {
-    db.prepare_cached("SELECT count(*) FROM invitations")?.query_row([], |row| row.get(0))
-}
-
 /// Counts an attempt, and sets when the next one is due.
 pub(super) fn take(
     db: &Connection,

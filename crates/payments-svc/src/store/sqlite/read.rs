@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::{
-    super::{Keyed, Known, Receipt},
+    super::{Backlog, Keyed, Known, Receipt},
     column::{CARD, Columns, millis},
 };
 use crate::domain::{
@@ -19,6 +19,16 @@ pub(super) const JOB_BATCH: u32 = 1000;
 /// Whether the database answers.
 pub(super) fn answers(db: &Connection) -> rusqlite::Result<()> {
     db.prepare_cached("SELECT 1")?.query_row([], |_| Ok(()))
+}
+
+pub(super) fn backlog(db: &Connection) -> rusqlite::Result<Backlog> {
+    db.prepare_cached(
+        "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
+             (SELECT count(*) FROM operations)",
+    )?
+    .query_row([], |row| {
+        Ok(Backlog { invitations: row.get(0)?, instructions: row.get(1)?, operations: row.get(2)? })
+    })
 }
 
 /// The last id that was given out.
