@@ -25,8 +25,10 @@ pub(super) const OPEN: Duration = Duration::from_secs(5);
 /// How long the database may take to answer, whatever keeps it.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
-/// What every session is told first. Whoever freezes with a lock in hand loses it soon.
+/// What every session is told first, whatever the defaults of the database. What is read after a
+/// lock is what is there by then; whoever freezes with a lock in hand loses it soon.
 pub const SETTINGS: &str = "SET synchronous_commit = on;
+     SET default_transaction_isolation = 'read committed';
      SET idle_in_transaction_session_timeout = '5s';
      SET lock_timeout = '3s';
      SET statement_timeout = '5s';

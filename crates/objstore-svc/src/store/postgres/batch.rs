@@ -25,10 +25,6 @@ pub(super) struct Needs<'a> {
 }
 
 impl<'a> Needs<'a> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.keys.is_empty() && self.clients.is_empty() && self.watches.is_empty()
-    }
-
     pub(super) fn of(operations: impl Iterator<Item = &'a Operation>) -> Self {
         let mut needs = Self::default();
         for operation in operations {
@@ -44,6 +40,10 @@ impl<'a> Needs<'a> {
             }
         }
         needs
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.clients.is_empty() && self.watches.is_empty()
     }
 }
 
