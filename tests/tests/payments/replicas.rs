@@ -252,8 +252,8 @@ async fn a_replica_that_freezes_keeps_the_other_for_seconds_at_most() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_approval_that_comes_after_the_payment_was_given_up_changes_nothing() {
     let database = Cluster::shared().database();
-    let quick = [("PAYMENTS_ACQUIRER_TIMEOUT", "1s")];
-    let slow = [quick[0], ("PAYMENTS_SANDBOX_DELAY", "500ms")];
+    let quick = [("PAYMENTS_ACQUIRER_TIMEOUT", "4s")];
+    let slow = [quick[0], ("PAYMENTS_SANDBOX_DELAY", "3s")];
     let healthy = Idle::on(Some(database.clone()), &quick).start().await;
     let frozen = Idle::on(Some(database.clone()), &slow).start().await;
     let merchant = healthy.merchant().await;
