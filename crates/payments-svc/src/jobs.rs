@@ -14,15 +14,16 @@ use crate::{
     acquirer::Acquirers,
     cases::Cases,
     domain::Request,
-    http::metrics::Waiting,
     payments::Payments,
     rates::ExchangeRates,
     store::{Store, StoreError, Write, now},
 };
 
 mod invitations;
+mod waiting;
 
 pub(crate) use invitations::Invitations;
+pub(crate) use waiting::Waiting;
 
 /// How often what waits is counted.
 const COUNT_EVERY: Duration = Duration::from_secs(1);

@@ -39,7 +39,7 @@ pub use store::{backup, check};
 use acquirer::Acquirers;
 use cases::Cases;
 use http::{Api, SignatureKey, answer, metrics};
-use jobs::{Invitations, Jobs};
+use jobs::{Invitations, Jobs, Waiting};
 use mail::{Mailer, UnusableServer};
 use payments::Payments;
 use rates::{ExchangeRates, RatesError};
@@ -132,7 +132,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         cases: cases.clone(),
         rates: Arc::clone(&rates),
         authorization_ttl: config.authorization_ttl,
-        waiting: metrics::Waiting::new(&registry)?,
+        waiting: Waiting::new(&registry)?,
     };
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
