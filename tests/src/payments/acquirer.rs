@@ -39,10 +39,15 @@ impl Acquirer<'_> {
         request.header("acquirer-signature", signature).body_of("application/json", body)
     }
 
-    /// The answer to a notification.
+    /// The answer to a notification, told again as long as the service says that too much is waiting.
     pub async fn tell(&self, event: &Value) -> Answer {
         let body = event.to_string();
-        self.signed(&signature(SECRET.1, seconds(), &body), &body).send().await
+        loop {
+            let answer = self.signed(&signature(SECRET.1, seconds(), &body), &body).send().await;
+            if answer.header("retry-after").is_none() {
+                return answer;
+            }
+        }
     }
 
     /// Tells of a dispute that was opened, and returns what the acquirer calls it.
