@@ -93,7 +93,7 @@ impl Transaction {
     ///
     /// When it is not done, or is not the last step of the trail.
     pub async fn make(&self, what: Move, body: &Value) -> Value {
-        let answer = self.ask(what, body).await.expect(201);
+        let answer = self.ask_until_heard(what, body).await.expect(201);
         let transaction = consistent(answer.json()["transaction"].clone());
         let last = transaction["trail"].as_array().and_then(|trail| trail.last());
         let last = last.unwrap_or_else(|| panic!("has no trail: {answer:?}"));
