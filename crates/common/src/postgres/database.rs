@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use tokio_postgres::{AsyncMessage, Config, Notification, error::DbError};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::session::OPEN;
+use super::session::{OPEN, settle};
 use crate::tls::{self, TlsError};
 
 /// How long it may take to connect.
@@ -111,12 +111,24 @@ impl Database {
 
     /// A session of one's own, without the settings of the others.
     pub async fn connect(&self) -> Result<ClientWrapper, OpenError> {
-        self.listen(drop).await
+        self.open(drop).await
     }
 
-    /// Such a session, which passes on the notifications that it is sent. The listener is dropped
-    /// with the connection.
+    /// A session of one's own, with these settings beside those all have, which passes on the
+    /// notifications that it is sent. The listener is dropped with the connection.
     pub async fn listen(
+        &self,
+        settings: &str,
+        listener: impl FnMut(Notification) + Send + 'static,
+    ) -> Result<ClientWrapper, OpenError> {
+        let session = self.open(listener).await?;
+        let settled = timeout(OPEN, settle(&session, settings)).await;
+        let settled = settled.map_err(|_| OpenError::Silent { setting: self.setting })?;
+        settled.map_err(|error| self.failed(error))?;
+        Ok(session)
+    }
+
+    async fn open(
         &self,
         mut listener: impl FnMut(Notification) + Send + 'static,
     ) -> Result<ClientWrapper, OpenError> {

@@ -102,10 +102,7 @@ impl Sessions {
         let Database { config, tls, .. } = database.clone();
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let settle = Hook::async_fn(move |session: &mut ClientWrapper, _| {
-            Box::pin(async move {
-                let told = session.batch_execute(&format!("{SETTINGS}; {settings}")).await;
-                told.map_err(HookError::Backend)
-            })
+            Box::pin(async move { settle(session, settings).await.map_err(HookError::Backend) })
         });
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
         let pool = Pool::builder(Manager::from_config(config, tls, manager))
@@ -138,6 +135,14 @@ impl Sessions {
     pub fn close(&self) {
         self.0.close();
     }
+}
+
+/// Tells a new session these settings beside those all have.
+pub(super) async fn settle(
+    session: &ClientWrapper,
+    settings: &str,
+) -> Result<(), tokio_postgres::Error> {
+    session.batch_execute(&format!("{SETTINGS}; {settings}")).await
 }
 
 /// Asks for all of this in one round trip. It is done in this order, and what comes after something

@@ -304,6 +304,13 @@ impl Postgres {
 
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
+        Arc::new(error).into()
+    }
+}
+
+/// Of a read that several asked for.
+impl From<Arc<Error>> for StoreError {
+    fn from(error: Arc<Error>) -> Self {
         if error.is_overload() { Self::Overloaded } else { Self::NotRead(error.into()) }
     }
 }

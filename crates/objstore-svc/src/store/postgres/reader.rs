@@ -69,7 +69,7 @@ async fn run(sessions: Arc<Sessions>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
             Err(error) => {
                 let error = Arc::new(error);
                 for Job { answer, .. } in batch.drain(..) {
-                    let _ = answer.send(Err(not_read(&error)));
+                    let _ = answer.send(Err(Arc::clone(&error).into()));
                 }
             }
         }
@@ -81,12 +81,4 @@ async fn read(sessions: &Sessions, batch: &[Job]) -> Result<HashMap<Key, Stored>
     let asked = (read::OBJECTS, &[&kinds as _, &namespaces as _, &names as _][..]);
     let [rows] = sessions.lend(async |session| ask(session, [asked]).await).await?;
     read::objects(&rows)
-}
-
-fn not_read(error: &Arc<Error>) -> StoreError {
-    if error.is_overload() {
-        StoreError::Overloaded
-    } else {
-        StoreError::NotRead(Arc::clone(error).into())
-    }
 }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use common::postgres::{Database, Error, OpenError, SETTINGS};
+use common::postgres::{Database, Error, OpenError};
 use deadpool_postgres::ClientWrapper;
 use tokio::{
     sync::mpsc,
@@ -18,7 +18,7 @@ use tokio::{
 
 use super::{
     super::{LogPage, News},
-    read, statements,
+    SETTINGS, read, statements,
     writer::Shared,
 };
 use crate::domain::{Record, Revision};
@@ -83,14 +83,14 @@ impl Tail {
     async fn follow(&mut self) -> Result<Over, Interruption> {
         let (wake, mut woken) = mpsc::channel(1);
         let shared = Arc::clone(&self.shared);
-        let listening = self.database.listen(move |notification| {
+        let listening = self.database.listen(SETTINGS, move |notification| {
             if notification.process_id() != shared.backend.load(Ordering::Relaxed) {
                 // One that waits already is enough.
                 let _ = wake.try_send(());
             }
         });
         let session = listening.await?;
-        let listen = format!("{SETTINGS}; {}; LISTEN {}", super::SETTINGS, statements::CHANNEL);
+        let listen = format!("LISTEN {}", statements::CHANNEL);
         timeout(ANSWER, session.batch_execute(&listen)).await.map_err(|_| Error::Silent)??;
         let mut is_behind = true;
         loop {
