@@ -17,6 +17,7 @@ pub use memory::available_memory;
 pub use rate::{InvalidRate, Rate, RateLimiter, Refused};
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -80,35 +81,60 @@ impl Refusals {
     }
 }
 
-/// The families `limit_used`, `limit_max` and `limit_refusals_total`, labelled by limit.
-pub struct LimitMetrics(Vec<Arc<dyn Limited>>);
+/// A family of the metrics, labelled by limit.
+struct Family {
+    desc: Desc,
+    kind: MetricType,
+    read: fn(&Usage) -> u64,
+}
+
+impl Family {
+    fn new(
+        name: &str,
+        help: &str,
+        kind: MetricType,
+        read: fn(&Usage) -> u64,
+    ) -> Result<Self, prometheus::Error> {
+        let labels = vec!["limit".to_owned()];
+        let desc = Desc::new(name.to_owned(), help.to_owned(), labels, HashMap::new())?;
+        Ok(Self { desc, kind, read })
+    }
+}
+
+/// The families `limit_used`, `limit_max` and `limit_refusals_total`.
+pub struct LimitMetrics {
+    limits: Vec<Arc<dyn Limited>>,
+    families: [Family; 3],
+}
 
 impl LimitMetrics {
     /// Shows these limits at each scrape.
-    pub fn new(limits: Vec<Arc<dyn Limited>>) -> Self {
-        Self(limits)
+    pub fn new(limits: Vec<Arc<dyn Limited>>) -> Result<Self, prometheus::Error> {
+        let used = "How much of a limit is in use: bytes, connections or keys.";
+        let max = "How much of a limit may be in use; 0 where it is off.";
+        let refusals = "How often a limit refused something or closed a connection.";
+        let (gauge, counter) = (MetricType::GAUGE, MetricType::COUNTER);
+        let families = [
+            Family::new("limit_used", used, gauge, |usage| usage.used)?,
+            Family::new("limit_max", max, gauge, |usage| usage.limit)?,
+            Family::new("limit_refusals_total", refusals, counter, |usage| usage.refusals)?,
+        ];
+        Ok(Self { limits, families })
     }
 }
 
 impl Collector for LimitMetrics {
     fn desc(&self) -> Vec<&Desc> {
-        Vec::new()
+        self.families.iter().map(|family| &family.desc).collect()
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let usages: Vec<Usage> = self.0.iter().map(|limit| limit.usage()).collect();
-        let labelled = |name, help, kind, read: fn(&Usage) -> u64| {
-            let metrics = usages.iter().map(|usage| metric(kind, read(usage), label(usage)));
-            family(name, help, kind, metrics.collect())
-        };
-        let used = "How much of a limit is in use: bytes, connections or keys.";
-        let max = "How much of a limit may be in use; 0 where it is off.";
-        let refusals = "How often a limit refused something or closed a connection.";
-        vec![
-            labelled("limit_used", used, MetricType::GAUGE, |usage| usage.used),
-            labelled("limit_max", max, MetricType::GAUGE, |usage| usage.limit),
-            labelled("limit_refusals_total", refusals, MetricType::COUNTER, |usage| usage.refusals),
-        ]
+        let usages: Vec<Usage> = self.limits.iter().map(|limit| limit.usage()).collect();
+        let families = self.families.iter().map(|Family { desc, kind, read }| {
+            let metrics = usages.iter().map(|usage| metric(*kind, read(usage), label(usage)));
+            family(&desc.fq_name, &desc.help, *kind, metrics.collect())
+        });
+        families.collect()
     }
 }
 
