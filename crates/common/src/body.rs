@@ -29,9 +29,12 @@ use crate::{
 /// How long a client may take to send one body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes of a body that count as memory of its connection. So short requests are answered even
-/// when others hold all of the memory for bodies.
+/// Bytes of a body that count as memory of its connection if they arrive at once. So short requests
+/// are answered even when others hold all of the memory for bodies.
 const CONNECTION_SHARE: usize = 4 * 1024;
+
+/// Bytes that a body takes from the budget at once.
+const PIECE: usize = 8 * 1024;
 
 /// Why a body was not read.
 #[derive(Debug, thiserror::Error)]
@@ -107,9 +110,10 @@ async fn collect(
         return Err(BodyError::TooLarge { limit });
     }
     let Some(first) = next(&mut body).await? else { return Ok(Whole::default()) };
-    let mut read = Reading { bytes: Zeroizing::default(), permit: None, budget, limit };
+    let mut read = Reading { pieces: Vec::new(), length: 0, permit: None, budget, limit };
     if body.is_end_stream() {
-        read.reserve(first.len())?;
+        read.lengthen(first.len())?;
+        read.reserve(first.len().saturating_sub(CONNECTION_SHARE))?;
         return Ok(Whole { bytes: first, _permit: read.permit });
     }
     read.add(&first)?;
@@ -117,8 +121,7 @@ async fn collect(
     while let Some(chunk) = next(&mut body).await? {
         read.add(&chunk)?;
     }
-    let bytes = std::mem::take(&mut *read.bytes).into();
-    Ok(Whole { bytes, _permit: read.permit })
+    Ok(read.whole())
 }
 
 /// The next bytes of a body. Trailers are ignored.
@@ -137,44 +140,63 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
     }
 }
 
-/// A body on its way. What has arrived is copied into one buffer: pieces of their own would each
-/// keep a buffer of the HTTP library. A buffer that becomes too small is wiped.
+/// A body on its way. What has arrived is copied: parts of the library's buffers would each keep
+/// their whole buffer. Pieces of one size leave no holes in memory when they are freed, as a buffer
+/// that grows would.
 struct Reading<'a> {
-    bytes: Zeroizing<Vec<u8>>,
+    pieces: Vec<Zeroizing<Vec<u8>>>,
+    length: usize,
     permit: Option<Permit>,
     budget: Option<&'a Arc<Budget>>,
     limit: usize,
 }
 
 impl Reading<'_> {
-    fn add(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
-        let needed = self.bytes.len() + chunk.len();
-        if needed > self.bytes.capacity() {
-            let capacity = needed.saturating_mul(2).min(self.limit).max(needed);
-            self.reserve(capacity)?;
-            let mut larger = Vec::with_capacity(capacity);
-            larger.extend_from_slice(&self.bytes);
-            self.bytes = larger.into();
+    fn add(&mut self, mut chunk: &[u8]) -> Result<(), BodyError> {
+        self.lengthen(chunk.len())?;
+        while !chunk.is_empty() {
+            match self.pieces.last_mut().filter(|piece| piece.len() < PIECE) {
+                Some(piece) => {
+                    let (now, later) = chunk.split_at(chunk.len().min(PIECE - piece.len()));
+                    piece.extend_from_slice(now);
+                    chunk = later;
+                }
+                None => {
+                    self.reserve((self.pieces.len() + 1) * PIECE)?;
+                    self.pieces.push(Vec::with_capacity(PIECE).into());
+                }
+            }
         }
-        self.bytes.extend_from_slice(chunk);
         Ok(())
     }
 
-    /// Takes memory for a buffer of `capacity` bytes.
-    fn reserve(&mut self, capacity: usize) -> Result<(), BodyError> {
-        if capacity > self.limit {
+    fn lengthen(&mut self, by: usize) -> Result<(), BodyError> {
+        self.length += by;
+        if self.length > self.limit {
             return Err(BodyError::TooLarge { limit: self.limit });
         }
-        let shared = capacity.saturating_sub(CONNECTION_SHARE);
-        let Some(budget) = self.budget.filter(|_| shared > 0) else { return Ok(()) };
+        Ok(())
+    }
+
+    /// Takes memory for so many bytes.
+    fn reserve(&mut self, bytes: usize) -> Result<(), BodyError> {
+        let Some(budget) = self.budget.filter(|_| bytes > 0) else { return Ok(()) };
         let granted = match &mut self.permit {
-            Some(permit) => permit.grow_to(shared),
+            Some(permit) => permit.grow_to(bytes),
             None => {
-                self.permit = budget.take(shared);
+                self.permit = budget.take(bytes);
                 self.permit.is_some()
             }
         };
         if granted { Ok(()) } else { Err(BodyError::NoMemory) }
+    }
+
+    fn whole(self) -> Whole {
+        let mut bytes = Vec::with_capacity(self.length);
+        for piece in self.pieces {
+            bytes.extend_from_slice(&piece);
+        }
+        Whole { bytes: bytes.into(), _permit: self.permit }
     }
 }
 

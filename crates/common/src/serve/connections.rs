@@ -34,7 +34,7 @@ const RESERVED_FILES: u64 = 128;
 const CONNECTION_BYTES: u64 = 16 * 1024;
 
 /// Connections may cost one part in so many of the memory that the process may use.
-const MEMORY_SHARE: u64 = 4;
+const MEMORY_SHARE: u64 = 5;
 
 /// How often the connections whose handlers work are asked whether their clients are still there.
 const LOOK_EVERY: Duration = Duration::from_millis(250);

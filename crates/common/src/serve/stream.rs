@@ -19,7 +19,7 @@ use super::Connection;
 
 /// Bytes read at once. The library doubles its buffer whenever a read fills it and gives nothing
 /// back, so this bounds the memory that a connection keeps for reading.
-pub(super) const READ_STEP: usize = 16 * 1024 - 1;
+pub(super) const READ_STEP: usize = 8 * 1024 - 1;
 
 /// A stream that is read in small steps and notes when its client takes something. It is shared
 /// with [`super::Connections`], which looks for its end.

@@ -28,11 +28,11 @@ pub(super) struct Body(Whole);
 /// The body of a registration: short, as nobody knows yet who sends it.
 pub(super) struct Registration(pub(super) Body);
 
-impl<S: Sync> FromRequest<S> for Registration {
+impl FromRequest<Arc<App>> for Registration {
     type Rejection = Error;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
-        Body::read(request, MAX_REGISTRATION).await.map(Self)
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Error> {
+        Body::read(request, app.max_body.min(MAX_REGISTRATION)).await.map(Self)
     }
 }
 
