@@ -180,15 +180,10 @@ impl Reading<'_> {
 
     /// Takes memory for so many bytes.
     fn reserve(&mut self, bytes: usize) -> Result<(), BodyError> {
-        let Some(budget) = self.budget.filter(|_| bytes > 0) else { return Ok(()) };
-        let granted = match &mut self.permit {
-            Some(permit) => permit.grow_to(bytes),
-            None => {
-                self.permit = budget.take(bytes);
-                self.permit.is_some()
-            }
-        };
-        if granted { Ok(()) } else { Err(BodyError::NoMemory) }
+        match self.budget.filter(|_| bytes > 0) {
+            Some(budget) if !budget.raise(&mut self.permit, bytes) => Err(BodyError::NoMemory),
+            _ => Ok(()),
+        }
     }
 
     fn whole(self) -> Whole {

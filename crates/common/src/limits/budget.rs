@@ -34,12 +34,22 @@ impl Budget {
         let mut permit = Permit { budget: Arc::clone(self), amount: 0 };
         permit.grow_to(amount).then_some(permit)
     }
+
+    /// Raises `permit` to `amount`, taking it where there is none yet. False when that is more than
+    /// is left.
+    pub fn raise(self: &Arc<Self>, permit: &mut Option<Permit>, amount: usize) -> bool {
+        if let Some(permit) = permit {
+            return permit.grow_to(amount);
+        }
+        *permit = self.take(amount);
+        permit.is_some()
+    }
 }
 
 impl Permit {
     /// Raises this part to `amount`. When that is more than is left, counts a refusal, changes
     /// nothing and returns false.
-    pub fn grow_to(&mut self, amount: usize) -> bool {
+    fn grow_to(&mut self, amount: usize) -> bool {
         let more = amount.saturating_sub(self.amount);
         let Budget { name, limit, used, refusals } = &*self.budget;
         let before = used.fetch_add(more, Ordering::Relaxed);

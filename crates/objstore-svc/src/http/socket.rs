@@ -22,12 +22,11 @@ use bytes::Bytes;
 use common::limits::{Budget, Permit};
 use futures_util::{
     SinkExt as _, StreamExt as _,
-    future::join,
     stream::{SplitSink, SplitStream},
 };
 use serde::Deserialize;
 use tokio::{
-    sync::Mutex,
+    sync::Notify,
     time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -137,19 +136,22 @@ enum End {
     Dead,
 }
 
-/// The writing end of a socket: pushes and answers to pings share it.
-type Sink = Mutex<SplitSink<WebSocket, Message>>;
+/// How the reading end has a ping answered before it reads on.
+#[derive(Default)]
+struct Pongs {
+    asked: Notify,
+    sent: Notify,
+}
 
 async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: TokenDigest) {
-    let marks = Marks::default();
+    let (marks, pongs) = (Marks::default(), Pongs::default());
     let acknowledgements = subscriber.acknowledgements();
-    let (sink, stream) = socket.split();
-    let sink = Mutex::new(sink);
-    let mut acknowledging = pin!(acknowledge(stream, &sink, &marks, &acknowledgements));
+    let (mut sink, stream) = socket.split();
+    let mut acknowledging = pin!(acknowledge(stream, &pongs, &marks, &acknowledgements));
     let end = tokio::select! {
         () = &mut acknowledging => return,
         never = keep_session(app, token) => match never {},
-        end = push(&sink, &mut subscriber, &marks, app) => end,
+        end = push(&mut sink, &mut subscriber, &marks, &pongs, app) => end,
     };
     let (code, reason) = match end {
         End::Away => (close_code::AWAY, "the service is stopping"),
@@ -160,24 +162,30 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
     // A last ping, since only a pong acknowledges: a close frame may be the client's own, which
     // crossed ours. It is read until the stream ends.
     let farewell = async {
-        let mut sink = sink.lock().await;
         if let Some(payload) = marks.add(subscriber.cursor()) {
             sink.feed(Message::Ping(payload)).await?;
         }
         let reason = Utf8Bytes::from_static(reason);
-        sink.send(Message::Close(Some(CloseFrame { code, reason }))).await
+        sink.send(Message::Close(Some(CloseFrame { code, reason }))).await?;
+        pongs.sent.notify_one();
+        acknowledging.await;
+        Ok::<_, axum::Error>(())
     };
-    // Together, as the reading end may hold the sink for a pong.
-    let ended = timeout(CLOSE_TIMEOUT, join(farewell, acknowledging)).await;
-    if !matches!(ended, Ok((Ok(()), ()))) {
+    if !matches!(timeout(CLOSE_TIMEOUT, farewell).await, Ok(Ok(()))) {
         tracing::debug!("a client did not answer the close frame");
     }
 }
 
 /// Sends bursts and pings until the service stops or there is nobody to send to.
-async fn push(sink: &Sink, subscriber: &mut Subscriber, marks: &Marks, app: &App) -> End {
+async fn push(
+    sink: &mut SplitSink<WebSocket, Message>,
+    subscriber: &mut Subscriber,
+    marks: &Marks,
+    pongs: &Pongs,
+    app: &App,
+) -> End {
     let mut burst = Burst::new();
-    let mut memory = WriteMemory { budget: &app.socket_memory, longest: None };
+    let mut memory = WriteMemory { budget: &app.socket_memory, longest: None, burst: None };
     let mut ping_at = Instant::now() + PING_EVERY;
     loop {
         let sent = tokio::select! {
@@ -190,14 +198,23 @@ async fn push(sink: &Sink, subscriber: &mut Subscriber, marks: &Marks, app: &App
                 }
                 send(sink, &mut burst, marks.add(subscriber.cursor()), &app.shutdown).await
             }
+            () = pongs.asked.notified() => {
+                let sent = send(sink, &mut burst, None, &app.shutdown).await;
+                pongs.sent.notify_one();
+                sent
+            }
             next = subscriber.next(&mut burst) => {
                 if let Err(error) = next {
                     tracing::error!(cause = %error, "socket closed");
                     return End::Failed;
                 }
                 ping_at = ping_at.min(Instant::now() + PING_AFTER_BURST);
-                let Some(_memory) = memory.of(&burst) else { return End::NoMemory };
-                send(sink, &mut burst, None, &app.shutdown).await
+                if !memory.holds(&burst) {
+                    return End::NoMemory;
+                }
+                let sent = send(sink, &mut burst, None, &app.shutdown).await;
+                memory.burst = None;
+                sent
             }
         };
         if !sent {
@@ -206,44 +223,34 @@ async fn push(sink: &Sink, subscriber: &mut Subscriber, marks: &Marks, app: &App
     }
 }
 
-/// What a socket takes of the memory for writing.
+/// The memory for writing that one socket takes.
 struct WriteMemory<'a> {
     budget: &'a Arc<Budget>,
-    /// For the longest message, whose bytes the library keeps for as long as the socket lives.
+    /// For its longest message: the library keeps as much for as long as the socket lives.
     longest: Option<Permit>,
+    /// For a burst on its way.
+    burst: Option<Permit>,
 }
 
 impl WriteMemory<'_> {
-    /// Takes memory for a burst until what this returns is dropped. `None` when there is none.
-    fn of(&mut self, burst: &Burst) -> Option<Option<Permit>> {
+    /// Takes memory for a burst. False when there is none left.
+    fn holds(&mut self, burst: &Burst) -> bool {
         let longest = burst.iter().map(Bytes::len).max().unwrap_or(0);
-        if longest > WRITE_BUFFER {
-            let granted = match &mut self.longest {
-                Some(permit) => permit.grow_to(longest),
-                None => {
-                    self.longest = self.budget.take(longest);
-                    self.longest.is_some()
-                }
-            };
-            if !granted {
-                return None;
-            }
-        }
         let bytes: usize = burst.iter().map(Bytes::len).sum();
-        if bytes <= FREE_BURST { Some(None) } else { self.budget.take(bytes).map(Some) }
+        (longest <= WRITE_BUFFER || self.budget.raise(&mut self.longest, longest))
+            && (bytes <= FREE_BURST || self.budget.raise(&mut self.burst, bytes))
     }
 }
 
 /// Sends a burst, or a ping, with one flush. False when the client does not take it in time, which
 /// is shorter when the service is stopping.
 async fn send(
-    sink: &Sink,
+    sink: &mut SplitSink<WebSocket, Message>,
     burst: &mut Burst,
     ping: Option<Bytes>,
     shutdown: &CancellationToken,
 ) -> bool {
     let sending = async {
-        let mut sink = sink.lock().await;
         for frame in burst.drain(..) {
             // Frames are JSON, which is text.
             if let Ok(text) = Utf8Bytes::try_from(frame) {
@@ -271,7 +278,7 @@ async fn send(
 /// have. Anything else that it sends is ignored; a ping is answered before more is read.
 async fn acknowledge(
     mut stream: SplitStream<WebSocket>,
-    sink: &Sink,
+    pongs: &Pongs,
     marks: &Marks,
     acknowledgements: &Acknowledgements,
 ) {
@@ -283,8 +290,8 @@ async fn acknowledge(
                 }
             }
             Message::Ping(_) => {
-                // An error ends the stream, too.
-                let _ = sink.lock().await.flush().await;
+                pongs.asked.notify_one();
+                pongs.sent.notified().await;
             }
             _ => {}
         }
