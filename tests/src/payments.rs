@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 pub use acquirer::{Acquirer, SECRET, seconds, signature};
 pub use app::App;
-pub use card::{Card, EXPIRY};
+pub use card::{Card, EXPIRY, group_of};
 pub use link::{Link, next};
 pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};

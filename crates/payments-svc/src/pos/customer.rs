@@ -109,7 +109,7 @@ pub(super) async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Resp
     let now = now();
     match api.acquirers.verify(merchant.details.test, &card, now).await {
         Err(error) => Err(Error::NoAnswer(error)),
-        Ok(Verdict::Declined(error)) => Ok(answer::refusal(error)),
+        Ok(Verdict::Declined(error)) => Ok(answer::refusal(error.generalized())),
         Ok(Verdict::Approved { reference, .. }) => {
             let original = Box::new(Original { card: card.kept(), reference });
             let write = Write::SaveCard { merchant: merchant.id, original, notes };

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, header};
 
-use crate::domain::{Money, ProcessingError};
+use crate::domain::{DeclineGroup, Money};
 
 mod bg;
 mod cs;
@@ -120,7 +120,6 @@ pub(super) struct Language {
     error_details: &'static str,
     error_expired: &'static str,
     error_funds: &'static str,
-    error_limit: &'static str,
     error_bank: &'static str,
     error_again: &'static str,
     error_unsupported: &'static str,
@@ -205,17 +204,16 @@ impl Language {
     }
 
     /// Why nothing was paid, as far as a customer can do something about it.
-    pub(super) fn reason(&self, error: &ProcessingError) -> &'static str {
-        match error.code() {
-            2..=5 | 17..=20 => self.error_details,
-            6 => self.error_expired,
-            7 => self.error_funds,
-            8..=10 => self.error_bank,
-            12 => self.error_again,
-            25 => self.error_limit,
-            29 => self.error_unsupported,
-            30 | 31 => self.error_3d_secure,
-            _ => self.error_shop,
+    pub(super) fn reason(&self, group: &DeclineGroup) -> &'static str {
+        match group {
+            DeclineGroup::Details => self.error_details,
+            DeclineGroup::Funds => self.error_funds,
+            DeclineGroup::Expired => self.error_expired,
+            DeclineGroup::Bank => self.error_bank,
+            DeclineGroup::Unsupported => self.error_unsupported,
+            DeclineGroup::Unconfirmed => self.error_3d_secure,
+            DeclineGroup::Again => self.error_again,
+            DeclineGroup::Shop => self.error_shop,
         }
     }
 }

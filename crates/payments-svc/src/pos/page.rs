@@ -15,7 +15,8 @@ use super::{
 use crate::{
     acquirer::Source,
     domain::{
-        Amount, CardDetails, CardNumber, Consent, Currency, Expiry, Id, Payment, SecurityCode,
+        Amount, CardDetails, CardNumber, Consent, Currency, Expiry, Id, Payment, ProcessingError,
+        SecurityCode,
     },
     http::{
         Api,
@@ -90,7 +91,8 @@ fn concluded(visit: &Visit, Told { transaction, error }: Told) -> Response {
         None => redirect.with(transaction),
         Some(_) => redirect.as_str().to_owned(),
     });
-    let page = ResultPage { language, visit, transaction, error, again, shop };
+    let declined = error.map(ProcessingError::group);
+    let page = ResultPage { language, visit, transaction, declined, again, shop };
     view::page(StatusCode::OK, &page)
 }
 
