@@ -15,7 +15,6 @@ use common::{
 use tower_http::normalize_path::NormalizePath;
 
 use crate::{
-    acquirer::Acquirers,
     cases::Cases,
     domain::Pricing,
     payments::Payments,
@@ -53,7 +52,6 @@ const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 /// What handlers work with.
 pub(crate) struct Api {
     pub(crate) store: Store,
-    pub(crate) acquirers: Arc<Acquirers>,
     pub(crate) payments: Payments,
     pub(crate) cases: Cases,
     /// What acquirers sign with. Without it, they have nobody to tell.

@@ -41,7 +41,7 @@ use cases::Cases;
 use http::{Api, SignatureKey, answer, metrics};
 use jobs::{Invitations, Jobs, Waiting};
 use mail::{Mailer, UnusableServer};
-use payments::Payments;
+use payments::{Declines, Payments};
 use rates::{ExchangeRates, RatesError};
 use store::{OpenError, Store, StoreConfig};
 
@@ -120,9 +120,10 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let due = config.dispute_due;
     let acquirers = Acquirers::new(config.acquirer_timeout, config.sandbox_delay, due);
     let acquirers = Arc::new(acquirers);
-    let payments = Payments::new(store.clone(), Arc::clone(&acquirers));
-    let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
+    let declines = Declines::new(&registry)?;
+    let payments = Payments::new(store.clone(), Arc::clone(&acquirers), declines);
+    let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let traffic = Arc::new(Traffic::new(&registry)?);
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
@@ -139,7 +140,6 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 
     let api = Arc::new(Api {
         store: store.clone(),
-        acquirers,
         payments: payments.clone(),
         cases,
         signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),

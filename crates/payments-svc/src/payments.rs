@@ -4,11 +4,12 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
+use prometheus::{IntCounterVec, Opts, Registry};
 use tokio_util::task::TaskTracker;
 
 use crate::{
     acquirer::{Acquirers, Authorization, NoAnswer, Reply, Source},
-    domain::{Card, Challenge, Consent, Id, Payment, ProcessingError, Verdict},
+    domain::{Card, CardDetails, Challenge, Consent, Id, Payment, ProcessingError, Verdict},
     store::{Answer, Keyed, Outcome, Refusal, Store, StoreError, Write, now},
 };
 
@@ -32,6 +33,17 @@ pub enum PayError {
     NotNoted(#[source] StoreError),
 }
 
+/// Why a card was not verified.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The acquirer did not answer.
+    #[error(transparent)]
+    NoAnswer(#[from] NoAnswer),
+    /// There is a defect in the service.
+    #[error("the verification panicked")]
+    Panicked,
+}
+
 /// A payment that is to be made, and what it is made with.
 #[derive(Debug)]
 pub struct Charge {
@@ -43,8 +55,53 @@ pub struct Charge {
     pub source: Source,
     /// Whether the merchant is one for tests.
     pub test: bool,
-    /// Whether the customer is there to be asked by 3-D Secure.
-    pub can_challenge: bool,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a card is tried: by a merchant's server, or by somebody without credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// `POST /merchants/<id>/transactions`.
+    Api,
+    /// `POST /transactions`.
+    Transactions,
+    /// `POST /cards`.
+    Cards,
+    /// The payment page, the only place where a customer can be asked by 3-D Secure.
+    Page,
+}
+
+impl Origin {
+    /// Its label in the metrics.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Transactions => "transactions",
+            Self::Cards => "cards",
+            Self::Page => "page",
+        }
+    }
+}
+
+/// Counts and logs what acquirers decline.
+#[derive(Clone)]
+pub struct Declines(IntCounterVec);
+
+impl Declines {
+    /// Makes the counter and registers it.
+    pub fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let help = "Payments and cards that acquirers declined, by processing code and origin.";
+        let counter = IntCounterVec::new(Opts::new("declines_total", help), &["code", "origin"])?;
+        registry.register(Box::new(counter.clone()))?;
+        Ok(Self(counter))
+    }
+
+    fn add(&self, origin: Origin, merchant: Id, error: ProcessingError) {
+        let (code, origin) = (error.code(), origin.name());
+        self.0.with_label_values(&[code.to_string().as_str(), origin]).inc();
+        tracing::info!(merchant.id = %merchant, code, origin, "declined");
+    }
 }
 
 /// Makes payments.
@@ -52,62 +109,93 @@ pub struct Charge {
 pub struct Payments {
     store: Store,
     acquirers: Arc<Acquirers>,
+    declines: Declines,
     under_way: TaskTracker,
 }
 
 impl Payments {
     /// Payments over these acquirers.
-    pub fn new(store: Store, acquirers: Arc<Acquirers>) -> Self {
-        Self { store, acquirers, under_way: TaskTracker::new() }
+    pub fn new(store: Store, acquirers: Arc<Acquirers>, declines: Declines) -> Self {
+        Self { store, acquirers, declines, under_way: TaskTracker::new() }
     }
 
     /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away. Where
     /// the customer has to be asked, it waits for [`Self::respond`].
     pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Outcome, PayError> {
         let payments = self.clone();
-        let Charge { payment, card, source, test, can_challenge } = charge;
+        let Charge { payment, card, source, test, origin } = charge;
         let paying = self.under_way.spawn(async move {
-            let (currency, amount) = (payment.currency, payment.amount);
+            let (merchant, currency, amount) = (payment.merchant, payment.currency, payment.amount);
             let write = Write::Begin { payment: Box::new(payment) };
             let operation = match payments.store.write(write, keyed, now()).await?? {
                 Outcome::Fresh(Answer::Begun(operation)) => operation,
                 replayed => return Ok(replayed),
             };
+            let can_challenge = origin == Origin::Page;
             let asked = Authorization { operation, currency, amount, source, can_challenge };
-            payments.finish(asked, card, test).await
+            let reply = payments.acquirers.authorize(test, &asked, now()).await?;
+            drop(asked);
+            if let Reply::Verdict(Verdict::Declined(error)) = reply {
+                payments.declines.add(origin, merchant, error);
+            }
+            noted(payments.note(operation, reply, card).await)
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
 
-    async fn finish(
+    async fn note(
         &self,
-        asked: Authorization,
+        operation: Id,
+        reply: Reply,
         card: Card,
-        test: bool,
-    ) -> Result<Outcome, PayError> {
-        let operation = asked.operation;
-        let reply = self.acquirers.authorize(test, &asked, now()).await?;
-        drop(asked);
-        noted(match reply {
+    ) -> Result<Result<Outcome, Refusal>, StoreError> {
+        match reply {
             Reply::Verdict(verdict) => self.conclude(operation, Some(verdict), Some(card)).await,
             Reply::Challenge { reference } => {
                 let until = now().checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
                 let challenge = Box::new(Challenge { card, reference, until });
                 self.store.write(Write::Challenge { operation, challenge }, None, now()).await
             }
-        })
+        }
+    }
+
+    /// Looks at a card that a customer wants to save. It goes on when its caller goes away.
+    pub async fn verify(
+        &self,
+        merchant: Id,
+        test: bool,
+        card: CardDetails,
+    ) -> Result<Verdict, VerifyError> {
+        let payments = self.clone();
+        let verifying = self.under_way.spawn(async move {
+            let verdict = payments.acquirers.verify(test, &card, now()).await?;
+            if let Verdict::Declined(error) = verdict {
+                payments.declines.add(Origin::Cards, merchant, error);
+            }
+            Ok(verdict)
+        });
+        verifying.await.unwrap_or(Err(VerifyError::Panicked))
     }
 
     /// Goes on with a payment whose customer was asked. It goes on when its caller goes away. Where
     /// nobody is being asked any more, nothing is done.
-    pub async fn respond(&self, operation: Id, consent: Consent) -> Result<(), PayError> {
+    pub async fn respond(
+        &self,
+        merchant: Id,
+        operation: Id,
+        consent: Consent,
+    ) -> Result<(), PayError> {
         let payments = self.clone();
         let responding = self.under_way.spawn(async move {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
             let verdict = payments.acquirers.complete(operation, &challenge, consent).await?;
             // Whoever was faster has said the same: the acquirer answers once.
             let concluded = payments.conclude(operation, Some(verdict), None).await;
-            concluded.map(drop).map_err(PayError::NotNoted)
+            let concluded = concluded.map_err(PayError::NotNoted)?;
+            if let Ok(Outcome::Fresh(Answer::Concluded { error: Some(error), .. })) = concluded {
+                payments.declines.add(Origin::Page, merchant, error);
+            }
+            Ok(())
         });
         responding.await.unwrap_or(Err(StoreError::Panicked.into()))
     }

@@ -11,7 +11,7 @@ use super::body::BodyRefusal;
 use crate::{
     acquirer::NoAnswer,
     domain::{Invalid, NoRate, Refused},
-    payments::PayError,
+    payments::{PayError, VerifyError},
     store::{Refusal, StoreError},
 };
 
@@ -139,6 +139,15 @@ impl From<PayError> for Error {
             PayError::Refused(refusal) => refusal.into(),
             PayError::Store(error) => error.into(),
             PayError::NoAnswer(_) | PayError::NotNoted(_) => Self::OutcomeUnknown(error),
+        }
+    }
+}
+
+impl From<VerifyError> for Error {
+    fn from(error: VerifyError) -> Self {
+        match error {
+            VerifyError::NoAnswer(no_answer) => Self::NoAnswer(no_answer),
+            VerifyError::Panicked => Self::Internal(StoreError::Panicked),
         }
     }
 }

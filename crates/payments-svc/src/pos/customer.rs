@@ -16,7 +16,7 @@ use crate::{
         error::Error,
         fields::{Fields, Noted},
     },
-    payments::Charge,
+    payments::{Charge, Origin},
     store::{Write, now},
 };
 
@@ -47,7 +47,7 @@ pub(super) async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Respo
     };
     let test = merchant.details.test;
     let (kept, source) = (card.kept(), Source::Card(card));
-    let charge = Charge { payment, card: kept, source, test, can_challenge: false };
+    let charge = Charge { payment, card: kept, source, test, origin: Origin::Transactions };
     answer::response(&api.store, api.payments.pay(charge, None).await?).await
 }
 
@@ -106,14 +106,13 @@ pub(super) async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Resp
     body.wipe();
     let (key, card, notes) = input?;
     let merchant = merchant(&api, &key).await?;
-    let now = now();
-    match api.acquirers.verify(merchant.details.test, &card, now).await {
-        Err(error) => Err(Error::NoAnswer(error)),
-        Ok(Verdict::Declined(error)) => Ok(answer::refusal(error.generalized())),
-        Ok(Verdict::Approved { reference, .. }) => {
-            let original = Box::new(Original { card: card.kept(), reference });
+    let kept = card.kept();
+    match api.payments.verify(merchant.id, merchant.details.test, card).await? {
+        Verdict::Declined(error) => Ok(answer::refusal(error.generalized())),
+        Verdict::Approved { reference, .. } => {
+            let original = Box::new(Original { card: kept, reference });
             let write = Write::SaveCard { merchant: merchant.id, original, notes };
-            answer::response(&api.store, api.store.write(write, None, now).await??).await
+            answer::response(&api.store, api.store.write(write, None, now()).await??).await
         }
     }
 }

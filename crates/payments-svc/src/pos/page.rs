@@ -24,7 +24,7 @@ use crate::{
         body::{Body, BodyRefusal},
         error::Error,
     },
-    payments::{Charge, PayError},
+    payments::{Charge, Origin, PayError},
     store::{Known, Refusal, now},
 };
 
@@ -134,7 +134,7 @@ fn charge(visit: &Visit, (currency, amount): (Currency, Amount), details: CardDe
         recurring: false,
     };
     let (card, source) = (details.kept(), Source::Card(details));
-    Charge { payment, card, source, test: merchant.details.test, can_challenge: true }
+    Charge { payment, card, source, test: merchant.details.test, origin: Origin::Page }
 }
 
 /// Goes on with a payment as its customer has answered.
@@ -149,7 +149,9 @@ pub(super) async fn respond(
     let Some(form) = visit.form else { return Ok(visit.lead(None)) };
     let known = api.store.known(&visit.keyed(form)).await;
     let responded = match known.map_err(|error| visit.problem(error))? {
-        Some(Known::InFlight(operation)) => api.payments.respond(operation, consent).await,
+        Some(Known::InFlight(operation)) => {
+            api.payments.respond(visit.merchant.id, operation, consent).await
+        }
         _ => Ok(()),
     };
     onward(&visit, form, responded)
