@@ -6,6 +6,7 @@ mod card;
 mod link;
 mod list;
 mod merchant;
+mod overload;
 mod refusal;
 mod service;
 mod transaction;
