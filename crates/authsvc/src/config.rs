@@ -3,7 +3,10 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
-use common::config::{SECRETS_HELP, ServerConfig, duration};
+use common::{
+    config::{ClientsConfig, SECRETS_HELP, ServerConfig, at_least_one, duration},
+    limits::Rate,
+};
 use url::{Host, Url};
 
 use crate::domain::Campuses;
@@ -38,6 +41,10 @@ pub struct Config {
     #[command(flatten)]
     pub server: ServerConfig,
 
+    /// Those of all services that strangers may connect to.
+    #[command(flatten)]
+    pub clients: ClientsConfig,
+
     /// Base address of the portal; without one nobody can sign in
     #[arg(long, env = "PORTAL_URL", value_parser = portal_url)]
     pub portal_url: Option<Url>,
@@ -58,9 +65,29 @@ pub struct Config {
     #[arg(long, env = "PORTAL_INSTITUTES", default_value = "1,6,7,14")]
     pub portal_institutes: String,
 
+    /// What sign-ins may cost.
+    #[command(flatten)]
+    pub limits: LimitsConfig,
+
     /// Where /readme leads
     #[arg(long, env = "README_URL", default_value = "/docs", value_parser = location)]
     pub readme_url: String,
+}
+
+/// What sign-ins may cost the service and its portal.
+#[derive(Debug, Clone, Args)]
+pub struct LimitsConfig {
+    /// Sign-ins that may be in flight at once
+    #[arg(long, env = "MAX_SIGN_INS", default_value = "1000", value_parser = at_least_one)]
+    pub max_sign_ins: usize,
+
+    /// Rejected sign-ins for one username, such as 10/15m; off for any number
+    #[arg(long, env = "SIGN_IN_LIMIT_USERNAME", default_value = "off")]
+    pub sign_in_limit_username: Rate,
+
+    /// Rejected sign-ins from one client address, such as 100/15m; off for any number
+    #[arg(long, env = "SIGN_IN_LIMIT_ADDRESS", default_value = "off")]
+    pub sign_in_limit_address: Rate,
 }
 
 /// Credentials go over HTTPS alone; what stays on this machine may do without.

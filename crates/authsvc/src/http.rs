@@ -14,6 +14,7 @@ use serde_json::json;
 use tower::util::MapFutureLayer;
 
 use crate::{
+    limits::SignInLimits,
     metrics::{Metering, Metrics},
     portal::Portal,
 };
@@ -29,6 +30,7 @@ use error::Error;
 /// What handlers work with.
 pub(crate) struct App {
     pub(crate) portal: Portal,
+    pub(crate) limits: SignInLimits,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) metrics_token: Option<MetricsToken>,
     pub(crate) readme_url: String,

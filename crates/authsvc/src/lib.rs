@@ -8,7 +8,7 @@ use common::{
     config::{SecretError, secret},
     operations::MetricsToken,
     process,
-    serve::{self, Limits},
+    serve::{self, Connections, Server},
     tls::TlsError,
 };
 use tokio::task::JoinHandle;
@@ -17,13 +17,15 @@ use tokio_util::sync::CancellationToken;
 pub mod config;
 pub mod domain;
 mod http;
+mod limits;
 pub mod metrics;
 pub mod portal;
 
 pub use config::Config;
 
 use http::App;
-use metrics::Metrics;
+use limits::SignInLimits;
+use metrics::{Metering, Metrics};
 use portal::{Portal, PortalConfig};
 
 /// Why the service did not start. One line, which names what to mend.
@@ -69,6 +71,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let metrics = Arc::new(Metrics::start());
     let app = App {
         portal: Portal::new(portal, tls),
+        limits: SignInLimits::new(&config.limits),
         metrics: Arc::clone(&metrics),
         metrics_token,
         readme_url: config.readme_url,
@@ -80,9 +83,11 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let shutdown = CancellationToken::new();
     let router = http::router(Arc::new(app));
     // A sign-in connects to the portal, after a look-up that may need a socket, too.
-    let limits = Limits { files_each: 3, drain: config.server.drain_timeout };
+    let connections = Connections::new(&config.clients, 3);
     metrics.startup();
-    let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), limits));
+    let meter = Arc::new(Metering(Arc::clone(&metrics)));
+    let server = Server { listener, router, meter, connections };
+    let serving = tokio::spawn(server.run(shutdown.clone(), config.server.drain_timeout));
     tracing::info!(server.address = %address, "listening");
     Ok(Running { address, metrics, shutdown, serving })
 }

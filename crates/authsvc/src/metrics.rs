@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use axum::{extract::Request, response::Response};
+use axum::{extract::Request, http::StatusCode, response::Response};
 use common::telemetry::{Meter, RequestLine};
 use jiff::Timestamp;
 
@@ -76,6 +76,10 @@ pub enum ErrorType {
     MetricsAuthorizationError,
     /// The request breaks a rule.
     RequestValidationError,
+    /// The service has no room for the request.
+    OverloadError,
+    /// A rate limit refuses the request.
+    RateLimitError,
     /// Anything else.
     InternalError,
 }
@@ -90,6 +94,8 @@ impl ErrorType {
             Self::ProfileParseError => "ProfileParseError",
             Self::MetricsAuthorizationError => "MetricsAuthorizationError",
             Self::RequestValidationError => "RequestValidationError",
+            Self::OverloadError => "OverloadError",
+            Self::RateLimitError => "RateLimitError",
             Self::InternalError => "InternalError",
         }
     }
@@ -229,16 +235,10 @@ impl Meter for Metering {
         if response.extensions().get::<Abandoned>().is_some() {
             return;
         }
-        let status = response.status().as_u16();
+        let status = response.status();
         let failure = response.extensions().get::<Failure>();
         exchange.end(|counters| {
-            counters.outcomes[usize::from(status < 400)] += 1;
-            if status >= 400 {
-                counters.faults[usize::from(status >= 500)] += 1;
-            }
-            *counters.statuses.entry(status).or_default() += 1;
-            counters.latency.add(latency);
-            counters.route(line).latency.add(latency);
+            counters.end(line, status, latency);
             if let Some(Failure { error, invalid }) = failure {
                 *counters.errors.entry(*error).or_default() += 1;
                 for Invalid { input, times, .. } in invalid {
@@ -247,9 +247,27 @@ impl Meter for Metering {
             }
         });
     }
+
+    fn refused(&self, status: StatusCode) {
+        let mut counters = self.0.counters();
+        counters.requests += 1;
+        counters.route(RequestLine::UNPARSED).requests += 1;
+        counters.end(RequestLine::UNPARSED, status, Duration::ZERO);
+    }
 }
 
 impl Counters {
+    fn end(&mut self, line: RequestLine<'_>, status: StatusCode, latency: Duration) {
+        let status = status.as_u16();
+        self.outcomes[usize::from(status < 400)] += 1;
+        if status >= 400 {
+            self.faults[usize::from(status >= 500)] += 1;
+        }
+        *self.statuses.entry(status).or_default() += 1;
+        self.latency.add(latency);
+        self.route(line).latency.add(latency);
+    }
+
     fn route(&mut self, line: RequestLine<'_>) -> &mut Route {
         let known = |it: &Route| it.method == line.method && it.route == line.route;
         let place = self.routes.iter().position(known).unwrap_or(self.routes.len());

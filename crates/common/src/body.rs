@@ -1,21 +1,37 @@
-//! Request bodies: read whole within a size and a time, and finished with when nobody read them.
+//! Request bodies: read whole within a size, a time and the memory of the process, and finished
+//! with when nobody read them.
 
 use std::{
     error::Error,
     io,
+    ops::Deref,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
 
-use axum::body::Body;
+use axum::{
+    body::{Body, HttpBody as _},
+    http::Extensions,
+};
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::{Body as _, Frame, Incoming, SizeHint};
-use tokio::sync::oneshot;
+use http_body_util::BodyExt as _;
+use hyper::body::{Frame, Incoming, SizeHint};
+use tokio::{sync::oneshot, time::timeout};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::{
+    limits::{Budget, Permit},
+    serve::Connection,
+};
 
 /// How long a client may take to send one body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of a body that count as memory of its connection. So short requests are answered even
+/// when others hold all of the memory for bodies.
+const CONNECTION_SHARE: usize = 4 * 1024;
 
 /// Why a body was not read.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +45,10 @@ pub enum BodyError {
     /// The body did not arrive within [`BODY_TIMEOUT`].
     #[error("the body did not arrive in time")]
     TimedOut,
+    /// Bodies hold all the memory that they may. To be answered by
+    /// [`no_memory`](crate::error::no_memory).
+    #[error("too many request bodies are waiting")]
+    NoMemory,
     /// Its framing is wrong.
     #[error("the body could not be read")]
     Broken(#[source] Box<dyn Error + Send + Sync>),
@@ -37,15 +57,124 @@ pub enum BodyError {
     Gone,
 }
 
-/// Reads a body of at most `limit` bytes, however it is framed.
-pub async fn read(body: Body, limit: usize) -> Result<Bytes, BodyError> {
-    let whole = Limited::new(body, limit).collect();
-    match tokio::time::timeout(BODY_TIMEOUT, whole).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(BodyError::TooLarge { limit }),
-        Ok(Err(error)) if is_gone(&*error) => Err(BodyError::Gone),
-        Ok(Err(error)) => Err(BodyError::Broken(error)),
+/// A body that was read whole. It counts as memory for bodies until it is dropped.
+#[derive(Debug, Default)]
+pub struct Whole {
+    bytes: Bytes,
+    _permit: Option<Permit>,
+}
+
+impl Whole {
+    /// Wipes the bytes, as far as nobody else has them.
+    pub fn wipe(self) {
+        if let Ok(mut bytes) = self.bytes.try_into_mut() {
+            bytes.as_mut().zeroize();
+        }
+    }
+}
+
+impl Deref for Whole {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl From<Bytes> for Whole {
+    fn from(bytes: Bytes) -> Self {
+        Self { bytes, _permit: None }
+    }
+}
+
+/// Reads a body of at most `limit` bytes, however it is framed. `extensions` are those of its
+/// request: they tell whose memory it takes.
+pub async fn read(extensions: &Extensions, body: Body, limit: usize) -> Result<Whole, BodyError> {
+    let budget = extensions.get::<Connection>().map(Connection::bodies);
+    match timeout(BODY_TIMEOUT, collect(body, limit, budget)).await {
+        Ok(read) => read,
         Err(_) => Err(BodyError::TimedOut),
+    }
+}
+
+async fn collect(
+    mut body: Body,
+    limit: usize,
+    budget: Option<&Arc<Budget>>,
+) -> Result<Whole, BodyError> {
+    let is_too_long = body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX);
+    if is_too_long {
+        return Err(BodyError::TooLarge { limit });
+    }
+    let Some(first) = next(&mut body).await? else { return Ok(Whole::default()) };
+    let mut read = Reading { bytes: Zeroizing::default(), permit: None, budget, limit };
+    if body.is_end_stream() {
+        read.reserve(first.len())?;
+        return Ok(Whole { bytes: first, _permit: read.permit });
+    }
+    read.add(&first)?;
+    drop(first);
+    while let Some(chunk) = next(&mut body).await? {
+        read.add(&chunk)?;
+    }
+    let bytes = std::mem::take(&mut *read.bytes).into();
+    Ok(Whole { bytes, _permit: read.permit })
+}
+
+/// The next bytes of a body. Trailers are ignored.
+async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
+    loop {
+        match body.frame().await.transpose() {
+            Ok(None) => return Ok(None),
+            Ok(Some(frame)) => {
+                if let Ok(bytes) = frame.into_data() {
+                    return Ok(Some(bytes));
+                }
+            }
+            Err(error) if is_gone(&error) => return Err(BodyError::Gone),
+            Err(error) => return Err(BodyError::Broken(error.into())),
+        }
+    }
+}
+
+/// A body on its way. What has arrived is copied into one buffer: pieces of their own would each
+/// keep a buffer of the HTTP library. A buffer that becomes too small is wiped.
+struct Reading<'a> {
+    bytes: Zeroizing<Vec<u8>>,
+    permit: Option<Permit>,
+    budget: Option<&'a Arc<Budget>>,
+    limit: usize,
+}
+
+impl Reading<'_> {
+    fn add(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
+        let needed = self.bytes.len() + chunk.len();
+        if needed > self.bytes.capacity() {
+            let capacity = needed.saturating_mul(2).min(self.limit).max(needed);
+            self.reserve(capacity)?;
+            let mut larger = Vec::with_capacity(capacity);
+            larger.extend_from_slice(&self.bytes);
+            self.bytes = larger.into();
+        }
+        self.bytes.extend_from_slice(chunk);
+        Ok(())
+    }
+
+    /// Takes memory for a buffer of `capacity` bytes.
+    fn reserve(&mut self, capacity: usize) -> Result<(), BodyError> {
+        if capacity > self.limit {
+            return Err(BodyError::TooLarge { limit: self.limit });
+        }
+        let shared = capacity.saturating_sub(CONNECTION_SHARE);
+        let Some(budget) = self.budget.filter(|_| shared > 0) else { return Ok(()) };
+        let granted = match &mut self.permit {
+            Some(permit) => permit.grow_to(shared),
+            None => {
+                self.permit = budget.take(shared);
+                self.permit.is_some()
+            }
+        };
+        if granted { Ok(()) } else { Err(BodyError::NoMemory) }
     }
 }
 
@@ -71,33 +200,57 @@ const LEFTOVER: usize = 64 * 1024;
 /// How long such a body may take.
 const LEFTOVER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The other end of a body that was given to a handler: what of it was not read comes back here.
-pub(crate) struct Leftover(Option<oneshot::Receiver<Incoming>>);
+/// Receives the unread remainder of a body that was lent to a handler.
+pub(crate) struct Leftover {
+    rest: Option<oneshot::Receiver<Lent>>,
+    /// Whether the client may wait for `100 Continue` before it sends the body.
+    expects: bool,
+}
 
 impl Leftover {
-    /// Takes the rest of the body from the connection. False when there is too much of it, so that
-    /// the connection has to end.
-    pub(crate) async fn drain(self) -> bool {
-        let Some(Ok(rest)) = self.0.map(|mut back| back.try_recv()) else { return true };
-        let drained = Limited::new(rest, LEFTOVER).collect();
-        matches!(tokio::time::timeout(LEFTOVER_TIMEOUT, drained).await, Ok(Ok(_)))
+    /// Takes the remainder from the connection and drops it. False when the connection has to end
+    /// instead: there is too much of it, it does not come in time, or the client waits to be asked
+    /// for a body that nobody wants.
+    pub(crate) async fn discard(self) -> bool {
+        let Some(Ok(mut rest)) = self.rest.map(|mut rest| rest.try_recv()) else { return true };
+        if self.expects && !rest.is_begun {
+            return false;
+        }
+        let discarded = async {
+            let mut discarded = 0;
+            while let Some(frame) = rest.frame().await {
+                discarded += frame.ok()?.data_ref().map_or(0, Bytes::len);
+                if discarded > LEFTOVER {
+                    return None;
+                }
+            }
+            Some(())
+        };
+        matches!(timeout(LEFTOVER_TIMEOUT, discarded).await, Ok(Some(())))
     }
 }
 
 /// Lends a body to a handler. A request that is refused before its body is read would otherwise
 /// leave the body on the connection, and the connection would break under the next request.
-pub(crate) fn lend(body: Incoming) -> (Body, Leftover) {
+pub(crate) fn lend(body: Incoming, connection: &Connection, expects: bool) -> (Body, Leftover) {
     if body.is_end_stream() {
-        return (Body::empty(), Leftover(None));
+        return (Body::empty(), Leftover { rest: None, expects });
     }
     let (back, rest) = oneshot::channel();
-    (Body::new(Lent { body: Some(body), back: Some(back) }), Leftover(Some(rest)))
+    let lent = Lent { body: Some(body), is_begun: false, connection: connection.clone() };
+    (
+        Body::new(Returning { lent: Some(lent), back: Some(back) }),
+        Leftover { rest: Some(rest), expects },
+    )
 }
 
-/// A body that goes back when it is dropped before its end.
+/// The body of a request. While it waits for its client, so does the connection.
 struct Lent {
+    /// None after its end.
     body: Option<Incoming>,
-    back: Option<oneshot::Sender<Incoming>>,
+    /// Whether it was asked for, which lets the HTTP library send `100 Continue`.
+    is_begun: bool,
+    connection: Connection,
 }
 
 impl hyper::body::Body for Lent {
@@ -108,12 +261,18 @@ impl hyper::body::Body for Lent {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        self.is_begun = true;
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
-        let frame = std::task::ready!(Pin::new(body).poll_frame(context));
-        if !matches!(frame, Some(Ok(_))) {
-            self.body = None;
+        let polled = Pin::new(body).poll_frame(context);
+        match &polled {
+            Poll::Pending => self.connection.waits(),
+            Poll::Ready(Some(Ok(_))) => self.connection.works(),
+            Poll::Ready(_) => {
+                self.connection.works();
+                self.body = None;
+            }
         }
-        Poll::Ready(frame)
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
@@ -125,13 +284,42 @@ impl hyper::body::Body for Lent {
     }
 }
 
-impl Drop for Lent {
+/// A body that goes back when it is dropped before its end.
+struct Returning {
+    lent: Option<Lent>,
+    back: Option<oneshot::Sender<Lent>>,
+}
+
+impl hyper::body::Body for Returning {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut self.lent {
+            Some(lent) => Pin::new(lent).poll_frame(context),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.lent.as_ref().is_none_or(hyper::body::Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.lent.as_ref().map_or(SizeHint::with_exact(0), hyper::body::Body::size_hint)
+    }
+}
+
+impl Drop for Returning {
     fn drop(&mut self) {
-        if let (Some(body), Some(back)) = (self.body.take(), self.back.take())
-            && !body.is_end_stream()
+        if let (Some(lent), Some(back)) = (self.lent.take(), self.back.take())
+            && !hyper::body::Body::is_end_stream(&lent)
         {
             // Nobody waits for it when the request itself is gone.
-            let _ = back.send(body);
+            let _ = back.send(lent);
         }
     }
 }

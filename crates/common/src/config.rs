@@ -12,12 +12,15 @@ use std::{
     time::Duration,
 };
 
+use bytesize::ByteSize;
 use clap::{
     ArgMatches, Args, Command, Parser, ValueEnum,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
+
+use crate::limits::TrustedProxies;
 
 /// Settings that every service has.
 #[derive(Debug, Clone, Args)]
@@ -42,6 +45,23 @@ pub struct ServerConfig {
     /// How long requests in flight may take to finish after SIGTERM
     #[arg(long, env = "DRAIN_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub drain_timeout: Duration,
+}
+
+/// Settings of every service that strangers may connect to.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Clients")]
+pub struct ClientsConfig {
+    /// Networks of proxies whose X-Forwarded-For tells who a client is, separated by commas
+    #[arg(long, env = "TRUSTED_PROXIES", default_value = "")]
+    pub trusted_proxies: TrustedProxies,
+
+    /// Memory that the bodies of requests may hold together
+    #[arg(long, env = "BODY_MEMORY", default_value = "64MiB")]
+    pub body_memory: ByteSize,
+
+    /// Connections that one client address may have; those of trusted proxies are not counted
+    #[arg(long, env = "MAX_CONNECTIONS_PER_ADDRESS", default_value = "1024", value_parser = at_least_one)]
+    pub max_connections_per_address: usize,
 }
 
 /// The form of a log line.
@@ -140,6 +160,15 @@ fn explain(command: &Command, error: &clap::Error) -> String {
         (None, None) => "not a valid value".to_owned(),
     };
     format!("{setting} is {value:?}: {reason}")
+}
+
+/// A number that is not zero.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("must be at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}")),
+    }
 }
 
 /// A duration as people write it: `10s`, `500ms`, `30d`.

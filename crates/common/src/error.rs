@@ -4,7 +4,7 @@ use std::{borrow::Cow, error::Error, fmt, sync::Arc};
 
 use axum::{
     Json,
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -26,6 +26,20 @@ impl ErrorBody {
     pub fn response(self, status: StatusCode) -> Response {
         (status, Json(self)).into_response()
     }
+}
+
+/// A response that says when to try again, in whole seconds.
+pub fn retry_after(mut response: Response, seconds: u64) -> Response {
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    response
+}
+
+/// A response to a request whose body found no memory: try again in a second. The connection ends,
+/// as the rest of the body is not read.
+pub fn no_memory(response: Response) -> Response {
+    let mut response = retry_after(response, 1);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// What went wrong inside, attached to a response whose body does not tell it, so that the one

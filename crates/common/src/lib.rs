@@ -8,12 +8,14 @@ pub mod body;
 pub mod config;
 pub mod error;
 pub mod json;
+pub mod limits;
 pub mod operations;
 pub mod postgres;
 pub mod process;
 pub mod serve;
 pub mod sqlite;
 pub mod telemetry;
+mod throttle;
 pub mod tls;
 
 pub use error::ErrorBody;

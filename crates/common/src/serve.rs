@@ -1,31 +1,45 @@
-//! The accept loop: connections with time-outs and a cap, drained when the service stops.
+//! The accept loop: connections with time-outs and limits, drained when the service stops.
 //!
 //! `axum::serve` has neither, so this drives hyper itself. HTTP/1.1 only: the services speak to
 //! programs and proxies, and a websocket needs nothing newer.
+//!
+//! To know before a change:
+//! 1. A listener never stops accepting. At the cap, the connection that has waited longest for its
+//!    client is closed to make room; see [`Connections`].
+//! 2. A connection waits for its client between requests, in a head, in a body, and while a
+//!    response is written. It works while a handler runs and does not wait for the body.
+//! 3. Memory that a connection may hold before its caller is known is small: hyper reads in steps
+//!    of [`stream::READ_STEP`], heads end at [`MAX_HEAD`], bodies draw on a budget.
+//! 4. The library does not look for the end of a connection while unread bytes follow a request.
+//!    [`Connections`] looks for it.
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     extract::Request,
-    http::{HeaderValue, header},
+    http::{HeaderValue, StatusCode, header},
+    response::Response,
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::{sleep, timeout},
 };
 use tokio_io_timeout::TimeoutStream;
-use tokio_util::{
-    sync::CancellationToken,
-    task::{TaskTracker, task_tracker::TaskTrackerToken},
-};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service as _;
 
-use crate::body;
+use crate::{body, telemetry::Meter};
+
+mod connections;
+mod stream;
+
+pub use connections::{Connection, Connections};
+
+use stream::Stream;
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
@@ -35,32 +49,14 @@ pub const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a client may refuse to take what is written to it.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Connections the kernel may hold while the service has no place for them.
+/// Connections that the kernel may hold until the service accepts them.
 const BACKLOG: u32 = 4096;
 
-/// Bytes the head of a request may have.
+/// Bytes that the head of a request may have, less one.
 const MAX_HEAD: usize = 64 * 1024;
-
-/// Files kept free of connections: for the store, the log and the listener.
-const RESERVED_FILES: u64 = 128;
 
 /// Pause after an accept that failed for want of something, so that the loop does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// A connection's place under the cap, found in the extensions of its requests. Who upgrades a
-/// connection keeps this for as long: [`serve`] then counts it, and waits for it at the end.
-#[derive(Clone)]
-pub struct Place {
-    _held: Arc<(OwnedSemaphorePermit, TaskTrackerToken)>,
-}
-
-/// Raises the soft limit of open files to the hard one and says how many connections that allows,
-/// when each needs so many files, its own included.
-fn max_connections(files_each: u64) -> usize {
-    let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1024);
-    let connections = (files.saturating_sub(RESERVED_FILES) / files_each.max(1)).max(1);
-    usize::try_from(connections).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
-}
 
 /// Binds the address a service listens on.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
@@ -70,98 +66,139 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// What a service allows its connections.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Files that one needs, its own included.
-    pub files_each: u64,
-    /// How long they may take to finish when the service stops.
-    pub drain: Duration,
+/// A listener and what serves its requests.
+pub struct Server<M> {
+    /// Where clients connect.
+    pub listener: TcpListener,
+    /// The handlers.
+    pub router: Router,
+    /// Counts what the HTTP library refuses by itself.
+    pub meter: Arc<M>,
+    /// The connections of the process, which its listeners share.
+    pub connections: Arc<Connections>,
 }
 
-/// Serves `router` until `shutdown`, then lets requests in flight and upgraded connections finish.
-pub async fn serve(
-    listener: TcpListener,
-    router: Router,
-    shutdown: CancellationToken,
-    limits: Limits,
-) {
-    let Limits { files_each, drain } = limits;
-    let places = Arc::new(Semaphore::new(max_connections(files_each)));
-    let connections = TaskTracker::new();
-    // Dropped, it ends what is still in it.
-    let mut tasks = JoinSet::new();
-    loop {
-        while tasks.try_join_next().is_some() {}
-        let accepted = tokio::select! {
-            biased;
-            () = shutdown.cancelled() => break,
-            accepted = accept(&listener, &places) => accepted,
-        };
-        match accepted {
-            Ok((stream, permit)) => {
-                let place = Place { _held: Arc::new((permit, connections.token())) };
-                let connection = connection(stream, router.clone(), place, shutdown.clone());
-                tasks.spawn(connection);
-            }
-            Err(error) => {
-                tracing::warn!(cause = %error, "connection not accepted");
-                sleep(ACCEPT_PAUSE).await;
+impl<M: Meter> Server<M> {
+    /// Serves until `shutdown`, then lets requests in flight and upgraded connections finish, for
+    /// at most `drain`.
+    pub async fn run(self, shutdown: CancellationToken, drain: Duration) {
+        let Self { listener, router, meter, connections } = self;
+        let open = TaskTracker::new();
+        // Dropped, it ends what is still in it.
+        let mut tasks = JoinSet::new();
+        loop {
+            while tasks.try_join_next().is_some() {}
+            let accepted = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => break,
+                accepted = accept(&listener, &connections, &open) => accepted,
+            };
+            match accepted {
+                Ok(Some((stream, connection))) => {
+                    let (router, meter) = (router.clone(), Arc::clone(&meter));
+                    tasks.spawn(converse(stream, router, meter, connection, shutdown.clone()));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(cause = %error, "connection not accepted");
+                    sleep(ACCEPT_PAUSE).await;
+                }
             }
         }
-    }
-    drop(listener);
-    connections.close();
-    if timeout(drain, connections.wait()).await.is_err() {
-        tracing::warn!(
-            connections = connections.len(),
-            "connections cut off after the drain time-out"
-        );
+        drop(listener);
+        open.close();
+        if timeout(drain, open.wait()).await.is_err() {
+            tracing::warn!(
+                connections = open.len(),
+                "connections cut off after the drain time-out"
+            );
+        }
     }
 }
 
-/// Waits for a place first: beyond the cap, connections wait in the kernel.
+/// The next connection. `None` when its client has too many already: it is closed.
 async fn accept(
     listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
+    connections: &Arc<Connections>,
+    open: &TaskTracker,
+) -> io::Result<Option<(Arc<TcpStream>, Connection)>> {
+    let (stream, peer) = listener.accept().await?;
     stream.set_nodelay(true)?;
-    Ok((stream, place))
+    let stream = Arc::new(stream);
+    let connection = connections.admit(&stream, peer.ip(), open.token()).await;
+    Ok(connection.map(|connection| (stream, connection)))
 }
 
-async fn connection(stream: TcpStream, router: Router, place: Place, shutdown: CancellationToken) {
-    let service = service_fn(move |request: Request<Incoming>| {
-        let (mut head, body) = request.into_parts();
-        head.extensions.insert(place.clone());
-        let (body, leftover) = body::lend(body);
-        let answer = router.clone().call(Request::from_parts(head, body));
+async fn converse(
+    stream: Arc<TcpStream>,
+    router: Router,
+    meter: Arc<impl Meter>,
+    connection: Connection,
+    shutdown: CancellationToken,
+) {
+    let mut io = TimeoutStream::new(Stream::new(stream, connection.clone()));
+    io.set_write_timeout(Some(WRITE_TIMEOUT));
+    let served = connection.clone();
+    let service = service_fn(move |request| {
+        let (router, connection) = (router.clone(), served.clone());
         async move {
-            let mut response = answer.await?;
-            if !leftover.drain().await {
-                response.headers_mut().insert(header::CONNECTION, CLOSE);
-            }
-            Ok::<_, Infallible>(response)
+            connection.works();
+            let response = answer(request, router, &connection).await;
+            connection.waits();
+            response
         }
     });
-    let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(WRITE_TIMEOUT));
-    let connection = http1::Builder::new()
+    let http = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
+        .max_header_size(MAX_HEAD)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(TokioIo::new(Box::pin(stream)), service)
+        .serve_connection(TokioIo::new(Box::pin(io)), service)
         .with_upgrades();
-    tokio::pin!(connection);
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = shutdown.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    tokio::pin!(http);
+    let mut stops = false;
+    let ended = loop {
+        tokio::select! {
+            biased;
+            ended = http.as_mut() => break ended,
+            () = shutdown.cancelled(), if !stops => {
+                stops = true;
+                http.as_mut().graceful_shutdown();
+            }
+            () = connection.is_to_end() => break Ok(()),
         }
     };
+    // A socket that was upgraded keeps its own copy of the connection.
+    connection.leaves_http();
     if let Err(error) = ended {
+        if error.is_parse() {
+            meter.refused(refusal(&error));
+        }
         tracing::debug!(cause = %error, "connection broken");
     }
+}
+
+/// The status that the HTTP library has answered a request with that it could not parse.
+fn refusal(error: &hyper::Error) -> StatusCode {
+    if error.is_parse_too_large() {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+    } else {
+        StatusCode::BAD_REQUEST
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    mut router: Router,
+    connection: &Connection,
+) -> Result<Response, Infallible> {
+    let (mut head, body) = request.into_parts();
+    let expects = head.headers.contains_key(header::EXPECT);
+    head.extensions.insert(connection.clone());
+    let (body, leftover) = body::lend(body, connection, expects);
+    let mut response = router.call(Request::from_parts(head, body)).await?;
+    if !leftover.discard().await {
+        response.headers_mut().insert(header::CONNECTION, CLOSE);
+    }
+    Ok(response)
 }

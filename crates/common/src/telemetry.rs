@@ -12,6 +12,7 @@ mod observe;
 mod traffic;
 
 pub use figures::{Family, Figures};
+pub(crate) use figures::{family, metric};
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
 pub use traffic::Traffic;
 

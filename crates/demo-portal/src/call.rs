@@ -1,6 +1,6 @@
 //! A call, read: what it says, and whether it says it the way the mobile app does.
 
-use axum::{body::Body, extract::Request};
+use axum::{body::Body, extract::Request, http::Extensions};
 use common::body;
 use futures_util::stream;
 use hyper::{
@@ -73,10 +73,10 @@ fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
 
 /// The fields of a form. None when it is no form, is too long, or has a file in it.
 async fn fields(headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
-    let body = body::read(body, MAX_FORM).await.ok()?;
+    let body = body::read(&Extensions::new(), body, MAX_FORM).await.ok()?;
     let content_type = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let boundary = multer::parse_boundary(content_type).ok()?;
-    let whole = stream::once(async { Ok::<_, std::convert::Infallible>(body) });
+    let whole = stream::once(async { Ok::<_, std::convert::Infallible>(body.to_vec()) });
     let mut form = Multipart::new(whole, boundary);
     let mut fields = Vec::new();
     while let Some(field) = form.next_field().await.ok()? {

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use common::serve::{self, Limits};
+use common::serve;
 use tokio::{net::TcpListener, runtime};
 use tokio_util::sync::CancellationToken;
 
@@ -20,9 +20,6 @@ use crate::{
     desk::Desk,
     script::{ANYONE, Behaviour, Operation},
 };
-
-/// What the control interface allows its connections.
-const LIMITS: Limits = Limits { files_each: 1, drain: Duration::ZERO };
 
 /// How to start a portal. The default is one for tests: a free port on loopback, calls kept, no
 /// control interface.
@@ -209,7 +206,9 @@ impl Work {
         starting.send(Ok((address, control.as_ref().map(|(_, address)| *address))))?;
         if let Some((listener, _)) = control {
             let router = control::router(self.desk.clone());
-            tokio::spawn(serve::serve(listener, router, self.shutdown.clone(), LIMITS));
+            let shutdown = self.shutdown.clone().cancelled_owned();
+            let serving = axum::serve(listener, router).with_graceful_shutdown(shutdown);
+            tokio::spawn(serving.into_future());
         }
         connection::serve(listener, self.desk, self.certificates, self.shutdown, self.drain).await;
         Ok(())

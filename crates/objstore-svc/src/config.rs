@@ -4,7 +4,10 @@ use std::{collections::HashSet, fs, num::NonZeroUsize, path::PathBuf, time::Dura
 
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use common::config::{SECRETS_HELP, ServerConfig, duration};
+use common::{
+    config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration},
+    limits::Rate,
+};
 
 use crate::domain::{ClientId, Clients};
 
@@ -55,6 +58,10 @@ pub struct Config {
     #[command(flatten)]
     pub server: ServerConfig,
 
+    /// Those of all services that strangers may connect to.
+    #[command(flatten)]
+    pub clients: ClientsConfig,
+
     /// Where the embedded store keeps its files
     #[arg(long, env = "OBJSTORE_DATA_DIR", default_value = "./data/objstore")]
     pub data_dir: PathBuf,
@@ -83,6 +90,10 @@ pub struct Config {
     /// File of the IDs that may register, one a line, # for comments; any may without it
     #[arg(long, env = "OBJSTORE_CLIENTS_FILE")]
     pub clients_file: Option<PathBuf>,
+
+    /// Registrations from one client address, such as 600/1m; off for any number
+    #[arg(long, env = "OBJSTORE_REGISTER_LIMIT", default_value = "600/1m")]
+    pub register_limit: Rate,
 
     /// Clients there may be
     #[arg(long, env = "OBJSTORE_MAX_CLIENTS", default_value_t = 100_000)]

@@ -9,6 +9,7 @@ use axum::{
     routing::{get, post},
 };
 use common::{
+    limits::{Budget, ClientAddress, RateLimiter},
     operations::Operations,
     telemetry::{Observe, Traffic},
 };
@@ -38,15 +39,18 @@ pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) hub: Arc<Hub>,
     pub(crate) clients: Clients,
+    pub(crate) registrations: Arc<RateLimiter<ClientAddress>>,
     pub(crate) lifetime: Lifetime,
     pub(crate) cookie_secure: bool,
     pub(crate) origins: Vec<String>,
     pub(crate) max_body: usize,
+    /// For what waits to be written to sockets.
+    pub(crate) socket_memory: Arc<Budget>,
     pub(crate) shutdown: CancellationToken,
 }
 
 /// Every route of the service, in the order of the specification.
-pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Traffic) -> Router {
+pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic>) -> Router {
     Router::new()
         .route("/register", post(session::register))
         .route("/get", post(objects::get))
@@ -61,7 +65,9 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Traffic) ->
         .merge(operations.routes())
         .fallback(async || Error::NotFound)
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-        .layer(Observe::new(traffic, || Error::from(StoreError::Panicked).into_response()))
+        .layer(Observe::<Traffic>::new(traffic, || {
+            Error::from(StoreError::Panicked).into_response()
+        }))
 }
 
 async fn openapi() -> impl IntoResponse {

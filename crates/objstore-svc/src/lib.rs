@@ -2,14 +2,15 @@
 //!
 //! [`start`] is the whole service as a value: it is what `main` runs.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use common::{
     config::{SecretError, secret},
+    limits::{Budget, LimitMetrics, RateLimiter, available_memory},
     operations::{MetricsToken, Operations},
     postgres::DatabaseConfig,
     process,
-    serve::{self, Limits},
+    serve::{self, Connections, Server},
     telemetry::Traffic,
 };
 use prometheus::Registry;
@@ -36,6 +37,12 @@ use watch::Hub;
 
 /// How often sessions and clients that are over are looked for.
 const REAP_EVERY: Duration = Duration::from_secs(60);
+
+/// What waits to be written to sockets may hold one part in so many of the memory of the process.
+const SOCKET_MEMORY_SHARE: u64 = 4;
+
+/// Addresses that register whose counts are remembered: 8 MiB.
+const REGISTERING: NonZeroUsize = NonZeroUsize::new(80_000).unwrap();
 
 /// Why the service did not start. One line, which names what to mend.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +90,17 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let reaping = tokio::spawn(reap(store.clone()));
 
     let registry = Registry::new_custom(Some("objstore".to_owned()), None)?;
-    let traffic = Traffic::new(&registry)?;
+    let traffic = Arc::new(Traffic::new(&registry)?);
+    let connections = Connections::new(&config.clients, 1);
+    let registrations =
+        Arc::new(RateLimiter::new("registrations", config.register_limit, REGISTERING));
+    let mut limits = connections.limits();
+    limits.push(Arc::clone(&registrations) as _);
+    let memory = available_memory().unwrap_or(u64::MAX) / SOCKET_MEMORY_SHARE;
+    let memory = usize::try_from(memory).unwrap_or(usize::MAX);
+    let socket_memory = Budget::new("socket_memory", memory);
+    limits.push(Arc::clone(&socket_memory) as _);
+    registry.register(Box::new(LimitMetrics::new(limits)))?;
     registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
@@ -93,19 +110,21 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         store: store.clone(),
         hub,
         clients,
+        registrations,
         lifetime: Lifetime::new(config.session_ttl),
         cookie_secure: config.cookie_secure,
         origins: config.origins,
         max_body: usize::try_from(config.max_body.as_u64()).unwrap_or(usize::MAX),
+        socket_memory,
         shutdown: shutdown.clone(),
     };
-    let router = http::router(Arc::new(app), operations.clone(), traffic);
+    let router = http::router(Arc::new(app), operations.clone(), Arc::clone(&traffic));
     let address = SocketAddr::new(config.server.host, config.server.port);
     let listen = |source| StartError::Listen { address, source };
     let listener = serve::bind(address).map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
-    let limits = Limits { files_each: 1, drain: config.server.drain_timeout };
-    let serving = tokio::spawn(serve::serve(listener, router, shutdown.clone(), limits));
+    let server = Server { listener, router, meter: traffic, connections };
+    let serving = tokio::spawn(server.run(shutdown.clone(), config.server.drain_timeout));
     tracing::info!(server.address = %address, "listening");
     Ok(Running { address, store, operations, shutdown, serving, dispatching, reaping })
 }

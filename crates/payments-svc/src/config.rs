@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand};
-use common::config::{SECRETS_HELP, ServerConfig, duration};
+use common::config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration};
 use jiff::civil::Date;
 use lettre::message::Mailbox;
 use url::Url;
@@ -79,6 +79,10 @@ pub struct Config {
     /// Those all services have.
     #[command(flatten)]
     pub server: ServerConfig,
+
+    /// Those of all services that strangers may connect to.
+    #[command(flatten)]
+    pub clients: ClientsConfig,
 
     /// Port of the origin that takes card numbers; 0 picks a free one
     #[arg(long, env = "PAYMENTS_POS_PORT", default_value_t = 5003)]

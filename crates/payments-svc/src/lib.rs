@@ -6,10 +6,11 @@ use std::{io, net::SocketAddr, sync::Arc};
 
 use common::{
     config::{SecretError, secret},
+    limits::LimitMetrics,
     operations::{MetricsToken, Operations},
     postgres::DatabaseConfig,
     process,
-    serve::{self, Limits},
+    serve::{self, Connections, Server},
     telemetry::Traffic,
 };
 use prometheus::Registry;
@@ -125,6 +126,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let payments = Payments::new(store.clone(), Arc::clone(&acquirers), declines);
     let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let traffic = Arc::new(Traffic::new(&registry)?);
+    let connections = Connections::new(&config.clients, 1);
+    registry.register(Box::new(LimitMetrics::new(connections.limits())))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
         store: store.clone(),
@@ -147,17 +150,19 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         pricing: config.pricing(),
     });
     let router = http::router(Arc::clone(&api), operations.clone(), Arc::clone(&traffic));
-    let pos_router = pos::router(api, traffic);
+    let pos_router = pos::router(api, Arc::clone(&traffic));
 
     let at = |port| SocketAddr::new(config.server.host, port);
     let (listener, address) = listen("HOST and PORT", at(config.server.port))?;
     let (pos_listener, pos_address) = listen("HOST and PAYMENTS_POS_PORT", at(config.pos_port))?;
     let shutdown = CancellationToken::new();
-    // Both listeners share the files there are.
-    let limits = Limits { files_each: 2, drain: config.server.drain_timeout };
+    let drain = config.server.drain_timeout;
     let mut serving = JoinSet::new();
-    serving.spawn(serve::serve(listener, router, shutdown.clone(), limits));
-    serving.spawn(serve::serve(pos_listener, pos_router, shutdown.clone(), limits));
+    for (listener, router) in [(listener, router), (pos_listener, pos_router)] {
+        let (meter, connections) = (Arc::clone(&traffic), Arc::clone(&connections));
+        let server = Server { listener, router, meter, connections };
+        serving.spawn(server.run(shutdown.clone(), drain));
+    }
     let jobs = jobs.start();
     let invitations = Invitations { store: store.clone(), mailer };
     let invitations = invitations.start(shutdown.clone());

@@ -8,13 +8,17 @@ use axum::{
     http::{HeaderMap, header},
     response::IntoResponse,
 };
-use common::body::{self, BodyError};
+use common::{
+    body::{self, BodyError},
+    limits::ClientAddress,
+};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use super::{App, error::Error, output::StatusOutput};
 use crate::{
     domain::{FieldValue, Fields, Input, Invalid, Profile, SignIn},
     metrics::Samples,
+    portal::SignInError,
 };
 
 /// The longest body that is read, in bytes.
@@ -24,10 +28,24 @@ const MAX_BODY: usize = 64 * 1024;
 pub(super) async fn authenticate(
     State(app): State<Arc<App>>,
     Extension(samples): Extension<Samples>,
+    address: ClientAddress,
     Valid(sign_in): Valid,
 ) -> Result<impl IntoResponse, Error> {
+    let admitted = app.limits.admit(&sign_in.username, address)?;
     samples.attempted(sign_in.profile.is_some());
-    let profile = app.portal.sign_in(&sign_in, &samples).await?;
+    let profile = match app.portal.sign_in(&sign_in, &samples).await {
+        Err(SignInError::Rejected) => {
+            admitted.rejected();
+            return Err(SignInError::Rejected.into());
+        }
+        // A profile that cannot be had says nothing against the credentials.
+        Err(error @ (SignInError::ProfileFetch(_) | SignInError::ProfileParse)) => {
+            admitted.succeeded();
+            return Err(error.into());
+        }
+        outcome => outcome?,
+    };
+    admitted.succeeded();
     samples.succeeded();
     let profile =
         sign_in.profile.zip(profile).map(|(fields, profile)| ProfileOutput { fields, profile });
@@ -43,14 +61,16 @@ impl FromRequest<Arc<App>> for Valid {
 
     async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, Error> {
         let refuse = |rule| Error::Invalid(vec![Invalid::once(Input::Body, rule)]);
-        if !says_json(request.headers()) {
+        let (parts, body) = request.into_parts();
+        if !says_json(&parts.headers) {
             return Err(refuse("the Content-Type must be JSON"));
         }
         let body =
-            body::read(request.into_body(), MAX_BODY).await.map_err(|error| match error {
+            body::read(&parts.extensions, body, MAX_BODY).await.map_err(|error| match error {
                 BodyError::TooLarge { .. } => refuse("the body must have at most 65536 bytes"),
                 BodyError::TimedOut => refuse("the body must arrive in time"),
                 BodyError::Broken(_) => refuse("the body must be framed as HTTP frames it"),
+                BodyError::NoMemory => Error::NoMemory,
                 BodyError::Gone => Error::Abandoned,
             })?;
         SignIn::parse(&body).map(Self).map_err(Error::Invalid)

@@ -5,11 +5,15 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use common::error::Cause;
+use common::{
+    error::{Cause, no_memory, retry_after},
+    limits::Refused,
+};
 
 use super::output::StatusOutput;
 use crate::{
     domain::Invalid,
+    limits::Denied,
     metrics::{Abandoned, ErrorType, Failure},
     portal::{Fault, SignInError},
 };
@@ -32,6 +36,12 @@ pub(super) enum Error {
     Metrics(prometheus::Error),
     /// Its client went away before it was complete. There is nobody to answer.
     Abandoned,
+    /// As many sign-ins are in flight as may be.
+    Busy,
+    /// Bodies of requests hold all the memory that they may.
+    NoMemory,
+    /// Too many sign-ins were rejected.
+    RateLimited(Refused),
     /// A file that belongs to the service is not in it.
     Missing(&'static str),
     /// A handler is broken. What it was has been logged where it happened.
@@ -45,6 +55,15 @@ impl From<SignInError> for Error {
             SignInError::Login(fault) => Self::Upstream(fault),
             SignInError::ProfileFetch(fault) => Self::ProfileFetch(fault),
             SignInError::ProfileParse => Self::ProfileParse,
+        }
+    }
+}
+
+impl From<Denied> for Error {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Busy => Self::Busy,
+            Denied::TooMany(refused) => Self::RateLimited(refused),
         }
     }
 }
@@ -78,10 +97,26 @@ impl IntoResponse for Error {
             Self::ProfileFetch(_) => {
                 (StatusCode::BAD_GATEWAY, Type::ProfileFetchError, unreachable)
             }
+            Self::Busy | Self::NoMemory => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                Type::OverloadError,
+                "the service is busy: try again in a second",
+            ),
+            Self::RateLimited(_) => (
+                StatusCode::TOO_MANY_REQUESTS,
+                Type::RateLimitError,
+                "too many sign-ins were rejected: try again later",
+            ),
             Self::Metrics(_) | Self::Missing(_) | Self::Panicked | Self::Abandoned => {
                 (StatusCode::INTERNAL_SERVER_ERROR, Type::InternalError, internal)
             }
         };
+        let retry = match self {
+            Self::Busy | Self::NoMemory => Some(1),
+            Self::RateLimited(refused) => Some(refused.retry_after),
+            _ => None,
+        };
+        let ends = matches!(self, Self::NoMemory);
         let (invalid, cause) = match self {
             Self::Invalid(invalid) => (invalid, None),
             Self::Upstream(fault) | Self::ProfileFetch(fault) => {
@@ -96,6 +131,12 @@ impl IntoResponse for Error {
         if error == Type::MetricsAuthorizationError {
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+        }
+        if let Some(seconds) = retry {
+            response = retry_after(response, seconds);
+        }
+        if ends {
+            response = no_memory(response);
         }
         response.extensions_mut().insert(Failure { error, invalid });
         if let Some(cause) = cause {

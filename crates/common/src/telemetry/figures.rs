@@ -2,7 +2,7 @@
 
 use prometheus::{
     core::{Collector, Desc},
-    proto::{self, Metric, MetricFamily, MetricType},
+    proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType},
 };
 
 /// One family without labels, whose number is among the figures `S`.
@@ -25,25 +25,40 @@ impl<S> Family<S> {
     }
 
     fn render(&self, figures: &S) -> MetricFamily {
-        #[expect(clippy::cast_precision_loss, reason = "counts stay exact to 2^53")]
-        let value = (self.read)(figures) as f64;
-        let mut metric = Metric::default();
-        if self.kind == MetricType::GAUGE {
-            let mut gauge = proto::Gauge::default();
-            gauge.set_value(value);
-            metric.set_gauge(gauge);
-        } else {
-            let mut counter = proto::Counter::default();
-            counter.set_value(value);
-            metric.set_counter(counter);
-        }
-        let mut rendered = MetricFamily::default();
-        rendered.set_name(self.name.to_owned());
-        rendered.set_help(self.help.to_owned());
-        rendered.set_field_type(self.kind);
-        rendered.set_metric(vec![metric]);
-        rendered
+        let metric = metric(self.kind, (self.read)(figures), Vec::new());
+        family(self.name, self.help, self.kind, vec![metric])
     }
+}
+
+/// A gauge or a counter.
+pub(crate) fn metric(kind: MetricType, value: u64, labels: Vec<LabelPair>) -> Metric {
+    #[expect(clippy::cast_precision_loss, reason = "counts stay exact to 2^53")]
+    let value = value as f64;
+    let mut metric = Metric::from_label(labels);
+    if kind == MetricType::GAUGE {
+        let mut gauge = Gauge::default();
+        gauge.set_value(value);
+        metric.set_gauge(gauge);
+    } else {
+        let mut counter = Counter::default();
+        counter.set_value(value);
+        metric.set_counter(counter);
+    }
+    metric
+}
+
+pub(crate) fn family(
+    name: &str,
+    help: &str,
+    kind: MetricType,
+    metrics: Vec<Metric>,
+) -> MetricFamily {
+    let mut family = MetricFamily::default();
+    family.set_name(name.to_owned());
+    family.set_help(help.to_owned());
+    family.set_field_type(kind);
+    family.set_metric(metrics);
+    family
 }
 
 /// Families over figures that `read` takes at each scrape.

@@ -51,6 +51,14 @@ pub trait Meter: Send + Sync + 'static {
         response: &Response,
         latency: Duration,
     );
+
+    /// The HTTP library refused a request that it could not parse, with this status.
+    fn refused(&self, status: StatusCode);
+}
+
+impl RequestLine<'_> {
+    /// A request that could not be parsed.
+    pub const UNPARSED: Self = Self { method: "<other>", route: "<unmatched>" };
 }
 
 /// The outermost layer: counts, times, names and, where a request failed, logs it. It decides

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::{extract::Request, response::Response};
+use axum::{extract::Request, http::StatusCode, response::Response};
 use prometheus::{
     HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, exponential_buckets,
 };
@@ -37,6 +37,11 @@ impl Traffic {
         registry.register(Box::new(in_flight.clone()))?;
         Ok(Self { requests, seconds, in_flight })
     }
+
+    fn count(&self, line: RequestLine<'_>, status: StatusCode, latency: Duration) {
+        self.requests.with_label_values(&[line.method, line.route, status.as_str()]).inc();
+        self.seconds.with_label_values(&[line.route]).observe(latency.as_secs_f64());
+    }
 }
 
 /// A request being answered: lowers the gauge however it ends.
@@ -57,8 +62,10 @@ impl Meter for Traffic {
     }
 
     fn answered(&self, _: InFlight, line: RequestLine<'_>, response: &Response, latency: Duration) {
-        let status = response.status();
-        self.requests.with_label_values(&[line.method, line.route, status.as_str()]).inc();
-        self.seconds.with_label_values(&[line.route]).observe(latency.as_secs_f64());
+        self.count(line, response.status(), latency);
+    }
+
+    fn refused(&self, status: StatusCode) {
+        self.count(RequestLine::UNPARSED, status, Duration::ZERO);
     }
 }

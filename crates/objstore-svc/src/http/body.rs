@@ -6,9 +6,8 @@ use axum::{
     extract::{FromRequest, Request},
     http::{HeaderMap, header},
 };
-use bytes::Bytes;
 use common::{
-    body,
+    body::{self, Whole},
     json::{self, Nul},
 };
 use serde::{
@@ -20,21 +19,40 @@ use serde_json::value::RawValue;
 use super::{App, Error};
 use crate::domain::{InvalidKey, Key, Object, Owner, Pattern, Refusal, Value};
 
+/// Bytes that a registration may have.
+const MAX_REGISTRATION: usize = 4 * 1024;
+
 /// A body that says it is JSON, within the limits. Whether it is, [`Body::decode`] finds out.
-pub(super) struct Body(Bytes);
+pub(super) struct Body(Whole);
+
+/// The body of a registration: short, as nobody knows yet who sends it.
+pub(super) struct Registration(pub(super) Body);
+
+impl<S: Sync> FromRequest<S> for Registration {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
+        Body::read(request, MAX_REGISTRATION).await.map(Self)
+    }
+}
 
 impl FromRequest<Arc<App>> for Body {
     type Rejection = Error;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Error> {
-        if !says_json(request.headers()) {
-            return Err(Error::ContentType);
-        }
-        Ok(Self(body::read(request.into_body(), app.max_body).await?))
+        Self::read(request, app.max_body).await
     }
 }
 
 impl Body {
+    async fn read(request: Request, limit: usize) -> Result<Self, Error> {
+        let (parts, body) = request.into_parts();
+        if !says_json(&parts.headers) {
+            return Err(Error::ContentType);
+        }
+        Ok(Self(body::read(&parts.extensions, body, limit).await?))
+    }
+
     /// Decodes a JSON object: nothing after it, no member unknown, missing or twice.
     pub(super) fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
         json::check(&self.0, Nul::Accept)?;

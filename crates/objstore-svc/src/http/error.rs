@@ -1,10 +1,16 @@
 //! Every way a request can fail, and what the client is told.
 
 use axum::{
-    http::{HeaderValue, StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
-use common::{ErrorBody, body::BodyError, error::Cause, json::InvalidJson};
+use common::{
+    ErrorBody,
+    body::BodyError,
+    error::{Cause, no_memory, retry_after},
+    json::InvalidJson,
+    limits::Refused as RateRefused,
+};
 
 use crate::{
     domain::{InvalidId, InvalidKey, InvalidOwner, InvalidTag, InvalidValue, Refusal},
@@ -12,7 +18,7 @@ use crate::{
 };
 
 /// Seconds after which a client that met a full queue may try again.
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+const RETRY_AFTER: u64 = 1;
 
 /// A request that failed.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +43,10 @@ pub(super) enum Error {
     Timeout,
     #[error("the body is longer than {0} bytes")]
     TooLarge(usize),
+    #[error("too many request bodies are waiting: try again in a second")]
+    NoMemory,
+    #[error(transparent)]
+    RateLimited(#[from] RateRefused),
     #[error("the connection could not be upgraded to a websocket: {0}")]
     Upgrade(String),
     #[error("the connection could not be upgraded to a websocket: the store is not available")]
@@ -68,6 +78,11 @@ impl IntoResponse for Error {
                 answer(StatusCode::PRECONDITION_FAILED, "precondition_failed")
             }
             Self::TooLarge(_) => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::NoMemory => no_memory(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded")),
+            Self::RateLimited(refused) => {
+                let response = answer(StatusCode::TOO_MANY_REQUESTS, "rate_limited");
+                retry_after(response, refused.retry_after)
+            }
             Self::Refused(Refusal::NoObject) => {
                 answer(StatusCode::UNPROCESSABLE_ENTITY, "object_not_found")
             }
@@ -88,8 +103,7 @@ impl IntoResponse for Error {
                 hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
             }
             Self::Store(StoreError::Overloaded) => {
-                let response = answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
-                ([(header::RETRY_AFTER, RETRY_AFTER)], response).into_response()
+                retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
             }
             Self::Store(cause) => {
                 hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
@@ -118,6 +132,7 @@ impl From<BodyError> for Error {
         match error {
             BodyError::TooLarge { limit } => Self::TooLarge(limit),
             BodyError::TimedOut => Self::Timeout,
+            BodyError::NoMemory => Self::NoMemory,
             BodyError::Broken(_) | BodyError::Gone => Self::Body(error.to_string()),
         }
     }

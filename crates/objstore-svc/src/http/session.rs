@@ -7,10 +7,11 @@ use axum::{
     http::{HeaderMap, HeaderValue, header, request::Parts},
     response::{AppendHeaders, IntoResponse},
 };
+use common::limits::ClientAddress;
 use cookie::{Cookie, SameSite, time::Duration};
 use serde::Deserialize;
 
-use super::{App, Error, body::Body};
+use super::{App, Error, body::Registration};
 use crate::{
     domain::{ClientId, Refusal, Token, TokenDigest},
     store::now,
@@ -32,8 +33,10 @@ struct RegisterInput<'a> {
 /// Registers an identity: one more session of the same client, if it is known.
 pub(super) async fn register(
     State(app): State<Arc<App>>,
-    body: Body,
+    address: ClientAddress,
+    Registration(body): Registration,
 ) -> Result<impl IntoResponse, Error> {
+    app.registrations.count(address)?;
     let client = ClientId::parse(&body.decode::<RegisterInput<'_>>()?.id)?;
     if !app.clients.admit(client) {
         return Err(Refusal::Identity.into());

@@ -7,7 +7,6 @@
 use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 
 use axum::{
-    Extension,
     extract::{
         Query, State, WebSocketUpgrade,
         rejection::QueryRejection,
@@ -20,13 +19,17 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use common::serve::Place;
+use common::limits::{Budget, Permit};
 use futures_util::{
     SinkExt as _, StreamExt as _,
+    future::join,
     stream::{SplitSink, SplitStream},
 };
 use serde::Deserialize;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep, sleep_until, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{App, Error, session::Authenticated};
@@ -58,6 +61,9 @@ const READ_BUFFER: usize = 4096;
 /// and the largest message it ever sent.
 const WRITE_BUFFER: usize = 16 * 1024;
 
+/// Bytes of a burst that no budget counts: most of them share the frames of the newest changes.
+const FREE_BURST: usize = 64 * 1024;
+
 /// The extension's form of the messages, when it is asked for.
 #[derive(Deserialize)]
 pub(super) struct SocketQuery {
@@ -70,7 +76,6 @@ pub(super) struct SocketQuery {
 pub(super) async fn socket(
     State(app): State<Arc<App>>,
     session: Result<Authenticated, Error>,
-    place: Option<Extension<Place>>,
     headers: HeaderMap,
     query: Result<Query<SocketQuery>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -95,10 +100,7 @@ pub(super) async fn socket(
         .write_buffer_size(WRITE_BUFFER)
         .max_message_size(MAX_INCOMING)
         .max_frame_size(MAX_INCOMING)
-        .on_upgrade(async move |socket| {
-            let _place = place;
-            converse(socket, subscriber, &app, token).await;
-        });
+        .on_upgrade(async move |socket| converse(socket, subscriber, &app, token).await);
     Ok((renewed, response))
 }
 
@@ -129,49 +131,53 @@ enum End {
     Away,
     /// The store failed.
     Failed,
+    /// What waits for slow clients holds all the memory that it may.
+    NoMemory,
     /// The peer is gone, or might as well be.
     Dead,
 }
 
+/// The writing end of a socket: pushes and answers to pings share it.
+type Sink = Mutex<SplitSink<WebSocket, Message>>;
+
 async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: TokenDigest) {
     let marks = Marks::default();
     let acknowledgements = subscriber.acknowledgements();
-    let (mut sink, stream) = socket.split();
-    let mut acknowledging = pin!(acknowledge(stream, &marks, &acknowledgements));
+    let (sink, stream) = socket.split();
+    let sink = Mutex::new(sink);
+    let mut acknowledging = pin!(acknowledge(stream, &sink, &marks, &acknowledgements));
     let end = tokio::select! {
         () = &mut acknowledging => return,
         never = keep_session(app, token) => match never {},
-        end = push(&mut sink, &mut subscriber, &marks, app) => end,
+        end = push(&sink, &mut subscriber, &marks, app) => end,
     };
     let (code, reason) = match end {
         End::Away => (close_code::AWAY, "the service is stopping"),
         End::Failed => (close_code::ERROR, "the store is not available"),
+        End::NoMemory => (close_code::AGAIN, "too much waits to be sent: try again later"),
         End::Dead => return,
     };
     // A last ping, since only a pong acknowledges: a close frame may be the client's own, which
     // crossed ours. It is read until the stream ends.
     let farewell = async {
+        let mut sink = sink.lock().await;
         if let Some(payload) = marks.add(subscriber.cursor()) {
             sink.feed(Message::Ping(payload)).await?;
         }
         let reason = Utf8Bytes::from_static(reason);
-        sink.send(Message::Close(Some(CloseFrame { code, reason }))).await?;
-        acknowledging.await;
-        Ok::<_, axum::Error>(())
+        sink.send(Message::Close(Some(CloseFrame { code, reason }))).await
     };
-    if !matches!(timeout(CLOSE_TIMEOUT, farewell).await, Ok(Ok(()))) {
+    // Together, as the reading end may hold the sink for a pong.
+    let ended = timeout(CLOSE_TIMEOUT, join(farewell, acknowledging)).await;
+    if !matches!(ended, Ok((Ok(()), ()))) {
         tracing::debug!("a client did not answer the close frame");
     }
 }
 
 /// Sends bursts and pings until the service stops or there is nobody to send to.
-async fn push(
-    sink: &mut SplitSink<WebSocket, Message>,
-    subscriber: &mut Subscriber,
-    marks: &Marks,
-    app: &App,
-) -> End {
+async fn push(sink: &Sink, subscriber: &mut Subscriber, marks: &Marks, app: &App) -> End {
     let mut burst = Burst::new();
+    let mut memory = WriteMemory { budget: &app.socket_memory, longest: None };
     let mut ping_at = Instant::now() + PING_EVERY;
     loop {
         let sent = tokio::select! {
@@ -190,6 +196,7 @@ async fn push(
                     return End::Failed;
                 }
                 ping_at = ping_at.min(Instant::now() + PING_AFTER_BURST);
+                let Some(_memory) = memory.of(&burst) else { return End::NoMemory };
                 send(sink, &mut burst, None, &app.shutdown).await
             }
         };
@@ -199,15 +206,44 @@ async fn push(
     }
 }
 
+/// What a socket takes of the memory for writing.
+struct WriteMemory<'a> {
+    budget: &'a Arc<Budget>,
+    /// For the longest message, whose bytes the library keeps for as long as the socket lives.
+    longest: Option<Permit>,
+}
+
+impl WriteMemory<'_> {
+    /// Takes memory for a burst until what this returns is dropped. `None` when there is none.
+    fn of(&mut self, burst: &Burst) -> Option<Option<Permit>> {
+        let longest = burst.iter().map(Bytes::len).max().unwrap_or(0);
+        if longest > WRITE_BUFFER {
+            let granted = match &mut self.longest {
+                Some(permit) => permit.grow_to(longest),
+                None => {
+                    self.longest = self.budget.take(longest);
+                    self.longest.is_some()
+                }
+            };
+            if !granted {
+                return None;
+            }
+        }
+        let bytes: usize = burst.iter().map(Bytes::len).sum();
+        if bytes <= FREE_BURST { Some(None) } else { self.budget.take(bytes).map(Some) }
+    }
+}
+
 /// Sends a burst, or a ping, with one flush. False when the client does not take it in time, which
 /// is shorter when the service is stopping.
 async fn send(
-    sink: &mut SplitSink<WebSocket, Message>,
+    sink: &Sink,
     burst: &mut Burst,
     ping: Option<Bytes>,
     shutdown: &CancellationToken,
 ) -> bool {
     let sending = async {
+        let mut sink = sink.lock().await;
         for frame in burst.drain(..) {
             // Frames are JSON, which is text.
             if let Ok(text) = Utf8Bytes::try_from(frame) {
@@ -232,17 +268,25 @@ async fn send(
 }
 
 /// Reads until the stream ends, past a close frame too, and passes on what the client proves to
-/// have. Anything else that it sends is ignored.
+/// have. Anything else that it sends is ignored; a ping is answered before more is read.
 async fn acknowledge(
     mut stream: SplitStream<WebSocket>,
+    sink: &Sink,
     marks: &Marks,
     acknowledgements: &Acknowledgements,
 ) {
     while let Some(Ok(message)) = stream.next().await {
-        if let Message::Pong(payload) = message
-            && let Some(revision) = marks.answered(&payload)
-        {
-            acknowledgements.acknowledge(revision);
+        match message {
+            Message::Pong(payload) => {
+                if let Some(revision) = marks.answered(&payload) {
+                    acknowledgements.acknowledge(revision);
+                }
+            }
+            Message::Ping(_) => {
+                // An error ends the stream, too.
+                let _ = sink.lock().await.flush().await;
+            }
+            _ => {}
         }
     }
 }

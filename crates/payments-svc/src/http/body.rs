@@ -11,9 +11,9 @@ use axum::{
 use bytes::Bytes;
 use common::{
     ErrorBody,
-    body::{self, BodyError},
+    body::{self, BodyError, Whole},
+    error::no_memory,
 };
-use zeroize::Zeroize as _;
 
 use super::{
     fields::{self, Fields, Noted},
@@ -26,7 +26,7 @@ const MAX_BODY: usize = 100 * 1024;
 
 /// A body of a type that is taken, within the limit. What it says, [`Body::read`] finds out.
 pub(crate) struct Body {
-    bytes: Bytes,
+    bytes: Whole,
     encoding: Encoding,
 }
 
@@ -44,9 +44,10 @@ impl<S: Sync> FromRequest<S> for Body {
     /// body, or `[]` for no arguments.
     async fn from_request(request: Request, _: &S) -> Result<Self, BodyRefusal> {
         let (parts, body) = request.into_parts();
-        let bytes = body::read(body, MAX_BODY).await?;
+        let bytes = body::read(&parts.extensions, body, MAX_BODY).await?;
         if says_nothing(&bytes) {
-            return Ok(Self { bytes: Bytes::from_static(b"{}"), encoding: Encoding::Json });
+            let nothing = Bytes::from_static(b"{}").into();
+            return Ok(Self { bytes: nothing, encoding: Encoding::Json });
         }
         let encoding = encoding(&parts.headers).ok_or(BodyRefusal::ContentType)?;
         Ok(Self { bytes, encoding })
@@ -64,9 +65,7 @@ impl Body {
 
     /// Wipes the bytes, as far as nobody else has them.
     pub(crate) fn wipe(self) {
-        if let Ok(mut bytes) = self.bytes.try_into_mut() {
-            bytes.as_mut().zeroize();
-        }
+        self.bytes.wipe();
     }
 
     /// The bytes as they were sent; `{}` for all bodies that say nothing.
@@ -102,6 +101,8 @@ pub(crate) enum BodyRefusal {
     TooLarge { limit: usize },
     #[error("the body did not arrive in time")]
     TimedOut,
+    #[error("too many request bodies are waiting: try again in a second")]
+    NoMemory,
     #[error("the request is not valid")]
     Invalid(Vec<Invalid>),
 }
@@ -111,6 +112,7 @@ impl From<BodyError> for BodyRefusal {
         match error {
             BodyError::TooLarge { limit } => Self::TooLarge { limit },
             BodyError::TimedOut => Self::TimedOut,
+            BodyError::NoMemory => Self::NoMemory,
             BodyError::Broken(_) | BodyError::Gone => {
                 Self::Invalid(vec![Invalid::new("", "could not be read")])
             }
@@ -134,6 +136,7 @@ impl IntoResponse for BodyRefusal {
             }
             Self::TooLarge { .. } => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
             Self::TimedOut => answer(StatusCode::REQUEST_TIMEOUT, "request_timeout"),
+            Self::NoMemory => no_memory(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded")),
             Self::Invalid(errors) => (StatusCode::BAD_REQUEST, Json(errors)).into_response(),
         }
     }
@@ -209,6 +212,7 @@ mod tests {
             (BodyRefusal::ContentType, 415),
             (BodyRefusal::from(BodyError::TooLarge { limit: 1 }), 413),
             (BodyRefusal::from(BodyError::TimedOut), 408),
+            (BodyRefusal::from(BodyError::NoMemory), 503),
             (BodyRefusal::from(BodyError::Gone), 400),
             (invalid, 400),
         ] {

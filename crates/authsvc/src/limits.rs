@@ -1,0 +1,89 @@
+//! Limits on sign-ins: how many are in flight, and how many may be rejected for one username or from
+//! one address.
+//!
+//! A username belongs to one person, so its limit is strict: each sign-in counts when it begins and
+//! is given back unless it is rejected. Many people may share an address, so there a rejection
+//! counts when it is known, and sign-ins in flight at the same moment may exceed the limit.
+
+use std::{num::NonZeroUsize, sync::Arc};
+
+use common::limits::{Budget, ClientAddress, HashedKey, KeyedHash, Permit, RateLimiter, Refused};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::config::LimitsConfig;
+
+/// Usernames, and addresses, that are remembered: 8 MiB together.
+const KEYS: NonZeroUsize = NonZeroUsize::new(40_000).unwrap();
+
+/// Why a sign-in does not begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// As many sign-ins are in flight as may be.
+    Busy,
+    /// Too many were rejected.
+    TooMany(Refused),
+}
+
+/// The limits on sign-ins.
+pub(crate) struct SignInLimits {
+    in_flight: Arc<Budget>,
+    usernames: RateLimiter<HashedKey>,
+    addresses: RateLimiter<ClientAddress>,
+    hash: KeyedHash,
+}
+
+impl SignInLimits {
+    pub(crate) fn new(config: &LimitsConfig) -> Self {
+        let LimitsConfig { max_sign_ins, sign_in_limit_username, sign_in_limit_address } = *config;
+        Self {
+            in_flight: Budget::new("sign_ins", max_sign_ins),
+            usernames: RateLimiter::new("sign_in_username", sign_in_limit_username, KEYS),
+            addresses: RateLimiter::new("sign_in_address", sign_in_limit_address, KEYS),
+            hash: KeyedHash::new(),
+        }
+    }
+
+    /// Lets a sign-in begin.
+    pub(crate) fn admit(
+        &self,
+        username: &SecretString,
+        address: ClientAddress,
+    ) -> Result<Admitted<'_>, Denied> {
+        self.addresses.check(address).map_err(Denied::TooMany)?;
+        let permit = self.in_flight.take(1).ok_or(Denied::Busy)?;
+        let username = self.hash.of(username.expose_secret().to_lowercase().as_bytes());
+        self.usernames.count(username).map_err(Denied::TooMany)?;
+        Ok(Admitted { limits: self, username, address, rejected: false, _permit: permit })
+    }
+}
+
+/// A sign-in in flight.
+pub(crate) struct Admitted<'a> {
+    limits: &'a SignInLimits,
+    username: HashedKey,
+    address: ClientAddress,
+    rejected: bool,
+    _permit: Permit,
+}
+
+impl Admitted<'_> {
+    /// The portal rejected the credentials.
+    pub(crate) fn rejected(mut self) {
+        self.rejected = true;
+        // One that is refused here is one of those that were in flight together.
+        let _ = self.limits.addresses.count(self.address);
+    }
+
+    /// The portal accepted the credentials: earlier mistakes are forgotten.
+    pub(crate) fn succeeded(self) {
+        self.limits.usernames.clear(&self.username);
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if !self.rejected {
+            self.limits.usernames.give_back(&self.username);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Who a client is, when all that is known of it is where it connects from.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
+
+use axum::{
+    extract::FromRequestParts,
+    http::{HeaderMap, HeaderName, request::Parts},
+};
+use ipnet::IpNet;
+
+use crate::serve::Connection;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Bits of an IPv6 address that belong to one subscriber's network.
+const IPV6_NETWORK: u32 = 64;
+
+/// The address that limits are counted by: an IPv4 address, or the /64 network of an IPv6 address.
+/// Debug output hides it, so that no log shows it by accident.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClientAddress(IpAddr);
+
+impl ClientAddress {
+    /// The address of a client that connected from `address`.
+    pub fn new(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V4(address) => IpAddr::V4(address),
+            IpAddr::V6(address) => {
+                let network = address.to_bits() >> IPV6_NETWORK << IPV6_NETWORK;
+                IpAddr::V6(Ipv6Addr::from_bits(network))
+            }
+        })
+    }
+}
+
+impl fmt::Debug for ClientAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ClientAddress")
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for ClientAddress {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let connection = parts.extensions.get::<Connection>();
+        Ok(match connection {
+            Some(connection) => connection.client(&parts.headers),
+            None => Self::new(Ipv4Addr::UNSPECIFIED.into()),
+        })
+    }
+}
+
+/// Networks of proxies whose `X-Forwarded-For` is believed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+/// A text that is no list of networks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is neither an address nor a network such as 10.0.0.0/8")]
+pub struct InvalidNetwork(String);
+
+impl FromStr for TrustedProxies {
+    type Err = InvalidNetwork;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNetwork> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let network = |name: &str| {
+            let address = || name.parse::<IpAddr>().map(IpNet::from);
+            name.parse().or_else(|_| address()).map_err(|_| InvalidNetwork(name.to_owned()))
+        };
+        names.map(network).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+impl TrustedProxies {
+    /// Whether `address` is one of the proxies.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.0.iter().any(|network| network.contains(&address))
+    }
+
+    /// The client behind a peer: the peer itself, or, when that is a trusted proxy, the right-most
+    /// address of `X-Forwarded-For` that is not one. Proxies append the address that they see, so
+    /// only what stands to the right of the first unknown address is certain. An entry that is no
+    /// address ends the search: the last proxy before it then counts as the client.
+    pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
+        let mut client = peer;
+        if self.contains(peer) {
+            let values = headers.get_all(FORWARDED_FOR).iter().rev();
+            let entries = values.flat_map(|value| value.as_bytes().rsplit(|&byte| byte == b','));
+            for entry in entries {
+                let Some(address) = forwarded(entry) else { break };
+                client = address;
+                if !self.contains(address) {
+                    break;
+                }
+            }
+        }
+        ClientAddress::new(client)
+    }
+}
+
+/// The address of an entry, which may have a port: `192.0.2.1:80`, `[2001:db8::1]:80`.
+fn forwarded(entry: &[u8]) -> Option<IpAddr> {
+    let entry = str::from_utf8(entry).ok()?.trim();
+    let bare = entry.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().ok().or_else(|| entry.parse::<std::net::SocketAddr>().ok().map(|it| it.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn client(proxies: &str, peer: &str, forwarded: &[&'static str]) -> IpAddr {
+        let proxies: TrustedProxies = proxies.parse().unwrap();
+        let headers = forwarded.iter().map(|text| (FORWARDED_FOR, HeaderValue::from_static(text)));
+        let mut map = HeaderMap::new();
+        headers.for_each(|(name, value)| drop(map.append(name, value)));
+        proxies.client(peer.parse().unwrap(), &map).0
+    }
+
+    #[test]
+    fn a_proxy_is_believed_only_when_it_is_trusted() {
+        for (proxies, peer, forwarded, expected) in [
+            ("", "192.0.2.1", &["198.51.100.7"][..], "192.0.2.1"),
+            ("10.0.0.0/8", "192.0.2.1", &["198.51.100.7"], "192.0.2.1"),
+            ("10.0.0.0/8", "10.1.2.3", &["198.51.100.7"], "198.51.100.7"),
+            ("10.0.0.0/8", "::ffff:10.1.2.3", &["198.51.100.7"], "198.51.100.7"),
+            ("10.0.0.0/8", "10.1.2.3", &["203.0.113.9, 198.51.100.7"], "198.51.100.7"),
+            ("10.0.0.0/8", "10.1.2.3", &["203.0.113.9, 10.9.9.9"], "203.0.113.9"),
+            ("10.0.0.0/8", "10.1.2.3", &["203.0.113.9", "198.51.100.7"], "198.51.100.7"),
+            ("10.0.0.0/8", "10.1.2.3", &["198.51.100.7:4711"], "198.51.100.7"),
+            ("10.0.0.0/8", "10.1.2.3", &["198.51.100.7, unknown"], "10.1.2.3"),
+            ("10.0.0.0/8", "10.1.2.3", &["10.4.4.4"], "10.4.4.4"),
+            ("10.0.0.0/8", "10.1.2.3", &[], "10.1.2.3"),
+            ("::1, 10.0.0.1", "::1", &["[2001:db8:1:2:3::4]:80"], "2001:db8:1:2::"),
+        ] {
+            let expected: IpAddr = expected.parse().unwrap();
+            assert_eq!(
+                client(proxies, peer, forwarded),
+                expected,
+                "{proxies} {peer} {forwarded:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn ipv6_counts_by_network_and_mapped_ipv4_as_ipv4() {
+        let address = |text: &str| ClientAddress::new(text.parse().unwrap());
+        assert_eq!(address("2001:db8::1"), address("2001:db8::ffff:1"));
+        assert_ne!(address("2001:db8::1"), address("2001:db8:0:1::1"));
+        assert_eq!(address("::ffff:192.0.2.1"), address("192.0.2.1"));
+    }
+
+    #[test]
+    fn a_list_of_networks_is_parsed_or_refused() {
+        assert_eq!("".parse(), Ok(TrustedProxies::default()));
+        assert_eq!("10.0.0.0/8, ::1".parse::<TrustedProxies>().unwrap().0.len(), 2);
+        for wrong in ["10.0.0.0/33", "proxy", "10.0.0.0/8;::1"] {
+            assert!(wrong.parse::<TrustedProxies>().is_err(), "{wrong}");
+        }
+    }
+}

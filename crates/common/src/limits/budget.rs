@@ -1,0 +1,93 @@
+//! A number of bytes that many buffers share.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use super::{Limited, Refusals, Usage};
+
+/// A bounded number of bytes, or of anything else that is counted.
+#[derive(Debug)]
+pub struct Budget {
+    name: &'static str,
+    limit: usize,
+    used: AtomicUsize,
+    refusals: Refusals,
+}
+
+/// A part of a [`Budget`], given back when dropped.
+#[derive(Debug)]
+pub struct Permit {
+    budget: Arc<Budget>,
+    amount: usize,
+}
+
+impl Budget {
+    /// A budget of `limit`, under this name in the metrics.
+    pub fn new(name: &'static str, limit: usize) -> Arc<Self> {
+        Arc::new(Self { name, limit, used: AtomicUsize::new(0), refusals: Refusals::new() })
+    }
+
+    /// Takes `amount`, unless that is more than is left.
+    pub fn take(self: &Arc<Self>, amount: usize) -> Option<Permit> {
+        let mut permit = Permit { budget: Arc::clone(self), amount: 0 };
+        permit.grow_to(amount).then_some(permit)
+    }
+}
+
+impl Permit {
+    /// Raises this part to `amount`. When that is more than is left, counts a refusal, changes
+    /// nothing and returns false.
+    pub fn grow_to(&mut self, amount: usize) -> bool {
+        let more = amount.saturating_sub(self.amount);
+        let Budget { name, limit, used, refusals } = &*self.budget;
+        let before = used.fetch_add(more, Ordering::Relaxed);
+        if before.saturating_add(more) > *limit {
+            used.fetch_sub(more, Ordering::Relaxed);
+            refusals.add(name);
+            return false;
+        }
+        self.amount += more;
+        true
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.amount, Ordering::Relaxed);
+    }
+}
+
+impl Limited for Budget {
+    fn usage(&self) -> Usage {
+        Usage {
+            name: self.name,
+            used: widen(self.used.load(Ordering::Relaxed).min(self.limit)),
+            limit: widen(self.limit),
+            refusals: self.refusals.get(),
+        }
+    }
+}
+
+fn widen(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_never_exceeded_and_gets_everything_back() {
+        let budget = Budget::new("test", 100);
+        let mut first = budget.take(60).unwrap();
+        assert!(budget.take(41).is_none());
+        assert!(first.grow_to(100) && first.grow_to(10));
+        assert!(!first.grow_to(101));
+        assert_eq!((budget.usage().used, budget.usage().refusals), (100, 2));
+        drop(first);
+        assert_eq!(budget.usage().used, 0);
+        assert!(budget.take(100).is_some());
+    }
+}

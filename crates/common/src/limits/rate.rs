@@ -1,0 +1,271 @@
+//! How often something may happen, by key: GCRA, as the crate `governor` implements it.
+//!
+//! A [`RateLimiter`] for `60/1m` lets 60 through at once and then one a second. The states of keys
+//! live in memory, in a bounded number: beyond it the key that was used the longest ago is
+//! forgotten, so that a stranger who makes up keys costs no more memory.
+
+use std::{
+    hash::Hash,
+    num::{NonZeroU32, NonZeroUsize},
+    str::FromStr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use governor::{
+    Quota, RateLimiter as Governor,
+    clock::{Clock as _, DefaultClock},
+    middleware::NoOpMiddleware,
+    nanos::Nanos,
+    state::StateStore,
+};
+use lru::LruCache;
+
+use super::{Limited, Refusals, Usage};
+use crate::config::duration;
+
+/// A setting such as `60/1m`: so many, in this time; or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate(Option<(NonZeroU32, Duration)>);
+
+/// A text that is no rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be COUNT/PERIOD, such as 60/1m, or off")]
+pub struct InvalidRate;
+
+impl FromStr for Rate {
+    type Err = InvalidRate;
+
+    fn from_str(text: &str) -> Result<Self, InvalidRate> {
+        if text == "off" {
+            return Ok(Self(None));
+        }
+        let (count, period) = text.split_once('/').ok_or(InvalidRate)?;
+        let count: NonZeroU32 = count.parse().map_err(|_| InvalidRate)?;
+        let period = duration(period).map_err(|_| InvalidRate)?;
+        // Each of them needs a nanosecond at least.
+        if period / count.get() < Duration::from_nanos(1) {
+            return Err(InvalidRate);
+        }
+        Ok(Self(Some((count, period))))
+    }
+}
+
+impl Rate {
+    /// The rate that allows `factor` times as many.
+    #[must_use]
+    pub fn times(self, factor: u32) -> Self {
+        let factor = NonZeroU32::new(factor).unwrap_or(NonZeroU32::MIN);
+        Self(self.0.map(|(count, period)| (count.saturating_mul(factor), period)))
+    }
+
+    fn quota(self) -> Option<Quota> {
+        let (count, period) = self.0?;
+        Some(Quota::with_period(period / count.get())?.allow_burst(count))
+    }
+}
+
+/// Refused by a rate limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many requests: try again in {retry_after} s")]
+pub struct Refused {
+    /// Whole seconds, at least one, after which it may be tried again.
+    pub retry_after: u64,
+}
+
+/// Limits how often something happens, by key.
+///
+/// There are two ways to count. Where only some outcomes count and many people share a key, ask
+/// with [`check`](Self::check) before, and [`count`](Self::count) the outcome: what is under way at
+/// the same moment may exceed the limit. Where a key is one person's, [`count`](Self::count) before
+/// and [`give_back`](Self::give_back) after: nothing exceeds the limit.
+pub struct RateLimiter<K: Hash + Eq + Clone> {
+    name: &'static str,
+    /// None where the limit is off.
+    limiter: Option<Limiter<K>>,
+    refusals: Refusals,
+}
+
+struct Limiter<K: Hash + Eq + Clone> {
+    governor: Governor<Access<K>, Keys<K>, DefaultClock, NoOpMiddleware>,
+    keys: Keys<K>,
+}
+
+/// How the state of a key is used.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Access<K> {
+    Count(K),
+    Check(K),
+}
+
+impl<K: Hash + Eq + Clone> RateLimiter<K> {
+    /// A limiter that remembers at most `keys` keys, under this name in the metrics.
+    pub fn new(name: &'static str, rate: Rate, keys: NonZeroUsize) -> Self {
+        let limiter = rate.quota().map(|quota| {
+            let interval = quota.replenish_interval();
+            let states = Arc::new(Mutex::new(LruCache::new(keys)));
+            let keys = Keys { states, interval };
+            let governor = Governor::new(quota, keys.clone(), DefaultClock::default());
+            Limiter { governor, keys }
+        });
+        Self { name, limiter, refusals: Refusals::new() }
+    }
+
+    /// Counts one more for `key`, or refuses it.
+    pub fn count(&self, key: K) -> Result<(), Refused> {
+        self.access(Access::Count(key))
+    }
+
+    /// Refuses where [`count`](Self::count) would. Counts nothing.
+    pub fn check(&self, key: K) -> Result<(), Refused> {
+        self.access(Access::Check(key))
+    }
+
+    fn access(&self, access: Access<K>) -> Result<(), Refused> {
+        let Some(Limiter { governor, .. }) = &self.limiter else { return Ok(()) };
+        governor.check_key(&access).map_err(|until| {
+            self.refusals.add(self.name);
+            let wait = until.wait_time_from(governor.clock().now());
+            Refused { retry_after: (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1) }
+        })
+    }
+
+    /// Takes one count of `key` back.
+    pub fn give_back(&self, key: &K) {
+        if let Some(limiter) = &self.limiter {
+            limiter.keys.give_back(key);
+        }
+    }
+
+    /// Forgets what was counted for `key`.
+    pub fn clear(&self, key: &K) {
+        if let Some(limiter) = &self.limiter {
+            limiter.keys.lock().pop(key);
+        }
+    }
+}
+
+impl<K: Hash + Eq + Clone + Send> Limited for RateLimiter<K> {
+    fn usage(&self) -> Usage {
+        let keys = self.limiter.as_ref().map(|limiter| limiter.keys.lock());
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        Usage {
+            name: self.name,
+            used: keys.as_ref().map_or(0, |keys| count(keys.len())),
+            limit: keys.as_ref().map_or(0, |keys| count(keys.cap().get())),
+            refusals: self.refusals.get(),
+        }
+    }
+}
+
+/// A state per key: the moment at which all that was counted will be forgotten.
+#[derive(Clone)]
+struct Keys<K: Hash + Eq> {
+    states: Arc<Mutex<LruCache<K, Nanos>>>,
+    /// How long one count takes to be forgotten.
+    interval: Duration,
+}
+
+impl<K: Hash + Eq> Keys<K> {
+    /// Held for one look-up, never across an await.
+    fn lock(&self) -> MutexGuard<'_, LruCache<K, Nanos>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn give_back(&self, key: &K) {
+        if let Some(state) = self.lock().get_mut(key) {
+            let interval = Nanos::from(self.interval).as_u64();
+            *state = Nanos::new(state.as_u64().saturating_sub(interval));
+        }
+    }
+}
+
+impl<K: Hash + Eq + Clone> StateStore for Keys<K> {
+    type Key = Access<K>;
+
+    fn measure_and_replace<T, F, E>(&self, access: &Access<K>, measure: F) -> Result<T, E>
+    where
+        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
+    {
+        let mut states = self.lock();
+        match access {
+            Access::Check(key) => measure(states.get(key).copied()).map(|(passed, _)| passed),
+            Access::Count(key) => {
+                let (passed, state) = measure(states.get(key).copied())?;
+                states.put(key.clone(), state);
+                Ok(passed)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limiter(rate: &str, keys: usize) -> RateLimiter<u32> {
+        RateLimiter::new("test", rate.parse().unwrap(), NonZeroUsize::new(keys).unwrap())
+    }
+
+    #[test]
+    fn a_rate_is_a_count_in_a_period_or_off() {
+        let rate = |text: &str| text.parse::<Rate>();
+        let of = |count, seconds| {
+            Ok(Rate(Some((NonZeroU32::new(count).unwrap(), Duration::from_secs(seconds)))))
+        };
+        assert_eq!(rate("10/15m"), of(10, 900));
+        assert_eq!(rate("100/1d"), of(100, 86_400));
+        assert_eq!(rate("off"), Ok(Rate(None)));
+        assert_eq!(rate("3/1s").map(|rate| rate.times(10)), of(30, 1));
+        for wrong in ["", "10", "10/", "/1m", "0/1m", "-1/1m", "10/0s", "10/1m/1m", "OFF", "1.5/1s"]
+        {
+            assert_eq!(rate(wrong), Err(InvalidRate), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn each_key_has_its_own_count() {
+        let limiter = limiter("3/1h", 10);
+        for _ in 0..3 {
+            assert_eq!(limiter.count(1), Ok(()));
+        }
+        let refused = limiter.count(1).unwrap_err();
+        assert!((1199..=1200).contains(&refused.retry_after), "{refused}");
+        assert_eq!(limiter.count(2), Ok(()));
+        assert_eq!((limiter.usage().used, limiter.usage().refusals), (2, 1));
+    }
+
+    #[test]
+    fn a_check_counts_nothing_and_refuses_as_counting_would() {
+        let limiter = limiter("1/1h", 10);
+        assert_eq!((limiter.check(1), limiter.check(1)), (Ok(()), Ok(())));
+        assert_eq!(limiter.count(1), Ok(()));
+        assert!(limiter.check(1).is_err());
+    }
+
+    #[test]
+    fn what_is_given_back_or_cleared_may_be_counted_again() {
+        let limiter = limiter("2/1h", 10);
+        assert!(limiter.count(1).is_ok() && limiter.count(1).is_ok() && limiter.count(1).is_err());
+        limiter.give_back(&1);
+        assert!(limiter.count(1).is_ok() && limiter.count(1).is_err());
+        limiter.clear(&1);
+        assert!(limiter.count(1).is_ok() && limiter.count(1).is_ok());
+    }
+
+    #[test]
+    fn the_key_used_the_longest_ago_is_forgotten_first() {
+        let limiter = limiter("1/1h", 2);
+        assert!(limiter.count(1).is_ok() && limiter.count(2).is_ok() && limiter.count(1).is_err());
+        assert!(limiter.count(3).is_ok(), "forgets 2");
+        assert!(limiter.count(1).is_err() && limiter.count(2).is_ok());
+        assert_eq!(limiter.usage().used, 2);
+    }
+
+    #[test]
+    fn a_limit_that_is_off_refuses_nothing() {
+        let limiter = limiter("off", 1);
+        assert!((0..1000).all(|_| limiter.count(1).is_ok() && limiter.check(1).is_ok()));
+        assert_eq!(limiter.usage().limit, 0);
+    }
+}

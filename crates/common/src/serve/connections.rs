@@ -1,0 +1,362 @@
+//! The connections of a process: how many there may be, which one makes room for another, and
+//! which have lost their client.
+
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use axum::http::HeaderMap;
+use futures_util::FutureExt as _;
+use slab::Slab;
+use tokio::{
+    io::Interest,
+    net::TcpStream,
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::{MissedTickBehavior, interval, timeout},
+};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::{
+    config::ClientsConfig,
+    limits::{Budget, ClientAddress, Limited, Refusals, TrustedProxies, Usage, available_memory},
+};
+
+/// Files kept free of connections: for the store, the log and the listener.
+const RESERVED_FILES: u64 = 128;
+
+/// Bytes of memory that a connection is taken to cost: the library's buffers and its task.
+const CONNECTION_BYTES: u64 = 16 * 1024;
+
+/// Connections may cost one part in so many of the memory that the process may use.
+const MEMORY_SHARE: u64 = 4;
+
+/// How often the connections whose handlers work are asked whether their clients are still there.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How long a newcomer waits for a place before the next connection is closed to make room.
+const ROOM_EVERY: Duration = Duration::from_millis(20);
+
+/// Connections chosen at once to make room, those that have waited longest. They are looked for
+/// among all of them, which takes too long for every newcomer.
+const CHOSEN: usize = 64;
+
+/// The place of a connection under the limits, found in the extensions of its requests. An upgraded
+/// connection keeps a clone for as long as it lives: it counts, and a service that stops waits for
+/// it.
+#[derive(Clone)]
+pub struct Connection(Arc<Place>);
+
+struct Place {
+    connections: Arc<Connections>,
+    slot: usize,
+    peer: IpAddr,
+    activity: Arc<Activity>,
+    /// Whose connections are counted; none for a trusted proxy.
+    counted: Option<ClientAddress>,
+    _permit: OwnedSemaphorePermit,
+    _token: TaskTrackerToken,
+}
+
+/// What a connection does.
+struct Activity {
+    /// [`WORKS`], [`UPGRADED`], or the millisecond since which it waits for its client.
+    state: AtomicU64,
+    stream: Arc<TcpStream>,
+    /// Wakes the task of a connection that has to end.
+    end: Notify,
+}
+
+const WORKS: u64 = u64::MAX;
+const UPGRADED: u64 = u64::MAX - 1;
+
+impl Activity {
+    /// Since when it waits for its client, if it does.
+    fn waits_since(&self) -> Option<u64> {
+        Some(self.state.load(Ordering::Relaxed)).filter(|&state| state < UPGRADED)
+    }
+
+    /// Whether a handler works for a client that has closed its end of the connection. The kernel
+    /// tells of that even while bytes before it are unread.
+    fn has_lost_its_client(&self) -> bool {
+        let ready = || self.stream.ready(Interest::READABLE).now_or_never();
+        self.state.load(Ordering::Relaxed) == WORKS
+            && matches!(ready(), Some(Ok(ready)) if ready.is_read_closed())
+    }
+}
+
+impl Connection {
+    /// The client that a request comes from: the peer, or whom a trusted proxy names.
+    pub fn client(&self, headers: &HeaderMap) -> ClientAddress {
+        self.0.connections.proxies.client(self.0.peer, headers)
+    }
+
+    /// The memory that bodies of requests may hold.
+    pub(crate) fn bodies(&self) -> &Arc<Budget> {
+        &self.0.connections.bodies
+    }
+
+    /// A handler works from now on.
+    pub(crate) fn works(&self) {
+        self.0.activity.state.store(WORKS, Ordering::Relaxed);
+    }
+
+    /// Nothing goes on from now on before the client sends or takes something.
+    pub(crate) fn waits(&self) {
+        let now = self.0.connections.now();
+        self.0.activity.state.store(now, Ordering::Relaxed);
+    }
+
+    /// The client took something.
+    pub(super) fn wrote(&self) {
+        if self.0.activity.waits_since().is_some() {
+            self.waits();
+        }
+    }
+
+    /// The HTTP library is done with it. Only a socket that it was upgraded to may still use it.
+    pub(super) fn leaves_http(&self) {
+        self.0.activity.state.store(UPGRADED, Ordering::Relaxed);
+    }
+
+    /// Resolves when the connection has to make room, or has lost its client.
+    pub(super) async fn is_to_end(&self) {
+        let activity = &self.0.activity;
+        loop {
+            activity.end.notified().await;
+            // It may have gone on since it was chosen.
+            if activity.waits_since().is_some() || activity.has_lost_its_client() {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.connections.open();
+        open.activities.remove(self.slot);
+        if let Some(client) = self.counted {
+            open.release(client);
+        }
+    }
+}
+
+/// The connections of a process, whichever listener accepted them.
+pub struct Connections {
+    started: Instant,
+    proxies: TrustedProxies,
+    bodies: Arc<Budget>,
+    max: usize,
+    places: Arc<Semaphore>,
+    max_per_address: usize,
+    open: Mutex<Open>,
+    closed: Refusals,
+    refused: Refusals,
+}
+
+#[derive(Default)]
+struct Open {
+    activities: Slab<Arc<Activity>>,
+    by_address: HashMap<ClientAddress, usize>,
+    /// Those chosen to make room, with the millisecond since which they waited then; the one that
+    /// waited longest is the last.
+    chosen: Vec<(u64, Weak<Activity>)>,
+}
+
+impl Open {
+    fn release(&mut self, client: ClientAddress) {
+        if let Some(count) = self.by_address.get_mut(&client) {
+            *count -= 1;
+            if *count == 0 {
+                self.by_address.remove(&client);
+            }
+        }
+    }
+
+    /// The connection that has waited longest for its client. Wakes its task, which ends it.
+    fn make_room(&mut self) -> bool {
+        if self.chosen.is_empty() {
+            self.choose();
+        }
+        while let Some((since, activity)) = self.chosen.pop() {
+            let still = activity.upgrade().filter(|it| it.waits_since() == Some(since));
+            if let Some(activity) = still {
+                activity.end.notify_one();
+                return true;
+            }
+        }
+        false
+    }
+
+    fn choose(&mut self) {
+        let waiting = self.activities.iter();
+        let mut waiting: Vec<_> =
+            waiting.filter_map(|(_, it)| Some((it.waits_since()?, it))).collect();
+        if waiting.len() > CHOSEN {
+            waiting.select_nth_unstable_by_key(CHOSEN, |&(since, _)| since);
+            waiting.truncate(CHOSEN);
+        }
+        waiting.sort_unstable_by_key(|&(since, _)| std::cmp::Reverse(since));
+        let weak = |(since, activity)| (since, Arc::downgrade(activity));
+        self.chosen = waiting.into_iter().map(weak).collect();
+    }
+}
+
+impl Connections {
+    /// Connections within the limits of `config`, the open files and the memory of the process.
+    /// Each needs `files_each` files, its own included. Raises the soft limit of open files.
+    pub fn new(config: &ClientsConfig, files_each: u64) -> Arc<Self> {
+        let max = max_connections(files_each);
+        let body_memory = usize::try_from(config.body_memory.as_u64()).unwrap_or(usize::MAX);
+        let connections = Arc::new(Self {
+            started: Instant::now(),
+            proxies: config.trusted_proxies.clone(),
+            bodies: Budget::new("body_memory", body_memory),
+            max,
+            places: Arc::new(Semaphore::new(max)),
+            max_per_address: config.max_connections_per_address,
+            open: Mutex::default(),
+            closed: Refusals::new(),
+            refused: Refusals::new(),
+        });
+        tokio::spawn(look_for_lost_clients(Arc::downgrade(&connections)));
+        connections
+    }
+
+    /// The limits that this keeps, for the metrics.
+    pub fn limits(self: &Arc<Self>) -> Vec<Arc<dyn Limited>> {
+        let bodies = Arc::clone(&self.bodies) as Arc<dyn Limited>;
+        vec![
+            bodies,
+            Arc::new(AllConnections(Arc::clone(self))),
+            Arc::new(OneAddress(Arc::clone(self))),
+        ]
+    }
+
+    /// Gives a new connection a place, closing another where there is none. `None` when its client
+    /// has as many as it may have.
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        stream: &Arc<TcpStream>,
+        peer: IpAddr,
+        token: TaskTrackerToken,
+    ) -> Option<Connection> {
+        let counted = (!self.proxies.contains(peer)).then(|| ClientAddress::new(peer));
+        if let Some(client) = counted
+            && !self.count(client)
+        {
+            self.refused.add("connections_per_address");
+            return None;
+        }
+        let permit = self.place().await?;
+        let activity = Arc::new(Activity {
+            state: AtomicU64::new(self.now()),
+            stream: Arc::clone(stream),
+            end: Notify::new(),
+        });
+        let slot = self.open().activities.insert(Arc::clone(&activity));
+        let connections = Arc::clone(self);
+        let place =
+            Place { connections, slot, peer, activity, counted, _permit: permit, _token: token };
+        Some(Connection(Arc::new(place)))
+    }
+
+    fn count(&self, client: ClientAddress) -> bool {
+        let mut open = self.open();
+        let count = open.by_address.entry(client).or_default();
+        if *count >= self.max_per_address {
+            return false;
+        }
+        *count += 1;
+        true
+    }
+
+    /// A place under the cap. While every connection works, this waits, and others wait in the
+    /// kernel.
+    async fn place(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
+            return Some(permit);
+        }
+        loop {
+            if self.open().make_room() {
+                self.closed.add("connections");
+            }
+            let place = Arc::clone(&self.places).acquire_owned();
+            if let Ok(permit) = timeout(ROOM_EVERY, place).await {
+                return permit.ok();
+            }
+        }
+    }
+
+    /// Milliseconds since the process began to serve.
+    fn now(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(0)
+    }
+
+    /// Held for a few look-ups, never across an await.
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn max_connections(files_each: u64) -> usize {
+    let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1024);
+    let by_files = files.saturating_sub(RESERVED_FILES) / files_each.max(1);
+    let memory = available_memory().unwrap_or(u64::MAX);
+    let by_memory = memory / MEMORY_SHARE / CONNECTION_BYTES;
+    let connections = usize::try_from(by_files.min(by_memory).max(1)).unwrap_or(usize::MAX);
+    connections.min(Semaphore::MAX_PERMITS)
+}
+
+/// Ends when the connections are dropped.
+async fn look_for_lost_clients(connections: Weak<Connections>) {
+    let mut ticks = interval(LOOK_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(connections) = connections.upgrade() else { return };
+        let open = connections.open();
+        let lost = open.activities.iter().filter(|(_, activity)| activity.has_lost_its_client());
+        lost.for_each(|(_, activity)| activity.end.notify_one());
+    }
+}
+
+/// The cap of all connections.
+struct AllConnections(Arc<Connections>);
+
+impl Limited for AllConnections {
+    fn usage(&self) -> Usage {
+        let Connections { max, places, closed, .. } = &*self.0;
+        Usage {
+            name: "connections",
+            used: widen(max.saturating_sub(places.available_permits())),
+            limit: widen(*max),
+            refusals: closed.get(),
+        }
+    }
+}
+
+/// The cap of one address: shows the address that has the most.
+struct OneAddress(Arc<Connections>);
+
+impl Limited for OneAddress {
+    fn usage(&self) -> Usage {
+        let most = self.0.open().by_address.values().max().copied();
+        Usage {
+            name: "connections_per_address",
+            used: widen(most.unwrap_or(0)),
+            limit: widen(self.0.max_per_address),
+            refusals: self.0.refused.get(),
+        }
+    }
+}
+
+fn widen(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
