@@ -100,7 +100,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let socket_memory = Budget::new("socket_memory", memory);
     limits.push(Arc::clone(&socket_memory) as _);
-    registry.register(Box::new(LimitMetrics::new(limits)))?;
+    registry.register(Box::new(LimitMetrics::new(limits)?))?;
     registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());

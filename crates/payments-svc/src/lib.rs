@@ -127,7 +127,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let traffic = Arc::new(Traffic::new(&registry)?);
     let connections = Connections::new(&config.clients, 1);
-    registry.register(Box::new(LimitMetrics::new(connections.limits())))?;
+    registry.register(Box::new(LimitMetrics::new(connections.limits())?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
         store: store.clone(),
