@@ -5,9 +5,10 @@
 use std::{io, net::SocketAddr, sync::Arc};
 
 use common::{
+    bearer::BearerToken,
     config::{SecretError, secret},
     limits::LimitMetrics,
-    operations::{MetricsToken, Operations},
+    operations::Operations,
     postgres::DatabaseConfig,
     process,
     serve::{self, Connections, Server},
@@ -115,7 +116,7 @@ pub struct Running {
 /// Opens the store and listens.
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let mailer = mailer(&config)?;
-    let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
+    let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
     let store = Store::open(&store_config(&config)?, answer::told).await?;
     let due = config.dispute_due;
