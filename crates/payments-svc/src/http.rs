@@ -17,6 +17,7 @@ use tower_http::normalize_path::NormalizePath;
 use crate::{
     cases::Cases,
     domain::Pricing,
+    limits::Limits,
     payments::Payments,
     rates::ExchangeRates,
     store::{Store, StoreError},
@@ -54,6 +55,7 @@ pub(crate) struct Api {
     pub(crate) store: Store,
     pub(crate) payments: Payments,
     pub(crate) cases: Cases,
+    pub(crate) limits: Arc<Limits>,
     /// What acquirers sign with. Without it, they have nobody to tell.
     pub(crate) signature: Option<SignatureKey>,
     pub(crate) rates: Arc<ExchangeRates>,

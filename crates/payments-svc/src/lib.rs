@@ -25,6 +25,7 @@ pub mod domain;
 mod file;
 mod http;
 mod jobs;
+pub mod limits;
 pub mod mail;
 pub mod payments;
 mod payout;
@@ -42,6 +43,7 @@ use acquirer::Acquirers;
 use cases::Cases;
 use http::{Api, SignatureKey, answer, metrics};
 use jobs::{Invitations, Jobs, Waiting};
+use limits::Limits;
 use mail::{Mailer, UnusableServer};
 use payments::{Declines, Payments};
 use rates::{ExchangeRates, RatesError};
@@ -123,12 +125,14 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let acquirers = Acquirers::new(config.acquirer_timeout, config.sandbox_delay, due);
     let acquirers = Arc::new(acquirers);
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
-    let declines = Declines::new(&registry)?;
+    let limits = Arc::new(Limits::new(&config.limits));
+    let declines = Declines::new(Arc::clone(&limits), &registry)?;
     let payments = Payments::new(store.clone(), Arc::clone(&acquirers), declines);
     let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let traffic = Arc::new(Traffic::new(&registry)?);
     let connections = Connections::new(&config.clients, 1);
-    registry.register(Box::new(LimitMetrics::new(connections.limits())?))?;
+    let limited = [connections.limits(), limits.all()].concat();
+    registry.register(Box::new(LimitMetrics::new(limited)?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
         store: store.clone(),
@@ -146,6 +150,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         store: store.clone(),
         payments: payments.clone(),
         cases,
+        limits,
         signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),
         rates,
         pricing: config.pricing(),

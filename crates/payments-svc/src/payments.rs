@@ -3,8 +3,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use common::limits::Refused;
 use jiff::Timestamp;
-use prometheus::{IntCounterVec, Opts, Registry};
 use tokio_util::task::TaskTracker;
 
 use crate::{
@@ -13,12 +13,19 @@ use crate::{
     store::{Answer, Keyed, Outcome, Refusal, Store, StoreError, Write, now},
 };
 
+mod attempt;
+
+pub use attempt::{Attempt, Declines, Origin};
+
 /// How long a customer may take to answer a challenge.
 const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 
 /// Why a payment has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum PayError {
+    /// Too many attempts were declined. Nothing was begun.
+    #[error(transparent)]
+    RateLimited(#[from] Refused),
     /// It was not begun.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -36,6 +43,9 @@ pub enum PayError {
 /// Why a card was not verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
+    /// Too many attempts were declined.
+    #[error(transparent)]
+    RateLimited(#[from] Refused),
     /// The acquirer did not answer.
     #[error(transparent)]
     NoAnswer(#[from] NoAnswer),
@@ -59,51 +69,6 @@ pub struct Charge {
     pub origin: Origin,
 }
 
-/// Where a card is tried: by a merchant's server, or by somebody without credentials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// `POST /merchants/<id>/transactions`.
-    Api,
-    /// `POST /transactions`.
-    Transactions,
-    /// `POST /cards`.
-    Cards,
-    /// The payment page, the only place where a customer can be asked by 3-D Secure.
-    Page,
-}
-
-impl Origin {
-    /// Its label in the metrics.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Api => "api",
-            Self::Transactions => "transactions",
-            Self::Cards => "cards",
-            Self::Page => "page",
-        }
-    }
-}
-
-/// Counts and logs what acquirers decline.
-#[derive(Clone)]
-pub struct Declines(IntCounterVec);
-
-impl Declines {
-    /// Makes the counter and registers it.
-    pub fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
-        let help = "Payments and cards that acquirers declined, by processing code and origin.";
-        let counter = IntCounterVec::new(Opts::new("declines_total", help), &["code", "origin"])?;
-        registry.register(Box::new(counter.clone()))?;
-        Ok(Self(counter))
-    }
-
-    fn add(&self, origin: Origin, merchant: Id, error: ProcessingError) {
-        let (code, origin) = (error.code(), origin.name());
-        self.0.with_label_values(&[code.to_string().as_str(), origin]).inc();
-        tracing::info!(merchant.id = %merchant, code, origin, "declined");
-    }
-}
-
 /// Makes payments.
 #[derive(Clone)]
 pub struct Payments {
@@ -124,19 +89,24 @@ impl Payments {
     pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Outcome, PayError> {
         let payments = self.clone();
         let Charge { payment, card, source, test, origin } = charge;
+        let attempt = Attempt { merchant: payment.merchant, test, origin };
+        let admitted = match &source {
+            Source::Card(details) => self.declines.admit(attempt, &details.number)?,
+            Source::Reference(_) => None,
+        };
         let paying = self.under_way.spawn(async move {
-            let (merchant, currency, amount) = (payment.merchant, payment.currency, payment.amount);
+            let (currency, amount) = (payment.currency, payment.amount);
             let write = Write::Begin { payment: Box::new(payment) };
             let operation = match payments.store.write(write, keyed, now()).await?? {
                 Outcome::Fresh(Answer::Begun(operation)) => operation,
                 replayed => return Ok(replayed),
             };
-            let can_challenge = origin == Origin::Page;
+            let can_challenge = matches!(origin, Origin::Page(_));
             let asked = Authorization { operation, currency, amount, source, can_challenge };
             let reply = payments.acquirers.authorize(test, &asked, now()).await?;
             drop(asked);
             if let Reply::Verdict(Verdict::Declined(error)) = reply {
-                payments.declines.add(origin, merchant, error);
+                payments.declines.add(attempt, admitted, error);
             }
             noted(payments.note(operation, reply, card).await)
         });
@@ -162,15 +132,15 @@ impl Payments {
     /// Looks at a card that a customer wants to save. It goes on when its caller goes away.
     pub async fn verify(
         &self,
-        merchant: Id,
-        test: bool,
+        attempt: Attempt,
         card: CardDetails,
     ) -> Result<Verdict, VerifyError> {
+        let admitted = self.declines.admit(attempt, &card.number)?;
         let payments = self.clone();
         let verifying = self.under_way.spawn(async move {
-            let verdict = payments.acquirers.verify(test, &card, now()).await?;
+            let verdict = payments.acquirers.verify(attempt.test, &card, now()).await?;
             if let Verdict::Declined(error) = verdict {
-                payments.declines.add(Origin::Cards, merchant, error);
+                payments.declines.add(attempt, admitted, error);
             }
             Ok(verdict)
         });
@@ -179,9 +149,12 @@ impl Payments {
 
     /// Goes on with a payment whose customer was asked. It goes on when its caller goes away. Where
     /// nobody is being asked any more, nothing is done.
+    ///
+    /// Decision: a challenge that fails counts as a decline of its customer, not of its card, whose
+    /// number is no longer known. Only its holder can pass or fail it.
     pub async fn respond(
         &self,
-        merchant: Id,
+        attempt: Attempt,
         operation: Id,
         consent: Consent,
     ) -> Result<(), PayError> {
@@ -193,7 +166,7 @@ impl Payments {
             let concluded = payments.conclude(operation, Some(verdict), None).await;
             let concluded = concluded.map_err(PayError::NotNoted)?;
             if let Ok(Outcome::Fresh(Answer::Concluded { error: Some(error), .. })) = concluded {
-                payments.declines.add(Origin::Page, merchant, error);
+                payments.declines.add(attempt, None, error);
             }
             Ok(())
         });

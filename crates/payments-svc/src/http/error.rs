@@ -5,7 +5,11 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use common::{ErrorBody, error::Cause};
+use common::{
+    ErrorBody,
+    error::{Cause, retry_after},
+    limits,
+};
 
 use super::body::BodyRefusal;
 use crate::{
@@ -16,7 +20,7 @@ use crate::{
 };
 
 /// Seconds after which a client that met a full queue may try again.
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+const RETRY_AFTER: u64 = 1;
 
 /// What credentials are asked for.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"payments\"");
@@ -46,6 +50,8 @@ pub(crate) enum Error {
     OutcomeUnknown(#[source] PayError),
     #[error("the acquirer did not answer")]
     NoAnswer(#[source] NoAnswer),
+    #[error(transparent)]
+    RateLimited(limits::Refused),
     #[error("too much is waiting")]
     Overloaded,
     #[error("the store is not available")]
@@ -86,9 +92,12 @@ impl IntoResponse for Error {
             Self::NoAnswer(cause) => {
                 hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "acquirer_unavailable"), cause)
             }
+            Self::RateLimited(refused) => {
+                let response = answer(StatusCode::TOO_MANY_REQUESTS, "rate_limited");
+                retry_after(response, refused.retry_after)
+            }
             Self::Overloaded => {
-                let response = answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
-                ([(header::RETRY_AFTER, RETRY_AFTER)], response).into_response()
+                retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
             }
             Self::Store(cause) => {
                 hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
@@ -133,9 +142,16 @@ impl From<Refusal> for Error {
     }
 }
 
+impl From<limits::Refused> for Error {
+    fn from(refused: limits::Refused) -> Self {
+        Self::RateLimited(refused)
+    }
+}
+
 impl From<PayError> for Error {
     fn from(error: PayError) -> Self {
         match error {
+            PayError::RateLimited(refused) => refused.into(),
             PayError::Refused(refusal) => refusal.into(),
             PayError::Store(error) => error.into(),
             PayError::NoAnswer(_) | PayError::NotNoted(_) => Self::OutcomeUnknown(error),
@@ -146,6 +162,7 @@ impl From<PayError> for Error {
 impl From<VerifyError> for Error {
     fn from(error: VerifyError) -> Self {
         match error {
+            VerifyError::RateLimited(refused) => refused.into(),
             VerifyError::NoAnswer(no_answer) => Self::NoAnswer(no_answer),
             VerifyError::Panicked => Self::Internal(StoreError::Panicked),
         }
