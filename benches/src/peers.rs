@@ -28,6 +28,9 @@ pub(crate) async fn objstore(bench: &Bench) -> Result<Server> {
     objstore_with(bench, "").await
 }
 
+/// All load comes from one address.
+const CONNECTIONS: (&str, &str) = ("MAX_CONNECTIONS_PER_ADDRESS", "1000000");
+
 /// A replica of it on PostgreSQL.
 pub(crate) async fn objstore_on(bench: &Bench, postgres: &Postgres) -> Result<Server> {
     objstore_with(bench, &postgres.url()).await
@@ -40,7 +43,9 @@ async fn objstore_with(bench: &Bench, database: &str) -> Result<Server> {
         .env("HOST", "127.0.0.1")
         .env("PORT", port.to_string())
         .env("OBJSTORE_DATA_DIR", directory.path().join("objects"))
-        .env("OBJSTORE_DATABASE_URL", database);
+        .env("OBJSTORE_DATABASE_URL", database)
+        .env("OBJSTORE_REGISTER_LIMIT", "off")
+        .env(CONNECTIONS.0, CONNECTIONS.1);
     Server::start(command, port, Ready::Answering, directory).await?.with_context(|| {
         format!("{} is not there: cargo build --release -p objstore-svc", bench.service.display())
     })
@@ -50,7 +55,10 @@ async fn objstore_with(bench: &Bench, database: &str) -> Result<Server> {
 pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Server> {
     let port = free_port()?;
     let mut command = Command::new(&bench.authsvc);
-    command.env("HOST", "127.0.0.1").env("PORT", port.to_string());
+    command
+        .env("HOST", "127.0.0.1")
+        .env("PORT", port.to_string())
+        .env(CONNECTIONS.0, CONNECTIONS.1);
     if let Some(portal) = portal {
         command.env("PORTAL_URL", portal.url()).env("PORTAL_CA_FILE", &portal.ca_file);
     }

@@ -35,9 +35,6 @@ use crate::{
     throttle::Throttle,
 };
 
-/// The label that tells limits apart.
-const LABEL: &str = "limit";
-
 /// How often the log says that a limit refuses.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
@@ -84,71 +81,66 @@ impl Refusals {
     }
 }
 
-/// The families `limit_used`, `limit_max` and `limit_refusals_total`, labelled by limit.
-pub struct LimitMetrics {
-    limits: Vec<Arc<dyn Limited>>,
-    /// The registry refuses a second collector that describes nothing.
-    descs: Vec<Desc>,
+/// A family of the metrics, labelled by limit.
+struct Family {
+    desc: Desc,
+    kind: MetricType,
+    read: fn(&Usage) -> u64,
 }
 
-const USED: (&str, &str) =
-    ("limit_used", "How much of a limit is in use: bytes, connections or keys.");
-const MAX: (&str, &str) = ("limit_max", "How much of a limit may be in use; 0 where it is off.");
-const REFUSALS: (&str, &str) =
-    ("limit_refusals_total", "How often a limit refused something or closed a connection.");
+impl Family {
+    fn new(
+        name: &str,
+        help: &str,
+        kind: MetricType,
+        read: fn(&Usage) -> u64,
+    ) -> Result<Self, prometheus::Error> {
+        let labels = vec!["limit".to_owned()];
+        let desc = Desc::new(name.to_owned(), help.to_owned(), labels, HashMap::new())?;
+        Ok(Self { desc, kind, read })
+    }
+}
+
+/// The families `limit_used`, `limit_max` and `limit_refusals_total`.
+pub struct LimitMetrics {
+    limits: Vec<Arc<dyn Limited>>,
+    families: [Family; 3],
+}
 
 impl LimitMetrics {
     /// Shows these limits at each scrape.
     pub fn new(limits: Vec<Arc<dyn Limited>>) -> Result<Self, prometheus::Error> {
-        let desc = |(name, help): (&str, &str)| {
-            Desc::new(name.to_owned(), help.to_owned(), vec![LABEL.to_owned()], HashMap::new())
-        };
-        let descs = [USED, MAX, REFUSALS].into_iter().map(desc).collect::<Result<_, _>>()?;
-        Ok(Self { limits, descs })
+        let used = "How much of a limit is in use: bytes, connections or keys.";
+        let max = "How much of a limit may be in use; 0 where it is off.";
+        let refusals = "How often a limit refused something or closed a connection.";
+        let (gauge, counter) = (MetricType::GAUGE, MetricType::COUNTER);
+        let families = [
+            Family::new("limit_used", used, gauge, |usage| usage.used)?,
+            Family::new("limit_max", max, gauge, |usage| usage.limit)?,
+            Family::new("limit_refusals_total", refusals, counter, |usage| usage.refusals)?,
+        ];
+        Ok(Self { limits, families })
     }
 }
 
 impl Collector for LimitMetrics {
     fn desc(&self) -> Vec<&Desc> {
-        self.descs.iter().collect()
+        self.families.iter().map(|family| &family.desc).collect()
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
         let usages: Vec<Usage> = self.limits.iter().map(|limit| limit.usage()).collect();
-        let labelled = |(name, help), kind, read: fn(&Usage) -> u64| {
-            let metrics = usages.iter().map(|usage| metric(kind, read(usage), label(usage)));
-            family(name, help, kind, metrics.collect())
-        };
-        vec![
-            labelled(USED, MetricType::GAUGE, |usage| usage.used),
-            labelled(MAX, MetricType::GAUGE, |usage| usage.limit),
-            labelled(REFUSALS, MetricType::COUNTER, |usage| usage.refusals),
-        ]
+        let families = self.families.iter().map(|Family { desc, kind, read }| {
+            let metrics = usages.iter().map(|usage| metric(*kind, read(usage), label(usage)));
+            family(&desc.fq_name, &desc.help, *kind, metrics.collect())
+        });
+        families.collect()
     }
 }
 
 fn label(usage: &Usage) -> Vec<LabelPair> {
     let mut label = LabelPair::default();
-    label.set_name(LABEL.to_owned());
+    label.set_name("limit".to_owned());
     label.set_value(usage.name.to_owned());
     vec![label]
-}
-
-#[cfg(test)]
-mod tests {
-    use prometheus::Registry;
-
-    use super::*;
-    use crate::telemetry::{Family, Figures};
-
-    #[test]
-    fn limits_register_beside_other_collectors() {
-        const NONE: &[Family<()>] = &[];
-        let registry = Registry::new();
-        let limits: Vec<Arc<dyn Limited>> = vec![Budget::new("bytes", 10)];
-        registry.register(Box::new(Figures::new(NONE, || ()))).unwrap();
-        registry.register(Box::new(LimitMetrics::new(limits).unwrap())).unwrap();
-        let names: Vec<_> = registry.gather().iter().map(|it| it.name().to_owned()).collect();
-        assert_eq!(names, [MAX.0, REFUSALS.0, USED.0]);
-    }
 }
