@@ -133,6 +133,8 @@ pub(super) struct Language {
     pub(super) broken_hint: &'static str,
     pub(super) unavailable: &'static str,
     pub(super) unavailable_hint: &'static str,
+    pub(super) too_many: &'static str,
+    pub(super) too_many_hint: &'static str,
 }
 
 impl Language {

@@ -80,9 +80,9 @@ pub(super) struct ResultPage<'a> {
 #[template(path = "problem.html")]
 pub(super) struct ProblemPage {
     pub(super) language: &'static Language,
-    /// Whether the link is at fault.
-    pub(super) is_broken: bool,
-    /// What of it.
+    pub(super) heading: &'static str,
+    pub(super) hint: &'static str,
+    /// The parameters of the link that are wrong.
     pub(super) invalid: Vec<Invalid>,
 }
 

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Požádejte obchod o nový.",
     unavailable: "Platba teď není možná",
     unavailable_hint: "Zkuste to znovu za několik minut. Nic se nestrhne dvakrát.",
+    too_many: "Příliš mnoho pokusů",
+    too_many_hint: "Počkejte několik minut a zkuste to znovu. Nic nebylo strženo.",
 };

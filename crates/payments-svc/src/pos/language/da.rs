@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Bed butikken om et nyt.",
     unavailable: "Betaling er ikke mulig i øjeblikket",
     unavailable_hint: "Prøv igen om et par minutter. Intet trækkes to gange.",
+    too_many: "For mange forsøg",
+    too_many_hint: "Vent et par minutter, og prøv igen. Der er ikke trukket penge.",
 };

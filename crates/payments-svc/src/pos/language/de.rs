@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Bitten Sie den Händler um einen neuen.",
     unavailable: "Zahlen ist im Moment nicht möglich",
     unavailable_hint: "Versuchen Sie es in einigen Minuten noch einmal. Nichts wird doppelt abgebucht.",
+    too_many: "Zu viele Versuche",
+    too_many_hint: "Warten Sie einige Minuten und versuchen Sie es dann noch einmal. Es wurde nichts abgebucht.",
 };

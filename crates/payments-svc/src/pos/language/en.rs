@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Ask the shop for a new one.",
     unavailable: "Payment is not available at the moment",
     unavailable_hint: "Try again in a few minutes. Nothing is charged twice.",
+    too_many: "Too many attempts",
+    too_many_hint: "Wait a few minutes, then try again. You were not charged.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Pida uno nuevo al comercio.",
     unavailable: "En este momento no es posible pagar",
     unavailable_hint: "Inténtelo de nuevo en unos minutos. Nada se cobra dos veces.",
+    too_many: "Demasiados intentos",
+    too_many_hint: "Espere unos minutos e inténtelo de nuevo. No se ha cobrado nada.",
 };

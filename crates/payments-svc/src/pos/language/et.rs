@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Küsige poelt uus.",
     unavailable: "Praegu ei saa maksta",
     unavailable_hint: "Proovige mõne minuti pärast uuesti. Midagi ei võeta maha kaks korda.",
+    too_many: "Liiga palju katseid",
+    too_many_hint: "Oodake mõni minut ja proovige siis uuesti. Midagi ei võetud maha.",
 };

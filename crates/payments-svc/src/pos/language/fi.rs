@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Pyydä kaupalta uusi.",
     unavailable: "Maksaminen ei ole juuri nyt mahdollista",
     unavailable_hint: "Yritä uudelleen muutaman minuutin kuluttua. Mitään ei veloiteta kahdesti.",
+    too_many: "Liian monta yritystä",
+    too_many_hint: "Odota muutama minuutti ja yritä uudelleen. Mitään ei veloitettu.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Demandez-en un nouveau au commerçant.",
     unavailable: "Le paiement est indisponible pour le moment",
     unavailable_hint: "Réessayez dans quelques minutes. Rien n’est débité deux fois.",
+    too_many: "Trop de tentatives",
+    too_many_hint: "Patientez quelques minutes, puis réessayez. Rien n’a été débité.",
 };

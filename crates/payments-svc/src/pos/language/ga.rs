@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Iarr ceann nua ar an siopa.",
     unavailable: "Ní féidir íoc faoi láthair",
     unavailable_hint: "Bain triail eile as i gceann cúpla nóiméad. Ní ghearrtar aon rud faoi dhó.",
+    too_many: "An iomarca iarrachtaí",
+    too_many_hint: "Fan cúpla nóiméad, ansin bain triail eile as. Níor gearradh aon airgead ort.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Zatražite od trgovine novu.",
     unavailable: "Plaćanje trenutačno nije moguće",
     unavailable_hint: "Pokušajte ponovno za nekoliko minuta. Ništa se neće naplatiti dvaput.",
+    too_many: "Previše pokušaja",
+    too_many_hint: "Pričekajte nekoliko minuta pa pokušajte ponovno. Ništa nije naplaćeno.",
 };

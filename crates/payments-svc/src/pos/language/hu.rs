@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Kérjen újat az üzlettől.",
     unavailable: "A fizetés pillanatnyilag nem lehetséges",
     unavailable_hint: "Próbálja újra néhány perc múlva. Semmit sem vonunk le kétszer.",
+    too_many: "Túl sok próbálkozás",
+    too_many_hint: "Várjon néhány percet, majd próbálja újra. Nem vontunk le semmit.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Biddu verslunina um nýjan.",
     unavailable: "Ekki er hægt að greiða í augnablikinu",
     unavailable_hint: "Reyndu aftur eftir nokkrar mínútur. Ekkert er skuldfært tvisvar.",
+    too_many: "Of margar tilraunir",
+    too_many_hint: "Bíddu í nokkrar mínútur og reyndu svo aftur. Ekkert var skuldfært.",
 };

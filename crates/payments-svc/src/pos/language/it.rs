@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Ne chieda uno nuovo all’esercente.",
     unavailable: "Al momento non è possibile pagare",
     unavailable_hint: "Riprovi tra qualche minuto. Nulla viene addebitato due volte.",
+    too_many: "Troppi tentativi",
+    too_many_hint: "Attenda qualche minuto e riprovi. Non è stato addebitato nulla.",
 };

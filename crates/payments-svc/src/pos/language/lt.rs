@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Paprašykite parduotuvės naujos.",
     unavailable: "Šiuo metu mokėti negalima",
     unavailable_hint: "Bandykite dar kartą po kelių minučių. Niekas nenuskaičiuojama du kartus.",
+    too_many: "Per daug bandymų",
+    too_many_hint: "Palaukite kelias minutes ir bandykite dar kartą. Niekas nenuskaičiuota.",
 };

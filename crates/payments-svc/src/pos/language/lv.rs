@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Palūdziet veikalam jaunu.",
     unavailable: "Pašlaik samaksāt nav iespējams",
     unavailable_hint: "Mēģiniet vēlreiz pēc dažām minūtēm. Nekas netiek ieturēts divreiz.",
+    too_many: "Pārāk daudz mēģinājumu",
+    too_many_hint: "Uzgaidiet dažas minūtes un mēģiniet vēlreiz. Nekas netika ieturēts.",
 };

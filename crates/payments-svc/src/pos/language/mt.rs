@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Itlob waħda ġdida lill-ħanut.",
     unavailable: "Bħalissa mhux possibbli tħallas",
     unavailable_hint: "Erġa’ pprova fi ftit minuti. Xejn ma jittieħed darbtejn.",
+    too_many: "Wisq tentattivi",
+    too_many_hint: "Stenna ftit minuti, imbagħad erġa’ pprova. Ma tħallas xejn.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Be butikken om en ny.",
     unavailable: "Det er ikke mulig å betale akkurat nå",
     unavailable_hint: "Prøv igjen om noen minutter. Ingenting trekkes to ganger.",
+    too_many: "For mange forsøk",
+    too_many_hint: "Vent noen minutter, og prøv igjen. Ingenting er trukket.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Vraag de winkel om een nieuwe.",
     unavailable: "Betalen is op dit moment niet mogelijk",
     unavailable_hint: "Probeer het over een paar minuten opnieuw. Er wordt niets dubbel afgeschreven.",
+    too_many: "Te veel pogingen",
+    too_many_hint: "Wacht een paar minuten en probeer het dan opnieuw. Er is niets afgeschreven.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Poproś sklep o nowy.",
     unavailable: "Płatność jest chwilowo niemożliwa",
     unavailable_hint: "Spróbuj ponownie za kilka minut. Nic nie zostanie pobrane dwa razy.",
+    too_many: "Zbyt wiele prób",
+    too_many_hint: "Odczekaj kilka minut i spróbuj ponownie. Nic nie zostało pobrane.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Peça uma nova à loja.",
     unavailable: "De momento não é possível pagar",
     unavailable_hint: "Tente novamente dentro de alguns minutos. Nada é cobrado duas vezes.",
+    too_many: "Demasiadas tentativas",
+    too_many_hint: "Aguarde alguns minutos e tente novamente. Nada foi cobrado.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Cereți magazinului unul nou.",
     unavailable: "Plata nu este disponibilă momentan",
     unavailable_hint: "Încercați din nou peste câteva minute. Nimic nu se debitează de două ori.",
+    too_many: "Prea multe încercări",
+    too_many_hint: "Așteptați câteva minute, apoi încercați din nou. Nu s-a debitat nimic.",
 };

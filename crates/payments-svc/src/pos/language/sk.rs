@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Požiadajte obchod o nový.",
     unavailable: "Platba teraz nie je možná",
     unavailable_hint: "Skúste to znova o niekoľko minút. Nič sa nestiahne dvakrát.",
+    too_many: "Príliš veľa pokusov",
+    too_many_hint: "Počkajte niekoľko minút a skúste to znova. Nič nebolo stiahnuté.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Prosite trgovino za novo.",
     unavailable: "Plačilo trenutno ni mogoče",
     unavailable_hint: "Poskusite znova čez nekaj minut. Nič ne bo zaračunano dvakrat.",
+    too_many: "Preveč poskusov",
+    too_many_hint: "Počakajte nekaj minut in poskusite znova. Nič ni bilo zaračunano.",
 };

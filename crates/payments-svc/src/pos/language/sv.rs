@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Be butiken om en ny.",
     unavailable: "Det går inte att betala just nu",
     unavailable_hint: "Försök igen om några minuter. Inget dras två gånger.",
+    too_many: "För många försök",
+    too_many_hint: "Vänta några minuter och försök sedan igen. Inget har dragits.",
 };

@@ -50,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Попросіть у магазину нове.",
     unavailable: "Оплата зараз недоступна",
     unavailable_hint: "Спробуйте ще раз за кілька хвилин. Нічого не списується двічі.",
+    too_many: "Забагато спроб",
+    too_many_hint: "Зачекайте кілька хвилин і спробуйте ще раз. Нічого не списано.",
 };
