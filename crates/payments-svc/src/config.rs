@@ -25,6 +25,7 @@ pub const DEFAULT_PORT: &str = "5002";
 fn secrets() -> String {
     let own = [
         "PAYMENTS_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty",
+        "PAYMENTS_APPS_TOKEN  Bearer token that POST /apps asks for; open when unset or empty",
         "PAYMENTS_ACQUIRER_SECRET  What notifications of acquirers are signed with; none are taken \
          when unset or empty",
         "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL that invitations are sent by; they wait when \
@@ -167,6 +168,10 @@ pub struct LimitsConfig {
     /// Declined attempts with one card
     #[arg(long, env = "PAYMENTS_CARD_LIMIT", default_value = "5/1h")]
     pub card_limit: Rate,
+
+    /// Apps made from one client address
+    #[arg(long, env = "PAYMENTS_APP_LIMIT", default_value = "30/1m")]
+    pub app_limit: Rate,
 }
 
 impl Config {

@@ -9,6 +9,7 @@ use axum::{
     routing::{delete, get, post},
 };
 use common::{
+    bearer::BearerToken,
     operations::Operations,
     telemetry::{Observe, Traffic},
 };
@@ -56,6 +57,8 @@ pub(crate) struct Api {
     pub(crate) payments: Payments,
     pub(crate) cases: Cases,
     pub(crate) limits: Arc<Limits>,
+    /// The token that `POST /apps` needs; without it, anybody may make an app.
+    pub(crate) apps_token: Option<BearerToken>,
     /// What acquirers sign with. Without it, they have nobody to tell.
     pub(crate) signature: Option<SignatureKey>,
     pub(crate) rates: Arc<ExchangeRates>,

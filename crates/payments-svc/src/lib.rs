@@ -151,6 +151,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         payments: payments.clone(),
         cases,
         limits,
+        apps_token: secret("PAYMENTS_APPS_TOKEN")?.map(|token| BearerToken::new(&token)),
         signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),
         rates,
         pricing: config.pricing(),

@@ -1,4 +1,5 @@
-//! Limits on what a script could repeat without end: attempts to pay, cards that are declined.
+//! Limits on what a script could repeat without end: attempts to pay, cards that are declined, new
+//! apps.
 //!
 //! Whoever holds a list of card numbers tries them where no credentials are needed. The limits bound
 //! how many such a caller learns about, and leave alone whoever pays: an approved payment counts as
@@ -30,6 +31,8 @@ const DECLINED: NonZeroUsize = NonZeroUsize::new(12_000).unwrap();
 const MERCHANTS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 /// Cards that were declined, or are being tried.
 const CARDS: NonZeroUsize = NonZeroUsize::new(8_000).unwrap();
+/// Client addresses that made apps.
+const APPS: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
 
 /// Somebody without credentials who pays at a merchant, or saves a card.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +49,7 @@ pub struct Customer {
 pub struct Limits {
     live: CardLimits,
     test: CardLimits,
+    apps: Arc<RateLimiter<ClientAddress>>,
     hash: KeyedHash,
 }
 
@@ -60,7 +64,7 @@ struct CardLimits {
 impl Limits {
     /// Limits with these rates.
     pub fn new(config: &LimitsConfig) -> Self {
-        let LimitsConfig { attempt_limit, decline_limit, card_limit } = *config;
+        let LimitsConfig { attempt_limit, decline_limit, card_limit, app_limit } = *config;
         let test = |rate: Rate| rate.times(TEST_FACTOR);
         Self {
             live: CardLimits {
@@ -75,18 +79,25 @@ impl Limits {
                 merchants: merchants("test_merchant_declines", test(decline_limit)),
                 cards: limiter("test_card_declines", test(card_limit), CARDS),
             },
+            apps: limiter("apps", app_limit, APPS),
             hash: KeyedHash::new(),
         }
     }
 
     /// Every limit, for the metrics.
     pub fn all(&self) -> Vec<Arc<dyn Limited>> {
-        let Self { live, test, hash: _ } = self;
-        live.all().into_iter().chain(test.all()).collect()
+        let Self { live, test, apps, hash: _ } = self;
+        let apps: Arc<dyn Limited> = Arc::clone(apps) as _;
+        live.all().into_iter().chain(test.all()).chain([apps]).collect()
     }
 
     fn of(&self, test: bool) -> &CardLimits {
         if test { &self.test } else { &self.live }
+    }
+
+    /// Counts a request to make an app.
+    pub fn app(&self, address: ClientAddress) -> Result<(), Refused> {
+        self.apps.count(address)
     }
 
     /// Counts an attempt to pay or to save a card.
@@ -189,6 +200,7 @@ mod tests {
             attempt_limit: rate("2/1h"),
             decline_limit: rate(decline_limit),
             card_limit: rate(card_limit),
+            app_limit: rate("off"),
         })
     }
 

@@ -25,11 +25,16 @@ const RETRY_AFTER: u64 = 1;
 /// What credentials are asked for.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"payments\"");
 
+/// The same where a token is asked for.
+const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
+
 /// A request that failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("the API key is missing or wrong")]
     Unauthenticated,
+    #[error("the token for new apps is missing or wrong")]
+    TokenRequired,
     #[error("this app has no access")]
     Forbidden,
     #[error("there is nothing under this path")]
@@ -75,6 +80,10 @@ impl IntoResponse for Error {
             Self::Unauthenticated => {
                 let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
                 ([(header::WWW_AUTHENTICATE, CHALLENGE)], response).into_response()
+            }
+            Self::TokenRequired => {
+                let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
+                ([(header::WWW_AUTHENTICATE, TOKEN_CHALLENGE)], response).into_response()
             }
             Self::Forbidden => answer(StatusCode::FORBIDDEN, "forbidden"),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found"),
