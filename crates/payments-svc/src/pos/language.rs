@@ -227,6 +227,7 @@ mod tests {
     use axum::http::HeaderValue;
 
     use super::*;
+    use crate::domain::ProcessingError;
 
     fn chosen(locale: Option<&str>, accepted: &'static str) -> &'static str {
         let header = (header::ACCEPT_LANGUAGE, HeaderValue::from_static(accepted));
@@ -303,10 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_has_a_reason() {
-        let reason = |code| en::LANGUAGE.reason(&ProcessingError::coded(code).unwrap());
-        let known = (1..=31).filter(|code| ProcessingError::coded(*code).is_some());
-        assert_eq!(known.map(reason).collect::<HashSet<_>>().len(), 9);
-        assert_eq!(reason(7), en::LANGUAGE.error_funds);
+    fn every_group_of_declines_has_a_text_of_its_own() {
+        let errors = (1..=31).filter_map(ProcessingError::coded);
+        let groups: Vec<_> = errors.map(ProcessingError::group).collect();
+        for language in ALL {
+            let texts: HashSet<_> = groups.iter().map(|group| language.reason(group)).collect();
+            assert_eq!(texts.len(), 8, "{}", language.code);
+        }
+        assert_eq!(en::LANGUAGE.reason(&DeclineGroup::Funds), en::LANGUAGE.error_funds);
     }
 }
