@@ -24,6 +24,7 @@ static REPEATS: AtomicU32 = AtomicU32::new(0);
 /// # Panics
 ///
 /// When the answer is another 503, or still is `overloaded` after the last repeat.
+#[expect(clippy::print_stdout, reason = "a test shows what it printed when it fails")]
 pub(super) async fn until_heard<A: Future<Output = Answer>>(send: impl Fn() -> A) -> Answer {
     let mut pause = FIRST_PAUSE;
     for _ in 0..MAX_REPEATS {
