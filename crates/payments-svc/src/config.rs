@@ -172,6 +172,10 @@ pub struct LimitsConfig {
     /// Apps made from one client address
     #[arg(long, env = "PAYMENTS_APP_LIMIT", default_value = "30/1m")]
     pub app_limit: Rate,
+
+    /// Users that one app invites
+    #[arg(long, env = "PAYMENTS_INVITATION_LIMIT", default_value = "100/1d")]
+    pub invitation_limit: Rate,
 }
 
 impl Config {

@@ -1,5 +1,5 @@
 //! Limits on what a script could repeat without end: attempts to pay, cards that are declined, new
-//! apps.
+//! apps, invitations.
 //!
 //! Whoever holds a list of card numbers tries them where no credentials are needed. The limits bound
 //! how many such a caller learns about, and leave alone whoever pays: an approved payment counts as
@@ -33,6 +33,8 @@ const MERCHANTS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
 const CARDS: NonZeroUsize = NonZeroUsize::new(8_000).unwrap();
 /// Client addresses that made apps.
 const APPS: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
+/// Apps that invited users.
+const INVITING: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
 
 /// Somebody without credentials who pays at a merchant, or saves a card.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +52,7 @@ pub struct Limits {
     live: CardLimits,
     test: CardLimits,
     apps: Arc<RateLimiter<ClientAddress>>,
+    invitations: Arc<RateLimiter<Id>>,
     hash: KeyedHash,
 }
 
@@ -64,7 +67,8 @@ struct CardLimits {
 impl Limits {
     /// Limits with these rates.
     pub fn new(config: &LimitsConfig) -> Self {
-        let LimitsConfig { attempt_limit, decline_limit, card_limit, app_limit } = *config;
+        let LimitsConfig { attempt_limit, decline_limit, card_limit, app_limit, invitation_limit } =
+            *config;
         let test = |rate: Rate| rate.times(TEST_FACTOR);
         Self {
             live: CardLimits {
@@ -80,15 +84,16 @@ impl Limits {
                 cards: limiter("test_card_declines", test(card_limit), CARDS),
             },
             apps: limiter("apps", app_limit, APPS),
+            invitations: limiter("invitations", invitation_limit, INVITING),
             hash: KeyedHash::new(),
         }
     }
 
     /// Every limit, for the metrics.
     pub fn all(&self) -> Vec<Arc<dyn Limited>> {
-        let Self { live, test, apps, hash: _ } = self;
-        let apps: Arc<dyn Limited> = Arc::clone(apps) as _;
-        live.all().into_iter().chain(test.all()).chain([apps]).collect()
+        let Self { live, test, apps, invitations, hash: _ } = self;
+        let others: [Arc<dyn Limited>; 2] = [Arc::clone(apps) as _, Arc::clone(invitations) as _];
+        live.all().into_iter().chain(test.all()).chain(others).collect()
     }
 
     fn of(&self, test: bool) -> &CardLimits {
@@ -98,6 +103,11 @@ impl Limits {
     /// Counts a request to make an app.
     pub fn app(&self, address: ClientAddress) -> Result<(), Refused> {
         self.apps.count(address)
+    }
+
+    /// Counts an invitation by an app, which is given back unless it is kept.
+    pub fn invitation(&self, app: Id) -> Result<Counted<Id>, Refused> {
+        Counted::new(&self.invitations, app)
     }
 
     /// Counts an attempt to pay or to save a card.
@@ -152,7 +162,7 @@ impl Admitted {
 }
 
 /// One count, given back when dropped unless it is kept.
-struct Counted<K: Hash + Eq + Clone> {
+pub struct Counted<K: Hash + Eq + Clone> {
     limiter: Arc<RateLimiter<K>>,
     key: Option<K>,
 }
@@ -163,7 +173,8 @@ impl<K: Hash + Eq + Clone> Counted<K> {
         Ok(Self { limiter: Arc::clone(limiter), key: Some(key) })
     }
 
-    fn keep(mut self) {
+    /// Lets the count stay.
+    pub fn keep(mut self) {
         self.key = None;
     }
 }
@@ -201,6 +212,7 @@ mod tests {
             decline_limit: rate(decline_limit),
             card_limit: rate(card_limit),
             app_limit: rate("off"),
+            invitation_limit: rate("2/1h"),
         })
     }
 
@@ -277,5 +289,14 @@ mod tests {
             }
         }
         assert!(limits.admit(&somebody, &card(1)).is_ok());
+    }
+
+    #[test]
+    fn an_invitation_counts_when_it_is_kept() {
+        let limits = limits("off", "off");
+        let (app, other) = (customer(1, false, 1).merchant, customer(2, false, 1).merchant);
+        assert!((0..5).all(|_| limits.invitation(app).is_ok()));
+        assert!((0..2).all(|_| limits.invitation(app).map(Counted::keep).is_ok()));
+        assert!(limits.invitation(app).is_err() && limits.invitation(other).is_ok());
     }
 }

@@ -145,19 +145,21 @@ impl Service {
 }
 
 /// The limits on what strangers may repeat, off: tests send more than strangers may.
-const NO_LIMITS: [(&str, &str); 4] = [
+const NO_LIMITS: [(&str, &str); 5] = [
     ("PAYMENTS_ATTEMPT_LIMIT", "off"),
     ("PAYMENTS_DECLINE_LIMIT", "off"),
     ("PAYMENTS_CARD_LIMIT", "off"),
     ("PAYMENTS_APP_LIMIT", "off"),
+    ("PAYMENTS_INVITATION_LIMIT", "off"),
 ];
 
 /// The same limits as they are by default.
-pub const DEFAULT_LIMITS: [(&str, &str); 4] = [
+pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
     ("PAYMENTS_ATTEMPT_LIMIT", "60/1m"),
     ("PAYMENTS_DECLINE_LIMIT", "30/1m"),
     ("PAYMENTS_CARD_LIMIT", "5/1h"),
     ("PAYMENTS_APP_LIMIT", "30/1m"),
+    ("PAYMENTS_INVITATION_LIMIT", "100/1d"),
 ];
 
 /// A service that does not run: its settings and its data.

@@ -1,10 +1,10 @@
-//! What strangers may repeat: attempts to pay, declined cards, new apps.
+//! What strangers may repeat: attempts to pay, declined cards, new apps; and apps: invitations.
 
 use std::time::{Duration, Instant};
 
 use blackbox::{
     http::Answer,
-    payments::{Card, DEFAULT_LIMITS, Link, Merchant, Refusal as _, Service, minimal, next},
+    payments::{Card, DEFAULT_LIMITS, Link, Merchant, Refusal as _, Service, email, minimal, next},
 };
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -20,6 +20,7 @@ const TEST_FACTOR: u32 = 10;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The number of a card that the sandbox does not know, and declines.
 fn unknown_card(number: u32) -> String {
@@ -366,4 +367,35 @@ async fn wrong_tokens_count_as_requests_for_an_app() {
     }
     let request = service.request(Method::POST, "/apps");
     limited(&request.header("authorization", "Bearer open sesame").send().await);
+}
+
+#[tokio::test]
+async fn invitations_are_limited_by_default() {
+    let service = Service::with(&DEFAULT_LIMITS).await;
+    let merchant = service.merchant().await;
+    let invite = async |_| merchant.post("/users", &json!({ "email": email() })).await;
+    limited_after(100, DAY, invite).await;
+    assert_eq!(merchant.list("/users?limit=1000").await.len(), 100);
+    let other = service.app().await;
+    merchant.add(&other).await;
+    let _ = merchant.by(&other).invite(&email()).await;
+}
+
+#[tokio::test]
+async fn an_invitation_counts_when_a_mail_is_queued() {
+    let service = Service::with(&[("PAYMENTS_INVITATION_LIMIT", "2/1h")]).await;
+    let merchant = service.merchant().await;
+    let known = email();
+    let body = json!({ "email": known });
+    let path = merchant.path("/users");
+    for _ in 0..5 {
+        let _ = merchant.app.post_once("key", &path, &body).await.expect(201);
+        assert!(merchant.invite(&known).await);
+        merchant.post("/users", &json!({ "email": "nobody" })).await.names(&["email"]);
+    }
+    assert!(!merchant.invite(&email()).await);
+    limited(&merchant.post("/users", &json!({ "email": email() })).await);
+    // What was done before is told again.
+    let replayed = merchant.app.post_once("key", &path, &body).await.expect(201);
+    assert_eq!(replayed.header("idempotent-replayed"), Some("true"));
 }
