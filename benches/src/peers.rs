@@ -84,7 +84,10 @@ async fn payments_with(bench: &Bench, database: &str) -> Result<Shop> {
         let mut command = Command::new(&bench.payments);
         command.args(subcommand).env("HOST", "127.0.0.1").env("PORT", port.to_string());
         command.env("PAYMENTS_POS_PORT", pos_port.to_string()).env("PAYMENTS_DATA_DIR", &data);
-        command.env("PAYMENTS_DATABASE_URL", database);
+        command.env("PAYMENTS_DATABASE_URL", database).env(CONNECTIONS.0, CONNECTIONS.1);
+        for limit in ["ATTEMPT", "DECLINE", "CARD", "APP", "INVITATION"] {
+            command.env(format!("PAYMENTS_{limit}_LIMIT"), "off");
+        }
         command
     };
     let missing = || {

@@ -1,6 +1,6 @@
 //! One request and its answer, held against the document of the service.
 
-use std::{fmt, time::Duration};
+use std::{fmt, net::IpAddr, time::Duration};
 
 use reqwest::{
     Method, RequestBuilder, StatusCode,
@@ -20,6 +20,15 @@ use crate::openapi::Document;
 ///
 /// When no client can be made.
 pub fn client() -> reqwest::Client {
+    client_from(None)
+}
+
+/// The same, which connects from this address of the machine.
+///
+/// # Panics
+///
+/// When no client can be made.
+pub fn client_from(address: Option<IpAddr>) -> reqwest::Client {
     // Built together with authsvc, the client's library has TLS and wants to know whose. An error
     // says that it knows already.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -27,6 +36,7 @@ pub fn client() -> reqwest::Client {
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .timeout(Duration::from_secs(60))
+        .local_address(address)
         .build()
         .expect("a client can be made")
 }

@@ -6,6 +6,7 @@ mod card;
 mod link;
 mod list;
 mod merchant;
+mod overload;
 mod refusal;
 mod service;
 mod transaction;
@@ -14,12 +15,12 @@ use std::sync::LazyLock;
 
 pub use acquirer::{Acquirer, SECRET, seconds, signature};
 pub use app::App;
-pub use card::{Card, EXPIRY};
+pub use card::{Card, EXPIRY, group_of};
 pub use link::{Link, next};
 pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};
 pub use refusal::Refusal;
-pub use service::{Idle, Service};
+pub use service::{DEFAULT_LIMITS, Idle, Service};
 pub use transaction::{Move, Transaction, int};
 
 use crate::openapi::Document;

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// The rooms of a service (`src/<room>.rs` and `src/<room>/`), each with the paths it never names.
-const ROOMS: [(&str, &str); 18] = [
+const ROOMS: [(&str, &str); 19] = [
     (
         "domain",
         "axum tokio rusqlite tokio_postgres reqwest tracing SystemTime Instant \
@@ -27,6 +27,11 @@ const ROOMS: [(&str, &str); 18] = [
     ("payout", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("file", "axum tokio crate::domain crate::store crate::http crate::pos crate::config"),
     ("seed", "axum rusqlite tokio_postgres crate::http crate::pos"),
+    (
+        "limits",
+        "axum tokio rusqlite tokio_postgres reqwest crate::store crate::portal crate::acquirer crate::http \
+         crate::pos",
+    ),
     ("metrics", "reqwest crate::http crate::portal"),
     (
         "watch",

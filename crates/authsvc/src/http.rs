@@ -9,7 +9,7 @@ use axum::{
     response::IntoResponse,
     routing::{MethodRouter, get, post},
 };
-use common::{operations::MetricsToken, telemetry::Observe};
+use common::{bearer::BearerToken, telemetry::Observe};
 use serde_json::json;
 use tower::util::MapFutureLayer;
 
@@ -32,7 +32,7 @@ pub(crate) struct App {
     pub(crate) portal: Portal,
     pub(crate) limits: SignInLimits,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) metrics_token: Option<MetricsToken>,
+    pub(crate) metrics_token: Option<BearerToken>,
     pub(crate) readme_url: String,
 }
 

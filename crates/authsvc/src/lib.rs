@@ -5,8 +5,8 @@
 use std::{io, net::SocketAddr, sync::Arc};
 
 use common::{
+    bearer::BearerToken,
     config::{SecretError, secret},
-    operations::MetricsToken,
     process,
     serve::{self, Connections, Server},
     tls::TlsError,
@@ -57,7 +57,7 @@ pub struct Running {
 
 /// Reads what the settings name and listens.
 pub async fn start(config: Config) -> Result<Running, StartError> {
-    let metrics_token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
+    let metrics_token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let tls = portal::client_config(config.portal_ca_file.as_deref())?;
     if config.portal_url.is_none() {
         tracing::warn!("PORTAL_URL is not set: nobody can sign in");

@@ -4,6 +4,7 @@
 //! Only what at least two services need lives here. Nothing in this crate knows an object, a
 //! credential or a payment.
 
+pub mod bearer;
 pub mod body;
 pub mod config;
 pub mod error;

@@ -2,7 +2,6 @@
 //! `healthcheck` subcommand that asks the first of them.
 
 use std::{
-    fmt,
     io::{self, BufRead as _, BufReader, Write as _},
     net::{Ipv4Addr, SocketAddr, TcpStream},
     sync::{
@@ -15,54 +14,24 @@ use std::{
 use axum::{
     Json, Router,
     extract::State,
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse as _, Response},
     routing::get,
 };
 use prometheus::{Registry, TextEncoder};
-use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq as _;
 
-use crate::{ErrorBody, config::ServerConfig, error::Cause};
+use crate::{ErrorBody, bearer::BearerToken, config::ServerConfig, error::Cause};
 
 /// How long `healthcheck` waits for an answer.
 const HEALTHCHECK_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// The token that `/metrics` asks for, kept as a digest.
-#[derive(Clone)]
-pub struct MetricsToken([u8; 32]);
-
-impl MetricsToken {
-    /// A token as configured.
-    pub fn new(secret: &SecretString) -> Self {
-        Self(Sha256::digest(secret.expose_secret()).into())
-    }
-
-    /// Whether a request carries the token as `Authorization: Bearer <token>`; compared in
-    /// constant time.
-    pub fn admits(&self, headers: &HeaderMap) -> bool {
-        let credential = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-        let Some((scheme, token)) = credential.and_then(|value| value.split_at_checked(7)) else {
-            return false;
-        };
-        let given: [u8; 32] = Sha256::digest(token).into();
-        scheme.eq_ignore_ascii_case(b"Bearer ") & bool::from(given.ct_eq(&self.0))
-    }
-}
-
-impl fmt::Debug for MetricsToken {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("MetricsToken")
-    }
-}
 
 /// What the operations routes need of their service.
 #[derive(Clone)]
 pub struct Operations {
     registry: Registry,
-    token: Option<MetricsToken>,
+    /// The token that `/metrics` needs.
+    token: Option<BearerToken>,
     draining: Arc<AtomicBool>,
     store_is_up: Arc<dyn Fn() -> bool + Send + Sync>,
 }
@@ -71,7 +40,7 @@ impl Operations {
     /// Routes over `registry`; `store_is_up` says whether the service has what it needs to work.
     pub fn new(
         registry: Registry,
-        token: Option<MetricsToken>,
+        token: Option<BearerToken>,
         store_is_up: impl Fn() -> bool + Send + Sync + 'static,
     ) -> Self {
         Self { registry, token, draining: Arc::default(), store_is_up: Arc::new(store_is_up) }

@@ -5,9 +5,10 @@
 use std::{io, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use common::{
+    bearer::BearerToken,
     config::{SecretError, secret},
     limits::{Budget, LimitMetrics, RateLimiter, available_memory},
-    operations::{MetricsToken, Operations},
+    operations::Operations,
     postgres::DatabaseConfig,
     process,
     serve::{self, Connections, Server},
@@ -83,7 +84,7 @@ pub struct Running {
 /// Opens the store and listens.
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let clients = config.clients()?;
-    let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
+    let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let (store, feed) = Store::open(&store_config(&config)?).await?;
     let hub = Hub::new(store.clone(), feed.revision);
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));

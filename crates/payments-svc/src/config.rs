@@ -8,7 +8,10 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand};
-use common::config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration};
+use common::{
+    config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration},
+    limits::Rate,
+};
 use jiff::civil::Date;
 use lettre::message::Mailbox;
 use url::Url;
@@ -22,6 +25,7 @@ pub const DEFAULT_PORT: &str = "5002";
 fn secrets() -> String {
     let own = [
         "PAYMENTS_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty",
+        "PAYMENTS_APPS_TOKEN  Bearer token that POST /apps asks for; open when unset or empty",
         "PAYMENTS_ACQUIRER_SECRET  What notifications of acquirers are signed with; none are taken \
          when unset or empty",
         "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL that invitations are sent by; they wait when \
@@ -144,6 +148,34 @@ pub struct Config {
     /// How long the sandbox takes to answer a payment
     #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
     pub sandbox_delay: Duration,
+
+    /// What strangers may repeat.
+    #[command(flatten)]
+    pub limits: LimitsConfig,
+}
+
+/// How often strangers may do what a script could repeat without end.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct LimitsConfig {
+    /// Attempts to pay or save a card from one client address, such as 60/1m; off for any number
+    #[arg(long, env = "PAYMENTS_ATTEMPT_LIMIT", default_value = "60/1m")]
+    pub attempt_limit: Rate,
+
+    /// Declined attempts at one merchant from one client address; ten times as many from all
+    #[arg(long, env = "PAYMENTS_DECLINE_LIMIT", default_value = "30/1m")]
+    pub decline_limit: Rate,
+
+    /// Declined attempts with one card
+    #[arg(long, env = "PAYMENTS_CARD_LIMIT", default_value = "5/1h")]
+    pub card_limit: Rate,
+
+    /// Apps made from one client address
+    #[arg(long, env = "PAYMENTS_APP_LIMIT", default_value = "30/1m")]
+    pub app_limit: Rate,
+
+    /// Users that one app invites
+    #[arg(long, env = "PAYMENTS_INVITATION_LIMIT", default_value = "100/1d")]
+    pub invitation_limit: Rate,
 }
 
 impl Config {

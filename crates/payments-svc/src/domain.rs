@@ -53,6 +53,6 @@ pub use operation::{
 };
 pub use page::{MAX_PAGE, Window};
 pub use payout::{Payout, PayoutRun, Transfer};
-pub use processing::ProcessingError;
+pub use processing::{DeclineGroup, ProcessingError};
 pub use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub use transaction::{Amounts, Fee, Movement, Reservation, Step, Tds, Transaction};

@@ -9,15 +9,16 @@ use axum::{
     routing::{delete, get, post},
 };
 use common::{
+    bearer::BearerToken,
     operations::Operations,
     telemetry::{Observe, Traffic},
 };
 use tower_http::normalize_path::NormalizePath;
 
 use crate::{
-    acquirer::Acquirers,
     cases::Cases,
     domain::Pricing,
+    limits::Limits,
     payments::Payments,
     rates::ExchangeRates,
     store::{Store, StoreError},
@@ -53,9 +54,11 @@ const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 /// What handlers work with.
 pub(crate) struct Api {
     pub(crate) store: Store,
-    pub(crate) acquirers: Arc<Acquirers>,
     pub(crate) payments: Payments,
     pub(crate) cases: Cases,
+    pub(crate) limits: Arc<Limits>,
+    /// The token that `POST /apps` needs; without it, anybody may make an app.
+    pub(crate) apps_token: Option<BearerToken>,
     /// What acquirers sign with. Without it, they have nobody to tell.
     pub(crate) signature: Option<SignatureKey>,
     pub(crate) rates: Arc<ExchangeRates>,

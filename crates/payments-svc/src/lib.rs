@@ -5,9 +5,10 @@
 use std::{io, net::SocketAddr, sync::Arc};
 
 use common::{
+    bearer::BearerToken,
     config::{SecretError, secret},
     limits::LimitMetrics,
-    operations::{MetricsToken, Operations},
+    operations::Operations,
     postgres::DatabaseConfig,
     process,
     serve::{self, Connections, Server},
@@ -24,6 +25,7 @@ pub mod domain;
 mod file;
 mod http;
 mod jobs;
+pub mod limits;
 pub mod mail;
 pub mod payments;
 mod payout;
@@ -41,8 +43,9 @@ use acquirer::Acquirers;
 use cases::Cases;
 use http::{Api, SignatureKey, answer, metrics};
 use jobs::{Invitations, Jobs, Waiting};
+use limits::Limits;
 use mail::{Mailer, UnusableServer};
-use payments::Payments;
+use payments::{Declines, Payments};
 use rates::{ExchangeRates, RatesError};
 use store::{OpenError, Store, StoreConfig};
 
@@ -115,18 +118,21 @@ pub struct Running {
 /// Opens the store and listens.
 pub async fn start(config: Config) -> Result<Running, StartError> {
     let mailer = mailer(&config)?;
-    let token = secret("METRICS_TOKEN")?.map(|token| MetricsToken::new(&token));
+    let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
     let store = Store::open(&store_config(&config)?, answer::told).await?;
     let due = config.dispute_due;
     let acquirers = Acquirers::new(config.acquirer_timeout, config.sandbox_delay, due);
     let acquirers = Arc::new(acquirers);
-    let payments = Payments::new(store.clone(), Arc::clone(&acquirers));
-    let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
+    let limits = Arc::new(Limits::new(&config.limits));
+    let declines = Declines::new(Arc::clone(&limits), &registry)?;
+    let payments = Payments::new(store.clone(), Arc::clone(&acquirers), declines);
+    let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let traffic = Arc::new(Traffic::new(&registry)?);
     let connections = Connections::new(&config.clients, 1);
-    registry.register(Box::new(LimitMetrics::new(connections.limits())?))?;
+    let limited = [connections.limits(), limits.all()].concat();
+    registry.register(Box::new(LimitMetrics::new(limited)?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
         store: store.clone(),
@@ -142,9 +148,10 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
 
     let api = Arc::new(Api {
         store: store.clone(),
-        acquirers,
         payments: payments.clone(),
         cases,
+        limits,
+        apps_token: secret("PAYMENTS_APPS_TOKEN")?.map(|token| BearerToken::new(&token)),
         signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),
         rates,
         pricing: config.pricing(),

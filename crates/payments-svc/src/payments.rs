@@ -3,14 +3,19 @@
 
 use std::{sync::Arc, time::Duration};
 
+use common::limits::Refused;
 use jiff::Timestamp;
 use tokio_util::task::TaskTracker;
 
 use crate::{
     acquirer::{Acquirers, Authorization, NoAnswer, Reply, Source},
-    domain::{Card, Challenge, Consent, Id, Payment, ProcessingError, Verdict},
+    domain::{Card, CardDetails, Challenge, Consent, Id, Payment, ProcessingError, Verdict},
     store::{Answer, Keyed, Outcome, Refusal, Store, StoreError, Write, now},
 };
+
+mod attempt;
+
+pub use attempt::{Attempt, Declines, Origin};
 
 /// How long a customer may take to answer a challenge.
 const CHALLENGE: Duration = Duration::from_secs(15 * 60);
@@ -18,6 +23,9 @@ const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 /// Why a payment has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub enum PayError {
+    /// Too many attempts were declined. Nothing was begun.
+    #[error(transparent)]
+    RateLimited(#[from] Refused),
     /// It was not begun.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -32,6 +40,20 @@ pub enum PayError {
     NotNoted(#[source] StoreError),
 }
 
+/// Why a card was not verified.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// Too many attempts were declined.
+    #[error(transparent)]
+    RateLimited(#[from] Refused),
+    /// The acquirer did not answer.
+    #[error(transparent)]
+    NoAnswer(#[from] NoAnswer),
+    /// There is a defect in the service.
+    #[error("the verification panicked")]
+    Panicked,
+}
+
 /// A payment that is to be made, and what it is made with.
 #[derive(Debug)]
 pub struct Charge {
@@ -43,8 +65,8 @@ pub struct Charge {
     pub source: Source,
     /// Whether the merchant is one for tests.
     pub test: bool,
-    /// Whether the customer is there to be asked by 3-D Secure.
-    pub can_challenge: bool,
+    /// Where it comes from.
+    pub origin: Origin,
 }
 
 /// Makes payments.
@@ -52,20 +74,26 @@ pub struct Charge {
 pub struct Payments {
     store: Store,
     acquirers: Arc<Acquirers>,
+    declines: Declines,
     under_way: TaskTracker,
 }
 
 impl Payments {
     /// Payments over these acquirers.
-    pub fn new(store: Store, acquirers: Arc<Acquirers>) -> Self {
-        Self { store, acquirers, under_way: TaskTracker::new() }
+    pub fn new(store: Store, acquirers: Arc<Acquirers>, declines: Declines) -> Self {
+        Self { store, acquirers, declines, under_way: TaskTracker::new() }
     }
 
     /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away. Where
     /// the customer has to be asked, it waits for [`Self::respond`].
     pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Outcome, PayError> {
         let payments = self.clone();
-        let Charge { payment, card, source, test, can_challenge } = charge;
+        let Charge { payment, card, source, test, origin } = charge;
+        let attempt = Attempt { merchant: payment.merchant, test, origin };
+        let admitted = match &source {
+            Source::Card(details) => self.declines.admit(attempt, &details.number)?,
+            Source::Reference(_) => None,
+        };
         let paying = self.under_way.spawn(async move {
             let (currency, amount) = (payment.currency, payment.amount);
             let write = Write::Begin { payment: Box::new(payment) };
@@ -73,41 +101,74 @@ impl Payments {
                 Outcome::Fresh(Answer::Begun(operation)) => operation,
                 replayed => return Ok(replayed),
             };
+            let can_challenge = matches!(origin, Origin::Page(_));
             let asked = Authorization { operation, currency, amount, source, can_challenge };
-            payments.finish(asked, card, test).await
+            let reply = payments.acquirers.authorize(test, &asked, now()).await?;
+            drop(asked);
+            if let Reply::Verdict(Verdict::Declined(error)) = reply {
+                payments.declines.add(attempt, admitted, error);
+            }
+            noted(payments.note(operation, reply, card).await)
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
 
-    async fn finish(
+    async fn note(
         &self,
-        asked: Authorization,
+        operation: Id,
+        reply: Reply,
         card: Card,
-        test: bool,
-    ) -> Result<Outcome, PayError> {
-        let operation = asked.operation;
-        let reply = self.acquirers.authorize(test, &asked, now()).await?;
-        drop(asked);
-        noted(match reply {
+    ) -> Result<Result<Outcome, Refusal>, StoreError> {
+        match reply {
             Reply::Verdict(verdict) => self.conclude(operation, Some(verdict), Some(card)).await,
             Reply::Challenge { reference } => {
                 let until = now().checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
                 let challenge = Box::new(Challenge { card, reference, until });
                 self.store.write(Write::Challenge { operation, challenge }, None, now()).await
             }
-        })
+        }
+    }
+
+    /// Looks at a card that a customer wants to save. It goes on when its caller goes away.
+    pub async fn verify(
+        &self,
+        attempt: Attempt,
+        card: CardDetails,
+    ) -> Result<Verdict, VerifyError> {
+        let admitted = self.declines.admit(attempt, &card.number)?;
+        let payments = self.clone();
+        let verifying = self.under_way.spawn(async move {
+            let verdict = payments.acquirers.verify(attempt.test, &card, now()).await?;
+            if let Verdict::Declined(error) = verdict {
+                payments.declines.add(attempt, admitted, error);
+            }
+            Ok(verdict)
+        });
+        verifying.await.unwrap_or(Err(VerifyError::Panicked))
     }
 
     /// Goes on with a payment whose customer was asked. It goes on when its caller goes away. Where
     /// nobody is being asked any more, nothing is done.
-    pub async fn respond(&self, operation: Id, consent: Consent) -> Result<(), PayError> {
+    ///
+    /// Decision: a challenge that fails counts as a decline of its customer, not of its card, whose
+    /// number is no longer known. Only its holder can pass or fail it.
+    pub async fn respond(
+        &self,
+        attempt: Attempt,
+        operation: Id,
+        consent: Consent,
+    ) -> Result<(), PayError> {
         let payments = self.clone();
         let responding = self.under_way.spawn(async move {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
             let verdict = payments.acquirers.complete(operation, &challenge, consent).await?;
             // Whoever was faster has said the same: the acquirer answers once.
             let concluded = payments.conclude(operation, Some(verdict), None).await;
-            concluded.map(drop).map_err(PayError::NotNoted)
+            let concluded = concluded.map_err(PayError::NotNoted)?;
+            if let Ok(Outcome::Fresh(Answer::Concluded { error: Some(error), .. })) = concluded {
+                payments.declines.add(attempt, None, error);
+            }
+            Ok(())
         });
         responding.await.unwrap_or(Err(StoreError::Panicked.into()))
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use uuid::Uuid;
 
-use super::{Service, Transaction};
+use super::{Service, Transaction, overload::until_heard};
 use crate::http::{Answer, Request};
 
 /// What services under test are told that acquirers sign with.
@@ -39,15 +39,12 @@ impl Acquirer<'_> {
         request.header("acquirer-signature", signature).body_of("application/json", body)
     }
 
-    /// The answer to a notification, told again as long as the service says that too much is waiting.
+    /// The answer to a notification, repeated a bounded number of times while the service is
+    /// overloaded.
     pub async fn tell(&self, event: &Value) -> Answer {
         let body = event.to_string();
-        loop {
-            let answer = self.signed(&signature(SECRET.1, seconds(), &body), &body).send().await;
-            if answer.header("retry-after").is_none() {
-                return answer;
-            }
-        }
+        let signed = || self.signed(&signature(SECRET.1, seconds(), &body), &body);
+        until_heard(|| signed().send()).await
     }
 
     /// Tells of a dispute that was opened, and returns what the acquirer calls it.

@@ -77,3 +77,21 @@ impl Card {
         &self.0[12..]
     }
 }
+
+/// The group that the payment page shows for a decline with this code.
+///
+/// # Panics
+///
+/// When the sandbox declines no card on the page with this code.
+pub fn group_of(code: i64) -> &'static str {
+    match code {
+        2..=5 => "details",
+        6 => "expired",
+        7 | 25 => "funds",
+        8..=11 => "bank",
+        12 => "again",
+        29 => "unsupported",
+        31 => "unconfirmed",
+        _ => panic!("the page shows no code {code}"),
+    }
+}

@@ -42,6 +42,13 @@ impl Service {
         Idle::new(settings).start().await
     }
 
+    /// The same service, to which requests come from this address of the machine.
+    #[must_use]
+    pub fn seen_from(&self, address: [u8; 4]) -> Self {
+        let http = http::client_from(Some(address.into()));
+        Self { url: self.url.clone(), pos: self.pos.clone(), http, own: None }
+    }
+
     /// The process.
     ///
     /// # Panics
@@ -137,6 +144,24 @@ impl Service {
     }
 }
 
+/// The limits on what strangers may repeat, off: tests send more than strangers may.
+const NO_LIMITS: [(&str, &str); 5] = [
+    ("PAYMENTS_ATTEMPT_LIMIT", "off"),
+    ("PAYMENTS_DECLINE_LIMIT", "off"),
+    ("PAYMENTS_CARD_LIMIT", "off"),
+    ("PAYMENTS_APP_LIMIT", "off"),
+    ("PAYMENTS_INVITATION_LIMIT", "off"),
+];
+
+/// The same limits as they are by default.
+pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
+    ("PAYMENTS_ATTEMPT_LIMIT", "60/1m"),
+    ("PAYMENTS_DECLINE_LIMIT", "30/1m"),
+    ("PAYMENTS_CARD_LIMIT", "5/1h"),
+    ("PAYMENTS_APP_LIMIT", "30/1m"),
+    ("PAYMENTS_INVITATION_LIMIT", "100/1d"),
+];
+
 /// A service that does not run: its settings and its data.
 #[derive(Debug)]
 pub struct Idle {
@@ -168,8 +193,8 @@ impl Idle {
             ("PAYMENTS_DATA_DIR", &directory),
             ("PAYMENTS_DATABASE_URL", database.as_ref().map_or("", Database::url)),
         ];
-        let settings =
-            own.iter().chain(settings).map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let settings = own.iter().chain(&NO_LIMITS).chain(settings);
+        let settings = settings.map(|&(name, value)| (name.to_owned(), value.to_owned()));
         Self { settings: settings.collect(), data, database }
     }
 

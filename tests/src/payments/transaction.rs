@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::App;
+use super::{App, overload::until_heard};
 use crate::http::Answer;
 
 /// What can be done to a transaction.
@@ -76,15 +76,9 @@ impl Transaction {
         self.app.post(&self.path_of(what), body).await
     }
 
-    /// The same, asked again as long as the service says that too much is waiting, in which case it
-    /// has done nothing.
+    /// The same, repeated a bounded number of times while the service is overloaded.
     pub async fn ask_until_heard(&self, what: Move, body: &Value) -> Answer {
-        loop {
-            let answer = self.ask(what, body).await;
-            if answer.header("retry-after").is_none() {
-                return answer;
-            }
-        }
+        until_heard(|| self.ask(what, body)).await
     }
 
     /// Does something to it, and returns the transaction as it is then.

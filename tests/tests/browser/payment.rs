@@ -4,7 +4,7 @@ mod screen;
 
 use blackbox::{
     browser::{Page, visit, visit_and_leave},
-    payments::{Card, Link, Merchant, Service},
+    payments::{Card, Link, Merchant, Service, group_of},
 };
 use serde_json::{Value, json};
 
@@ -30,7 +30,10 @@ async fn pay(page: &Page, card: Card) {
 async fn comes_out(page: &Page, code: Option<i64>) {
     match code {
         None => page.until("$('.paid')").await,
-        Some(code) => page.until(&format!("$('.failed')?.dataset.code === '{code}'")).await,
+        Some(code) => {
+            let group = group_of(code);
+            page.until(&format!("$('.failed')?.dataset.group === '{group}'")).await;
+        }
     }
 }
 

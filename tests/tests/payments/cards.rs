@@ -125,6 +125,16 @@ async fn a_customer_can_save_a_card_without_paying() {
     assert_eq!(merchant.transaction(&answer).fetch().await["recurring"], true);
 }
 
+/// The code that stands for the group of another where the caller has no credentials.
+fn representative(code: i64) -> i64 {
+    match code {
+        2..=5 => 2,
+        7 | 25 => 7,
+        8..=11 | 30 => 8,
+        code => code,
+    }
+}
+
 #[tokio::test]
 async fn a_card_that_the_acquirer_refuses_is_not_saved() {
     let service = Service::any().await;
@@ -132,7 +142,7 @@ async fn a_card_that_the_acquirer_refuses_is_not_saved() {
     for (card, code) in Card::BAD {
         let body = json!({ "key": merchant.key, "card": card.details() });
         let answer = service.pay("/cards", &body).await.expect(400);
-        assert_eq!(answer.json()["code"], code, "{answer:?}");
+        assert_eq!(answer.json()["code"], representative(code), "{answer:?}");
     }
     assert!(merchant.list("/transactions?limit=1").await.is_empty());
 }

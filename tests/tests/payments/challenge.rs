@@ -80,7 +80,9 @@ async fn who_cancels_has_not_paid() {
         let merchant = service.merchant().await;
         let form = challenged(&service, &merchant, card).await;
         assert_eq!(next(&answer(&service, &form, "cancel").await), form);
-        assert!(service.show(&form).await.expect(200).text().contains("data-code=\"31\""));
+        assert!(
+            service.show(&form).await.expect(200).text().contains("data-group=\"unconfirmed\"")
+        );
         let made = only(&merchant).await;
         assert_eq!((&made["error"]["code"], &made["tds"]), (&json!(31), &json!("none")));
     }
@@ -148,7 +150,7 @@ async fn a_challenge_that_nobody_answers_fails_when_its_time_is_over() {
     timeout(DEADLINE, over).await.unwrap();
     let made = only(&merchant).await;
     assert_eq!((&made["error"]["code"], &made["card"]["last4"]), (&json!(31), &json!("0030")));
-    assert!(service.show(&form).await.expect(200).text().contains("data-code=\"31\""));
+    assert!(service.show(&form).await.expect(200).text().contains("data-group=\"unconfirmed\""));
     assert_eq!(next(&answer(&service, &form, "confirm").await), form);
     assert_eq!(only(&merchant).await, made);
     let log = service.process().log();

@@ -16,6 +16,7 @@ mod forms;
 mod frauds;
 mod idempotency;
 mod ledger;
+mod limits;
 mod lines;
 mod link;
 mod lists;

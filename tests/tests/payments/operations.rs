@@ -1,8 +1,8 @@
 //! `/health`, `/ready`, `/metrics` and `/openapi.json`.
 
-use blackbox::payments::{DOCUMENT, Service};
+use blackbox::payments::{Card, DOCUMENT, Link, Refusal as _, Service, minimal, next};
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn health_ready_metrics_and_the_document_need_no_credentials() {
@@ -58,6 +58,54 @@ async fn no_client_can_make_new_series() {
     let scraped = service.fetch("/metrics").await.expect(200);
     for word in ["METHOD", "path1", "query1", &app.id] {
         assert!(!scraped.text().contains(word), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn declines_are_counted_and_logged_by_code_and_origin() {
+    let service = Service::with(&[]).await;
+    let merchant = service.merchant().await;
+    let original = merchant.pay_with(Card::LATER_EMPTY, "EUR", 100).await;
+    let repeated = json!({ "transactionId": original.id, "currency": "EUR", "amount": 100 });
+    merchant.post("/transactions", &repeated).await.declined(7);
+    let _ = merchant.fail(100).await;
+    let wrong_code = Card("4100000000000004");
+    let saved = json!({ "key": merchant.key, "card": wrong_code.details() });
+    assert_eq!(service.pay("/cards", &saved).await.expect(400).json()["code"], 2);
+    let _ = service.pay_at(&Link::to(&merchant), Card::DECLINED).await;
+    let (form, _) = service.pay_at(&Link::to(&merchant), Card::CHALLENGED[0].0).await;
+    let form = form.replace("/?", "/challenge?");
+    for _ in 0..2 {
+        let _ = next(&service.send_form(&form, "answer=cancel").await);
+    }
+    let live = merchant.app.merchant_with(&minimal()).await;
+    live.charge(&live.payment(Card::VISA, "EUR", 100)).await.declined(27);
+    let saved = json!({ "key": live.key, "card": Card::VISA.details() });
+    assert_eq!(service.pay("/cards", &saved).await.expect(400).json()["code"], 28);
+
+    let scraped = service.fetch("/metrics").await.expect(200);
+    let lines = scraped.text().lines();
+    let mut counted: Vec<_> =
+        lines.filter_map(|line| line.strip_prefix("payments_declines_total")).collect();
+    counted.sort_unstable();
+    assert_eq!(
+        counted,
+        [
+            "{code=\"27\",origin=\"transactions\"} 1",
+            "{code=\"28\",origin=\"cards\"} 1",
+            "{code=\"31\",origin=\"page\"} 1",
+            "{code=\"4\",origin=\"cards\"} 1",
+            "{code=\"7\",origin=\"api\"} 1",
+            "{code=\"8\",origin=\"page\"} 1",
+            "{code=\"8\",origin=\"transactions\"} 1",
+        ]
+    );
+    let log = service.process().log();
+    let declined: Vec<_> = log.iter().filter(|line| line.contains("declined")).collect();
+    assert_eq!(declined.len(), counted.len(), "{declined:?}");
+    for line in declined {
+        assert!(line.contains(&merchant.id) || line.contains(&live.id), "{line}");
+        assert!(!line.contains("41000000"), "{line}");
     }
 }
 

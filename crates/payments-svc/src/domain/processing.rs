@@ -49,7 +49,48 @@ const fn row(code: u8, message: &'static str, client: bool, merchant: bool) -> R
     Row { code, message, client, merchant }
 }
 
+/// A group of processing errors: as much as an anonymous caller learns. Whoever tries card numbers
+/// must not find out which part of the data was right, so codes that would tell share a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeclineGroup {
+    /// The number, the expiry date or the security code is wrong or missing.
+    Details,
+    /// The account lacks money, or the card's limit is exceeded.
+    Funds,
+    /// The card has expired.
+    Expired,
+    /// The bank refuses, for a reason of its own.
+    Bank,
+    /// The acquirer does not take cards of this kind.
+    Unsupported,
+    /// The customer did not pass 3-D Secure. This reveals nothing about the card: the customer saw
+    /// the challenge before, and it fails by what they do there.
+    Unconfirmed,
+    /// A fault that may be gone at the next attempt.
+    Again,
+    /// Only the shop can correct this.
+    Shop,
+}
+
+impl DeclineGroup {
+    /// The name that the payment page shows to programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Details => "details",
+            Self::Funds => "funds",
+            Self::Expired => "expired",
+            Self::Bank => "bank",
+            Self::Unsupported => "unsupported",
+            Self::Unconfirmed => "unconfirmed",
+            Self::Again => "again",
+            Self::Shop => "shop",
+        }
+    }
+}
+
 impl ProcessingError {
+    /// The details of the card are wrong.
+    pub const INVALID_DETAILS: Self = Self(&ROWS[1]);
     /// Insufficient funds.
     pub const INSUFFICIENT_FUNDS: Self = Self(&ROWS[6]);
     /// Declined by the bank.
@@ -93,6 +134,41 @@ impl ProcessingError {
     pub fn blames_merchant(self) -> bool {
         self.0.merchant
     }
+
+    /// Its group.
+    pub fn group(self) -> DeclineGroup {
+        match self.0.code {
+            2..=5 | 17..=20 => DeclineGroup::Details,
+            6 => DeclineGroup::Expired,
+            7 | 25 => DeclineGroup::Funds,
+            // 30 is no group of its own: it would reveal that the card exists.
+            8..=11 | 30 => DeclineGroup::Bank,
+            12 => DeclineGroup::Again,
+            29 => DeclineGroup::Unsupported,
+            31 => DeclineGroup::Unconfirmed,
+            _ => DeclineGroup::Shop,
+        }
+    }
+
+    /// The error that stands for the whole group, for callers without credentials. A card that is
+    /// only verified is never challenged, so 3-D Secure counts as the bank's refusal there.
+    #[must_use]
+    pub fn generalized(self) -> Self {
+        match self.group() {
+            DeclineGroup::Details => Self::INVALID_DETAILS,
+            DeclineGroup::Funds => Self::INSUFFICIENT_FUNDS,
+            DeclineGroup::Expired => Self::EXPIRED,
+            DeclineGroup::Bank | DeclineGroup::Unconfirmed => Self::DECLINED,
+            DeclineGroup::Unsupported => Self::NOT_SUPPORTED,
+            DeclineGroup::Again | DeclineGroup::Shop => self,
+        }
+    }
+
+    /// Whether the error says anything about the card. One that does not helps nobody who tries
+    /// card numbers, and may be repeated for a card that is good.
+    pub fn concerns_card(self) -> bool {
+        !matches!(self.group(), DeclineGroup::Again | DeclineGroup::Shop)
+    }
 }
 
 #[cfg(test)]
@@ -102,6 +178,7 @@ mod tests {
     #[test]
     fn the_named_errors_have_their_codes() {
         let named = [
+            (ProcessingError::INVALID_DETAILS, 2),
             (ProcessingError::EXPIRED, 6),
             (ProcessingError::INSUFFICIENT_FUNDS, 7),
             (ProcessingError::DECLINED, 8),
@@ -116,5 +193,48 @@ mod tests {
             assert_eq!((error.code(), ProcessingError::coded(code)), (code, Some(error)));
         }
         assert!([0, 23, 24, 32].iter().all(|&code| ProcessingError::coded(code).is_none()));
+    }
+
+    fn codes_in(group: DeclineGroup) -> Vec<u8> {
+        ROWS.iter()
+            .filter(|row| ProcessingError(row).group() == group)
+            .map(|row| row.code)
+            .collect()
+    }
+
+    #[test]
+    fn every_code_belongs_to_one_group() {
+        for (group, codes) in [
+            (DeclineGroup::Details, &[2, 3, 4, 5, 17, 18, 19, 20][..]),
+            (DeclineGroup::Funds, &[7, 25]),
+            (DeclineGroup::Expired, &[6]),
+            (DeclineGroup::Bank, &[8, 9, 10, 11, 30]),
+            (DeclineGroup::Unsupported, &[29]),
+            (DeclineGroup::Unconfirmed, &[31]),
+            (DeclineGroup::Again, &[12]),
+            (DeclineGroup::Shop, &[1, 13, 14, 15, 16, 21, 22, 26, 27, 28]),
+        ] {
+            assert_eq!(codes_in(group), codes, "{group:?}");
+        }
+    }
+
+    #[test]
+    fn a_caller_without_credentials_learns_the_group_alone() {
+        for (code, expected) in [
+            (4, 2),
+            (25, 7),
+            (6, 6),
+            (9, 8),
+            (11, 8),
+            (30, 8),
+            (31, 8),
+            (29, 29),
+            (12, 12),
+            (28, 28),
+        ] {
+            let error = ProcessingError::coded(code).unwrap();
+            assert_eq!(error.generalized().code(), expected, "{code}");
+            assert_eq!(error.concerns_card(), ![12, 28].contains(&code), "{code}");
+        }
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use axum::{
-    extract::{RawQuery, State},
-    http::StatusCode,
+    extract::{FromRequestParts, RawQuery, State},
+    http::{StatusCode, request::Parts},
     response::Response,
 };
+use common::limits::ClientAddress;
 use jiff::Timestamp;
 use secrecy::SecretString;
 use serde::Serialize;
@@ -25,8 +26,29 @@ use crate::{
     store::{Answer, Outcome, StoreError, Write, now},
 };
 
+/// A caller who may make an app.
+pub(super) struct MayCreate;
+
+impl FromRequestParts<Arc<Api>> for MayCreate {
+    type Rejection = Error;
+
+    /// Every request counts, so that nobody can try tokens without end.
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
+        let Ok(address) = ClientAddress::from_request_parts(parts, api).await;
+        api.limits.app(address)?;
+        match &api.apps_token {
+            Some(token) if !token.admits(&parts.headers) => Err(Error::TokenRequired),
+            _ => Ok(Self),
+        }
+    }
+}
+
 /// Makes an app, and tells its key this once.
-pub(super) async fn create(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    _: MayCreate,
+    body: Body,
+) -> Result<Response, Error> {
     let name = body.read(|fields| fields.optional("name", Name::new))?;
     let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
     let write = Write::CreateApp { name, digest: key.digest() };

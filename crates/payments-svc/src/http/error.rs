@@ -5,27 +5,36 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use common::{ErrorBody, error::Cause};
+use common::{
+    ErrorBody,
+    error::{Cause, retry_after},
+    limits,
+};
 
 use super::body::BodyRefusal;
 use crate::{
     acquirer::NoAnswer,
     domain::{Invalid, NoRate, Refused},
-    payments::PayError,
+    payments::{PayError, VerifyError},
     store::{Refusal, StoreError},
 };
 
 /// Seconds after which a client that met a full queue may try again.
-const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
+const RETRY_AFTER: u64 = 1;
 
 /// What credentials are asked for.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"payments\"");
+
+/// The same where a token is asked for.
+const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
 /// A request that failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("the API key is missing or wrong")]
     Unauthenticated,
+    #[error("the token for new apps is missing or wrong")]
+    TokenRequired,
     #[error("this app has no access")]
     Forbidden,
     #[error("there is nothing under this path")]
@@ -46,6 +55,8 @@ pub(crate) enum Error {
     OutcomeUnknown(#[source] PayError),
     #[error("the acquirer did not answer")]
     NoAnswer(#[source] NoAnswer),
+    #[error(transparent)]
+    RateLimited(limits::Refused),
     #[error("too much is waiting")]
     Overloaded,
     #[error("the store is not available")]
@@ -70,6 +81,10 @@ impl IntoResponse for Error {
                 let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
                 ([(header::WWW_AUTHENTICATE, CHALLENGE)], response).into_response()
             }
+            Self::TokenRequired => {
+                let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
+                ([(header::WWW_AUTHENTICATE, TOKEN_CHALLENGE)], response).into_response()
+            }
             Self::Forbidden => answer(StatusCode::FORBIDDEN, "forbidden"),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found"),
             Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
@@ -86,9 +101,12 @@ impl IntoResponse for Error {
             Self::NoAnswer(cause) => {
                 hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "acquirer_unavailable"), cause)
             }
+            Self::RateLimited(refused) => {
+                let response = answer(StatusCode::TOO_MANY_REQUESTS, "rate_limited");
+                retry_after(response, refused.retry_after)
+            }
             Self::Overloaded => {
-                let response = answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded");
-                ([(header::RETRY_AFTER, RETRY_AFTER)], response).into_response()
+                retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
             }
             Self::Store(cause) => {
                 hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
@@ -133,12 +151,29 @@ impl From<Refusal> for Error {
     }
 }
 
+impl From<limits::Refused> for Error {
+    fn from(refused: limits::Refused) -> Self {
+        Self::RateLimited(refused)
+    }
+}
+
 impl From<PayError> for Error {
     fn from(error: PayError) -> Self {
         match error {
+            PayError::RateLimited(refused) => refused.into(),
             PayError::Refused(refusal) => refusal.into(),
             PayError::Store(error) => error.into(),
             PayError::NoAnswer(_) | PayError::NotNoted(_) => Self::OutcomeUnknown(error),
+        }
+    }
+}
+
+impl From<VerifyError> for Error {
+    fn from(error: VerifyError) -> Self {
+        match error {
+            VerifyError::RateLimited(refused) => refused.into(),
+            VerifyError::NoAnswer(no_answer) => Self::NoAnswer(no_answer),
+            VerifyError::Panicked => Self::Internal(StoreError::Panicked),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{
         Amount, Currency, Custom, Descriptor, Exchange, Id, Merchant, NoRate, Original, Payment,
         Request, Reservation, Terms, Transaction,
     },
-    payments::Charge,
+    payments::{Charge, Origin},
     store::{Keyed, Outcome, Write, now},
 };
 
@@ -96,7 +96,7 @@ pub(super) async fn create(
             card,
             source: Source::Reference(reference),
             test,
-            can_challenge: false,
+            origin: Origin::Api,
         };
         Ok(api.payments.pay(charge, keyed).await?)
     })

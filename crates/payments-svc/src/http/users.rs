@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     domain::{Email, Id, Merchant, User},
-    store::{Write, now},
+    store::{Answer, Outcome, Write, now},
 };
 
 /// The users of a merchant.
@@ -43,8 +43,14 @@ pub(super) async fn invite(
 ) -> Result<Response, Error> {
     api.once(key, &merchant.caller, &body, async |keyed| {
         let email = body.read(|fields| fields.required("email", Email::new))?;
+        let counted = api.limits.invitation(merchant.caller.id)?;
         let write = Write::AddUser { merchant: merchant.thing.id, email };
-        Ok(api.store.write(write, keyed, now()).await??)
+        let outcome = api.store.write(write, keyed, now()).await??;
+        // A user who is a member already is sent nothing.
+        if let Outcome::Fresh(Answer::Membership { already: false }) = outcome {
+            counted.keep();
+        }
+        Ok(outcome)
     })
     .await
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::{extract::State, response::Response};
+use common::limits::ClientAddress;
 
 use crate::{
     acquirer::Source,
@@ -16,7 +17,7 @@ use crate::{
         error::Error,
         fields::{Fields, Noted},
     },
-    payments::Charge,
+    payments::{Attempt, Charge, Origin},
     store::{Write, now},
 };
 
@@ -31,11 +32,15 @@ struct PayInput {
 }
 
 /// Pays with a card that a customer typed in.
-pub(super) async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
+pub(super) async fn pay(
+    State(api): State<Arc<Api>>,
+    address: ClientAddress,
+    body: Body,
+) -> Result<Response, Error> {
     let input = body.read(pay_input);
     body.wipe();
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
-    let merchant = merchant(&api, &key).await?;
+    let merchant = merchant(&api, &key, address).await?;
     api.exchanges(currency, &merchant.terms()).map_err(|error| Error::field("currency", error))?;
     let payment = Payment {
         merchant: merchant.id,
@@ -47,7 +52,8 @@ pub(super) async fn pay(State(api): State<Arc<Api>>, body: Body) -> Result<Respo
     };
     let test = merchant.details.test;
     let (kept, source) = (card.kept(), Source::Card(card));
-    let charge = Charge { payment, card: kept, source, test, can_challenge: false };
+    let charge =
+        Charge { payment, card: kept, source, test, origin: Origin::Transactions(address) };
     answer::response(&api.store, api.payments.pay(charge, None).await?).await
 }
 
@@ -90,13 +96,21 @@ fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Noted> {
     Ok(CardDetails { number: number?, expiry: Expiry::new(year?, month?), code: code? })
 }
 
-async fn merchant(api: &Api, key: &str) -> Result<Merchant, Error> {
+/// The merchant with this public key, at which an attempt is counted. An unknown key counts as that
+/// of a live merchant.
+async fn merchant(api: &Api, key: &str, address: ClientAddress) -> Result<Merchant, Error> {
     let merchant = api.store.merchant_by_key(key).await?;
+    let is_test = merchant.as_ref().is_some_and(|merchant| merchant.details.test);
+    api.limits.attempt(is_test, address)?;
     merchant.ok_or_else(|| Error::field("key", "is not the public key of a merchant"))
 }
 
 /// Keeps a card that a customer typed in (deprecated).
-pub(super) async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Response, Error> {
+pub(super) async fn save(
+    State(api): State<Arc<Api>>,
+    address: ClientAddress,
+    body: Body,
+) -> Result<Response, Error> {
     let input = body.read(|fields| {
         let key = fields.required("key", str::parse);
         let card = card(fields);
@@ -105,15 +119,16 @@ pub(super) async fn save(State(api): State<Arc<Api>>, body: Body) -> Result<Resp
     });
     body.wipe();
     let (key, card, notes) = input?;
-    let merchant = merchant(&api, &key).await?;
-    let now = now();
-    match api.acquirers.verify(merchant.details.test, &card, now).await {
-        Err(error) => Err(Error::NoAnswer(error)),
-        Ok(Verdict::Declined(error)) => Ok(answer::refusal(error)),
-        Ok(Verdict::Approved { reference, .. }) => {
-            let original = Box::new(Original { card: card.kept(), reference });
-            let write = Write::SaveCard { merchant: merchant.id, original, notes };
-            answer::response(&api.store, api.store.write(write, None, now).await??).await
+    let merchant = merchant(&api, &key, address).await?;
+    let kept = card.kept();
+    let (merchant, test) = (merchant.id, merchant.details.test);
+    let attempt = Attempt { merchant, test, origin: Origin::Cards(address) };
+    match api.payments.verify(attempt, card).await? {
+        Verdict::Declined(error) => Ok(answer::refusal(error.generalized())),
+        Verdict::Approved { reference, .. } => {
+            let original = Box::new(Original { card: kept, reference });
+            let write = Write::SaveCard { merchant, original, notes };
+            answer::response(&api.store, api.store.write(write, None, now()).await??).await
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, header};
 
-use crate::domain::{Money, ProcessingError};
+use crate::domain::{DeclineGroup, Money};
 
 mod bg;
 mod cs;
@@ -120,7 +120,6 @@ pub(super) struct Language {
     error_details: &'static str,
     error_expired: &'static str,
     error_funds: &'static str,
-    error_limit: &'static str,
     error_bank: &'static str,
     error_again: &'static str,
     error_unsupported: &'static str,
@@ -134,6 +133,8 @@ pub(super) struct Language {
     pub(super) broken_hint: &'static str,
     pub(super) unavailable: &'static str,
     pub(super) unavailable_hint: &'static str,
+    pub(super) too_many: &'static str,
+    pub(super) too_many_hint: &'static str,
 }
 
 impl Language {
@@ -205,17 +206,16 @@ impl Language {
     }
 
     /// Why nothing was paid, as far as a customer can do something about it.
-    pub(super) fn reason(&self, error: &ProcessingError) -> &'static str {
-        match error.code() {
-            2..=5 | 17..=20 => self.error_details,
-            6 => self.error_expired,
-            7 => self.error_funds,
-            8..=10 => self.error_bank,
-            12 => self.error_again,
-            25 => self.error_limit,
-            29 => self.error_unsupported,
-            30 | 31 => self.error_3d_secure,
-            _ => self.error_shop,
+    pub(super) fn reason(&self, group: &DeclineGroup) -> &'static str {
+        match group {
+            DeclineGroup::Details => self.error_details,
+            DeclineGroup::Funds => self.error_funds,
+            DeclineGroup::Expired => self.error_expired,
+            DeclineGroup::Bank => self.error_bank,
+            DeclineGroup::Unsupported => self.error_unsupported,
+            DeclineGroup::Unconfirmed => self.error_3d_secure,
+            DeclineGroup::Again => self.error_again,
+            DeclineGroup::Shop => self.error_shop,
         }
     }
 }
@@ -227,6 +227,7 @@ mod tests {
     use axum::http::HeaderValue;
 
     use super::*;
+    use crate::domain::ProcessingError;
 
     fn chosen(locale: Option<&str>, accepted: &'static str) -> &'static str {
         let header = (header::ACCEPT_LANGUAGE, HeaderValue::from_static(accepted));
@@ -303,10 +304,13 @@ mod tests {
     }
 
     #[test]
-    fn every_refusal_has_a_reason() {
-        let reason = |code| en::LANGUAGE.reason(&ProcessingError::coded(code).unwrap());
-        let known = (1..=31).filter(|code| ProcessingError::coded(*code).is_some());
-        assert_eq!(known.map(reason).collect::<HashSet<_>>().len(), 9);
-        assert_eq!(reason(7), en::LANGUAGE.error_funds);
+    fn every_group_of_declines_has_a_text_of_its_own() {
+        let errors = (1..=31).filter_map(ProcessingError::coded);
+        let groups: Vec<_> = errors.map(ProcessingError::group).collect();
+        for language in ALL {
+            let texts: HashSet<_> = groups.iter().map(|group| language.reason(group)).collect();
+            assert_eq!(texts.len(), 8, "{}", language.code);
+        }
+        assert_eq!(en::LANGUAGE.reason(&DeclineGroup::Funds), en::LANGUAGE.error_funds);
     }
 }

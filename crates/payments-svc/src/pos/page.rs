@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
-use common::error::Cause;
+use common::{
+    error::Cause,
+    limits::{ClientAddress, Refused},
+};
 use jiff::Timestamp;
 
 use super::{
@@ -15,7 +18,8 @@ use super::{
 use crate::{
     acquirer::Source,
     domain::{
-        Amount, CardDetails, CardNumber, Consent, Currency, Expiry, Id, Payment, SecurityCode,
+        Amount, CardDetails, CardNumber, Consent, Currency, Expiry, Id, Payment, ProcessingError,
+        SecurityCode,
     },
     http::{
         Api,
@@ -23,7 +27,7 @@ use crate::{
         body::{Body, BodyRefusal},
         error::Error,
     },
-    payments::{Charge, PayError},
+    payments::{Attempt, Charge, Origin, PayError},
     store::{Known, Refusal, now},
 };
 
@@ -90,7 +94,8 @@ fn concluded(visit: &Visit, Told { transaction, error }: Told) -> Response {
         None => redirect.with(transaction),
         Some(_) => redirect.as_str().to_owned(),
     });
-    let page = ResultPage { language, visit, transaction, error, again, shop };
+    let declined = error.map(ProcessingError::group);
+    let page = ResultPage { language, visit, transaction, declined, again, shop };
     view::page(StatusCode::OK, &page)
 }
 
@@ -102,25 +107,63 @@ fn used(visit: &Visit) -> Problem {
 /// Pays with a card that is typed in, once for each form.
 pub(super) async fn pay(
     State(api): State<Arc<Api>>,
-    visit: Visit,
+    address: ClientAddress,
+    visit: Result<Visit, Problem>,
     body: Result<Body, BodyRefusal>,
 ) -> Result<Response, Problem> {
+    let visit = match visit {
+        Ok(visit) => visit,
+        // A link that is wrong, such as one with an unknown key, counts like one of a live merchant.
+        Err(Problem { language, error }) => {
+            let counted = api.limits.attempt(false, address);
+            return Err(Problem { language, error: counted.err().map_or(error, Error::from) });
+        }
+    };
     let body = body.map_err(|refusal| visit.problem(refusal))?;
     let typed = typed(&body, now());
     body.wipe();
     let form = visit.form.filter(|form| !form.is_stale());
+    if let Err(refused) = api.limits.attempt(visit.merchant.details.test, address) {
+        return limited(&api, &visit, form, refused).await;
+    }
     let (Some(due), Some(form)) = (visit.due, form) else { return Ok(visit.lead(visit.form)) };
     match typed {
         Err(wrong) => Ok(card(&visit, wrong)),
         Ok(details) => {
-            let charge = charge(&visit, due, details);
-            let paid = api.payments.pay(charge, Some(visit.keyed(form))).await;
-            onward(&visit, form, paid.map(drop))
+            let charge = charge(&visit, due, details, address);
+            match api.payments.pay(charge, Some(visit.keyed(form))).await {
+                Err(PayError::RateLimited(refused)) => {
+                    limited(&api, &visit, Some(form), refused).await
+                }
+                paid => onward(&visit, form, paid.map(drop)),
+            }
         }
     }
 }
 
-fn charge(visit: &Visit, (currency, amount): (Currency, Amount), details: CardDetails) -> Charge {
+/// Refuses a form. One that was accepted before leads to what came of it: its customer must not read
+/// that nothing was charged.
+async fn limited(
+    api: &Api,
+    visit: &Visit,
+    form: Option<Form>,
+    refused: Refused,
+) -> Result<Response, Problem> {
+    if let Some(form) = form {
+        let known = api.store.known(&visit.keyed(form)).await;
+        if known.map_err(|error| visit.problem(error))?.is_some() {
+            return Ok(visit.lead(Some(form)));
+        }
+    }
+    Err(visit.problem(refused))
+}
+
+fn charge(
+    visit: &Visit,
+    (currency, amount): (Currency, Amount),
+    details: CardDetails,
+    address: ClientAddress,
+) -> Charge {
     let merchant = &visit.merchant;
     let payment = Payment {
         merchant: merchant.id,
@@ -132,12 +175,13 @@ fn charge(visit: &Visit, (currency, amount): (Currency, Amount), details: CardDe
         recurring: false,
     };
     let (card, source) = (details.kept(), Source::Card(details));
-    Charge { payment, card, source, test: merchant.details.test, can_challenge: true }
+    Charge { payment, card, source, test: merchant.details.test, origin: Origin::Page(address) }
 }
 
 /// Goes on with a payment as its customer has answered.
 pub(super) async fn respond(
     State(api): State<Arc<Api>>,
+    address: ClientAddress,
     visit: Visit,
     body: Result<Body, BodyRefusal>,
 ) -> Result<Response, Problem> {
@@ -147,7 +191,11 @@ pub(super) async fn respond(
     let Some(form) = visit.form else { return Ok(visit.lead(None)) };
     let known = api.store.known(&visit.keyed(form)).await;
     let responded = match known.map_err(|error| visit.problem(error))? {
-        Some(Known::InFlight(operation)) => api.payments.respond(operation, consent).await,
+        Some(Known::InFlight(operation)) => {
+            let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
+            let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
+            api.payments.respond(attempt, operation, consent).await
+        }
         _ => Ok(()),
     };
     onward(&visit, form, responded)

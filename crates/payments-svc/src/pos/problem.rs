@@ -1,6 +1,9 @@
 //! Why there is no page to pay on: what a customer is told in its place.
 
-use axum::response::{IntoResponse, Response};
+use axum::{
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
 
 use super::{
     language::Language,
@@ -15,16 +18,24 @@ pub(super) struct Problem {
 }
 
 impl IntoResponse for Problem {
-    /// With the status of the error and, for the log, its cause.
+    /// With the status of the error, the time to try again and, for the log, its cause.
     fn into_response(self) -> Response {
         let Self { language, error } = self;
         let invalid = match &error {
             Error::Invalid(invalid) => invalid.clone(),
             _ => Vec::new(),
         };
-        let (told, _) = error.into_response().into_parts();
-        let page = ProblemPage { language, is_broken: told.status.is_client_error(), invalid };
+        let (mut told, _) = error.into_response().into_parts();
+        let (heading, hint) = match told.status {
+            StatusCode::TOO_MANY_REQUESTS => (language.too_many, language.too_many_hint),
+            status if status.is_client_error() => (language.broken, language.broken_hint),
+            _ => (language.unavailable, language.unavailable_hint),
+        };
+        let page = ProblemPage { language, heading, hint, invalid };
         let mut response = view::page(told.status, &page);
+        if let Some(retry_after) = told.headers.remove(header::RETRY_AFTER) {
+            response.headers_mut().insert(header::RETRY_AFTER, retry_after);
+        }
         response.extensions_mut().extend(told.extensions);
         response
     }

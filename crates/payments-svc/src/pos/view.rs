@@ -11,7 +11,7 @@ use super::{
     language::Language,
     visit::{Mistyped, Visit},
 };
-use crate::domain::{Currency, Id, Invalid, ProcessingError};
+use crate::domain::{Currency, DeclineGroup, Id, Invalid};
 
 /// The screen where the amount is entered.
 #[derive(Template)]
@@ -67,8 +67,8 @@ pub(super) struct ResultPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
     pub(super) transaction: Id,
-    /// Why it did not succeed, if it did not.
-    pub(super) error: Option<ProcessingError>,
+    /// Why it did not succeed, if it did not: as much as a customer learns.
+    pub(super) declined: Option<DeclineGroup>,
     /// Where the customer may try again.
     pub(super) again: String,
     /// The page of the shop that they go to at once, if they have paid, or may go back to.
@@ -80,9 +80,9 @@ pub(super) struct ResultPage<'a> {
 #[template(path = "problem.html")]
 pub(super) struct ProblemPage {
     pub(super) language: &'static Language,
-    /// Whether the link is at fault.
-    pub(super) is_broken: bool,
-    /// What of it.
+    pub(super) heading: &'static str,
+    pub(super) hint: &'static str,
+    /// The parameters of the link that are wrong.
     pub(super) invalid: Vec<Invalid>,
 }
 

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Platba se nezdařila",
     error_details: "Banka nepřijala údaje karty. Zkontrolujte je a zkuste to znovu.",
     error_expired: "Platnost karty skončila. Zkuste jinou.",
-    error_funds: "Na účtu není dostatek peněz. Zkuste jinou kartu.",
-    error_limit: "Limit karty je překročen. Zkuste jinou.",
+    error_funds: "Na účtu není dostatek peněz nebo je překročen limit karty. Zkuste jinou kartu.",
     error_bank: "Banka platbu zamítla. Zkuste jinou kartu nebo se zeptejte své banky.",
     error_again: "Něco se nezdařilo a nic nebylo strženo. Zkuste to prosím znovu.",
     error_unsupported: "Tato karta není podporována. Zkuste jinou.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Požádejte obchod o nový.",
     unavailable: "Platba teď není možná",
     unavailable_hint: "Zkuste to znovu za několik minut. Nic se nestrhne dvakrát.",
+    too_many: "Příliš mnoho pokusů",
+    too_many_hint: "Počkejte několik minut a zkuste to znovu. Nic nebylo strženo.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Betalingen blev ikke gennemført",
     error_details: "Banken godtog ikke kortets oplysninger. Kontrollér dem, og prøv igen.",
     error_expired: "Kortet er udløbet. Prøv et andet.",
-    error_funds: "Der er ikke penge nok på kontoen. Prøv et andet kort.",
-    error_limit: "Kortets beløbsgrænse er overskredet. Prøv et andet kort.",
+    error_funds: "Der er ikke penge nok på kontoen, eller kortets beløbsgrænse er overskredet. Prøv et andet kort.",
     error_bank: "Banken afviste betalingen. Prøv et andet kort, eller spørg din bank.",
     error_again: "Noget gik galt, og der er ikke trukket penge. Prøv igen.",
     error_unsupported: "Dette kort understøttes ikke. Prøv et andet.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Bed butikken om et nyt.",
     unavailable: "Betaling er ikke mulig i øjeblikket",
     unavailable_hint: "Prøv igen om et par minutter. Intet trækkes to gange.",
+    too_many: "For mange forsøg",
+    too_many_hint: "Vent et par minutter, og prøv igen. Der er ikke trukket penge.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Die Zahlung ist nicht erfolgt",
     error_details: "Die Bank hat die Kartendaten nicht angenommen. Prüfen Sie sie und versuchen Sie es noch einmal.",
     error_expired: "Die Karte ist abgelaufen. Versuchen Sie es mit einer anderen.",
-    error_funds: "Das Konto ist nicht ausreichend gedeckt. Versuchen Sie es mit einer anderen Karte.",
-    error_limit: "Das Limit der Karte ist überschritten. Versuchen Sie es mit einer anderen.",
+    error_funds: "Das Konto ist nicht ausreichend gedeckt, oder das Limit der Karte ist überschritten. Versuchen Sie es mit einer anderen Karte.",
     error_bank: "Die Bank hat die Zahlung abgelehnt. Versuchen Sie es mit einer anderen Karte, oder fragen Sie Ihre Bank.",
     error_again: "Etwas ist schiefgegangen, und es wurde nichts abgebucht. Bitte versuchen Sie es noch einmal.",
     error_unsupported: "Diese Karte wird nicht unterstützt. Versuchen Sie es mit einer anderen.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Bitten Sie den Händler um einen neuen.",
     unavailable: "Zahlen ist im Moment nicht möglich",
     unavailable_hint: "Versuchen Sie es in einigen Minuten noch einmal. Nichts wird doppelt abgebucht.",
+    too_many: "Zu viele Versuche",
+    too_many_hint: "Warten Sie einige Minuten und versuchen Sie es dann noch einmal. Es wurde nichts abgebucht.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "The payment did not succeed",
     error_details: "The bank did not accept the details of the card. Check them and try again.",
     error_expired: "The card has expired. Try another one.",
-    error_funds: "There is not enough money in the account. Try another card.",
-    error_limit: "The limit of the card is exceeded. Try another one.",
+    error_funds: "There is not enough money in the account, or the limit of the card is exceeded. Try another card.",
     error_bank: "The bank declined the payment. Try another card, or ask your bank.",
     error_again: "Something went wrong, and you were not charged. Please try again.",
     error_unsupported: "This card is not supported. Try another one.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Ask the shop for a new one.",
     unavailable: "Payment is not available at the moment",
     unavailable_hint: "Try again in a few minutes. Nothing is charged twice.",
+    too_many: "Too many attempts",
+    too_many_hint: "Wait a few minutes, then try again. You were not charged.",
 };

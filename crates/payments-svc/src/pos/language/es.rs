@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "El pago no se ha realizado",
     error_details: "El banco no ha aceptado los datos de la tarjeta. Revíselos e inténtelo de nuevo.",
     error_expired: "La tarjeta ha caducado. Pruebe con otra.",
-    error_funds: "La cuenta no tiene fondos suficientes. Pruebe con otra tarjeta.",
-    error_limit: "Se ha superado el límite de la tarjeta. Pruebe con otra.",
+    error_funds: "La cuenta no tiene fondos suficientes o se ha superado el límite de la tarjeta. Pruebe con otra tarjeta.",
     error_bank: "El banco ha rechazado el pago. Pruebe con otra tarjeta o consulte a su banco.",
     error_again: "Algo ha fallado y no se ha cobrado nada. Inténtelo de nuevo.",
     error_unsupported: "Esta tarjeta no se admite. Pruebe con otra.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Pida uno nuevo al comercio.",
     unavailable: "En este momento no es posible pagar",
     unavailable_hint: "Inténtelo de nuevo en unos minutos. Nada se cobra dos veces.",
+    too_many: "Demasiados intentos",
+    too_many_hint: "Espere unos minutos e inténtelo de nuevo. No se ha cobrado nada.",
 };

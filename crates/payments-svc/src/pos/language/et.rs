@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Makse ei õnnestunud",
     error_details: "Pank ei võtnud kaardi andmeid vastu. Kontrollige neid ja proovige uuesti.",
     error_expired: "Kaart on aegunud. Proovige teist.",
-    error_funds: "Kontol pole piisavalt raha. Proovige teist kaarti.",
-    error_limit: "Kaardi limiit on ületatud. Proovige teist.",
+    error_funds: "Kontol pole piisavalt raha või on kaardi limiit ületatud. Proovige teist kaarti.",
     error_bank: "Pank lükkas makse tagasi. Proovige teist kaarti või küsige oma pangast.",
     error_again: "Midagi läks valesti ja midagi ei võetud maha. Palun proovige uuesti.",
     error_unsupported: "Seda kaarti ei toetata. Proovige teist.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Küsige poelt uus.",
     unavailable: "Praegu ei saa maksta",
     unavailable_hint: "Proovige mõne minuti pärast uuesti. Midagi ei võeta maha kaks korda.",
+    too_many: "Liiga palju katseid",
+    too_many_hint: "Oodake mõni minut ja proovige siis uuesti. Midagi ei võetud maha.",
 };

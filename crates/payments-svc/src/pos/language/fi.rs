@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Maksu ei onnistunut",
     error_details: "Pankki ei hyväksynyt kortin tietoja. Tarkista ne ja yritä uudelleen.",
     error_expired: "Kortti on vanhentunut. Kokeile toista.",
-    error_funds: "Tilillä ei ole tarpeeksi rahaa. Kokeile toista korttia.",
-    error_limit: "Kortin raja on ylitetty. Kokeile toista.",
+    error_funds: "Tilillä ei ole tarpeeksi rahaa, tai kortin raja on ylitetty. Kokeile toista korttia.",
     error_bank: "Pankki hylkäsi maksun. Kokeile toista korttia tai kysy pankistasi.",
     error_again: "Jokin meni vikaan, eikä mitään veloitettu. Yritä uudelleen.",
     error_unsupported: "Tätä korttia ei tueta. Kokeile toista.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Pyydä kaupalta uusi.",
     unavailable: "Maksaminen ei ole juuri nyt mahdollista",
     unavailable_hint: "Yritä uudelleen muutaman minuutin kuluttua. Mitään ei veloiteta kahdesti.",
+    too_many: "Liian monta yritystä",
+    too_many_hint: "Odota muutama minuutti ja yritä uudelleen. Mitään ei veloitettu.",
 };

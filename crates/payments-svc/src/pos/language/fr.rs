@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Le paiement n’a pas abouti",
     error_details: "La banque n’a pas accepté les données de la carte. Vérifiez-les et réessayez.",
     error_expired: "La carte a expiré. Essayez-en une autre.",
-    error_funds: "Le compte n’est pas suffisamment approvisionné. Essayez une autre carte.",
-    error_limit: "Le plafond de la carte est dépassé. Essayez-en une autre.",
+    error_funds: "Le compte n’est pas suffisamment approvisionné ou le plafond de la carte est dépassé. Essayez une autre carte.",
     error_bank: "La banque a refusé le paiement. Essayez une autre carte ou contactez votre banque.",
     error_again: "Une erreur est survenue et rien n’a été débité. Veuillez réessayer.",
     error_unsupported: "Cette carte n’est pas prise en charge. Essayez-en une autre.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Demandez-en un nouveau au commerçant.",
     unavailable: "Le paiement est indisponible pour le moment",
     unavailable_hint: "Réessayez dans quelques minutes. Rien n’est débité deux fois.",
+    too_many: "Trop de tentatives",
+    too_many_hint: "Patientez quelques minutes, puis réessayez. Rien n’a été débité.",
 };

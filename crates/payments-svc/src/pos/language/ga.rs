@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Níor éirigh leis an íocaíocht",
     error_details: "Níor ghlac an banc le sonraí an chárta. Seiceáil iad agus bain triail eile as.",
     error_expired: "Tá an cárta as feidhm. Bain triail as ceann eile.",
-    error_funds: "Níl go leor airgid sa chuntas. Bain triail as cárta eile.",
-    error_limit: "Sáraíodh teorainn an chárta. Bain triail as ceann eile.",
+    error_funds: "Níl go leor airgid sa chuntas, nó sáraíodh teorainn an chárta. Bain triail as cárta eile.",
     error_bank: "Dhiúltaigh an banc don íocaíocht. Bain triail as cárta eile, nó fiafraigh de do bhanc.",
     error_again: "Chuaigh rud éigin amú, agus níor gearradh aon airgead ort. Bain triail eile as.",
     error_unsupported: "Ní ghlactar leis an gcárta seo. Bain triail as ceann eile.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Iarr ceann nua ar an siopa.",
     unavailable: "Ní féidir íoc faoi láthair",
     unavailable_hint: "Bain triail eile as i gceann cúpla nóiméad. Ní ghearrtar aon rud faoi dhó.",
+    too_many: "An iomarca iarrachtaí",
+    too_many_hint: "Fan cúpla nóiméad, ansin bain triail eile as. Níor gearradh aon airgead ort.",
 };

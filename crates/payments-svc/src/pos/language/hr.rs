@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Plaćanje nije uspjelo",
     error_details: "Banka nije prihvatila podatke kartice. Provjerite ih i pokušajte ponovno.",
     error_expired: "Kartica je istekla. Pokušajte s drugom.",
-    error_funds: "Na računu nema dovoljno novca. Pokušajte s drugom karticom.",
-    error_limit: "Ograničenje kartice je prekoračeno. Pokušajte s drugom.",
+    error_funds: "Na računu nema dovoljno novca ili je prekoračeno ograničenje kartice. Pokušajte s drugom karticom.",
     error_bank: "Banka je odbila plaćanje. Pokušajte s drugom karticom ili pitajte svoju banku.",
     error_again: "Nešto je pošlo po zlu i ništa nije naplaćeno. Pokušajte ponovno.",
     error_unsupported: "Ova kartica nije podržana. Pokušajte s drugom.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Zatražite od trgovine novu.",
     unavailable: "Plaćanje trenutačno nije moguće",
     unavailable_hint: "Pokušajte ponovno za nekoliko minuta. Ništa se neće naplatiti dvaput.",
+    too_many: "Previše pokušaja",
+    too_many_hint: "Pričekajte nekoliko minuta pa pokušajte ponovno. Ništa nije naplaćeno.",
 };

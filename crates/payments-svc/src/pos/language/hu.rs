@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "A fizetés nem sikerült",
     error_details: "A bank nem fogadta el a kártya adatait. Ellenőrizze őket, és próbálja újra.",
     error_expired: "A kártya lejárt. Próbáljon meg egy másikat.",
-    error_funds: "Nincs elég pénz a számlán. Próbáljon meg egy másik kártyát.",
-    error_limit: "A kártya túllépte a limitet. Próbáljon meg egy másikat.",
+    error_funds: "Nincs elég pénz a számlán, vagy a kártya túllépte a limitet. Próbáljon meg egy másik kártyát.",
     error_bank: "A bank elutasította a fizetést. Próbáljon meg egy másik kártyát, vagy kérdezze meg a bankját.",
     error_again: "Valami hiba történt, és nem vontunk le semmit. Kérjük, próbálja újra.",
     error_unsupported: "Ez a kártya nem támogatott. Próbáljon meg egy másikat.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Kérjen újat az üzlettől.",
     unavailable: "A fizetés pillanatnyilag nem lehetséges",
     unavailable_hint: "Próbálja újra néhány perc múlva. Semmit sem vonunk le kétszer.",
+    too_many: "Túl sok próbálkozás",
+    too_many_hint: "Várjon néhány percet, majd próbálja újra. Nem vontunk le semmit.",
 };

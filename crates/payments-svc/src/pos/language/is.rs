@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Greiðslan tókst ekki",
     error_details: "Bankinn samþykkti ekki kortaupplýsingarnar. Athugaðu þær og reyndu aftur.",
     error_expired: "Kortið er útrunnið. Prófaðu annað.",
-    error_funds: "Ekki er næg innistæða á reikningnum. Prófaðu annað kort.",
-    error_limit: "Farið er yfir heimild kortsins. Prófaðu annað.",
+    error_funds: "Ekki er næg innistæða á reikningnum eða farið er yfir heimild kortsins. Prófaðu annað kort.",
     error_bank: "Bankinn hafnaði greiðslunni. Prófaðu annað kort eða spurðu bankann þinn.",
     error_again: "Eitthvað fór úrskeiðis og ekkert var skuldfært. Reyndu aftur.",
     error_unsupported: "Þetta kort er ekki stutt. Prófaðu annað.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Biddu verslunina um nýjan.",
     unavailable: "Ekki er hægt að greiða í augnablikinu",
     unavailable_hint: "Reyndu aftur eftir nokkrar mínútur. Ekkert er skuldfært tvisvar.",
+    too_many: "Of margar tilraunir",
+    too_many_hint: "Bíddu í nokkrar mínútur og reyndu svo aftur. Ekkert var skuldfært.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Il pagamento non è riuscito",
     error_details: "La banca non ha accettato i dati della carta. Li controlli e riprovi.",
     error_expired: "La carta è scaduta. Provi con un’altra.",
-    error_funds: "Sul conto non c’è denaro sufficiente. Provi con un’altra carta.",
-    error_limit: "Il limite della carta è superato. Provi con un’altra.",
+    error_funds: "Sul conto non c’è denaro sufficiente o il limite della carta è superato. Provi con un’altra carta.",
     error_bank: "La banca ha rifiutato il pagamento. Provi con un’altra carta o chieda alla sua banca.",
     error_again: "Qualcosa è andato storto e non è stato addebitato nulla. Riprovi.",
     error_unsupported: "Questa carta non è supportata. Provi con un’altra.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Ne chieda uno nuovo all’esercente.",
     unavailable: "Al momento non è possibile pagare",
     unavailable_hint: "Riprovi tra qualche minuto. Nulla viene addebitato due volte.",
+    too_many: "Troppi tentativi",
+    too_many_hint: "Attenda qualche minuto e riprovi. Non è stato addebitato nulla.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Mokėjimas nepavyko",
     error_details: "Bankas nepriėmė kortelės duomenų. Patikrinkite juos ir bandykite dar kartą.",
     error_expired: "Kortelės galiojimas baigėsi. Išbandykite kitą.",
-    error_funds: "Sąskaitoje nepakanka pinigų. Išbandykite kitą kortelę.",
-    error_limit: "Kortelės limitas viršytas. Išbandykite kitą.",
+    error_funds: "Sąskaitoje nepakanka pinigų arba viršytas kortelės limitas. Išbandykite kitą kortelę.",
     error_bank: "Bankas atmetė mokėjimą. Išbandykite kitą kortelę arba kreipkitės į savo banką.",
     error_again: "Įvyko klaida, ir niekas nenuskaičiuota. Bandykite dar kartą.",
     error_unsupported: "Ši kortelė nepalaikoma. Išbandykite kitą.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Paprašykite parduotuvės naujos.",
     unavailable: "Šiuo metu mokėti negalima",
     unavailable_hint: "Bandykite dar kartą po kelių minučių. Niekas nenuskaičiuojama du kartus.",
+    too_many: "Per daug bandymų",
+    too_many_hint: "Palaukite kelias minutes ir bandykite dar kartą. Niekas nenuskaičiuota.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Maksājums neizdevās",
     error_details: "Banka nepieņēma kartes datus. Pārbaudiet tos un mēģiniet vēlreiz.",
     error_expired: "Kartes derīgums ir beidzies. Izmēģiniet citu.",
-    error_funds: "Kontā nav pietiekami daudz naudas. Izmēģiniet citu karti.",
-    error_limit: "Kartes limits ir pārsniegts. Izmēģiniet citu.",
+    error_funds: "Kontā nav pietiekami daudz naudas, vai arī ir pārsniegts kartes limits. Izmēģiniet citu karti.",
     error_bank: "Banka noraidīja maksājumu. Izmēģiniet citu karti vai jautājiet savai bankai.",
     error_again: "Radās kļūda, un nekas netika ieturēts. Lūdzu, mēģiniet vēlreiz.",
     error_unsupported: "Šī karte netiek atbalstīta. Izmēģiniet citu.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Palūdziet veikalam jaunu.",
     unavailable: "Pašlaik samaksāt nav iespējams",
     unavailable_hint: "Mēģiniet vēlreiz pēc dažām minūtēm. Nekas netiek ieturēts divreiz.",
+    too_many: "Pārāk daudz mēģinājumu",
+    too_many_hint: "Uzgaidiet dažas minūtes un mēģiniet vēlreiz. Nekas netika ieturēts.",
 };

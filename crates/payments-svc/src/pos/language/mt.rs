@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Il-ħlas ma rnexxiex",
     error_details: "Il-bank ma aċċettax id-dettalji tal-karta. Iċċekkjahom u erġa’ pprova.",
     error_expired: "Il-karta skadiet. Ipprova waħda oħra.",
-    error_funds: "M’hemmx biżżejjed flus fil-kont. Ipprova karta oħra.",
-    error_limit: "Il-limitu tal-karta nqabeż. Ipprova waħda oħra.",
+    error_funds: "M’hemmx biżżejjed flus fil-kont, jew inqabeż il-limitu tal-karta. Ipprova karta oħra.",
     error_bank: "Il-bank irrifjuta l-ħlas. Ipprova karta oħra, jew staqsi lill-bank tiegħek.",
     error_again: "Xi ħaġa marret ħażin, u ma tħallas xejn. Jekk jogħġbok erġa’ pprova.",
     error_unsupported: "Din il-karta mhix appoġġjata. Ipprova waħda oħra.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Itlob waħda ġdida lill-ħanut.",
     unavailable: "Bħalissa mhux possibbli tħallas",
     unavailable_hint: "Erġa’ pprova fi ftit minuti. Xejn ma jittieħed darbtejn.",
+    too_many: "Wisq tentattivi",
+    too_many_hint: "Stenna ftit minuti, imbagħad erġa’ pprova. Ma tħallas xejn.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Betalingen ble ikke gjennomført",
     error_details: "Banken godtok ikke opplysningene om kortet. Kontroller dem og prøv igjen.",
     error_expired: "Kortet er utløpt. Prøv et annet.",
-    error_funds: "Det er ikke nok penger på kontoen. Prøv et annet kort.",
-    error_limit: "Kortets grense er overskredet. Prøv et annet.",
+    error_funds: "Det er ikke nok penger på kontoen, eller kortets grense er overskredet. Prøv et annet kort.",
     error_bank: "Banken avviste betalingen. Prøv et annet kort, eller spør banken din.",
     error_again: "Noe gikk galt, og ingenting er trukket. Prøv igjen.",
     error_unsupported: "Dette kortet støttes ikke. Prøv et annet.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Be butikken om en ny.",
     unavailable: "Det er ikke mulig å betale akkurat nå",
     unavailable_hint: "Prøv igjen om noen minutter. Ingenting trekkes to ganger.",
+    too_many: "For mange forsøk",
+    too_many_hint: "Vent noen minutter, og prøv igjen. Ingenting er trukket.",
 };

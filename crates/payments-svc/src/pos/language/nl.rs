@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "De betaling is niet gelukt",
     error_details: "De bank heeft de kaartgegevens niet geaccepteerd. Controleer ze en probeer het opnieuw.",
     error_expired: "De kaart is verlopen. Probeer een andere.",
-    error_funds: "Er staat niet genoeg geld op de rekening. Probeer een andere kaart.",
-    error_limit: "De limiet van de kaart is overschreden. Probeer een andere.",
+    error_funds: "Er staat niet genoeg geld op de rekening of de limiet van de kaart is overschreden. Probeer een andere kaart.",
     error_bank: "De bank heeft de betaling geweigerd. Probeer een andere kaart of vraag het uw bank.",
     error_again: "Er is iets misgegaan en er is niets afgeschreven. Probeer het opnieuw.",
     error_unsupported: "Deze kaart wordt niet ondersteund. Probeer een andere.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Vraag de winkel om een nieuwe.",
     unavailable: "Betalen is op dit moment niet mogelijk",
     unavailable_hint: "Probeer het over een paar minuten opnieuw. Er wordt niets dubbel afgeschreven.",
+    too_many: "Te veel pogingen",
+    too_many_hint: "Wacht een paar minuten en probeer het dan opnieuw. Er is niets afgeschreven.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Płatność się nie powiodła",
     error_details: "Bank nie przyjął danych karty. Sprawdź je i spróbuj ponownie.",
     error_expired: "Karta straciła ważność. Spróbuj innej.",
-    error_funds: "Na koncie nie ma wystarczających środków. Spróbuj innej karty.",
-    error_limit: "Limit karty został przekroczony. Spróbuj innej.",
+    error_funds: "Na koncie nie ma wystarczających środków albo limit karty został przekroczony. Spróbuj innej karty.",
     error_bank: "Bank odrzucił płatność. Spróbuj innej karty albo zapytaj w swoim banku.",
     error_again: "Coś poszło nie tak i nic nie zostało pobrane. Spróbuj ponownie.",
     error_unsupported: "Ta karta nie jest obsługiwana. Spróbuj innej.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Poproś sklep o nowy.",
     unavailable: "Płatność jest chwilowo niemożliwa",
     unavailable_hint: "Spróbuj ponownie za kilka minut. Nic nie zostanie pobrane dwa razy.",
+    too_many: "Zbyt wiele prób",
+    too_many_hint: "Odczekaj kilka minut i spróbuj ponownie. Nic nie zostało pobrane.",
 };

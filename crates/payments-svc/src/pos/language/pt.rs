@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "O pagamento não foi efetuado",
     error_details: "O banco não aceitou os dados do cartão. Verifique-os e tente novamente.",
     error_expired: "O cartão expirou. Tente outro.",
-    error_funds: "Não há dinheiro suficiente na conta. Tente outro cartão.",
-    error_limit: "O limite do cartão foi excedido. Tente outro.",
+    error_funds: "Não há dinheiro suficiente na conta ou o limite do cartão foi excedido. Tente outro cartão.",
     error_bank: "O banco recusou o pagamento. Tente outro cartão ou pergunte ao seu banco.",
     error_again: "Algo correu mal e nada foi cobrado. Tente novamente.",
     error_unsupported: "Este cartão não é aceite. Tente outro.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Peça uma nova à loja.",
     unavailable: "De momento não é possível pagar",
     unavailable_hint: "Tente novamente dentro de alguns minutos. Nada é cobrado duas vezes.",
+    too_many: "Demasiadas tentativas",
+    too_many_hint: "Aguarde alguns minutos e tente novamente. Nada foi cobrado.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Plata nu a reușit",
     error_details: "Banca nu a acceptat datele cardului. Verificați-le și încercați din nou.",
     error_expired: "Cardul a expirat. Încercați altul.",
-    error_funds: "Nu sunt destui bani în cont. Încercați alt card.",
-    error_limit: "Limita cardului este depășită. Încercați altul.",
+    error_funds: "Nu sunt destui bani în cont sau limita cardului este depășită. Încercați alt card.",
     error_bank: "Banca a respins plata. Încercați alt card sau întrebați banca dumneavoastră.",
     error_again: "Ceva nu a mers bine și nu s-a debitat nimic. Încercați din nou.",
     error_unsupported: "Acest card nu este acceptat. Încercați altul.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Cereți magazinului unul nou.",
     unavailable: "Plata nu este disponibilă momentan",
     unavailable_hint: "Încercați din nou peste câteva minute. Nimic nu se debitează de două ori.",
+    too_many: "Prea multe încercări",
+    too_many_hint: "Așteptați câteva minute, apoi încercați din nou. Nu s-a debitat nimic.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Platba sa nepodarila",
     error_details: "Banka neprijala údaje karty. Skontrolujte ich a skúste to znova.",
     error_expired: "Platnosť karty sa skončila. Skúste inú.",
-    error_funds: "Na účte nie je dosť peňazí. Skúste inú kartu.",
-    error_limit: "Limit karty je prekročený. Skúste inú.",
+    error_funds: "Na účte nie je dosť peňazí alebo je prekročený limit karty. Skúste inú kartu.",
     error_bank: "Banka platbu zamietla. Skúste inú kartu alebo sa opýtajte svojej banky.",
     error_again: "Niečo sa nepodarilo a nič nebolo stiahnuté. Skúste to znova.",
     error_unsupported: "Táto karta nie je podporovaná. Skúste inú.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Požiadajte obchod o nový.",
     unavailable: "Platba teraz nie je možná",
     unavailable_hint: "Skúste to znova o niekoľko minút. Nič sa nestiahne dvakrát.",
+    too_many: "Príliš veľa pokusov",
+    too_many_hint: "Počkajte niekoľko minút a skúste to znova. Nič nebolo stiahnuté.",
 };

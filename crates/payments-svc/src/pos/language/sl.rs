@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Plačilo ni uspelo",
     error_details: "Banka ni sprejela podatkov kartice. Preverite jih in poskusite znova.",
     error_expired: "Kartica je potekla. Poskusite z drugo.",
-    error_funds: "Na računu ni dovolj denarja. Poskusite z drugo kartico.",
-    error_limit: "Omejitev kartice je presežena. Poskusite z drugo.",
+    error_funds: "Na računu ni dovolj denarja ali pa je presežena omejitev kartice. Poskusite z drugo kartico.",
     error_bank: "Banka je plačilo zavrnila. Poskusite z drugo kartico ali vprašajte svojo banko.",
     error_again: "Nekaj je šlo narobe in nič ni bilo zaračunano. Poskusite znova.",
     error_unsupported: "Ta kartica ni podprta. Poskusite z drugo.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Prosite trgovino za novo.",
     unavailable: "Plačilo trenutno ni mogoče",
     unavailable_hint: "Poskusite znova čez nekaj minut. Nič ne bo zaračunano dvakrat.",
+    too_many: "Preveč poskusov",
+    too_many_hint: "Počakajte nekaj minut in poskusite znova. Nič ni bilo zaračunano.",
 };

@@ -38,8 +38,7 @@ pub(super) static LANGUAGE: Language = Language {
     not_paid: "Betalningen gick inte igenom",
     error_details: "Banken godtog inte kortets uppgifter. Kontrollera dem och försök igen.",
     error_expired: "Kortet har gått ut. Prova ett annat.",
-    error_funds: "Det finns inte tillräckligt med pengar på kontot. Prova ett annat kort.",
-    error_limit: "Kortets gräns är överskriden. Prova ett annat.",
+    error_funds: "Det finns inte tillräckligt med pengar på kontot, eller så är kortets gräns överskriden. Prova ett annat kort.",
     error_bank: "Banken nekade betalningen. Prova ett annat kort eller fråga din bank.",
     error_again: "Något gick fel, och inget har dragits. Försök igen.",
     error_unsupported: "Kortet stöds inte. Prova ett annat.",
@@ -51,4 +50,6 @@ pub(super) static LANGUAGE: Language = Language {
     broken_hint: "Be butiken om en ny.",
     unavailable: "Det går inte att betala just nu",
     unavailable_hint: "Försök igen om några minuter. Inget dras två gånger.",
+    too_many: "För många försök",
+    too_many_hint: "Vänta några minuter och försök sedan igen. Inget har dragits.",
 };

@@ -1,0 +1,302 @@
+//! Limits on what a script could repeat without end: attempts to pay, cards that are declined, new
+//! apps, invitations.
+//!
+//! Whoever holds a list of card numbers tries them where no credentials are needed. The limits bound
+//! how many such a caller learns about, and leave alone whoever pays: an approved payment counts as
+//! an attempt and as nothing else. Test merchants have ten times the limits, and counts of their own.
+
+use std::{hash::Hash, num::NonZeroUsize, sync::Arc};
+
+use common::limits::{ClientAddress, HashedKey, KeyedHash, Limited, Rate, RateLimiter, Refused};
+
+use crate::{
+    config::LimitsConfig,
+    domain::{CardNumber, Id, ProcessingError},
+};
+
+/// How many times the limit of one client address a whole merchant has.
+const MERCHANT_FACTOR: u32 = 10;
+
+/// How many times the limits of a live merchant a test merchant has.
+const TEST_FACTOR: u32 = 10;
+
+// Keys that are remembered. One takes about 100 bytes and the keys of a service may take 8 MiB,
+// so that these may add up to 80,000, twice those of merchants included.
+
+/// Client addresses with attempts.
+const ATTEMPTING: NonZeroUsize = NonZeroUsize::new(12_000).unwrap();
+/// Client addresses with declines, for each merchant.
+const DECLINED: NonZeroUsize = NonZeroUsize::new(12_000).unwrap();
+/// Merchants with declines.
+const MERCHANTS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
+/// Cards that were declined, or are being tried.
+const CARDS: NonZeroUsize = NonZeroUsize::new(8_000).unwrap();
+/// Client addresses that made apps.
+const APPS: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
+/// Apps that invited users.
+const INVITING: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
+
+/// Somebody without credentials who pays at a merchant, or saves a card.
+#[derive(Debug, Clone, Copy)]
+pub struct Customer {
+    /// The merchant.
+    pub merchant: Id,
+    /// Whether the merchant is one for tests.
+    pub test: bool,
+    /// Where they are.
+    pub address: ClientAddress,
+}
+
+/// The limits of a service.
+pub struct Limits {
+    live: CardLimits,
+    test: CardLimits,
+    apps: Arc<RateLimiter<ClientAddress>>,
+    invitations: Arc<RateLimiter<Id>>,
+    hash: KeyedHash,
+}
+
+/// Limits on what is done with cards.
+struct CardLimits {
+    attempts: Arc<RateLimiter<ClientAddress>>,
+    declines: Arc<RateLimiter<(Id, ClientAddress)>>,
+    merchants: Arc<RateLimiter<Id>>,
+    cards: Arc<RateLimiter<HashedKey>>,
+}
+
+impl Limits {
+    /// Limits with these rates.
+    pub fn new(config: &LimitsConfig) -> Self {
+        let LimitsConfig { attempt_limit, decline_limit, card_limit, app_limit, invitation_limit } =
+            *config;
+        let test = |rate: Rate| rate.times(TEST_FACTOR);
+        Self {
+            live: CardLimits {
+                attempts: limiter("attempts", attempt_limit, ATTEMPTING),
+                declines: limiter("declines", decline_limit, DECLINED),
+                merchants: merchants("merchant_declines", decline_limit),
+                cards: limiter("card_declines", card_limit, CARDS),
+            },
+            test: CardLimits {
+                attempts: limiter("test_attempts", test(attempt_limit), ATTEMPTING),
+                declines: limiter("test_declines", test(decline_limit), DECLINED),
+                merchants: merchants("test_merchant_declines", test(decline_limit)),
+                cards: limiter("test_card_declines", test(card_limit), CARDS),
+            },
+            apps: limiter("apps", app_limit, APPS),
+            invitations: limiter("invitations", invitation_limit, INVITING),
+            hash: KeyedHash::new(),
+        }
+    }
+
+    /// Every limit, for the metrics.
+    pub fn all(&self) -> Vec<Arc<dyn Limited>> {
+        let Self { live, test, apps, invitations, hash: _ } = self;
+        let others: [Arc<dyn Limited>; 2] = [Arc::clone(apps) as _, Arc::clone(invitations) as _];
+        live.all().into_iter().chain(test.all()).chain(others).collect()
+    }
+
+    fn of(&self, test: bool) -> &CardLimits {
+        if test { &self.test } else { &self.live }
+    }
+
+    /// Counts a request to make an app.
+    pub fn app(&self, address: ClientAddress) -> Result<(), Refused> {
+        self.apps.count(address)
+    }
+
+    /// Counts an invitation by an app, which is given back unless it is kept.
+    pub fn invitation(&self, app: Id) -> Result<Counted<Id>, Refused> {
+        Counted::new(&self.invitations, app)
+    }
+
+    /// Counts an attempt to pay or to save a card.
+    pub fn attempt(&self, test: bool, address: ClientAddress) -> Result<(), Refused> {
+        self.of(test).attempts.count(address)
+    }
+
+    /// Lets a customer try a card. Declines count when they are known, since many people may share
+    /// an address, and attempts in flight at the same moment may exceed that limit. The limit of a
+    /// card is strict: each attempt counts when it begins.
+    pub fn admit(&self, customer: &Customer, card: &CardNumber) -> Result<Admitted, Refused> {
+        let limits = self.of(customer.test);
+        limits.declines.check((customer.merchant, customer.address))?;
+        limits.merchants.check(customer.merchant)?;
+        let card = self.hash.of(card.expose().as_bytes());
+        Counted::new(&limits.cards, card).map(Admitted)
+    }
+
+    /// Counts a decline.
+    ///
+    /// Decision: only what says something about the card counts. A merchant that may not take
+    /// payments is no test of a card, and neither is a fault of the acquirer.
+    pub fn declined(&self, customer: &Customer, error: ProcessingError) {
+        if error.concerns_card() {
+            let limits = self.of(customer.test);
+            // One that is refused here is one of those that were in flight together.
+            let _ = limits.declines.count((customer.merchant, customer.address));
+            let _ = limits.merchants.count(customer.merchant);
+        }
+    }
+}
+
+impl CardLimits {
+    fn all(&self) -> [Arc<dyn Limited>; 4] {
+        let Self { attempts, declines, merchants, cards } = self;
+        let (attempts, declines) = (Arc::clone(attempts), Arc::clone(declines));
+        let (merchants, cards) = (Arc::clone(merchants), Arc::clone(cards));
+        [attempts, declines, merchants, cards]
+    }
+}
+
+/// A card that is being tried. Dropped, it leaves no count: only [`Self::declined`] does.
+pub struct Admitted(Counted<HashedKey>);
+
+impl Admitted {
+    /// The card was declined.
+    pub fn declined(self, error: ProcessingError) {
+        if error.concerns_card() {
+            self.0.keep();
+        }
+    }
+}
+
+/// One count, given back when dropped unless it is kept.
+pub struct Counted<K: Hash + Eq + Clone> {
+    limiter: Arc<RateLimiter<K>>,
+    key: Option<K>,
+}
+
+impl<K: Hash + Eq + Clone> Counted<K> {
+    fn new(limiter: &Arc<RateLimiter<K>>, key: K) -> Result<Self, Refused> {
+        limiter.count(key.clone())?;
+        Ok(Self { limiter: Arc::clone(limiter), key: Some(key) })
+    }
+
+    /// Lets the count stay.
+    pub fn keep(mut self) {
+        self.key = None;
+    }
+}
+
+impl<K: Hash + Eq + Clone> Drop for Counted<K> {
+    fn drop(&mut self) {
+        if let Some(key) = &self.key {
+            self.limiter.give_back(key);
+        }
+    }
+}
+
+fn merchants(name: &'static str, rate: Rate) -> Arc<RateLimiter<Id>> {
+    limiter(name, rate.times(MERCHANT_FACTOR), MERCHANTS)
+}
+
+fn limiter<K: Hash + Eq + Clone>(
+    name: &'static str,
+    rate: Rate,
+    keys: NonZeroUsize,
+) -> Arc<RateLimiter<K>> {
+    Arc::new(RateLimiter::new(name, rate, keys))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    fn limits(decline_limit: &str, card_limit: &str) -> Limits {
+        let rate = |text: &str| text.parse().unwrap();
+        Limits::new(&LimitsConfig {
+            attempt_limit: rate("2/1h"),
+            decline_limit: rate(decline_limit),
+            card_limit: rate(card_limit),
+            app_limit: rate("off"),
+            invitation_limit: rate("2/1h"),
+        })
+    }
+
+    fn customer(merchant: u8, test: bool, address: u8) -> Customer {
+        let merchant = format!("6b016ea0000000000000000{merchant}").parse().unwrap();
+        let address = ClientAddress::new(Ipv4Addr::new(192, 0, 2, address).into());
+        Customer { merchant, test, address }
+    }
+
+    fn card(last: u8) -> CardNumber {
+        CardNumber::new(&format!("410000000000000{last}")).unwrap()
+    }
+
+    fn decline(limits: &Limits, customer: &Customer, card: &CardNumber) -> Result<(), Refused> {
+        let admitted = limits.admit(customer, card)?;
+        admitted.declined(ProcessingError::DECLINED);
+        limits.declined(customer, ProcessingError::DECLINED);
+        Ok(())
+    }
+
+    #[test]
+    fn attempts_count_by_address_and_tests_by_themselves() {
+        let limits = limits("off", "off");
+        let attempt = |test, last| limits.attempt(test, customer(1, test, last).address);
+        assert!(attempt(false, 1).is_ok() && attempt(false, 1).is_ok());
+        assert!(attempt(false, 1).is_err() && attempt(false, 2).is_ok());
+        assert!((0..20).all(|_| attempt(true, 1).is_ok()));
+        assert!(attempt(true, 1).is_err());
+    }
+
+    #[test]
+    fn declines_count_by_merchant_and_address() {
+        let limits = limits("2/1h", "off");
+        let somebody = customer(1, false, 1);
+        assert!((0..2).all(|_| decline(&limits, &somebody, &card(1)).is_ok()));
+        assert!(decline(&limits, &somebody, &card(2)).is_err());
+        for other in [customer(2, false, 1), customer(1, false, 2), customer(1, true, 1)] {
+            assert!(decline(&limits, &other, &card(1)).is_ok(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_merchant_has_ten_times_the_declines_of_an_address() {
+        let limits = limits("2/1h", "off");
+        for number in 0..20 {
+            assert!(decline(&limits, &customer(1, false, number), &card(1)).is_ok(), "{number}");
+        }
+        assert!(decline(&limits, &customer(1, false, 20), &card(1)).is_err());
+        assert!(decline(&limits, &customer(2, false, 20), &card(1)).is_ok());
+    }
+
+    #[test]
+    fn a_card_counts_while_it_is_tried_and_stays_counted_when_declined() {
+        let limits = limits("off", "2/1h");
+        let somebody = customer(1, false, 1);
+        let both = (limits.admit(&somebody, &card(1)), limits.admit(&somebody, &card(1)));
+        assert!(both.0.is_ok() && both.1.is_ok());
+        assert!(limits.admit(&customer(2, false, 2), &card(1)).is_err(), "wherever it is tried");
+        assert!(limits.admit(&somebody, &card(2)).is_ok());
+        drop(both);
+        assert!((0..10).all(|_| limits.admit(&somebody, &card(1)).is_ok()), "approved");
+        assert!((0..2).all(|_| decline(&limits, &somebody, &card(1)).is_ok()));
+        assert!(limits.admit(&somebody, &card(1)).is_err());
+    }
+
+    #[test]
+    fn an_error_that_does_not_concern_the_card_counts_for_nothing() {
+        let limits = limits("1/1h", "1/1h");
+        let somebody = customer(1, false, 1);
+        for error in [ProcessingError::MAY_NOT_CREATE, ProcessingError::TRY_AGAIN] {
+            for _ in 0..5 {
+                limits.admit(&somebody, &card(1)).unwrap().declined(error);
+                limits.declined(&somebody, error);
+            }
+        }
+        assert!(limits.admit(&somebody, &card(1)).is_ok());
+    }
+
+    #[test]
+    fn an_invitation_counts_when_it_is_kept() {
+        let limits = limits("off", "off");
+        let (app, other) = (customer(1, false, 1).merchant, customer(2, false, 1).merchant);
+        assert!((0..5).all(|_| limits.invitation(app).is_ok()));
+        assert!((0..2).all(|_| limits.invitation(app).map(Counted::keep).is_ok()));
+        assert!(limits.invitation(app).is_err() && limits.invitation(other).is_ok());
+    }
+}
