@@ -8,6 +8,7 @@ pub mod body;
 pub mod config;
 pub mod error;
 pub mod json;
+pub mod migration;
 pub mod operations;
 pub mod postgres;
 pub mod process;

@@ -6,8 +6,11 @@ use std::{
     thread::available_parallelism,
 };
 
-use common::sqlite::{
-    self as engine, BackupError, Directory, DirectoryError, Handle, Readers, WriteError, Writer,
+use common::{
+    migration::MigrationError,
+    sqlite::{
+        self as engine, BackupError, Directory, DirectoryError, Handle, Readers, WriteError, Writer,
+    },
 };
 use quick_cache::sync::Cache;
 use rusqlite::Connection;
@@ -55,8 +58,8 @@ pub enum OpenError {
     #[error(transparent)]
     Writer(#[from] engine::StartError),
     /// The database cannot be brought to this version's shape.
-    #[error("the database cannot be migrated: {0}")]
-    Migration(#[from] refinery::Error),
+    #[error(transparent)]
+    Migration(#[from] MigrationError),
 }
 
 /// The embedded engine.
@@ -289,7 +292,7 @@ impl From<WriteError> for StoreError {
 
 /// Brings the database to this version's shape, and gives the store's epoch.
 pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
-    migrations::migrations::runner().run(connection)?;
+    migrations::migrations::runner().run(connection).map_err(MigrationError::from)?;
     Ok(read::or_make_epoch(connection)?)
 }
 
