@@ -105,7 +105,7 @@ pub(super) async fn reap(
     if any.is_empty() {
         return Ok(false);
     }
-    let (known, begun) = batch::begin(session, &Needs::default()).await?;
+    let (known, begun) = batch::begin(session, &Needs::default(), rules.max_watches).await?;
     let [reaped] = ask(session, [(statements::REAP, &[&before, &REAP_BATCH])]).await?;
     let mut fold = Fold::new(rules, &known);
     let mut sessions = 0;

@@ -72,12 +72,26 @@ impl<'a> Writes<'a> {
             let expiries: Vec<i64> = sessions.map(|(.., expires)| *expires).collect();
             self.push(statements::BEGIN_SESSIONS, parameters![digests, clients, expiries]);
         }
-        let counts = fold.clients.iter().map(|(&id, &watches)| (id, watches));
-        self.by_client(statements::COUNT_WATCHES, counts);
+        self.watch_counts(fold);
         if !fold.forgotten.is_empty() {
             let ids: Vec<Uuid> = fold.forgotten.iter().map(|id| *id.uuid()).collect();
             self.push(statements::FORGET_WATCHES, parameters![ids.clone()]);
             self.push(statements::FORGET, parameters![ids]);
+        }
+    }
+
+    fn watch_counts(&mut self, fold: &'a Fold<'_>) {
+        let counted = fold.clients.iter().filter(|(_, watching)| watching.is_counted);
+        let counted: Vec<Uuid> = counted.map(|(id, _)| *id.uuid()).collect();
+        if !counted.is_empty() {
+            self.push(statements::PRUNE_WATCHES, parameters![counted]);
+        }
+        if !fold.clients.is_empty() {
+            let counts = fold.clients.iter().map(|(id, watching)| (*id.uuid(), watching.counts));
+            let ids: Vec<Uuid> = counts.clone().map(|(id, _)| id).collect();
+            let open: Vec<i64> = counts.clone().map(|(_, it)| it.open.cast_signed()).collect();
+            let ended: Vec<i64> = counts.map(|(_, it)| it.ended.cast_signed()).collect();
+            self.push(statements::COUNT_WATCHES, parameters![ids, open, ended]);
         }
     }
 

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
 use super::super::{ClientState, LogPage, columns::Columns};
 use crate::domain::{
     ClientId, Epoch, Key, Object, Owner, Pattern, Record, Revision, Session, Stored, TokenDigest,
-    Value, Watches,
+    Value, WatchCounts, Watches,
 };
 
 /// Records in one page of the log.
@@ -110,6 +110,44 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<Revision> {
     connection
         .prepare_cached("SELECT coalesce(max(revision), 0) FROM log")?
         .query_row([], |row| revision(row, 0))
+}
+
+/// Where the open watch of a pattern begins. It is the newest of the pattern, so those that ended
+/// before are not read.
+pub(super) fn open_watch(
+    connection: &Connection,
+    client: ClientId,
+    pattern: &Pattern,
+) -> rusqlite::Result<Option<Revision>> {
+    let [kind, namespace, name] = pattern.parts();
+    let newest = connection
+        .prepare_cached(NEWEST_WATCH)?
+        .query_row((client.uuid().as_bytes(), kind, namespace, name), |row| {
+            Ok((revision(row, 0)?, row.get::<_, Option<i64>>(1)?))
+        })
+        .optional()?;
+    Ok(newest.filter(|(_, until)| until.is_none()).map(|(since, _)| since))
+}
+
+pub(super) const NEWEST_WATCH: &str = "SELECT since, until FROM watches
+     WHERE client = ?1 AND type = ?2 AND namespace = ?3 AND name = ?4
+     ORDER BY since DESC LIMIT 1";
+
+/// How many watches a client has; none where it is not registered.
+pub(super) fn watch_counts(
+    connection: &Connection,
+    client: ClientId,
+) -> rusqlite::Result<Option<WatchCounts>> {
+    connection
+        .prepare_cached("SELECT watches, ended FROM clients WHERE id = ?1")?
+        .query_row([client.uuid().as_bytes()], |row| {
+            Ok(WatchCounts { open: count(row, 0)?, ended: count(row, 1)? })
+        })
+        .optional()
+}
+
+pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
 }
 
 /// A client at one moment. One that is not registered (any more) watches nothing.

@@ -3,13 +3,18 @@
 use rusqlite::Connection;
 
 use super::{Answer, Applier, Done, read};
-use crate::domain::{ClientId, Entry, Pattern, Refusal, Timestamp, TokenDigest};
+use crate::domain::{ClientId, Entry, Pattern, Refusal, Timestamp, TokenDigest, WatchCounts};
 
 /// Sessions removed in one commit.
 const REAP_BATCH: usize = 1000;
 
 /// Positions written in one commit.
 const POSITIONS_BATCH: usize = 512;
+
+const PRUNE_WATCHES: &str = "DELETE FROM watches
+     WHERE client = ?1 AND until <= (SELECT position FROM clients WHERE id = ?1)";
+
+const COUNT_ENDED: &str = "SELECT count(*) FROM watches WHERE client = ?1 AND until IS NOT NULL";
 
 impl Applier {
     pub(super) fn register(
@@ -27,7 +32,9 @@ impl Applier {
                 return Ok(Err(Refusal::TooManyClients));
             }
             transaction
-                .prepare_cached("INSERT INTO clients VALUES (?1, ?2, 0)")?
+                .prepare_cached(
+                    "INSERT INTO clients (id, position, watches, ended) VALUES (?1, ?2, 0, 0)",
+                )?
                 .execute((id, self.state.revision.cast_signed()))?;
             self.state.clients += 1;
         }
@@ -101,29 +108,27 @@ impl Applier {
         client: ClientId,
         pattern: &Pattern,
     ) -> rusqlite::Result<Answer> {
-        let id = client.uuid().as_bytes();
-        let [kind, namespace, name] = pattern.parts();
-        let known = transaction
-            .prepare_cached(
-                "SELECT 1 FROM watches WHERE client = ?1 AND until IS NULL
-                     AND type = ?2 AND namespace = ?3 AND name = ?4",
-            )?
-            .exists((id, kind, namespace, name))?;
-        if known {
+        if read::open_watch(transaction, client, pattern)?.is_some() {
             return Ok(self.done());
         }
-        let counted = transaction
-            .prepare_cached(
-                "UPDATE clients SET watches = watches + 1 WHERE id = ?1 AND watches < ?2",
-            )?
-            .execute((id, i64::try_from(self.config.max_watches).unwrap_or(i64::MAX)))?;
-        if counted == 0 {
+        let limit = u64::try_from(self.config.max_watches).unwrap_or(u64::MAX);
+        let Some(mut counts) = read::watch_counts(transaction, client)? else {
+            // A client that was removed may watch nothing.
             return Ok(Err(Refusal::TooManyWatches));
+        };
+        if counts.is_count_due(limit) {
+            counts.ended = prune(transaction, client)?;
         }
+        let counts = match counts.begin(limit) {
+            Ok(counts) => counts,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        write_counts(transaction, client, counts)?;
         let since = self.append(transaction, Entry::Watch(client, pattern.clone()))?;
+        let [kind, namespace, name] = pattern.parts();
         transaction
             .prepare_cached("INSERT INTO watches VALUES (?1, ?2, ?3, ?4, ?5, NULL)")?
-            .execute((id, kind, namespace, name, since.cast_signed()))?;
+            .execute((client.uuid().as_bytes(), kind, namespace, name, since.cast_signed()))?;
         Ok(self.done())
     }
 
@@ -133,19 +138,26 @@ impl Applier {
         client: ClientId,
         pattern: &Pattern,
     ) -> rusqlite::Result<Answer> {
+        let Some(since) = read::open_watch(transaction, client, pattern)? else {
+            return Ok(self.done());
+        };
+        let until = self.append(transaction, Entry::Unwatch(client, pattern.clone()))?;
         let [kind, namespace, name] = pattern.parts();
-        let until = self.state.revision + 1;
-        let ended = transaction
+        transaction
             .prepare_cached(
-                "UPDATE watches SET until = ?5 WHERE client = ?1 AND until IS NULL
-                     AND type = ?2 AND namespace = ?3 AND name = ?4",
+                "UPDATE watches SET until = ?6
+                 WHERE client = ?1 AND type = ?2 AND namespace = ?3 AND name = ?4 AND since = ?5",
             )?
-            .execute((client.uuid().as_bytes(), kind, namespace, name, until.cast_signed()))?;
-        if ended > 0 {
-            transaction
-                .prepare_cached("UPDATE clients SET watches = watches - 1 WHERE id = ?1")?
-                .execute([client.uuid().as_bytes()])?;
-            self.append(transaction, Entry::Unwatch(client, pattern.clone()))?;
+            .execute((
+                client.uuid().as_bytes(),
+                kind,
+                namespace,
+                name,
+                since.cast_signed(),
+                until.cast_signed(),
+            ))?;
+        if let Some(counts) = read::watch_counts(transaction, client)? {
+            write_counts(transaction, client, counts.end())?;
         }
         Ok(self.done())
     }
@@ -160,5 +172,49 @@ impl Applier {
             statement.execute((client.uuid().as_bytes(), position.cast_signed()))?;
         }
         Ok(())
+    }
+}
+
+/// Removes the ended watches that the client's position has passed, and counts those left.
+fn prune(transaction: &Connection, client: ClientId) -> rusqlite::Result<u64> {
+    let id = client.uuid().as_bytes();
+    transaction.prepare_cached(PRUNE_WATCHES)?.execute([id])?;
+    transaction.prepare_cached(COUNT_ENDED)?.query_row([id], |row| read::count(row, 0))
+}
+
+fn write_counts(
+    transaction: &Connection,
+    client: ClientId,
+    counts: WatchCounts,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE clients SET watches = ?2, ended = ?3 WHERE id = ?1")?
+        .execute((
+            client.uuid().as_bytes(),
+            counts.open.cast_signed(),
+            counts.ended.cast_signed(),
+        ))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::migrations::migrations, *};
+
+    #[test]
+    fn watches_are_sought_in_an_index_by_what_is_asked() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrations::runner().run(&mut connection).unwrap();
+        for (sql, sought) in [
+            (read::NEWEST_WATCH, "PRIMARY KEY (client=? AND type=? AND namespace=? AND name=?)"),
+            (PRUNE_WATCHES, "INDEX watches_ended (client=? AND until<?)"),
+            (COUNT_ENDED, "COVERING INDEX watches_ended (client=? AND until>?)"),
+            ("DELETE FROM watches WHERE until <= ?1", "INDEX watches_by_end (until<?)"),
+        ] {
+            let mut plans = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let mut plans = plans.raw_query();
+            let plan: String = plans.next().unwrap().unwrap().get(3).unwrap();
+            assert!(plan.starts_with("SEARCH watches") && plan.ends_with(sought), "{plan}");
+        }
     }
 }
