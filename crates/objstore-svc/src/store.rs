@@ -84,6 +84,9 @@ pub enum StoreError {
     /// The log has dropped changes before they were seen here.
     #[error("the log has dropped changes before they were seen")]
     Missed,
+    /// Changes that are committed have not been dispatched in time.
+    #[error("committed changes are not dispatched in time")]
+    Behind,
     /// The operation itself is broken. Nothing was done.
     #[error("the operation panicked")]
     Panicked,
