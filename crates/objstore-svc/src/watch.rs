@@ -59,16 +59,19 @@ pub struct WatchFigures {
     pub sockets: usize,
     /// Clients that have one.
     pub clients: usize,
+    /// Ended watches that sockets which are behind still need.
+    pub ended: usize,
     /// Messages handed to sockets since the start.
     pub pushes: u64,
 }
 
 impl Hub {
-    /// A hub over `store` that has seen all up to `revision`.
-    pub fn new(store: Store, revision: Revision) -> Arc<Self> {
+    /// A hub over `store` that has seen all up to `revision`. Of one client it keeps at most
+    /// `max_ended` ended watches.
+    pub fn new(store: Store, revision: Revision, max_ended: usize) -> Arc<Self> {
         Arc::new(Self {
             store,
-            state: Mutex::new(State::new(revision)),
+            state: Mutex::new(State::new(revision, max_ended)),
             dispatched: watch::Sender::new(Some(revision)),
             pushes: AtomicU64::new(0),
         })
@@ -141,8 +144,8 @@ impl Hub {
 
     /// Numbers for the metrics.
     pub fn figures(&self) -> WatchFigures {
-        let (sockets, clients) = self.state().count();
-        WatchFigures { sockets, clients, pushes: self.pushes.load(Ordering::Relaxed) }
+        let (sockets, clients, ended) = self.state().count();
+        WatchFigures { sockets, clients, ended, pushes: self.pushes.load(Ordering::Relaxed) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -29,6 +29,11 @@ impl WatchCounts {
         Ok(Self { open: self.open + 1, ..self })
     }
 
+    /// How many watches of a client the store keeps at most, by the rule of [`Self::begin`].
+    pub fn most_kept(limit: usize) -> usize {
+        limit.saturating_mul(2)
+    }
+
     /// One open watch has ended.
     #[must_use]
     pub fn end(self) -> Self {

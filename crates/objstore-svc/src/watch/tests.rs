@@ -55,7 +55,7 @@ async fn next(subscriber: &mut Subscriber) -> Vec<String> {
 async fn a_reset_covers_everything_that_was_committed_before() {
     let directory = tempfile::tempdir().unwrap();
     let (store, feed) = store(directory.path()).await;
-    let hub = Hub::new(store.clone(), feed.revision);
+    let hub = Hub::new(store.clone(), feed.revision, 10);
     let revision = set(&store).await;
     let subscribing = tokio::spawn({
         let hub = Arc::clone(&hub);
@@ -76,7 +76,7 @@ async fn a_reset_covers_everything_that_was_committed_before() {
 async fn no_socket_opens_once_dispatching_has_ended() {
     let directory = tempfile::tempdir().unwrap();
     let (store, feed) = store(directory.path()).await;
-    let hub = Hub::new(store.clone(), feed.revision);
+    let hub = Hub::new(store.clone(), feed.revision, 10);
     set(&store).await;
     store.close().await;
     let (sender, news) = tokio::sync::mpsc::channel(1);

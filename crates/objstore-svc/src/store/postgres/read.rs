@@ -21,8 +21,7 @@ pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, re
 
 /// The client `$1` at one moment: a row for each stretch that it watched, or a single one.
 pub(super) const CLIENT: &str = "SELECT store.revision, position, type, namespace, name, since, until
-     FROM store LEFT JOIN clients ON clients.id = $1 LEFT JOIN watches ON watches.client = clients.id
-     ORDER BY since";
+     FROM store LEFT JOIN clients ON clients.id = $1 LEFT JOIN watches ON watches.client = clients.id";
 
 /// A page of the log after the revision `$1`: at most 512 records, fewer where they are large. Beside
 /// them, the newest revision at that moment.
@@ -81,15 +80,17 @@ pub(super) fn client(rows: &[Row]) -> Result<ClientState, Error> {
     let first = rows.first().ok_or(Error::NoRow)?;
     let now = revision(first, 0)?;
     let position: Option<i64> = first.try_get(1)?;
-    let mut watches = Watches::default();
-    for row in rows {
-        if let Some(since) = row.try_get::<_, Option<i64>>(5)? {
-            let until = row.try_get::<_, Option<i64>>(6)?.map(i64::cast_unsigned);
-            watches.begin(&pattern(row, 2)?, since.cast_unsigned(), until);
-        }
-    }
+    let watches = rows.iter().filter_map(|row| watch(row).transpose());
+    let watches = Watches::stored(watches.collect::<Result<Vec<_>, _>>()?);
     let position = position.map_or(now, i64::cast_unsigned);
     Ok(ClientState { revision: now, watches, position })
+}
+
+/// Reads the watch in a row of [`CLIENT`], if there is one.
+fn watch(row: &Row) -> Result<Option<(Pattern, Revision, Option<Revision>)>, Error> {
+    let Some(since) = row.try_get::<_, Option<i64>>(5)? else { return Ok(None) };
+    let until = row.try_get::<_, Option<i64>>(6)?.map(i64::cast_unsigned);
+    Ok(Some((pattern(row, 2)?, since.cast_unsigned(), until)))
 }
 
 /// The records after `after`, and the newest revision. The log has no gaps and always keeps its

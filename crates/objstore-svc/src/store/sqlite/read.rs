@@ -157,15 +157,14 @@ pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Res
         .prepare_cached("SELECT position FROM clients WHERE id = ?1")?
         .query_row([client.uuid().as_bytes()], |row| revision(row, 0))
         .optional()?;
-    let mut watches = Watches::default();
     let mut statement = connection.prepare_cached(
         "SELECT type, namespace, name, since, until FROM watches WHERE client = ?1",
     )?;
-    let mut rows = statement.query([client.uuid().as_bytes()])?;
-    while let Some(row) = rows.next()? {
+    let watches = statement.query_map([client.uuid().as_bytes()], |row| {
         let until = row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned);
-        watches.begin(&pattern(row, 0)?, revision(row, 3)?, until);
-    }
+        Ok((pattern(row, 0)?, revision(row, 3)?, until))
+    })?;
+    let watches = Watches::stored(watches.collect::<rusqlite::Result<Vec<_>>>()?);
     Ok(ClientState { revision: revision_now, watches, position: position.unwrap_or(revision_now) })
 }
 
