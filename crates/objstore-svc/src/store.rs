@@ -22,6 +22,7 @@ mod import;
 mod order;
 mod positions;
 mod postgres;
+mod sessions;
 mod sqlite;
 
 pub use import::{ImportError, import};

@@ -98,11 +98,19 @@ impl TokenDigest {
         Self(Sha256::digest(token).into())
     }
 
+    /// A digest as it is stored.
+    pub fn stored(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The digest's bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
+
+/// Sessions of one client. A new one ends the one unused longest.
+pub const MAX_SESSIONS: usize = 100;
 
 /// A session that was looked up. It is over from `expires` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
 use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, ask};
 use deadpool_postgres::ClientWrapper;
-use quick_cache::sync::Cache;
 use tokio::{sync::mpsc, task::JoinSet};
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ClientState, DatabaseConfig, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError,
+    sessions::SessionCache,
 };
 use crate::domain::{
     ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
@@ -37,9 +37,6 @@ use fold::{Operation, Rules};
 use reader::Reader;
 use tail::Tail;
 use writer::{Queue, Shared, Writer};
-
-/// Sessions of clients kept in memory, so that a request does not ask for its own.
-const SESSION_CACHE: usize = 100_000;
 
 /// Pieces of the log that may be read before the first of them is dispatched.
 const FEED_LENGTH: usize = 64;
@@ -64,7 +61,7 @@ pub struct Postgres {
     reader: Reader,
     queue: Queue,
     shared: Arc<Shared>,
-    known: Cache<TokenDigest, Session>,
+    known: SessionCache,
     rules: Rules,
     figures: Arc<Mutex<Figures>>,
     health: Health,
@@ -121,7 +118,7 @@ impl Postgres {
             sessions,
             queue,
             shared,
-            known: Cache::new(SESSION_CACHE),
+            known: SessionCache::new(),
             rules,
             figures,
             health: Health::watch(database),
@@ -182,16 +179,16 @@ impl Postgres {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Option<Session>, Error> {
-        let live = |session: &Session| now < session.expires;
         let Rules { lifetime, .. } = self.rules;
-        let known = self.known.get(&token).filter(live);
+        let known = self.known.get(token, now);
         if let Some(session) = known.filter(|&session| !lifetime.is_due(session, now)) {
             return Ok(Some(session));
         }
         let [rows] = self.ask([(read::SESSION, &[&token.as_bytes().as_slice()])]).await?;
+        let live = |session: &Session| now < session.expires;
         let session = rows.first().map(read::session).transpose()?.filter(live);
         if let Some(session) = session {
-            self.known.insert(token, session);
+            self.known.insert(token, session, now);
         }
         Ok(session)
     }
@@ -205,7 +202,7 @@ impl Postgres {
         self.ask([(statements::EXTEND, &[&token.as_bytes().as_slice(), &expires])])
             .await
             .map_err(|error| StoreError::NotWritten(error.into()))?;
-        self.known.remove(&token);
+        self.known.remove(token);
         Ok(())
     }
 

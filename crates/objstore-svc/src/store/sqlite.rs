@@ -12,14 +12,13 @@ use common::{
         self as engine, BackupError, Directory, DirectoryError, Handle, Readers, WriteError, Writer,
     },
 };
-use quick_cache::sync::Cache;
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ClientState, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError,
-    positions::Positions,
+    positions::Positions, sessions::SessionCache,
 };
 use crate::domain::{
     ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
@@ -30,13 +29,10 @@ mod find;
 mod read;
 mod write;
 
-use write::{Applier, Operation};
+use write::{Applier, Done, Operation};
 
 /// The database's file in the data directory.
 pub(super) const DATABASE: &str = "objstore.db";
-
-/// Sessions kept in memory, so that a request does not look its own up on disk.
-const SESSION_CACHE: usize = 100_000;
 
 /// Batches that may be committed before the first of them is dispatched.
 const FEED_LENGTH: usize = 64;
@@ -70,7 +66,7 @@ pub struct Sqlite {
     handle: Handle<Applier>,
     writer: Mutex<Option<Writer>>,
     ended: CancellationToken,
-    sessions: Cache<TokenDigest, Session>,
+    sessions: SessionCache,
     positions: Arc<Mutex<Positions>>,
     figures: Arc<Mutex<Figures>>,
     epoch: Epoch,
@@ -98,7 +94,7 @@ impl Sqlite {
             handle,
             ended: writer.ended(),
             writer: Mutex::new(Some(writer)),
-            sessions: Cache::new(SESSION_CACHE),
+            sessions: SessionCache::new(),
             positions,
             figures,
             epoch,
@@ -142,7 +138,8 @@ impl Sqlite {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Result<(), Refusal>, StoreError> {
-        Ok(self.handle.write(Operation::Register { client, token, now }).await?.map(drop))
+        let registered = self.handle.write(Operation::Register { client, token, now }).await?;
+        Ok(registered.map(|done| self.forget_sessions(&done)))
     }
 
     pub(super) async fn session(
@@ -150,13 +147,13 @@ impl Sqlite {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        let live = |session: &Session| now < session.expires;
-        if let Some(session) = self.sessions.get(&token).filter(live) {
+        if let Some(session) = self.sessions.get(token, now) {
             return Ok(Some(session));
         }
+        let live = |session: &Session| now < session.expires;
         let session = self.handle.look_up(|it| read::session(it, token))?.filter(live);
         if let Some(session) = session {
-            self.sessions.insert(token, session);
+            self.sessions.insert(token, session, now);
         }
         Ok(session)
     }
@@ -167,8 +164,12 @@ impl Sqlite {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.handle.write(Operation::Extend { token, now }).await.map(drop)?;
-        self.sessions.remove(&token);
+        self.sessions.remove(token);
         Ok(())
+    }
+
+    fn forget_sessions(&self, done: &Done) {
+        done.ended.iter().for_each(|&token| self.sessions.remove(token));
     }
 
     pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {

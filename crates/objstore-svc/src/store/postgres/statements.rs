@@ -43,6 +43,13 @@ pub(super) const REAP: &str = "WITH ended AS (
 pub(super) const REGISTER: &str = "INSERT INTO clients (id, position, watches, ended)
      SELECT id, at, 0, 0 FROM unnest($1::uuid[], $2::bigint[]) AS new (id, at)";
 
+/// Ends the sessions of clients beyond `$2` of each, those unused longest.
+pub(super) const END_SESSIONS: &str = "DELETE FROM sessions
+     USING unnest($1::uuid[], $2::bigint[]) AS registered (client, kept),
+     LATERAL (SELECT digest FROM sessions WHERE client = registered.client
+         ORDER BY expires DESC OFFSET registered.kept) AS ended
+     WHERE sessions.digest = ended.digest";
+
 pub(super) const BEGIN_SESSIONS: &str =
     "INSERT INTO sessions SELECT * FROM unnest($1::bytea[], $2::uuid[], $3::bigint[])";
 

@@ -1,5 +1,7 @@
 //! What a batch changes, as statements.
 
+use std::collections::HashMap;
+
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -9,7 +11,7 @@ use super::{
     fold::{Fold, Stretch},
     statements,
 };
-use crate::domain::{ClientId, Revision};
+use crate::domain::{ClientId, MAX_SESSIONS, Revision};
 
 /// Values to put into a statement.
 type Parameters<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
@@ -65,11 +67,25 @@ impl<'a> Writes<'a> {
     fn clients(&mut self, fold: &'a Fold<'_>) {
         self.by_client(statements::REGISTER, fold.registered.iter().copied());
         if !fold.sessions.is_empty() {
-            let sessions = fold.sessions.iter();
-            let digests: Vec<&[u8]> =
-                sessions.clone().map(|(token, ..)| &token.as_bytes()[..]).collect();
+            let mut made = HashMap::<Uuid, usize>::new();
+            let mut sessions = fold.sessions.clone();
+            sessions.reverse();
+            sessions.retain(|(_, client, _)| {
+                let made = made.entry(*client.uuid()).or_default();
+                *made += 1;
+                *made <= MAX_SESSIONS
+            });
+            let (clients, kept): (Vec<Uuid>, Vec<i64>) = made
+                .into_iter()
+                .map(|(client, made)| (client, MAX_SESSIONS.saturating_sub(made)))
+                .map(|(client, kept)| (client, i64::try_from(kept).unwrap_or(i64::MAX)))
+                .unzip();
+            self.push(statements::END_SESSIONS, parameters![clients, kept]);
+            let sessions = sessions.into_iter();
+            let digests: Vec<Vec<u8>> =
+                sessions.clone().map(|(token, ..)| token.as_bytes().to_vec()).collect();
             let clients: Vec<Uuid> = sessions.clone().map(|(_, id, _)| *id.uuid()).collect();
-            let expiries: Vec<i64> = sessions.map(|(.., expires)| *expires).collect();
+            let expiries: Vec<i64> = sessions.map(|(.., expires)| expires).collect();
             self.push(statements::BEGIN_SESSIONS, parameters![digests, clients, expiries]);
         }
         self.watch_counts(fold);

@@ -51,6 +51,8 @@ pub(super) struct Done {
     pub(super) revision: Revision,
     /// Whether it left some of its work to another operation of its kind.
     pub(super) more: bool,
+    /// Sessions that it ended.
+    pub(super) ended: Vec<TokenDigest>,
 }
 
 /// The numbers that every batch moves on.
@@ -127,7 +129,7 @@ impl Applier {
     }
 
     fn done(&self) -> Answer {
-        Ok(Done { revision: self.state.revision, more: false })
+        Ok(Done { revision: self.state.revision, more: false, ended: Vec::new() })
     }
 
     fn tell(&self, commits: u64) {

@@ -3,7 +3,9 @@
 use rusqlite::Connection;
 
 use super::{Answer, Applier, Done, read};
-use crate::domain::{ClientId, Entry, Pattern, Refusal, Timestamp, TokenDigest, WatchCounts};
+use crate::domain::{
+    ClientId, Entry, MAX_SESSIONS, Pattern, Refusal, Timestamp, TokenDigest, WatchCounts,
+};
 
 /// Sessions removed in one commit.
 const REAP_BATCH: usize = 1000;
@@ -38,12 +40,22 @@ impl Applier {
                 .execute((id, self.state.revision.cast_signed()))?;
             self.state.clients += 1;
         }
+        let kept = i64::try_from(MAX_SESSIONS - 1).unwrap_or(i64::MAX);
+        let ended = transaction
+            .prepare_cached(
+                "DELETE FROM sessions WHERE digest IN (
+                     SELECT digest FROM sessions WHERE client = ?1
+                     ORDER BY expires DESC LIMIT -1 OFFSET ?2
+                 ) RETURNING digest",
+            )?
+            .query_map((id, kept), |row| Ok(TokenDigest::stored(row.get(0)?)))?
+            .collect::<rusqlite::Result<_>>()?;
         transaction.prepare_cached("INSERT INTO sessions VALUES (?1, ?2, ?3)")?.execute((
             token.as_bytes(),
             id,
             self.config.lifetime.expiry(now),
         ))?;
-        Ok(self.done())
+        Ok(self.done().map(|done| Done { ended, ..done }))
     }
 
     /// Sessions stay for one more lifetime after their end, and a client as long as any of them:
