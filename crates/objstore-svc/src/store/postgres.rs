@@ -206,10 +206,36 @@ impl Postgres {
         Ok(())
     }
 
+    pub(super) async fn postpone_removal(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (ids, until) = ([*client.uuid()], Session::unused_until(now));
+        self.ask([(statements::POSTPONE, &[&ids.as_slice(), &until])])
+            .await
+            .map_err(|error| StoreError::NotWritten(error.into()))?;
+        self.known.remove(token);
+        Ok(())
+    }
+
+    pub(super) async fn mark_used(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+    ) -> Result<(), StoreError> {
+        self.ask([(statements::MARK_USED, &[client.uuid()])])
+            .await
+            .map_err(|error| StoreError::NotWritten(error.into()))?;
+        self.known.remove(token);
+        Ok(())
+    }
+
     pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
         let before = now.saturating_sub(self.rules.lifetime.millis());
         let reap = async |session: &ClientWrapper| {
-            batch::or_roll_back(session, upkeep::reap(session, self.rules, before)).await
+            batch::or_roll_back(session, upkeep::reap(session, self.rules, before, now)).await
         };
         while self
             .sessions

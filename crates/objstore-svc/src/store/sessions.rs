@@ -51,7 +51,7 @@ mod tests {
     fn a_session_is_looked_up_again_after_a_minute() {
         let token = TokenDigest::of("token");
         let client = ClientId::new(Uuid::from_u128(1)).unwrap();
-        let session = Session { client, expires: 100_000 };
+        let session = Session { client, expires: 100_000, unused_until: None };
         let cache = SessionCache::new();
         cache.insert(token, session, 30_000);
         for (now, expected) in

@@ -168,14 +168,39 @@ impl Sqlite {
         Ok(())
     }
 
+    pub(super) async fn postpone_removal(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let until = Session::unused_until(now);
+        self.handle.write(Operation::Postpone { client, until }).await.map(drop)?;
+        self.sessions.remove(token);
+        Ok(())
+    }
+
+    pub(super) async fn mark_used(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+    ) -> Result<(), StoreError> {
+        self.handle.write(Operation::MarkUsed { client }).await.map(drop)?;
+        self.sessions.remove(token);
+        Ok(())
+    }
+
     fn forget_sessions(&self, done: &Done) {
         done.ended.iter().for_each(|&token| self.sessions.remove(token));
     }
 
     pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
-        while let Ok(done) = self.handle.write(Operation::Reap { now }).await?
-            && done.more
-        {}
+        while let Ok(done) = self.handle.write(Operation::Reap { now }).await? {
+            self.forget_sessions(&done);
+            if !done.more {
+                break;
+            }
+        }
         Ok(())
     }
 

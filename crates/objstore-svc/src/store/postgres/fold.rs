@@ -9,7 +9,7 @@ use std::{
 use super::super::columns::OVERHEAD;
 use crate::domain::{
     ClientId, Entry, Epoch, Intent, Key, Lifetime, Object, OwnerRule, Pattern, Record, Refusal,
-    Revision, Stored, Timestamp, TokenDigest, WatchCounts,
+    Revision, Session, Stored, Timestamp, TokenDigest, WatchCounts,
 };
 
 /// A write as it is asked for.
@@ -86,7 +86,9 @@ pub(super) struct Fold<'a> {
     pub(super) records: Vec<(Record, i64)>,
     /// The last of each object, and none where it was deleted.
     pub(super) objects: HashMap<&'a Key, Option<(Arc<Object>, Revision)>>,
-    pub(super) registered: Vec<(ClientId, Revision)>,
+    pub(super) registered: Vec<Registered>,
+    /// Clients that registered again, with the time until which they stay unused.
+    pub(super) returned: Vec<(ClientId, Timestamp)>,
     pub(super) sessions: Vec<(TokenDigest, ClientId, Timestamp)>,
     /// How many watches the clients have whose watches change.
     pub(super) clients: HashMap<ClientId, Watching>,
@@ -96,6 +98,14 @@ pub(super) struct Fold<'a> {
     pub(super) ended: Vec<Stretch<'a>>,
     open: HashMap<(ClientId, &'a Pattern), Open>,
     pub(super) forgotten: Vec<ClientId>,
+}
+
+/// A new client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Registered {
+    pub(super) client: ClientId,
+    pub(super) position: Revision,
+    pub(super) unused_until: Timestamp,
 }
 
 /// A stretch of the log in which a client watches a pattern.
@@ -124,6 +134,7 @@ impl<'a> Fold<'a> {
             records: Vec::new(),
             objects: HashMap::new(),
             registered: Vec::new(),
+            returned: Vec::new(),
             sessions: Vec::new(),
             clients: HashMap::new(),
             begun: Vec::new(),
@@ -194,13 +205,17 @@ impl<'a> Fold<'a> {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<(), Refusal> {
+        let unused_until = Session::unused_until(now);
         if self.watching(client).is_none() {
             if self.head.clients >= self.rules.max_clients {
                 return Err(Refusal::TooManyClients);
             }
             self.head.clients += 1;
-            self.registered.push((client, self.head.revision));
+            let position = self.head.revision;
+            self.registered.push(Registered { client, position, unused_until });
             self.clients.insert(client, Watching::default());
+        } else {
+            self.returned.push((client, unused_until));
         }
         self.sessions.push((token, client, self.rules.lifetime.expiry(now)));
         Ok(())

@@ -12,7 +12,8 @@ use crate::domain::{
 };
 
 /// The session of the token `$1`.
-pub(super) const SESSION: &str = "SELECT client, expires FROM sessions WHERE digest = $1";
+pub(super) const SESSION: &str = "SELECT client, expires, unused_until
+     FROM sessions JOIN clients ON clients.id = client WHERE digest = $1";
 
 /// The objects of the types `$1`, the namespaces `$2` and the names `$3`.
 pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
@@ -34,7 +35,8 @@ const LOG: &str =
      ) AS page ON TRUE ORDER BY page.revision";
 
 pub(super) fn session(row: &Row) -> Result<Session, Error> {
-    Ok(Session { client: client_id(row, 0)?, expires: row.try_get(1)? })
+    let client = client_id(row, 0)?;
+    Ok(Session { client, expires: row.try_get(1)?, unused_until: row.try_get(2)? })
 }
 
 /// Reads what [`OBJECTS`] selects.

@@ -25,8 +25,24 @@ pub(super) const WATCHES: &str = "SELECT asked.*, newest.since
 pub(super) const EXTEND: &str =
     "UPDATE sessions SET expires = greatest(expires, $2) WHERE digest = $1";
 
-/// Whether a session ended by `$1`.
-pub(super) const ENDED: &str = "SELECT FROM sessions WHERE expires <= $1 LIMIT 1";
+/// Unused clients stay until `$2`.
+pub(super) const POSTPONE: &str = "UPDATE clients SET unused_until = $2
+     WHERE id = ANY ($1) AND unused_until < $2";
+
+pub(super) const MARK_USED: &str = "UPDATE clients SET unused_until = NULL
+     WHERE id = $1 AND unused_until IS NOT NULL";
+
+/// Whether a session ended by `$1`, or the time of an unused client by `$2`.
+pub(super) const ENDED: &str = "(SELECT 1 FROM sessions WHERE expires <= $1 LIMIT 1)
+     UNION ALL (SELECT 1 FROM clients WHERE unused_until <= $2 LIMIT 1)";
+
+/// Where marking a client as used failed, its watches still tell.
+pub(super) const MARK_WATCHING_USED: &str = "UPDATE clients SET unused_until = NULL
+     WHERE unused_until <= $1 AND watches > 0";
+
+/// Takes up to `$2` unused clients whose time has come by `$1`.
+pub(super) const UNUSED: &str = "SELECT id FROM clients WHERE unused_until <= $1
+     ORDER BY unused_until LIMIT $2 FOR UPDATE SKIP LOCKED";
 
 /// Takes up to `$2` sessions that ended by `$1`, and tells whose they were and whether these have
 /// another.
@@ -40,8 +56,8 @@ pub(super) const REAP: &str = "WITH ended AS (
              AND digest NOT IN (SELECT digest FROM ended)
      ) FROM ended GROUP BY client";
 
-pub(super) const REGISTER: &str = "INSERT INTO clients (id, position, watches, ended)
-     SELECT id, at, 0, 0 FROM unnest($1::uuid[], $2::bigint[]) AS new (id, at)";
+pub(super) const REGISTER: &str = "INSERT INTO clients SELECT id, at, 0, 0, unused_until
+     FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS new (id, at, unused_until)";
 
 /// Ends the sessions of clients beyond `$2` of each, those unused longest.
 pub(super) const END_SESSIONS: &str = "DELETE FROM sessions
@@ -62,6 +78,8 @@ pub(super) const COUNT_WATCHES: &str =
 /// Removes the ended watches that the position of their client has passed.
 pub(super) const PRUNE_WATCHES: &str = "DELETE FROM watches USING clients
      WHERE clients.id = ANY ($1) AND client = clients.id AND until <= position";
+
+pub(super) const FORGET_SESSIONS: &str = "DELETE FROM sessions WHERE client = ANY ($1)";
 
 pub(super) const FORGET_WATCHES: &str = "DELETE FROM watches WHERE client = ANY ($1)";
 

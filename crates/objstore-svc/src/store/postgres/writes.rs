@@ -65,7 +65,19 @@ impl<'a> Writes<'a> {
     }
 
     fn clients(&mut self, fold: &'a Fold<'_>) {
-        self.by_client(statements::REGISTER, fold.registered.iter().copied());
+        if !fold.registered.is_empty() {
+            let registered = fold.registered.iter();
+            let ids: Vec<Uuid> = registered.clone().map(|it| *it.client.uuid()).collect();
+            let positions: Vec<i64> =
+                registered.clone().map(|it| it.position.cast_signed()).collect();
+            let unused_until: Vec<i64> = registered.map(|it| it.unused_until).collect();
+            self.push(statements::REGISTER, parameters![ids, positions, unused_until]);
+        }
+        if !fold.returned.is_empty() {
+            let ids: Vec<Uuid> = fold.returned.iter().map(|(id, _)| *id.uuid()).collect();
+            let until = fold.returned.iter().map(|&(_, until)| until).max().unwrap_or_default();
+            self.push(statements::POSTPONE, parameters![ids, until]);
+        }
         if !fold.sessions.is_empty() {
             let mut made = HashMap::<Uuid, usize>::new();
             let mut sessions = fold.sessions.clone();
@@ -91,6 +103,7 @@ impl<'a> Writes<'a> {
         self.watch_counts(fold);
         if !fold.forgotten.is_empty() {
             let ids: Vec<Uuid> = fold.forgotten.iter().map(|id| *id.uuid()).collect();
+            self.push(statements::FORGET_SESSIONS, parameters![ids.clone()]);
             self.push(statements::FORGET_WATCHES, parameters![ids.clone()]);
             self.push(statements::FORGET, parameters![ids]);
         }

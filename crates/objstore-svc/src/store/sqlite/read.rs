@@ -39,9 +39,13 @@ pub(super) fn session(
     token: TokenDigest,
 ) -> rusqlite::Result<Option<Session>> {
     connection
-        .prepare_cached("SELECT client, expires FROM sessions WHERE digest = ?1")?
+        .prepare_cached(
+            "SELECT client, expires, unused_until FROM sessions JOIN clients ON clients.id = client
+             WHERE digest = ?1",
+        )?
         .query_row([token.as_bytes()], |row| {
-            Ok(Session { client: client_id(row, 0)?, expires: row.get(1)? })
+            let client = client_id(row, 0)?;
+            Ok(Session { client, expires: row.get(1)?, unused_until: row.get(2)? })
         })
         .optional()
 }

@@ -35,6 +35,8 @@ const TRIM_EVERY: Duration = Duration::from_millis(50);
 pub(super) enum Operation {
     Register { client: ClientId, token: TokenDigest, now: Timestamp },
     Extend { token: TokenDigest, now: Timestamp },
+    Postpone { client: ClientId, until: Timestamp },
+    MarkUsed { client: ClientId },
     Reap { now: Timestamp },
     Set { object: Arc<Object>, intent: Intent },
     Delete { key: Key, intent: Intent },
@@ -161,7 +163,11 @@ impl Engine for Applier {
                 Operation::Watch { pattern, .. } | Operation::Unwatch { pattern, .. } => {
                     pattern.as_str().len()
                 }
-                Operation::Register { .. } | Operation::Extend { .. } | Operation::Reap { .. } => 0,
+                Operation::Register { .. }
+                | Operation::Extend { .. }
+                | Operation::Postpone { .. }
+                | Operation::MarkUsed { .. }
+                | Operation::Reap { .. } => 0,
             }
     }
 
@@ -185,6 +191,10 @@ impl Engine for Applier {
                 self.register(transaction, *client, *token, *now)
             }
             Operation::Extend { token, now } => self.extend(transaction, *token, *now),
+            Operation::Postpone { client, until } => {
+                self.postpone_removal(transaction, *client, *until)
+            }
+            Operation::MarkUsed { client } => self.mark_used(transaction, *client),
             Operation::Reap { now } => self.reap(transaction, *now),
             Operation::Set { object, intent } => self.set(transaction, object, intent),
             Operation::Delete { key, intent } => self.delete(transaction, key, intent),

@@ -149,7 +149,9 @@ fn clients_are_counted_within_the_batch_and_registered_once() {
     let operations = [register(1), register(2), register(2), register(3)];
     let (fold, answers) = Fold::of(rules(), &known, operations.iter()).ok().unwrap();
     assert_eq!(answers, [Ok(10), Ok(10), Ok(10), Err(Refusal::TooManyClients)]);
-    assert_eq!(fold.registered, [(client(2), 10)]);
+    let registered =
+        Registered { client: client(2), position: 10, unused_until: Session::unused_until(0) };
+    assert_eq!(fold.registered, [registered]);
     assert_eq!((fold.sessions.len(), fold.head.clients), (3, 2));
     assert!(fold.records.is_empty());
 }

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::{Answer, Applier, Done, read};
 use crate::domain::{
-    ClientId, Entry, MAX_SESSIONS, Pattern, Refusal, Timestamp, TokenDigest, WatchCounts,
+    ClientId, Entry, MAX_SESSIONS, Pattern, Refusal, Session, Timestamp, TokenDigest, WatchCounts,
 };
 
 /// Sessions removed in one commit.
@@ -29,15 +29,15 @@ impl Applier {
         let id = client.uuid().as_bytes();
         let known =
             transaction.prepare_cached("SELECT 1 FROM clients WHERE id = ?1")?.exists([id])?;
-        if !known {
+        if known {
+            self.postpone_removal(transaction, client, Session::unused_until(now))?.ok();
+        } else {
             if self.state.clients >= self.config.max_clients {
                 return Ok(Err(Refusal::TooManyClients));
             }
             transaction
-                .prepare_cached(
-                    "INSERT INTO clients (id, position, watches, ended) VALUES (?1, ?2, 0, 0)",
-                )?
-                .execute((id, self.state.revision.cast_signed()))?;
+                .prepare_cached("INSERT INTO clients VALUES (?1, ?2, 0, 0, ?3)")?
+                .execute((id, self.state.revision.cast_signed(), Session::unused_until(now)))?;
             self.state.clients += 1;
         }
         let kept = i64::try_from(MAX_SESSIONS - 1).unwrap_or(i64::MAX);
@@ -78,6 +78,7 @@ impl Applier {
             })?
             .collect::<Result<_, _>>()?;
         let more = clients.len() == REAP_BATCH;
+        let (unused, ended) = self.reap_unused(transaction, now)?;
         for client in clients {
             let id = client.uuid().as_bytes();
             let removed = transaction
@@ -99,7 +100,69 @@ impl Applier {
                 self.state.clients -= removed;
             }
         }
-        Ok(self.done().map(|done| Done { more, ..done }))
+        let more = more || unused == REAP_BATCH;
+        Ok(self.done().map(|done| Done { more, ended, ..done }))
+    }
+
+    /// Removes clients that were not used in time. How many, and their sessions.
+    fn reap_unused(
+        &mut self,
+        transaction: &Connection,
+        now: Timestamp,
+    ) -> rusqlite::Result<(usize, Vec<TokenDigest>)> {
+        // Where marking a client as used failed, its watches still tell.
+        transaction
+            .prepare_cached(
+                "UPDATE clients SET unused_until = NULL WHERE unused_until <= ?1 AND watches > 0",
+            )?
+            .execute([now])?;
+        let unused: Vec<ClientId> = transaction
+            .prepare_cached("SELECT id FROM clients WHERE unused_until <= ?1")?
+            .query_map([now], |row| read::client_id(row, 0))?
+            .take(REAP_BATCH)
+            .collect::<Result<_, _>>()?;
+        let mut ended = Vec::new();
+        for &client in &unused {
+            let id = client.uuid().as_bytes();
+            let mut sessions = transaction
+                .prepare_cached("DELETE FROM sessions WHERE client = ?1 RETURNING digest")?;
+            for digest in sessions.query_map([id], |row| row.get(0))? {
+                ended.push(TokenDigest::stored(digest?));
+            }
+            transaction.prepare_cached("DELETE FROM watches WHERE client = ?1")?.execute([id])?;
+            transaction.prepare_cached("DELETE FROM clients WHERE id = ?1")?.execute([id])?;
+            self.append(transaction, Entry::Forget(client))?;
+            self.state.clients = self.state.clients.saturating_sub(1);
+        }
+        Ok((unused.len(), ended))
+    }
+
+    pub(super) fn postpone_removal(
+        &mut self,
+        transaction: &Connection,
+        client: ClientId,
+        until: Timestamp,
+    ) -> rusqlite::Result<Answer> {
+        transaction
+            .prepare_cached(
+                "UPDATE clients SET unused_until = ?2 WHERE id = ?1 AND unused_until < ?2",
+            )?
+            .execute((client.uuid().as_bytes(), until))?;
+        Ok(self.done())
+    }
+
+    pub(super) fn mark_used(
+        &mut self,
+        transaction: &Connection,
+        client: ClientId,
+    ) -> rusqlite::Result<Answer> {
+        transaction
+            .prepare_cached(
+                "UPDATE clients SET unused_until = NULL
+                 WHERE id = ?1 AND unused_until IS NOT NULL",
+            )?
+            .execute([client.uuid().as_bytes()])?;
+        Ok(self.done())
     }
 
     pub(super) fn extend(
