@@ -29,7 +29,9 @@ impl Watches {
     pub fn stored(
         watches: impl IntoIterator<Item = (Pattern, Revision, Option<Revision>)>,
     ) -> Self {
-        let mut stored = Self::default();
+        let watches = watches.into_iter();
+        let open = HashMap::with_capacity(watches.size_hint().0);
+        let mut stored = Self { open, ..Self::default() };
         for (pattern, since, until) in watches {
             match until {
                 None => stored.begin(pattern, since),

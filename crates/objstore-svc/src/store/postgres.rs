@@ -4,11 +4,18 @@
 //! with the row of the store locked, so the order of commits is the order of revisions; and it follows
 //! the log to its end, so it learns what the others commit.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::{
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    thread::available_parallelism,
+};
 
-use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, ask};
+use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, WAIT, ask};
 use deadpool_postgres::ClientWrapper;
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit, mpsc},
+    task::JoinSet,
+    time::timeout,
+};
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +45,9 @@ use reader::Reader;
 use tail::Tail;
 use writer::{Queue, Shared, Writer};
 
+/// One of so many sessions is for sockets, but no more than there are cores to read what they get.
+const FOLLOWING_SHARE: usize = 4;
+
 /// Pieces of the log that may be read before the first of them is dispatched.
 const FEED_LENGTH: usize = 64;
 
@@ -58,6 +68,9 @@ mod migrations {
 /// The engine for many processes.
 pub struct Postgres {
     sessions: Arc<Sessions>,
+    /// Turns of sockets at the sessions: what a client watches, and pages of the log. The other
+    /// sessions are left to searches and look-ups.
+    following: Semaphore,
     reader: Reader,
     queue: Queue,
     shared: Arc<Shared>,
@@ -113,9 +126,11 @@ impl Postgres {
         others.spawn(tail.run());
         let kept = (Arc::clone(&sessions), config.clone(), Arc::clone(&figures));
         others.spawn(upkeep::keep_up(kept.0, kept.1, kept.2));
+        let cores = available_parallelism().map_or(2, usize::from);
         let postgres = Self {
             reader: Reader::new(&sessions),
             sessions,
+            following: Semaphore::new((connections / FOLLOWING_SHARE).clamp(1, cores)),
             queue,
             shared,
             known: SessionCache::new(),
@@ -302,11 +317,15 @@ impl Postgres {
         self.queue.write(Operation::Unwatch { client, pattern }).await.map(drop)
     }
 
-    pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, Error> {
+    pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         // In this order: what leaves the map in between is committed before it is read there.
         let acknowledged = self.shared.positions().of(client);
+        let turn = self.following().await?;
         let [rows] = self.ask([(read::CLIENT, &[client.uuid()])]).await?;
-        let mut state = read::client(&rows)?;
+        // A client may have very many watches: others take their turns meanwhile.
+        let read = tokio::task::spawn_blocking(move || read::client(&rows)).await;
+        drop(turn);
+        let mut state = read.map_err(|_| StoreError::Panicked)??;
         state.position = state.position.max(acknowledged);
         Ok(state)
     }
@@ -315,7 +334,13 @@ impl Postgres {
         self.shared.positions().advance(client, position);
     }
 
+    async fn following(&self) -> Result<Option<SemaphorePermit<'_>>, Error> {
+        let turn = timeout(WAIT, self.following.acquire()).await;
+        turn.map(Result::ok).map_err(|_| Error::Busy)
+    }
+
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, Error> {
+        let _turn = self.following().await?;
         let read = async |session: &ClientWrapper| read::log(session, after).await;
         self.sessions.lend(read).await.map(|(page, _)| page)
     }

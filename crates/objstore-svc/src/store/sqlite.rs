@@ -62,7 +62,11 @@ pub enum OpenError {
 pub struct Sqlite {
     /// For pages, on threads of their own. Single rows are looked up on the caller's.
     scans: Arc<Readers>,
-    scanning: Semaphore,
+    /// Turns of searches.
+    searching: Semaphore,
+    /// Turns of sockets: what a client watches, and pages of the log. They have their own, so that
+    /// searches do not wait for them.
+    following: Semaphore,
     handle: Handle<Applier>,
     writer: Mutex<Option<Writer>>,
     ended: CancellationToken,
@@ -87,10 +91,12 @@ impl Sqlite {
         drop(connection);
 
         let cores = available_parallelism().map_or(2, usize::from);
+        let followers = (cores / 2).max(1);
         let (writer, handle) = Writer::start(directory.database(), applier, cores)?;
         let sqlite = Self {
-            scans: Arc::new(Readers::open(directory.database(), cores)?),
-            scanning: Semaphore::new(cores),
+            scans: Arc::new(Readers::open(directory.database(), cores + followers)?),
+            searching: Semaphore::new(cores),
+            following: Semaphore::new(followers),
             handle,
             ended: writer.ended(),
             writer: Mutex::new(Some(writer)),
@@ -235,7 +241,7 @@ impl Sqlite {
         limit: usize,
     ) -> Result<Page, StoreError> {
         let range = find::Search::new(pattern, after, until);
-        self.read_aside(move |it| find::page(it, &range, limit)).await
+        self.read_aside(&self.searching, move |it| find::page(it, &range, limit)).await
     }
 
     pub(super) async fn page_end(
@@ -245,7 +251,7 @@ impl Sqlite {
         limit: usize,
     ) -> Result<Option<PageEnd>, StoreError> {
         let range = find::Search::new(pattern, after, None);
-        self.read_aside(move |it| find::page_end(it, &range, limit)).await
+        self.read_aside(&self.searching, move |it| find::page_end(it, &range, limit)).await
     }
 
     pub(super) async fn watch(
@@ -268,7 +274,8 @@ impl Sqlite {
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         // In this order: what leaves the map in between is on disk before it is read there.
         let acknowledged = self.positions().of(client);
-        let mut state = self.read_aside(move |it| read::client(it, client)).await?;
+        let mut state =
+            self.read_aside(&self.following, move |it| read::client(it, client)).await?;
         state.position = state.position.max(acknowledged);
         Ok(state)
     }
@@ -282,16 +289,17 @@ impl Sqlite {
     }
 
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
-        self.read_aside(move |it| read::log(it, after)).await
+        self.read_aside(&self.following, move |it| read::log(it, after)).await
     }
 
     /// Reads what may take long on a thread of its own.
     async fn read_aside<T: Send + 'static>(
         &self,
+        turns: &Semaphore,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         // Without it, threads would pile up where the connections are fewer.
-        let _turn = self.scanning.acquire().await;
+        let _turn = turns.acquire().await;
         let scans = Arc::clone(&self.scans);
         match tokio::task::spawn_blocking(move || scans.read(read)).await {
             Ok(read) => Ok(read?),

@@ -64,16 +64,13 @@ impl State {
     }
 
     fn attach_client(&mut self, id: ClientId, watches: Watches, position: Revision) -> usize {
-        let open: Vec<(Pattern, Revision)> =
-            watches.open().map(|(pattern, since)| (pattern.clone(), since)).collect();
-        self.ended += watches.ended();
-        let slot =
-            self.clients.insert(Client { watches, position, sockets: Vec::new(), queued: 0 });
-        self.slots.insert(id, slot);
-        for (pattern, since) in open {
-            self.index(slot, pattern, since);
+        let slot = self.clients.vacant_key();
+        for (pattern, since) in watches.open() {
+            self.index(slot, pattern.clone(), since);
         }
-        slot
+        self.ended += watches.ended();
+        self.slots.insert(id, slot);
+        self.clients.insert(Client { watches, position, sockets: Vec::new(), queued: 0 })
     }
 
     /// Removes a socket, and its client with the last one.
