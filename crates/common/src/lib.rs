@@ -10,6 +10,7 @@ pub mod config;
 pub mod error;
 pub mod json;
 pub mod limits;
+pub mod migration;
 pub mod operations;
 pub mod postgres;
 pub mod process;

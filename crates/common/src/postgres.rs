@@ -7,6 +7,7 @@ mod database;
 mod health;
 mod session;
 
+pub(crate) use database::reason;
 pub use database::{Database, DatabaseConfig, OpenError};
 pub use health::Health;
 pub use session::{ANSWER, Asked, Error, SETTINGS, Sessions, WAIT, ask, ask_all};

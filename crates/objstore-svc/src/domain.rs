@@ -7,6 +7,7 @@ mod precondition;
 mod refusal;
 mod session;
 mod value;
+mod watch_counts;
 mod watches;
 
 pub use key::{InvalidKey, Key, MAX_PART, Pattern, Shape};
@@ -14,6 +15,9 @@ pub use log::{Entry, Record, Revision};
 pub use object::{Intent, InvalidOwner, MAX_OWNER, Object, Owner, OwnerRule, Stored};
 pub use precondition::{Epoch, InvalidTag, Precondition, Tag};
 pub use refusal::Refusal;
-pub use session::{ClientId, Clients, InvalidId, Lifetime, Session, Timestamp, Token, TokenDigest};
+pub use session::{
+    ClientId, Clients, InvalidId, Lifetime, MAX_SESSIONS, Session, Timestamp, Token, TokenDigest,
+};
 pub use value::{InvalidValue, Value};
+pub use watch_counts::WatchCounts;
 pub use watches::Watches;

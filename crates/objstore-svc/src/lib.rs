@@ -31,7 +31,7 @@ pub use config::Config;
 pub use store::{backup, import};
 
 use config::ClientsFileError;
-use domain::{Lifetime, OwnerRule};
+use domain::{Lifetime, OwnerRule, WatchCounts};
 use http::{App, metrics};
 use store::{OpenError, Store, StoreConfig, now};
 use watch::Hub;
@@ -86,7 +86,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let clients = config.clients()?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let (store, feed) = Store::open(&store_config(&config)?).await?;
-    let hub = Hub::new(store.clone(), feed.revision);
+    let hub = Hub::new(store.clone(), feed.revision, WatchCounts::most_kept(config.max_watches));
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
     let reaping = tokio::spawn(reap(store.clone()));
 

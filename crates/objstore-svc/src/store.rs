@@ -22,6 +22,7 @@ mod import;
 mod order;
 mod positions;
 mod postgres;
+mod sessions;
 mod sqlite;
 
 pub use import::{ImportError, import};
@@ -84,6 +85,9 @@ pub enum StoreError {
     /// The log has dropped changes before they were seen here.
     #[error("the log has dropped changes before they were seen")]
     Missed,
+    /// Changes that are committed have not been dispatched in time.
+    #[error("committed changes are not dispatched in time")]
+    Behind,
     /// The operation itself is broken. Nothing was done.
     #[error("the operation panicked")]
     Panicked,
@@ -246,7 +250,23 @@ impl Store {
         engine!(self, engine => engine.extend(token, now).await)
     }
 
-    /// Removes what has been over for a lifetime: sessions, and clients that have none left.
+    /// Lets the unused client of a session stay on from `now`.
+    pub async fn postpone_removal(
+        &self,
+        session: Session,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        engine!(self, engine => engine.postpone_removal(session.client, token, now).await)
+    }
+
+    /// The unused client of a session has been used: it stays as long as its sessions.
+    pub async fn mark_used(&self, client: ClientId, token: TokenDigest) -> Result<(), StoreError> {
+        engine!(self, engine => engine.mark_used(client, token).await)
+    }
+
+    /// Removes sessions that have been over for a lifetime, clients that have none left, and unused
+    /// clients whose time has come.
     pub async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
         engine!(self, engine => engine.reap(now).await)
     }

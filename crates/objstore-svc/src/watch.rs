@@ -7,12 +7,19 @@
 //! longer reaches back, the objects themselves. So a slow client costs neither memory nor another
 //! client's time.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
-use tokio::{sync::Notify, task::yield_now};
+use tokio::{
+    sync::{Notify, watch},
+    task::yield_now,
+    time::timeout,
+};
 
 use crate::{
     domain::{ClientId, Record, Revision},
@@ -33,10 +40,15 @@ use state::State;
 /// Revisions queued to sockets before the dispatcher lets others run.
 const DISPATCH_STRETCH: usize = 8192;
 
+/// How long a new socket waits for what is committed to be dispatched.
+const DISPATCH_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Where changes meet those who watch.
 pub struct Hub {
     store: Store,
     state: Mutex<State>,
+    /// The newest revision dispatched; none once dispatching has ended.
+    dispatched: watch::Sender<Option<Revision>>,
     pushes: AtomicU64,
 }
 
@@ -47,14 +59,22 @@ pub struct WatchFigures {
     pub sockets: usize,
     /// Clients that have one.
     pub clients: usize,
+    /// Ended watches that sockets which are behind still need.
+    pub ended: usize,
     /// Messages handed to sockets since the start.
     pub pushes: u64,
 }
 
 impl Hub {
-    /// A hub over `store` that has seen all up to `revision`.
-    pub fn new(store: Store, revision: Revision) -> Arc<Self> {
-        Arc::new(Self { store, state: Mutex::new(State::new(revision)), pushes: AtomicU64::new(0) })
+    /// A hub over `store` that has seen all up to `revision`. Of one client it keeps at most
+    /// `max_ended` ended watches.
+    pub fn new(store: Store, revision: Revision, max_ended: usize) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            state: Mutex::new(State::new(revision, max_ended)),
+            dispatched: watch::Sender::new(Some(revision)),
+            pushes: AtomicU64::new(0),
+        })
     }
 
     /// Dispatches what is committed until the store is closed.
@@ -65,15 +85,18 @@ impl Hub {
                     let mut records = records.into_iter().peekable();
                     while records.peek().is_some() {
                         wake(self.dispatch(&mut records));
+                        self.dispatched.send_replace(Some(self.state().head()));
                         yield_now().await;
                     }
                 }
                 News::Missed(revision) => {
                     tracing::warn!(revision, "the log has dropped changes before they were seen");
                     wake(self.state().start_over(revision));
+                    self.dispatched.send_replace(Some(revision));
                 }
             }
         }
+        self.dispatched.send_replace(None);
     }
 
     fn dispatch(&self, records: &mut impl Iterator<Item = Record>) -> Vec<Arc<Notify>> {
@@ -98,6 +121,7 @@ impl Hub {
     ) -> Result<Subscriber, StoreError> {
         loop {
             let known = self.store.client(client).await?;
+            self.has_dispatched(known.revision).await?;
             let ahead = since.is_some_and(|since| since > known.revision);
             let attached = self.state().attach(client, known, form, since);
             // Not attached when dispatching has run away from what was just read: read it again.
@@ -107,10 +131,21 @@ impl Hub {
         }
     }
 
+    /// Waits until everything up to `revision` is dispatched: a socket that started before would take
+    /// what is committed for something that is yet to come.
+    async fn has_dispatched(&self, revision: Revision) -> Result<(), StoreError> {
+        let mut dispatched = self.dispatched.subscribe();
+        let is_over = |head: &Option<Revision>| head.is_none_or(|head| head >= revision);
+        match timeout(DISPATCH_TIMEOUT, dispatched.wait_for(is_over)).await {
+            Ok(Ok(head)) if head.is_some() => Ok(()),
+            _ => Err(StoreError::Behind),
+        }
+    }
+
     /// Numbers for the metrics.
     pub fn figures(&self) -> WatchFigures {
-        let (sockets, clients) = self.state().count();
-        WatchFigures { sockets, clients, pushes: self.pushes.load(Ordering::Relaxed) }
+        let (sockets, clients, ended) = self.state().count();
+        WatchFigures { sockets, clients, ended, pushes: self.pushes.load(Ordering::Relaxed) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -124,3 +159,6 @@ fn wake(sockets: Vec<Arc<Notify>>) {
         socket.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests;

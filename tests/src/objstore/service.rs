@@ -177,6 +177,37 @@ impl Idle {
         self.database.as_ref()
     }
 
+    /// Changes its data behind its back, and returns how many rows.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot.
+    pub fn change(&self, sql: &str) -> usize {
+        let Some(database) = &self.database else {
+            return self.file().execute(sql, []).expect("the statement can be run");
+        };
+        let said = database.run(sql);
+        let rows = said.rsplit(' ').next().and_then(|rows| rows.parse().ok());
+        rows.unwrap_or_else(|| panic!("{sql}: {said}"))
+    }
+
+    /// The one number that a query of its data returns.
+    ///
+    /// # Panics
+    ///
+    /// When it returns anything else.
+    pub fn number(&self, sql: &str) -> i64 {
+        match &self.database {
+            Some(database) => database.run(sql).parse().expect("a number"),
+            None => self.file().query_row(sql, [], |row| row.get(0)).expect("a number"),
+        }
+    }
+
+    fn file(&self) -> rusqlite::Connection {
+        let file = rusqlite::Connection::open(self.data().join("objstore.db"));
+        file.expect("there is a database")
+    }
+
     /// The command that runs the program with these settings.
     pub fn command(&self) -> Command {
         let settings: Vec<_> =

@@ -22,6 +22,7 @@ mod large;
 mod line;
 mod listener;
 mod peer;
+mod reopening;
 mod resident;
 mod search;
 mod slow;

@@ -90,6 +90,36 @@ async fn an_open_socket_keeps_its_session() {
 }
 
 #[tokio::test]
+async fn the_session_unused_longest_ends_when_a_client_has_100_others() {
+    let service = Service::with(&[]).await;
+    let first = service.client().await;
+    let body = Object::fresh().key.body();
+    let _ = first.post("/find", body.clone()).await.expect(200);
+    // The next session ends later, by the clock's milliseconds.
+    sleep(Duration::from_millis(20)).await;
+    let second = service.client_with(first.id()).await;
+    for _ in 2..100 {
+        service.client_with(first.id()).await;
+    }
+    let _ = first.post("/find", body.clone()).await.expect(200);
+    let last = service.client_with(first.id()).await;
+    // A replica may have the session in memory for a minute; the embedded engine is the only one.
+    let allowed = Duration::from_secs(if service.place().database().is_some() { 75 } else { 0 });
+    let ended = Instant::now() + allowed;
+    while first.post("/find", body.clone()).await.status == 200 {
+        assert!(Instant::now() < ended, "the session goes on");
+        sleep(Duration::from_millis(500)).await;
+    }
+    for living in [&second, &last] {
+        let _ = living.post("/find", body.clone()).await.expect(200);
+    }
+    assert_eq!(service.place().number("SELECT count(*) FROM sessions"), 100);
+    let service = service.stop().await.start().await;
+    first.at(&service).post("/find", body.clone()).await.refused(401, "unauthenticated");
+    let _ = second.at(&service).post("/find", body).await.expect(200);
+}
+
+#[tokio::test]
 async fn a_client_whose_sessions_have_all_ended_is_removed_and_makes_room() {
     let service = short_lived().await;
     let gone = service.client().await;

@@ -27,6 +27,7 @@ mod replicas;
 mod sessions;
 mod socket;
 mod stopping;
+mod unused;
 mod values;
 mod watching;
 mod witness;

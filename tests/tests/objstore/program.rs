@@ -40,6 +40,17 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
 }
 
 #[tokio::test]
+async fn a_store_of_a_newer_version_is_refused_with_one_line() {
+    let place = Service::with(&[]).await.stop().await;
+    place.change(
+        "INSERT INTO refinery_schema_history
+         VALUES (1000, 'future', '2030-01-01T00:00:00Z', '1')",
+    );
+    let said = process::complaint(place.command()).await;
+    assert!(said.contains("newer version of this program wrote the store"), "{said}");
+}
+
+#[tokio::test]
 async fn a_wrong_line_in_the_list_of_clients_ends_the_process_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let list = directory.path().join("clients");

@@ -1,6 +1,12 @@
 //! `POST /watch` and `/unwatch`.
 
-use blackbox::objstore::{Client, Key, Object, Service};
+use std::time::Duration;
+
+use blackbox::{
+    objstore::{Client, Key, Object, Service},
+    process::DEADLINE,
+};
+use tokio::time::{Instant, sleep};
 
 use crate::fence::no_more_pushes;
 
@@ -191,4 +197,64 @@ async fn a_client_watches_no_more_patterns_than_the_setting_says() {
     is_full(&client).await;
     client.set(&objects[1]).await;
     assert_eq!(client.socket().await.next_push().await, objects[1]);
+}
+
+/// The median time that watching and unwatching takes.
+async fn toggling(client: &Client, pattern: &Key) -> Duration {
+    let mut times = Vec::new();
+    for _ in 0..21 {
+        let begun = Instant::now();
+        client.watch(pattern).await;
+        client.unwatch(pattern).await;
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    times[times.len() / 2]
+}
+
+#[tokio::test]
+async fn watching_costs_no_more_after_many_ended_watches_of_a_pattern() {
+    let service = Service::with(&[("OBJSTORE_MAX_WATCHES", "1000000")]).await;
+    let client = service.client().await;
+    let pattern = Key::new("t", "ns", "n");
+    let place = service.stop().await;
+    let ended = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 86400)
+         INSERT INTO watches SELECT id, 't', 'ns', 'n', -2 * n, -2 * n + 1 FROM clients, n";
+    assert_eq!(place.change(ended), 86400);
+    let service = place.start().await;
+    let client = client.at(&service);
+    let fresh = toggling(&client, &Key::fresh()).await;
+    let toggled = toggling(&client, &pattern).await;
+    assert!(toggled < fresh * 3 + Duration::from_millis(5), "{toggled:?} instead of {fresh:?}");
+}
+
+#[tokio::test]
+async fn ended_watches_are_limited_until_the_client_has_passed_them() {
+    let service = Service::with(&[("OBJSTORE_MAX_WATCHES", "3")]).await;
+    let client = service.client().await;
+    let (watched, toggled) = (Object::fresh(), Key::fresh());
+    client.watch(&watched.key).await;
+    for _ in 0..3 {
+        client.watch(&toggled).await;
+        client.unwatch(&toggled).await;
+    }
+    is_full(&client).await;
+    client.watch(&watched.key).await;
+    let service = service.stop().await.start().await;
+    let client = client.at(&service);
+    is_full(&client).await;
+
+    let mut socket = client.socket().await;
+    client.set(&watched).await;
+    assert_eq!(socket.next_push().await, watched);
+    socket.acknowledge().await;
+    let begun = Instant::now();
+    while client.post("/watch", toggled.body()).await.status != 204 {
+        assert!(begun.elapsed() < DEADLINE, "the ended watches still count");
+        sleep(Duration::from_millis(100)).await;
+    }
+    let ended = "SELECT count(*) FROM watches WHERE until IS NOT NULL";
+    assert_eq!(service.place().number(ended), 0);
+    client.unwatch(&toggled).await;
+    client.watch(&toggled).await;
 }

@@ -10,7 +10,10 @@ use tokio_postgres::{AsyncMessage, Config, Notification, error::DbError};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::session::{OPEN, settle};
-use crate::tls::{self, TlsError};
+use crate::{
+    migration::MigrationError,
+    tls::{self, TlsError},
+};
 
 /// How long it may take to connect.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -70,8 +73,13 @@ pub enum OpenError {
     #[error(transparent)]
     Sessions(#[from] BuildError),
     /// The database cannot be brought to this version's shape.
-    #[error("the database cannot be migrated: {}", reason(.0))]
-    Migration(#[from] refinery::Error),
+    #[error("{setting}: {source}")]
+    Migration {
+        /// The setting that says where it is.
+        setting: &'static str,
+        /// Why not.
+        source: MigrationError,
+    },
 }
 
 /// Where a database is, and how it is reached.
@@ -151,8 +159,10 @@ impl Database {
         let mut session = self.connect().await?;
         let turn = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
         session.batch_execute(&turn).await.map_err(|error| self.failed(error))?;
-        migrations.run_async(&mut *session).await?;
-        Ok(())
+        let migrated = migrations.run_async(&mut *session).await;
+        migrated
+            .map(drop)
+            .map_err(|error| OpenError::Migration { setting: self.setting, source: error.into() })
     }
 
     /// What a session of one's own failed with, as an error that names the setting.
@@ -162,7 +172,7 @@ impl Database {
 }
 
 /// What an error says, in one line, without the rows that the database quotes in its details.
-pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
+pub(crate) fn reason(error: &(dyn Error + 'static)) -> String {
     if let Some(error) = error.downcast_ref::<DbError>() {
         return format!("{} ({})", error.message(), error.code().code());
     }

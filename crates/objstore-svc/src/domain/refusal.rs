@@ -18,7 +18,10 @@ pub enum Refusal {
     /// There are as many clients as there may be.
     #[error("there are as many clients as there may be")]
     TooManyClients,
-    /// The client has as many watches as it may have.
-    #[error("the client has as many watches as it may have")]
+    /// The client has as many watches, or as many ended ones, as it may have.
+    #[error(
+        "the client has as many watches as it may have, or ended too many that its sockets have \
+         not passed yet: open a socket and acknowledge what it sends"
+    )]
     TooManyWatches,
 }

@@ -98,11 +98,19 @@ impl TokenDigest {
         Self(Sha256::digest(token).into())
     }
 
+    /// A digest as it is stored.
+    pub fn stored(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The digest's bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
+
+/// Sessions of one client. A new one ends the one unused longest.
+pub const MAX_SESSIONS: usize = 100;
 
 /// A session that was looked up. It is over from `expires` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +119,32 @@ pub struct Session {
     pub client: ClientId,
     /// When it ends.
     pub expires: Timestamp,
+    /// When its client is removed, while that has not been used: it never set, watched or opened a
+    /// socket.
+    pub unused_until: Option<Timestamp>,
+}
+
+/// How long an unused client stays after its last request, at least.
+const UNUSED_LIFETIME: Duration = Duration::from_hours(1);
+
+/// The most often a request postpones the removal of an unused client: reading must not turn into
+/// writing.
+const POSTPONE_EVERY: Duration = Duration::from_mins(5);
+
+impl Session {
+    /// When an unused client is removed that makes no request after `now`.
+    pub fn unused_until(now: Timestamp) -> Timestamp {
+        now.saturating_add(millis(UNUSED_LIFETIME + POSTPONE_EVERY))
+    }
+
+    /// Whether a request at `now` postpones the removal of its client.
+    pub fn is_postponing(&self, now: Timestamp) -> bool {
+        self.unused_until.is_some_and(|until| until.saturating_sub(now) < millis(UNUSED_LIFETIME))
+    }
+}
+
+fn millis(duration: Duration) -> Timestamp {
+    Timestamp::try_from(duration.as_millis()).unwrap_or(Timestamp::MAX / 4)
 }
 
 /// How long sessions live, and how often their use extends them.
@@ -133,7 +167,7 @@ impl Lifetime {
 
     /// Milliseconds a session lives.
     pub fn millis(self) -> Timestamp {
-        Timestamp::try_from(self.0.as_millis()).unwrap_or(Timestamp::MAX / 4)
+        millis(self.0)
     }
 
     /// When a session made or extended at `now` ends.
@@ -176,11 +210,29 @@ mod tests {
     }
 
     #[test]
+    fn an_unused_client_stays_an_hour_after_any_request() {
+        const MINUTE: Timestamp = 60_000;
+        let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
+        let mut session = Session { client, expires: 0, unused_until: None };
+        assert!(!session.is_postponing(Timestamp::MAX));
+        let (mut writes, mut request) = (0, 0);
+        for gap in [0, 4, 2, 59, 1, 1, 1, 3, 60] {
+            request += gap * MINUTE;
+            if session.unused_until.is_none() || session.is_postponing(request) {
+                session.unused_until = Some(Session::unused_until(request));
+                writes += 1;
+            }
+            assert!(session.unused_until >= Some(request + 60 * MINUTE), "{request}");
+        }
+        assert_eq!(writes, 5);
+    }
+
+    #[test]
     fn use_extends_a_session_at_most_once_a_day() {
         const HOUR: Timestamp = 3_600_000;
         let lifetime = Lifetime::new(Duration::from_hours(30 * 24));
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
-        let session = Session { client, expires: lifetime.expiry(0) };
+        let session = Session { client, expires: lifetime.expiry(0), unused_until: None };
         assert!(!lifetime.is_due(session, 23 * HOUR));
         assert!(lifetime.is_due(session, 24 * HOUR));
     }
@@ -189,7 +241,7 @@ mod tests {
     fn a_short_session_in_use_does_not_end() {
         let lifetime = Lifetime::new(Duration::from_secs(10));
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
-        let session = Session { client, expires: lifetime.expiry(0) };
+        let session = Session { client, expires: lifetime.expiry(0), unused_until: None };
         assert!(!lifetime.is_due(session, 4_999));
         assert!(lifetime.is_due(session, 5_000));
     }

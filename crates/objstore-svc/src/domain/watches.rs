@@ -1,98 +1,166 @@
 //! What one client watches, and watched before.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::{Key, Pattern, Revision, Shape};
 
-/// A client's watches with their history: each pattern with the stretches of the log in which it
-/// was watched. A watch made at revision `w` matches the changes after it, up to its end.
+/// A client's open watches, and ended ones for as long as somebody needs them. A watch made at
+/// revision `w` matches the changes after it, up to its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Watches {
-    stretches: HashMap<Pattern, Vec<Stretch>>,
-    /// Patterns known of each shape: a shape without any needs no look-up.
+    /// Each open pattern with its begin.
+    open: HashMap<Pattern, Revision>,
+    /// The ended watches of each pattern, oldest first. They do not overlap.
+    ended: HashMap<Pattern, VecDeque<Stretch>>,
+    /// Every ended watch by its end, oldest first.
+    ends: VecDeque<(Revision, Pattern)>,
+    /// Entries of each shape in both maps: a shape without any needs no look-up.
     shapes: [usize; 8],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stretch {
     since: Revision,
-    until: Option<Revision>,
-}
-
-impl Stretch {
-    fn covers(self, revision: Revision) -> bool {
-        self.since < revision && self.until.is_none_or(|until| revision < until)
-    }
-
-    fn is_open(self) -> bool {
-        self.until.is_none()
-    }
+    until: Revision,
 }
 
 impl Watches {
-    /// Watched from `since` on, perhaps only to `until`. Telling a stretch twice changes nothing.
-    pub fn begin(&mut self, pattern: &Pattern, since: Revision, until: Option<Revision>) {
-        if !self.stretches.contains_key(pattern) {
-            self.shapes[pattern.shape().index()] += 1;
+    /// Watches as they are stored, in any order: each with its begin, and its end if it has one.
+    pub fn stored(
+        watches: impl IntoIterator<Item = (Pattern, Revision, Option<Revision>)>,
+    ) -> Self {
+        let watches = watches.into_iter();
+        let open = HashMap::with_capacity(watches.size_hint().0);
+        let mut stored = Self { open, ..Self::default() };
+        for (pattern, since, until) in watches {
+            match until {
+                None => stored.begin(pattern, since),
+                Some(until) => stored.insert_ended(pattern, Stretch { since, until }),
+            }
         }
-        let stretches = self.stretches.entry(pattern.clone()).or_default();
-        // They come in order, from the store and from the log after it.
-        if stretches.last().is_none_or(|last| last.since < since) {
-            stretches.push(Stretch { since, until });
-        }
+        stored.ends.make_contiguous().sort_unstable_by_key(|&(until, _)| until);
+        stored
+    }
+
+    /// Watched from `since` on. Repeating it changes nothing.
+    pub fn begin(&mut self, pattern: Pattern, since: Revision) {
+        let shape = pattern.shape().index();
+        let before = self.open.len();
+        self.open.entry(pattern).or_insert(since);
+        self.shapes[shape] += self.open.len() - before;
     }
 
     /// No longer watched from `until` on.
     pub fn end(&mut self, pattern: &Pattern, until: Revision) {
-        for stretch in self.stretches.get_mut(pattern).into_iter().flatten() {
-            if stretch.is_open() && stretch.since < until {
-                stretch.until = Some(until);
+        if let Some((pattern, since)) = self.open.remove_entry(pattern) {
+            self.shapes[pattern.shape().index()] -= 1;
+            self.insert_ended(pattern, Stretch { since, until });
+        }
+    }
+
+    /// Nothing is watched any more from `until` on.
+    pub fn end_all(&mut self, until: Revision) {
+        let patterns: Vec<Pattern> = self.open.keys().cloned().collect();
+        for pattern in patterns {
+            self.end(&pattern, until);
+        }
+    }
+
+    /// Adds the ended watches of `other` that are not known here.
+    pub fn add_ended(&mut self, other: Self) {
+        let before = self.ends.len();
+        for (pattern, stretches) in other.ended {
+            for stretch in stretches {
+                self.insert_ended(pattern.clone(), stretch);
             }
         }
+        if self.ends.len() > before {
+            self.ends.make_contiguous().sort_by_key(|&(until, _)| until);
+        }
+    }
+
+    /// Removes the watches that ended at or before `through`, and returns how many.
+    pub fn remove_ended(&mut self, through: Revision) -> usize {
+        let mut removed = 0;
+        while let Some((_, pattern)) = self.ends.pop_front_if(|(until, _)| *until <= through) {
+            removed += 1;
+            if let Some(stretches) = self.ended.get_mut(&pattern) {
+                stretches.pop_front();
+                if stretches.is_empty() {
+                    self.ended.remove(&pattern);
+                    self.shapes[pattern.shape().index()] -= 1;
+                }
+            }
+        }
+        if removed > 0 && self.ends.is_empty() {
+            self.ends = VecDeque::new();
+        }
+        removed
+    }
+
+    /// How many ended watches there are.
+    pub fn ended(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The open watches alone.
+    #[must_use]
+    pub fn current(&self) -> Self {
+        Self::stored(self.open().map(|(pattern, since)| (pattern.clone(), since, None)))
     }
 
     /// Whether a change of `key` at `revision` is one this client watches.
     pub fn match_change(&self, key: &Key, revision: Revision) -> bool {
-        self.matching(key).any(|(_, stretches)| stretches.iter().any(|it| it.covers(revision)))
+        let mut text = String::new();
+        self.shapes_of(key, &mut text, |text| {
+            self.open.get(text).is_some_and(|&since| since < revision)
+                || self.ended.get(text).is_some_and(|stretches| {
+                    let later = stretches.partition_point(|stretch| stretch.since < revision);
+                    let last = later.checked_sub(1).and_then(|index| stretches.get(index));
+                    last.is_some_and(|stretch| revision < stretch.until)
+                })
+        })
+        .is_some()
     }
 
     /// The first shape under which `key` is watched now.
     pub fn match_current(&self, key: &Key) -> Option<Shape> {
-        let is_watched = |stretches: &[Stretch]| stretches.iter().any(|it| it.is_open());
-        self.matching(key).find(|(_, stretches)| is_watched(stretches)).map(|(shape, _)| shape)
-    }
-
-    /// Every pattern watched now or before.
-    pub fn patterns(&self) -> impl Iterator<Item = &Pattern> {
-        self.stretches.keys()
-    }
-
-    /// The patterns watched now.
-    pub fn open_patterns(&self) -> impl Iterator<Item = &Pattern> {
-        let open = |stretches: &Vec<Stretch>| stretches.iter().any(|stretch| stretch.is_open());
-        self.stretches
-            .iter()
-            .filter(move |(_, stretches)| open(stretches))
-            .map(|(pattern, _)| pattern)
-    }
-
-    /// The patterns that match changes after `revision`, each with the start of that stretch.
-    pub fn watched_after(&self, revision: Revision) -> impl Iterator<Item = (Pattern, Revision)> {
-        self.stretches.iter().filter_map(move |(pattern, stretches)| {
-            let goes_on = |it: &&Stretch| it.until.is_none_or(|until| until > revision);
-            stretches.iter().find(goes_on).map(|stretch| (pattern.clone(), stretch.since))
-        })
-    }
-
-    fn matching(&self, key: &Key) -> impl Iterator<Item = (Shape, &[Stretch])> {
         let mut text = String::new();
-        Shape::ALL.into_iter().filter_map(move |shape| {
-            if self.shapes[shape.index()] == 0 {
-                return None;
+        self.shapes_of(key, &mut text, |text| self.open.contains_key(text))
+    }
+
+    /// The open watches, each with its begin.
+    pub fn open(&self) -> impl Iterator<Item = (&Pattern, Revision)> {
+        self.open.iter().map(|(pattern, &since)| (pattern, since))
+    }
+
+    /// The first shape whose pattern of `key` is one that is asked for.
+    fn shapes_of(
+        &self,
+        key: &Key,
+        text: &mut String,
+        mut is_match: impl FnMut(&str) -> bool,
+    ) -> Option<Shape> {
+        Shape::ALL.into_iter().find(|&shape| {
+            self.shapes[shape.index()] > 0 && {
+                key.pattern(shape, text);
+                is_match(text)
             }
-            key.pattern(shape, &mut text);
-            Some((shape, self.stretches.get(text.as_str())?.as_slice()))
         })
+    }
+
+    /// Keeps the watches of the pattern in order. Those by their end are the caller's to sort,
+    /// unless this one ended last.
+    fn insert_ended(&mut self, pattern: Pattern, stretch: Stretch) {
+        let stretches = self.ended.entry(pattern.clone()).or_insert_with(|| {
+            self.shapes[pattern.shape().index()] += 1;
+            VecDeque::new()
+        });
+        let index = stretches.partition_point(|other| other.since < stretch.since);
+        if stretches.get(index).is_none_or(|other| other.since > stretch.since) {
+            stretches.insert(index, stretch);
+            self.ends.push_back((stretch.until, pattern));
+        }
     }
 }
 
@@ -104,36 +172,58 @@ mod tests {
         Pattern::new(kind, "", name).unwrap()
     }
 
-    #[test]
-    fn a_watch_matches_exactly_the_changes_between_its_ends() {
+    fn matched(watches: &Watches) -> Vec<Revision> {
         let key = Key::new("t", "ns", "n").unwrap();
-        let mut watches = Watches::default();
-        watches.begin(&pattern("t", ""), 5, None);
-        watches.end(&pattern("t", ""), 8);
-        watches.begin(&pattern("t", ""), 10, None);
-        let matched: Vec<_> =
-            (4..=12).filter(|&revision| watches.match_change(&key, revision)).collect();
-        assert_eq!(matched, [6, 7, 11, 12]);
+        (0..=12).filter(|&revision| watches.match_change(&key, revision)).collect()
     }
 
     #[test]
-    fn telling_a_stretch_twice_changes_nothing() {
+    fn a_watch_matches_exactly_the_changes_between_its_ends() {
         let mut watches = Watches::default();
-        watches.begin(&pattern("t", ""), 5, Some(8));
-        let once = watches.clone();
-        watches.begin(&pattern("t", ""), 5, None);
+        watches.begin(pattern("t", ""), 5);
         watches.end(&pattern("t", ""), 8);
+        watches.begin(pattern("t", ""), 10);
+        assert_eq!(matched(&watches), [6, 7, 11, 12]);
+    }
+
+    #[test]
+    fn ended_watches_are_removed_by_their_end() {
+        let stored = [
+            (pattern("t", ""), 8, Some(10)),
+            (pattern("t", ""), 1, Some(4)),
+            (pattern("t", "n"), 3, Some(6)),
+            (pattern("t", "n"), 10, None),
+        ];
+        let mut watches = Watches::stored(stored.clone());
+        assert_eq!(matched(&watches), [2, 3, 4, 5, 9, 11, 12]);
+        assert_eq!(watches.remove_ended(5), 1);
+        assert_eq!(matched(&watches), [4, 5, 9, 11, 12]);
+        watches.add_ended(Watches::stored(stored));
+        assert_eq!(watches.ended(), 3);
+        assert_eq!(watches.remove_ended(9), 2);
+        assert_eq!(matched(&watches), [9, 11, 12]);
+        assert_eq!(watches.remove_ended(10), 1);
+        assert_eq!(watches, watches.current());
+        watches.end_all(12);
+        assert_eq!((watches.open().count(), watches.remove_ended(12)), (0, 1));
+        assert_eq!(watches, Watches::default());
+    }
+
+    #[test]
+    fn beginning_a_watch_twice_changes_nothing() {
+        let mut watches = Watches::default();
+        watches.begin(pattern("t", ""), 5);
+        let once = watches.clone();
+        watches.begin(pattern("t", ""), 7);
         assert_eq!(watches, once);
-        assert_eq!(watches.open_patterns().count(), 0);
-        assert_eq!(watches.patterns().count(), 1);
     }
 
     #[test]
     fn an_object_is_current_under_the_first_pattern_that_is_watched_now() {
         let key = Key::new("t", "ns", "n").unwrap();
         let mut watches = Watches::default();
-        watches.begin(&pattern("t", ""), 5, None);
-        watches.begin(&pattern("t", "n"), 2, None);
+        watches.begin(pattern("t", ""), 5);
+        watches.begin(pattern("t", "n"), 2);
         assert_eq!(watches.match_current(&key), Some(pattern("t", "").shape()));
         watches.end(&pattern("t", ""), 8);
         assert_eq!(watches.match_current(&key), Some(pattern("t", "n").shape()));

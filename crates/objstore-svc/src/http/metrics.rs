@@ -13,7 +13,7 @@ use crate::{
 /// What is read.
 type Read = (store::Figures, WatchFigures);
 
-const FAMILIES: [Family<Read>; 10] = [
+const FAMILIES: [Family<Read>; 11] = [
     Family::gauge("revision", "The newest revision.", |(store, _)| store.revision),
     Family::gauge("log_floor", "The newest revision that the log has dropped.", |(store, _)| {
         store.log_floor
@@ -32,6 +32,9 @@ const FAMILIES: [Family<Read>; 10] = [
     Family::gauge("sockets", "Sockets open.", |(_, watch)| widen(watch.sockets)),
     Family::gauge("watching_clients", "Clients with a socket open.", |(_, watch)| {
         widen(watch.clients)
+    }),
+    Family::gauge("ended_watches", "Ended watches that sockets still need.", |(_, watch)| {
+        widen(watch.ended)
     }),
     Family::counter("pushes_total", "Messages handed to sockets.", |(_, watch)| watch.pushes),
 ];

@@ -56,6 +56,7 @@ pub(super) async fn set(
     // The write may wait, and what it needs is in the object.
     drop(body);
     let revision = app.store.set(object, intent).await??;
+    session.mark_used(&app).await;
     Ok((session.renew(&app).await, etag(&app.store, revision), StatusCode::NO_CONTENT))
 }
 

@@ -52,12 +52,25 @@ pub(super) struct Authenticated {
     pub(super) token: TokenDigest,
     /// The token itself, while this use may extend the session.
     due: Option<String>,
+    /// Whether the client has been used before.
+    is_used: bool,
 }
 
 /// The header that hands a client its session.
 type SetCookie = AppendHeaders<[(header::HeaderName, HeaderValue); 1]>;
 
 impl Authenticated {
+    /// The client has set, watched or opened a socket: it stays as long as its sessions do.
+    pub(super) async fn mark_used(&self, app: &App) {
+        if self.is_used {
+            return;
+        }
+        if let Err(error) = app.store.mark_used(self.client, self.token).await {
+            // The next use marks it.
+            tracing::warn!(cause = %error, "client not marked as used");
+        }
+    }
+
     /// Extends the session if that is due, and gives the cookie to send again: for the answer to a
     /// request that was done, as one that was refused would keep it from its client.
     pub(super) async fn renew(&mut self, app: &App) -> Option<SetCookie> {
@@ -81,8 +94,15 @@ impl FromRequestParts<Arc<App>> for Authenticated {
         for cookie in tokens(&parts.headers) {
             let token = TokenDigest::of(&cookie);
             if let Some(session) = app.store.session(token, now).await? {
+                if session.is_postponing(now)
+                    && let Err(error) = app.store.postpone_removal(session, token, now).await
+                {
+                    // The next request postpones it.
+                    tracing::warn!(cause = %error, "removal of an unused client not postponed");
+                }
                 let due = app.lifetime.is_due(session, now).then_some(cookie);
-                return Ok(Self { client: session.client, token, due });
+                let is_used = session.unused_until.is_none();
+                return Ok(Self { client: session.client, token, due, is_used });
             }
         }
         Err(Error::Unauthenticated)

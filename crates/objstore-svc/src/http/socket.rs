@@ -92,6 +92,7 @@ pub(super) async fn socket(
     let since = query.since.filter(|_| query.events);
     let subscriber = app.hub.subscribe(session.client, form, since).await;
     let subscriber = subscriber.map_err(Error::Subscription)?;
+    session.mark_used(&app).await;
 
     let (renewed, token) = (session.renew(&app).await, session.token);
     let response = upgrade

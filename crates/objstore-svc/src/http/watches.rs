@@ -18,6 +18,7 @@ pub(super) async fn watch(
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
     app.store.watch(session.client, pattern).await??;
+    session.mark_used(&app).await;
     Ok((session.renew(&app).await, StatusCode::NO_CONTENT))
 }
 

@@ -63,8 +63,8 @@ struct Table {
 const TABLES: [Table; 5] = [
     Table {
         name: "clients",
-        columns: "id, position, watches",
-        types: &[Type::UUID, Type::INT8, Type::INT8],
+        columns: "id, position, watches, ended, unused_until",
+        types: &[Type::UUID, Type::INT8, Type::INT8, Type::INT8, Type::INT8],
     },
     Table {
         name: "sessions",

@@ -4,17 +4,24 @@
 //! with the row of the store locked, so the order of commits is the order of revisions; and it follows
 //! the log to its end, so it learns what the others commit.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::{
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    thread::available_parallelism,
+};
 
-use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, ask};
+use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, WAIT, ask};
 use deadpool_postgres::ClientWrapper;
-use quick_cache::sync::Cache;
-use tokio::{sync::mpsc, task::JoinSet};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit, mpsc},
+    task::JoinSet,
+    time::timeout,
+};
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ClientState, DatabaseConfig, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError,
+    sessions::SessionCache,
 };
 use crate::domain::{
     ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
@@ -38,8 +45,8 @@ use reader::Reader;
 use tail::Tail;
 use writer::{Queue, Shared, Writer};
 
-/// Sessions of clients kept in memory, so that a request does not ask for its own.
-const SESSION_CACHE: usize = 100_000;
+/// One of so many sessions is for sockets, but no more than there are cores to read what they get.
+const FOLLOWING_SHARE: usize = 4;
 
 /// Pieces of the log that may be read before the first of them is dispatched.
 const FEED_LENGTH: usize = 64;
@@ -61,10 +68,13 @@ mod migrations {
 /// The engine for many processes.
 pub struct Postgres {
     sessions: Arc<Sessions>,
+    /// Turns of sockets at the sessions: what a client watches, and pages of the log. The other
+    /// sessions are left to searches and look-ups.
+    following: Semaphore,
     reader: Reader,
     queue: Queue,
     shared: Arc<Shared>,
-    known: Cache<TokenDigest, Session>,
+    known: SessionCache,
     rules: Rules,
     figures: Arc<Mutex<Figures>>,
     health: Health,
@@ -116,12 +126,14 @@ impl Postgres {
         others.spawn(tail.run());
         let kept = (Arc::clone(&sessions), config.clone(), Arc::clone(&figures));
         others.spawn(upkeep::keep_up(kept.0, kept.1, kept.2));
+        let cores = available_parallelism().map_or(2, usize::from);
         let postgres = Self {
             reader: Reader::new(&sessions),
             sessions,
+            following: Semaphore::new((connections / FOLLOWING_SHARE).clamp(1, cores)),
             queue,
             shared,
-            known: Cache::new(SESSION_CACHE),
+            known: SessionCache::new(),
             rules,
             figures,
             health: Health::watch(database),
@@ -182,16 +194,16 @@ impl Postgres {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Option<Session>, Error> {
-        let live = |session: &Session| now < session.expires;
         let Rules { lifetime, .. } = self.rules;
-        let known = self.known.get(&token).filter(live);
+        let known = self.known.get(token, now);
         if let Some(session) = known.filter(|&session| !lifetime.is_due(session, now)) {
             return Ok(Some(session));
         }
         let [rows] = self.ask([(read::SESSION, &[&token.as_bytes().as_slice()])]).await?;
+        let live = |session: &Session| now < session.expires;
         let session = rows.first().map(read::session).transpose()?.filter(live);
         if let Some(session) = session {
-            self.known.insert(token, session);
+            self.known.insert(token, session, now);
         }
         Ok(session)
     }
@@ -205,14 +217,40 @@ impl Postgres {
         self.ask([(statements::EXTEND, &[&token.as_bytes().as_slice(), &expires])])
             .await
             .map_err(|error| StoreError::NotWritten(error.into()))?;
-        self.known.remove(&token);
+        self.known.remove(token);
+        Ok(())
+    }
+
+    pub(super) async fn postpone_removal(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let (ids, until) = ([*client.uuid()], Session::unused_until(now));
+        self.ask([(statements::POSTPONE, &[&ids.as_slice(), &until])])
+            .await
+            .map_err(|error| StoreError::NotWritten(error.into()))?;
+        self.known.remove(token);
+        Ok(())
+    }
+
+    pub(super) async fn mark_used(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+    ) -> Result<(), StoreError> {
+        self.ask([(statements::MARK_USED, &[client.uuid()])])
+            .await
+            .map_err(|error| StoreError::NotWritten(error.into()))?;
+        self.known.remove(token);
         Ok(())
     }
 
     pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
         let before = now.saturating_sub(self.rules.lifetime.millis());
         let reap = async |session: &ClientWrapper| {
-            batch::or_roll_back(session, upkeep::reap(session, self.rules, before)).await
+            batch::or_roll_back(session, upkeep::reap(session, self.rules, before, now)).await
         };
         while self
             .sessions
@@ -279,11 +317,15 @@ impl Postgres {
         self.queue.write(Operation::Unwatch { client, pattern }).await.map(drop)
     }
 
-    pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, Error> {
+    pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         // In this order: what leaves the map in between is committed before it is read there.
         let acknowledged = self.shared.positions().of(client);
+        let turn = self.following().await?;
         let [rows] = self.ask([(read::CLIENT, &[client.uuid()])]).await?;
-        let mut state = read::client(&rows)?;
+        // A client may have very many watches: others take their turns meanwhile.
+        let read = tokio::task::spawn_blocking(move || read::client(&rows)).await;
+        drop(turn);
+        let mut state = read.map_err(|_| StoreError::Panicked)??;
         state.position = state.position.max(acknowledged);
         Ok(state)
     }
@@ -292,7 +334,13 @@ impl Postgres {
         self.shared.positions().advance(client, position);
     }
 
+    async fn following(&self) -> Result<Option<SemaphorePermit<'_>>, Error> {
+        let turn = timeout(WAIT, self.following.acquire()).await;
+        turn.map(Result::ok).map_err(|_| Error::Busy)
+    }
+
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, Error> {
+        let _turn = self.following().await?;
         let read = async |session: &ClientWrapper| read::log(session, after).await;
         self.sessions.lend(read).await.map(|(page, _)| page)
     }

@@ -6,17 +6,19 @@ use std::{
     thread::available_parallelism,
 };
 
-use common::sqlite::{
-    self as engine, BackupError, Directory, DirectoryError, Handle, Readers, WriteError, Writer,
+use common::{
+    migration::MigrationError,
+    sqlite::{
+        self as engine, BackupError, Directory, DirectoryError, Handle, Readers, WriteError, Writer,
+    },
 };
-use quick_cache::sync::Cache;
 use rusqlite::Connection;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ClientState, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError,
-    positions::Positions,
+    positions::Positions, sessions::SessionCache,
 };
 use crate::domain::{
     ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
@@ -27,13 +29,10 @@ mod find;
 mod read;
 mod write;
 
-use write::{Applier, Operation};
+use write::{Applier, Done, Operation};
 
 /// The database's file in the data directory.
 pub(super) const DATABASE: &str = "objstore.db";
-
-/// Sessions kept in memory, so that a request does not look its own up on disk.
-const SESSION_CACHE: usize = 100_000;
 
 /// Batches that may be committed before the first of them is dispatched.
 const FEED_LENGTH: usize = 64;
@@ -55,19 +54,23 @@ pub enum OpenError {
     #[error(transparent)]
     Writer(#[from] engine::StartError),
     /// The database cannot be brought to this version's shape.
-    #[error("the database cannot be migrated: {0}")]
-    Migration(#[from] refinery::Error),
+    #[error(transparent)]
+    Migration(#[from] MigrationError),
 }
 
 /// The embedded engine.
 pub struct Sqlite {
     /// For pages, on threads of their own. Single rows are looked up on the caller's.
     scans: Arc<Readers>,
-    scanning: Semaphore,
+    /// Turns of searches.
+    searching: Semaphore,
+    /// Turns of sockets: what a client watches, and pages of the log. They have their own, so that
+    /// searches do not wait for them.
+    following: Semaphore,
     handle: Handle<Applier>,
     writer: Mutex<Option<Writer>>,
     ended: CancellationToken,
-    sessions: Cache<TokenDigest, Session>,
+    sessions: SessionCache,
     positions: Arc<Mutex<Positions>>,
     figures: Arc<Mutex<Figures>>,
     epoch: Epoch,
@@ -88,14 +91,16 @@ impl Sqlite {
         drop(connection);
 
         let cores = available_parallelism().map_or(2, usize::from);
+        let followers = (cores / 2).max(1);
         let (writer, handle) = Writer::start(directory.database(), applier, cores)?;
         let sqlite = Self {
-            scans: Arc::new(Readers::open(directory.database(), cores)?),
-            scanning: Semaphore::new(cores),
+            scans: Arc::new(Readers::open(directory.database(), cores + followers)?),
+            searching: Semaphore::new(cores),
+            following: Semaphore::new(followers),
             handle,
             ended: writer.ended(),
             writer: Mutex::new(Some(writer)),
-            sessions: Cache::new(SESSION_CACHE),
+            sessions: SessionCache::new(),
             positions,
             figures,
             epoch,
@@ -139,7 +144,8 @@ impl Sqlite {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Result<(), Refusal>, StoreError> {
-        Ok(self.handle.write(Operation::Register { client, token, now }).await?.map(drop))
+        let registered = self.handle.write(Operation::Register { client, token, now }).await?;
+        Ok(registered.map(|done| self.forget_sessions(&done)))
     }
 
     pub(super) async fn session(
@@ -147,13 +153,13 @@ impl Sqlite {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        let live = |session: &Session| now < session.expires;
-        if let Some(session) = self.sessions.get(&token).filter(live) {
+        if let Some(session) = self.sessions.get(token, now) {
             return Ok(Some(session));
         }
+        let live = |session: &Session| now < session.expires;
         let session = self.handle.look_up(|it| read::session(it, token))?.filter(live);
         if let Some(session) = session {
-            self.sessions.insert(token, session);
+            self.sessions.insert(token, session, now);
         }
         Ok(session)
     }
@@ -164,14 +170,43 @@ impl Sqlite {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.handle.write(Operation::Extend { token, now }).await.map(drop)?;
-        self.sessions.remove(&token);
+        self.sessions.remove(token);
         Ok(())
     }
 
+    pub(super) async fn postpone_removal(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let until = Session::unused_until(now);
+        self.handle.write(Operation::Postpone { client, until }).await.map(drop)?;
+        self.sessions.remove(token);
+        Ok(())
+    }
+
+    pub(super) async fn mark_used(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+    ) -> Result<(), StoreError> {
+        self.handle.write(Operation::MarkUsed { client }).await.map(drop)?;
+        self.sessions.remove(token);
+        Ok(())
+    }
+
+    fn forget_sessions(&self, done: &Done) {
+        done.ended.iter().for_each(|&token| self.sessions.remove(token));
+    }
+
     pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
-        while let Ok(done) = self.handle.write(Operation::Reap { now }).await?
-            && done.more
-        {}
+        while let Ok(done) = self.handle.write(Operation::Reap { now }).await? {
+            self.forget_sessions(&done);
+            if !done.more {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -206,7 +241,7 @@ impl Sqlite {
         limit: usize,
     ) -> Result<Page, StoreError> {
         let range = find::Search::new(pattern, after, until);
-        self.read_aside(move |it| find::page(it, &range, limit)).await
+        self.read_aside(&self.searching, move |it| find::page(it, &range, limit)).await
     }
 
     pub(super) async fn page_end(
@@ -216,7 +251,7 @@ impl Sqlite {
         limit: usize,
     ) -> Result<Option<PageEnd>, StoreError> {
         let range = find::Search::new(pattern, after, None);
-        self.read_aside(move |it| find::page_end(it, &range, limit)).await
+        self.read_aside(&self.searching, move |it| find::page_end(it, &range, limit)).await
     }
 
     pub(super) async fn watch(
@@ -239,7 +274,8 @@ impl Sqlite {
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         // In this order: what leaves the map in between is on disk before it is read there.
         let acknowledged = self.positions().of(client);
-        let mut state = self.read_aside(move |it| read::client(it, client)).await?;
+        let mut state =
+            self.read_aside(&self.following, move |it| read::client(it, client)).await?;
         state.position = state.position.max(acknowledged);
         Ok(state)
     }
@@ -253,16 +289,17 @@ impl Sqlite {
     }
 
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
-        self.read_aside(move |it| read::log(it, after)).await
+        self.read_aside(&self.following, move |it| read::log(it, after)).await
     }
 
     /// Reads what may take long on a thread of its own.
     async fn read_aside<T: Send + 'static>(
         &self,
+        turns: &Semaphore,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         // Without it, threads would pile up where the connections are fewer.
-        let _turn = self.scanning.acquire().await;
+        let _turn = turns.acquire().await;
         let scans = Arc::clone(&self.scans);
         match tokio::task::spawn_blocking(move || scans.read(read)).await {
             Ok(read) => Ok(read?),
@@ -289,7 +326,7 @@ impl From<WriteError> for StoreError {
 
 /// Brings the database to this version's shape, and gives the store's epoch.
 pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
-    migrations::migrations::runner().run(connection)?;
+    migrations::migrations::runner().run(connection).map_err(MigrationError::from)?;
     Ok(read::or_make_epoch(connection)?)
 }
 

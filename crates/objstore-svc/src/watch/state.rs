@@ -11,10 +11,9 @@ use slab::Slab;
 use tokio::sync::Notify;
 
 use super::ring::{self, Form, Ring};
-use crate::{
-    domain::{ClientId, Entry, Key, Object, Pattern, Record, Revision, Shape, Watches},
-    store::ClientState,
-};
+use crate::domain::{ClientId, Entry, Key, Object, Pattern, Record, Revision, Shape, Watches};
+
+mod clients;
 
 /// Revisions that wait for one socket. One more, and the socket reads the log instead.
 const QUEUE_LENGTH: usize = 1024;
@@ -37,12 +36,17 @@ pub(super) struct State {
     clients: Slab<Client>,
     slots: HashMap<ClientId, usize>,
     sockets: Slab<Socket>,
+    /// Ended watches of all clients.
+    ended: usize,
+    /// Ended watches that one client may have here.
+    max_ended: usize,
     /// Kept for its memory.
     pattern_text: String,
 }
 
 /// A client that has a socket.
 struct Client {
+    /// The open ones, and those ended ones that a socket still needs.
     watches: Watches,
     position: Revision,
     sockets: Vec<usize>,
@@ -57,7 +61,7 @@ struct Socket {
     start: Revision,
     /// Whether it has seen everything but what is in its queue.
     live: bool,
-    /// Nothing up to here is queued: it has that already.
+    /// It has everything up to here: its cursor, or not far behind it.
     after: Revision,
     queue: VecDeque<Revision>,
     wake: Arc<Notify>,
@@ -85,7 +89,7 @@ pub(super) enum Next {
 }
 
 impl State {
-    pub(super) fn new(revision: Revision) -> Self {
+    pub(super) fn new(revision: Revision, max_ended: usize) -> Self {
         Self {
             ring: Ring::new(revision),
             index: HashMap::new(),
@@ -93,6 +97,8 @@ impl State {
             clients: Slab::new(),
             slots: HashMap::new(),
             sockets: Slab::new(),
+            ended: 0,
+            max_ended,
             pattern_text: String::new(),
         }
     }
@@ -102,8 +108,9 @@ impl State {
         self.ring.head()
     }
 
-    pub(super) fn count(&self) -> (usize, usize) {
-        (self.sockets.len(), self.clients.len())
+    /// Sockets, clients and ended watches.
+    pub(super) fn count(&self) -> (usize, usize, usize) {
+        (self.sockets.len(), self.clients.len(), self.ended)
     }
 
     /// Takes in the next record, says how many queues it went to, and adds the sockets to wake.
@@ -121,14 +128,16 @@ impl State {
             }
             Entry::Unwatch(client, pattern) => {
                 if let Some(&slot) = self.slots.get(client) {
-                    self.clients[slot].watches.end(pattern, record.revision);
+                    self.change(slot, |watches| watches.end(pattern, record.revision));
                     self.unindex(slot, pattern);
+                    self.bound_ended(slot, woken);
                 }
                 0
             }
             Entry::Forget(client) => {
                 if let Some(&slot) = self.slots.get(client) {
                     self.forget(slot, record.revision);
+                    self.bound_ended(slot, woken);
                 }
                 0
             }
@@ -177,104 +186,6 @@ impl State {
         queued
     }
 
-    /// Adds a socket for a client that was read from the store, or is known from another socket.
-    /// None when what was read is too old to be brought up to date.
-    pub(super) fn attach(
-        &mut self,
-        id: ClientId,
-        known: ClientState,
-        form: Form,
-        since: Option<Revision>,
-    ) -> Option<Attached> {
-        let slot = match self.slots.get(&id) {
-            Some(&slot) => slot,
-            None => self.attach_client(id, known)?,
-        };
-        let start = since.unwrap_or(self.clients[slot].position);
-        let wake = Arc::new(Notify::new());
-        let socket = self.sockets.insert(Socket {
-            client: slot,
-            form,
-            start,
-            live: false,
-            after: 0,
-            queue: VecDeque::new(),
-            wake: Arc::clone(&wake),
-            lost: false,
-        });
-        self.clients[slot].sockets.push(socket);
-        Some(Attached { socket, cursor: start, wake })
-    }
-
-    fn attach_client(&mut self, id: ClientId, known: ClientState) -> Option<usize> {
-        let ClientState { revision, mut watches, position } = known;
-        for record in self.ring.after(revision.min(self.head()))? {
-            match &record.entry {
-                Entry::Watch(client, pattern) if *client == id => {
-                    watches.begin(pattern, record.revision, None);
-                }
-                Entry::Unwatch(client, pattern) if *client == id => {
-                    watches.end(pattern, record.revision);
-                }
-                _ => {}
-            }
-        }
-        let patterns: Vec<(Pattern, Revision)> = watches.watched_after(self.head()).collect();
-        let slot =
-            self.clients.insert(Client { watches, position, sockets: Vec::new(), queued: 0 });
-        self.slots.insert(id, slot);
-        for (pattern, since) in patterns {
-            self.index(slot, &pattern, since);
-        }
-        Some(slot)
-    }
-
-    /// Removes a socket, and its client with the last one.
-    pub(super) fn detach(&mut self, id: ClientId, socket: usize) {
-        let slot = self.sockets.remove(socket).client;
-        let client = &mut self.clients[slot];
-        client.sockets.retain(|&other| other != socket);
-        if client.sockets.is_empty() {
-            let client = self.clients.remove(slot);
-            if self.slots.get(&id) == Some(&slot) {
-                self.slots.remove(&id);
-            }
-            for pattern in client.watches.patterns() {
-                self.unindex(slot, pattern);
-            }
-        }
-    }
-
-    fn begin(&mut self, slot: usize, pattern: &Pattern, since: Revision) {
-        self.clients[slot].watches.begin(pattern, since, None);
-        self.index(slot, pattern, since);
-    }
-
-    fn forget(&mut self, slot: usize, until: Revision) {
-        let patterns: Vec<Pattern> = self.clients[slot].watches.open_patterns().cloned().collect();
-        for pattern in patterns {
-            self.clients[slot].watches.end(&pattern, until);
-            self.unindex(slot, &pattern);
-        }
-    }
-
-    fn index(&mut self, slot: usize, pattern: &Pattern, since: Revision) {
-        if !self.index.contains_key(pattern) {
-            self.shapes[pattern.shape().index()] += 1;
-        }
-        let watchers = self.index.entry(pattern.clone()).or_default();
-        watchers.entry(slot).or_insert(since);
-    }
-
-    fn unindex(&mut self, slot: usize, pattern: &Pattern) {
-        let Some(watchers) = self.index.get_mut(pattern) else { return };
-        watchers.swap_remove(&slot);
-        if watchers.is_empty() {
-            self.index.remove(pattern);
-            self.shapes[pattern.shape().index()] -= 1;
-        }
-    }
-
     /// Moves the position of a socket's client on; false when it stays where it is.
     pub(super) fn acknowledge(&mut self, socket: usize, revision: Revision) -> bool {
         let Socket { client, start, .. } = self.sockets[socket];
@@ -288,22 +199,26 @@ impl State {
 
     /// What a socket whose cursor is `cursor` gets next, without asking the store.
     pub(super) fn next(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Bytes>) -> Next {
-        if self.sockets[socket].lost {
+        let next = if self.sockets[socket].lost {
             Next::Lost
         } else if self.sockets[socket].live {
             self.next_queued(socket, burst)
         } else if cursor >= self.head() {
-            self.go_live(socket, cursor);
+            self.sockets[socket].live = true;
             Next::Idle(cursor)
         } else {
             self.next_in_ring(socket, cursor, burst)
+        };
+        if let Next::Messages(cursor) | Next::Idle(cursor) = next {
+            self.advance(socket, cursor);
         }
+        next
     }
 
-    fn go_live(&mut self, socket: usize, cursor: Revision) {
-        let socket = &mut self.sockets[socket];
-        socket.live = true;
-        socket.after = cursor;
+    /// A socket has everything up to `cursor`.
+    pub(super) fn advance(&mut self, socket: usize, cursor: Revision) {
+        self.sockets[socket].after = cursor;
+        self.remove_ended(self.sockets[socket].client);
     }
 
     fn next_queued(&mut self, socket: usize, burst: &mut Vec<Bytes>) -> Next {
@@ -357,7 +272,7 @@ impl State {
     /// The messages that records read from the log make for a socket, and the cursor after them.
     /// Records that are not dispatched yet are left for later: a watch among them is not known.
     pub(super) fn match_log(
-        &self,
+        &mut self,
         socket: usize,
         records: &[Record],
         burst: &mut Vec<Bytes>,
@@ -371,6 +286,9 @@ impl State {
             if is_owed(watches, record, form) {
                 burst.extend(ring::frame(record, form));
             }
+        }
+        if let Some(cursor) = cursor {
+            self.advance(socket, cursor);
         }
         cursor
     }
@@ -396,6 +314,13 @@ impl Socket {
         self.queue.push_back(revision);
     }
 
+    /// The revision after which it may still look through the log, if it may: with an empty queue it
+    /// has been given whatever was watched so far.
+    fn needs(&self) -> Option<Revision> {
+        let has_all = self.live && self.queue.is_empty();
+        (!self.lost && !has_all).then_some(self.after)
+    }
+
     /// From now on the socket reads the log from its cursor, until it has caught up.
     fn fall_behind(&mut self) {
         self.live = false;
@@ -412,3 +337,6 @@ fn is_owed(watches: &Watches, record: &Record, form: Form) -> bool {
         Entry::Watch(..) | Entry::Unwatch(..) | Entry::Forget(_) => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -114,15 +114,18 @@ impl Subscriber {
     }
 
     fn begin_reset(&self) -> Reset {
-        let state = self.hub.state();
-        let watches = state.watches(self.socket).clone();
-        let mut patterns: Vec<Pattern> = watches.open_patterns().cloned().collect();
+        let mut state = self.hub.state();
+        let through = state.head();
+        state.advance(self.socket, through);
+        let watches = state.watches(self.socket).current();
+        drop(state);
+        let mut patterns: Vec<Pattern> = watches.open().map(|(it, _)| it.clone()).collect();
         patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.shape()));
         Reset {
             watches,
             patterns,
             after: None,
-            through: state.head(),
+            through,
             from: self.cursor,
             announced: self.form == Form::Objects,
         }

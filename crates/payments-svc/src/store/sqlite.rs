@@ -6,8 +6,9 @@ use std::{
     thread::available_parallelism,
 };
 
-use common::sqlite::{
-    self as engine, Directory, DirectoryError, Handle, Readers, WriteError, Writer,
+use common::{
+    migration::MigrationError,
+    sqlite::{self as engine, Directory, DirectoryError, Handle, Readers, WriteError, Writer},
 };
 use jiff::Timestamp;
 use quick_cache::sync::Cache;
@@ -61,8 +62,8 @@ pub enum OpenError {
     #[error(transparent)]
     Writer(#[from] engine::StartError),
     /// The database cannot be brought to this version's shape.
-    #[error("the database cannot be migrated: {0}")]
-    Migration(#[from] refinery::Error),
+    #[error(transparent)]
+    Migration(#[from] MigrationError),
 }
 
 /// The embedded engine.
@@ -82,7 +83,7 @@ impl Sqlite {
     pub(super) fn open(data_dir: &Path, tell: Tell) -> Result<Self, OpenError> {
         let directory = Directory::own(data_dir, DATABASE)?;
         let mut connection = engine::open(directory.database())?;
-        migrations::migrations::runner().run(&mut connection)?;
+        migrations::migrations::runner().run(&mut connection).map_err(MigrationError::from)?;
         let counts = Arc::<Counts>::default();
         let applier = Applier::new(Arc::clone(&counts), tell);
         drop(connection);

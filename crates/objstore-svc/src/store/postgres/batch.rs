@@ -10,11 +10,11 @@ use tokio_postgres::{Row, types::ToSql};
 use uuid::Uuid;
 
 use super::{
-    fold::{Fold, Head, Known, Operation},
+    fold::{Fold, Head, Known, Operation, Watching},
     read, statements,
     writes::Writes,
 };
-use crate::domain::{ClientId, Key, Pattern, Revision};
+use crate::domain::{ClientId, Key, Pattern, Revision, WatchCounts};
 
 /// What has to be known of the store to fold some operations.
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub(super) struct Needs<'a> {
     keys: HashSet<&'a Key>,
     clients: HashSet<ClientId>,
     watches: HashSet<(ClientId, &'a Pattern)>,
+    /// Watches that may end.
+    ends: u64,
 }
 
 impl<'a> Needs<'a> {
@@ -36,6 +38,7 @@ impl<'a> Needs<'a> {
                 Operation::Watch { client, pattern } | Operation::Unwatch { client, pattern } => {
                     needs.clients.insert(*client);
                     needs.watches.insert((*client, pattern));
+                    needs.ends += u64::from(matches!(operation, Operation::Unwatch { .. }));
                 }
             }
         }
@@ -64,6 +67,7 @@ const BEGIN: [Asked<'_>; 2] = [("BEGIN", &[]), (statements::LOCK, &[])];
 pub(super) async fn begin(
     session: &ClientWrapper,
     needs: &Needs<'_>,
+    max_watches: u64,
 ) -> Result<(Known, Locked), Error> {
     let keys = Keys::of(needs.keys.iter().map(|key| key.parts()));
     let clients: Vec<Uuid> = needs.clients.iter().map(|client| *client.uuid()).collect();
@@ -71,7 +75,9 @@ pub(super) async fn begin(
     let patterns = Keys::of(needs.watches.iter().map(|(_, pattern)| pattern.parts()));
 
     let of_keys: [&(dyn ToSql + Sync); 3] = [&keys.kinds, &keys.namespaces, &keys.names];
-    let of_clients: [&(dyn ToSql + Sync); 1] = [&clients];
+    // Watches that end in this batch may reach the limit in it.
+    let counted_from = i64::try_from(max_watches.saturating_sub(needs.ends)).unwrap_or(i64::MAX);
+    let of_clients: [&(dyn ToSql + Sync); 2] = [&clients, &counted_from];
     let of_watches: [&(dyn ToSql + Sync); 4] =
         [&watchers, &patterns.kinds, &patterns.namespaces, &patterns.names];
     let mut asked = BEGIN.to_vec();
@@ -91,10 +97,12 @@ pub(super) async fn begin(
 
     let objects = read::objects(&rows_if(!needs.keys.is_empty()))?;
     let clients = rows_if(!needs.clients.is_empty());
-    let clients = clients.iter().map(|row| Ok((read::client_id(row, 0)?, count(row, 1)?)));
+    let clients = clients.iter().map(|row| Ok((read::client_id(row, 0)?, watching(row)?)));
     let clients = clients.collect::<Result<_, Error>>()?;
     let watches = rows_if(!needs.watches.is_empty());
-    let watches = watches.iter().map(|row| Ok((read::client_id(row, 0)?, read::pattern(row, 1)?)));
+    let watches = watches.iter().map(|row| {
+        Ok(((read::client_id(row, 0)?, read::pattern(row, 1)?), read::revision(row, 4)?))
+    });
     let watches = watches.collect::<Result<_, Error>>()?;
     Ok((Known { head: locked.head, objects, clients, watches }, locked))
 }
@@ -105,6 +113,12 @@ fn locked(answers: &[Vec<Row>]) -> Result<Locked, Error> {
     let head =
         Head { revision: read::revision(row, 0)?, bytes: row.try_get(1)?, clients: count(row, 2)? };
     Ok(Locked { head, backend: row.try_get(3)? })
+}
+
+/// Reads what [`statements::CLIENTS`] selects.
+fn watching(row: &Row) -> Result<Watching, Error> {
+    let counts = WatchCounts { open: count(row, 1)?, ended: count(row, 2)? };
+    Ok(Watching { counts, is_counted: row.try_get(3)? })
 }
 
 fn count(row: &Row, column: usize) -> Result<u64, Error> {

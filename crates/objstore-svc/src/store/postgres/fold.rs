@@ -1,7 +1,7 @@
 //! A batch in memory: each operation sees what those before it do, and nothing is written yet.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -9,7 +9,7 @@ use std::{
 use super::super::columns::OVERHEAD;
 use crate::domain::{
     ClientId, Entry, Epoch, Intent, Key, Lifetime, Object, OwnerRule, Pattern, Record, Refusal,
-    Revision, Stored, Timestamp, TokenDigest,
+    Revision, Session, Stored, Timestamp, TokenDigest, WatchCounts,
 };
 
 /// A write as it is asked for.
@@ -64,9 +64,17 @@ pub(super) struct Head {
 pub(super) struct Known {
     pub(super) head: Head,
     pub(super) objects: HashMap<Key, Stored>,
-    /// Clients, with how many patterns they watch.
-    pub(super) clients: HashMap<ClientId, u64>,
-    pub(super) watches: HashSet<(ClientId, Pattern)>,
+    pub(super) clients: HashMap<ClientId, Watching>,
+    /// Open watches, with their begin.
+    pub(super) watches: HashMap<(ClientId, Pattern), Revision>,
+}
+
+/// How many watches a client has.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Watching {
+    pub(super) counts: WatchCounts,
+    /// Whether the ended ones were counted, without those that the client's position has passed.
+    pub(super) is_counted: bool,
 }
 
 /// What a batch changes.
@@ -78,10 +86,12 @@ pub(super) struct Fold<'a> {
     pub(super) records: Vec<(Record, i64)>,
     /// The last of each object, and none where it was deleted.
     pub(super) objects: HashMap<&'a Key, Option<(Arc<Object>, Revision)>>,
-    pub(super) registered: Vec<(ClientId, Revision)>,
+    pub(super) registered: Vec<Registered>,
+    /// Clients that registered again, with the time until which they stay unused.
+    pub(super) returned: Vec<(ClientId, Timestamp)>,
     pub(super) sessions: Vec<(TokenDigest, ClientId, Timestamp)>,
-    /// How many patterns the clients of the batch watch.
-    pub(super) clients: HashMap<ClientId, u64>,
+    /// How many watches the clients have whose watches change.
+    pub(super) clients: HashMap<ClientId, Watching>,
     /// Stretches that begin in this batch, and perhaps end in it.
     pub(super) begun: Vec<Stretch<'a>>,
     /// Stretches begun before that end.
@@ -90,11 +100,18 @@ pub(super) struct Fold<'a> {
     pub(super) forgotten: Vec<ClientId>,
 }
 
+/// A new client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Registered {
+    pub(super) client: ClientId,
+    pub(super) position: Revision,
+    pub(super) unused_until: Timestamp,
+}
+
 /// A stretch of the log in which a client watches a pattern.
 pub(super) struct Stretch<'a> {
     pub(super) client: ClientId,
     pub(super) pattern: &'a Pattern,
-    /// 0 where it was begun before this batch.
     pub(super) since: Revision,
     pub(super) until: Option<Revision>,
 }
@@ -103,7 +120,7 @@ pub(super) struct Stretch<'a> {
 #[derive(Clone, Copy)]
 enum Open {
     No,
-    Before,
+    Before(Revision),
     /// Since the batch's stretch with this index.
     Begun(usize),
 }
@@ -117,6 +134,7 @@ impl<'a> Fold<'a> {
             records: Vec::new(),
             objects: HashMap::new(),
             registered: Vec::new(),
+            returned: Vec::new(),
             sessions: Vec::new(),
             clients: HashMap::new(),
             begun: Vec::new(),
@@ -187,13 +205,17 @@ impl<'a> Fold<'a> {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        if self.watches_of(client).is_none() {
+        let unused_until = Session::unused_until(now);
+        if self.watching(client).is_none() {
             if self.head.clients >= self.rules.max_clients {
                 return Err(Refusal::TooManyClients);
             }
             self.head.clients += 1;
-            self.registered.push((client, self.head.revision));
-            self.clients.insert(client, 0);
+            let position = self.head.revision;
+            self.registered.push(Registered { client, position, unused_until });
+            self.clients.insert(client, Watching::default());
+        } else {
+            self.returned.push((client, unused_until));
         }
         self.sessions.push((token, client, self.rules.lifetime.expiry(now)));
         Ok(())
@@ -204,10 +226,10 @@ impl<'a> Fold<'a> {
             return Ok(());
         }
         // Who is not registered any more may watch nothing.
-        let watches = self.watches_of(client).filter(|&watches| watches < self.rules.max_watches);
-        let watches = watches.ok_or(Refusal::TooManyWatches)?;
+        let watching = self.watching(client).ok_or(Refusal::TooManyWatches)?;
+        let counts = watching.counts.begin(self.rules.max_watches)?;
         let since = self.append(Entry::Watch(client, pattern.clone()));
-        self.clients.insert(client, watches + 1);
+        self.clients.insert(client, Watching { counts, ..watching });
         self.open.insert((client, pattern), Open::Begun(self.begun.len()));
         self.begun.push(Stretch { client, pattern, since, until: None });
         Ok(())
@@ -220,12 +242,15 @@ impl<'a> Fold<'a> {
         }
         let until = Some(self.append(Entry::Unwatch(client, pattern.clone())));
         match open {
+            Open::No => {}
+            Open::Before(since) => self.ended.push(Stretch { client, pattern, since, until }),
             Open::Begun(index) => self.begun[index].until = until,
-            _ => self.ended.push(Stretch { client, pattern, since: 0, until }),
         }
         self.open.insert((client, pattern), Open::No);
-        let watches = self.watches_of(client).unwrap_or_default();
-        self.clients.insert(client, watches.saturating_sub(1));
+        if let Some(watching) = self.watching(client) {
+            let counts = watching.counts.end();
+            self.clients.insert(client, Watching { counts, ..watching });
+        }
     }
 
     /// Removes a client that has no session left, with what it watched.
@@ -237,8 +262,8 @@ impl<'a> Fold<'a> {
 
     fn open(&self, client: ClientId, pattern: &'a Pattern) -> Open {
         self.open.get(&(client, pattern)).copied().unwrap_or_else(|| {
-            let before = self.known.watches.contains(&(client, pattern.clone()));
-            if before { Open::Before } else { Open::No }
+            let before = self.known.watches.get(&(client, pattern.clone()));
+            before.map_or(Open::No, |&since| Open::Before(since))
         })
     }
 
@@ -247,8 +272,8 @@ impl<'a> Fold<'a> {
         (revision - self.known.head.revision).cast_signed()
     }
 
-    /// How many patterns a client watches; none where it is not registered.
-    fn watches_of(&self, client: ClientId) -> Option<u64> {
+    /// How many watches a client has; none where it is not registered.
+    fn watching(&self, client: ClientId) -> Option<Watching> {
         self.clients.get(&client).or_else(|| self.known.clients.get(&client)).copied()
     }
 

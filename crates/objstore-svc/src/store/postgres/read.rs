@@ -12,17 +12,22 @@ use crate::domain::{
 };
 
 /// The session of the token `$1`.
-pub(super) const SESSION: &str = "SELECT client, expires FROM sessions WHERE digest = $1";
+pub(super) const SESSION: &str = "SELECT client, expires, unused_until
+     FROM sessions JOIN clients ON clients.id = client WHERE digest = $1";
 
 /// The objects of the types `$1`, the namespaces `$2` and the names `$3`.
 pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
      JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
          USING (type, namespace, name)";
 
-/// The client `$1` at one moment: a row for each stretch that it watched, or a single one.
-pub(super) const CLIENT: &str = "SELECT store.revision, position, type, namespace, name, since, until
-     FROM store LEFT JOIN clients ON clients.id = $1 LEFT JOIN watches ON watches.client = clients.id
-     ORDER BY since";
+/// The client `$1` at one moment, with all its watches in one row: it may have very many.
+pub(super) const CLIENT: &str =
+    "SELECT store.revision, position, types, namespaces, names, since, until
+     FROM store LEFT JOIN clients ON clients.id = $1, LATERAL (
+         SELECT array_agg(type) AS types, array_agg(namespace) AS namespaces,
+             array_agg(name) AS names, array_agg(since) AS since, array_agg(until) AS until
+         FROM watches WHERE client = $1
+     ) AS watches";
 
 /// A page of the log after the revision `$1`: at most 512 records, fewer where they are large. Beside
 /// them, the newest revision at that moment.
@@ -35,7 +40,8 @@ const LOG: &str =
      ) AS page ON TRUE ORDER BY page.revision";
 
 pub(super) fn session(row: &Row) -> Result<Session, Error> {
-    Ok(Session { client: client_id(row, 0)?, expires: row.try_get(1)? })
+    let client = client_id(row, 0)?;
+    Ok(Session { client, expires: row.try_get(1)?, unused_until: row.try_get(2)? })
 }
 
 /// Reads what [`OBJECTS`] selects.
@@ -78,17 +84,25 @@ pub(super) fn revision(row: &Row, column: usize) -> Result<Revision, Error> {
 
 /// Reads what [`CLIENT`] selects. One that is not registered (any more) watches nothing.
 pub(super) fn client(rows: &[Row]) -> Result<ClientState, Error> {
-    let first = rows.first().ok_or(Error::NoRow)?;
-    let now = revision(first, 0)?;
-    let position: Option<i64> = first.try_get(1)?;
-    let mut watches = Watches::default();
-    for row in rows {
-        if let Some(since) = row.try_get::<_, Option<i64>>(5)? {
-            let until = row.try_get::<_, Option<i64>>(6)?.map(i64::cast_unsigned);
-            watches.begin(&pattern(row, 2)?, since.cast_unsigned(), until);
-        }
-    }
-    let position = position.map_or(now, i64::cast_unsigned);
+    let row = rows.first().ok_or(Error::NoRow)?;
+    let now = revision(row, 0)?;
+    let position = row.try_get::<_, Option<i64>>(1)?.map_or(now, i64::cast_unsigned);
+    let parts = |column| Ok::<_, Error>(row.try_get::<_, Option<Vec<&str>>>(column)?);
+    let (kinds, namespaces, names) = (parts(2)?, parts(3)?, parts(4)?);
+    let since: Option<Vec<i64>> = row.try_get(5)?;
+    let until: Option<Vec<Option<i64>>> = row.try_get(6)?;
+    let ends = since.into_iter().flatten().zip(until.into_iter().flatten());
+    let watches = kinds
+        .into_iter()
+        .flatten()
+        .zip(namespaces.into_iter().flatten())
+        .zip(names.into_iter().flatten())
+        .zip(ends)
+        .map(|(((kind, namespace), name), (since, until))| {
+            let pattern = Pattern::new(kind, namespace, name).map_err(broken)?;
+            Ok((pattern, since.cast_unsigned(), until.map(i64::cast_unsigned)))
+        });
+    let watches = Watches::stored(watches.collect::<Result<Vec<_>, Error>>()?);
     Ok(ClientState { revision: now, watches, position })
 }
 

@@ -2,6 +2,7 @@
 //! the numbers for the metrics are read.
 
 use std::{
+    collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -94,27 +95,39 @@ async fn once(
     Ok(dropped >= TRIM_BATCH - 1)
 }
 
-/// Removes some of the sessions that ended by `before`, and clients that have none left. Whether
-/// there are more.
+/// Removes some of the sessions that ended by `before`, clients that have none left, and unused
+/// clients whose time has come by `now`. Whether there are more.
 pub(super) async fn reap(
     session: &ClientWrapper,
     rules: Rules,
     before: Timestamp,
+    now: Timestamp,
 ) -> Result<bool, Error> {
-    let [any] = ask(session, [(statements::ENDED, &[&before])]).await?;
+    let [any] = ask(session, [(statements::ENDED, &[&before, &now])]).await?;
     if any.is_empty() {
         return Ok(false);
     }
-    let (known, begun) = batch::begin(session, &Needs::default()).await?;
-    let [reaped] = ask(session, [(statements::REAP, &[&before, &REAP_BATCH])]).await?;
+    let (known, begun) = batch::begin(session, &Needs::default(), rules.max_watches).await?;
+    let asked: [Asked<'_>; 3] = [
+        (statements::REAP, &[&before, &REAP_BATCH]),
+        (statements::MARK_WATCHING_USED, &[&now]),
+        (statements::UNUSED, &[&now, &REAP_BATCH]),
+    ];
+    let [reaped, _, unused] = ask(session, asked).await?;
+    let mut forgotten = HashSet::new();
     let mut fold = Fold::new(rules, &known);
     let mut sessions = 0;
     for row in &reaped {
         sessions += row.try_get::<_, i64>(1)?;
         if !row.try_get::<_, bool>(2)? {
-            fold.forget(read::client_id(row, 0)?);
+            forgotten.insert(read::client_id(row, 0)?);
         }
     }
+    for row in &unused {
+        forgotten.insert(read::client_id(row, 0)?);
+    }
+    forgotten.into_iter().for_each(|client| fold.forget(client));
     batch::commit(session, Some(begun), &fold, &[]).await?;
-    Ok(sessions >= REAP_BATCH)
+    let unused = i64::try_from(unused.len()).unwrap_or(i64::MAX);
+    Ok(sessions.max(unused) >= REAP_BATCH)
 }

@@ -242,7 +242,7 @@ impl Writer {
         let (known, begun) = if needs.is_empty() {
             (Known::default(), None)
         } else {
-            let (known, begun) = batch::begin(session, &needs).await?;
+            let (known, begun) = batch::begin(session, &needs, self.rules.max_watches).await?;
             (known, Some(begun))
         };
         loop {

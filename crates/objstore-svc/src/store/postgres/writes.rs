@@ -1,5 +1,7 @@
 //! What a batch changes, as statements.
 
+use std::collections::HashMap;
+
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -9,7 +11,7 @@ use super::{
     fold::{Fold, Stretch},
     statements,
 };
-use crate::domain::{ClientId, Revision};
+use crate::domain::{ClientId, MAX_SESSIONS, Revision};
 
 /// Values to put into a statement.
 type Parameters<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
@@ -63,21 +65,62 @@ impl<'a> Writes<'a> {
     }
 
     fn clients(&mut self, fold: &'a Fold<'_>) {
-        self.by_client(statements::REGISTER, fold.registered.iter().copied());
+        if !fold.registered.is_empty() {
+            let registered = fold.registered.iter();
+            let ids: Vec<Uuid> = registered.clone().map(|it| *it.client.uuid()).collect();
+            let positions: Vec<i64> =
+                registered.clone().map(|it| it.position.cast_signed()).collect();
+            let unused_until: Vec<i64> = registered.map(|it| it.unused_until).collect();
+            self.push(statements::REGISTER, parameters![ids, positions, unused_until]);
+        }
+        if !fold.returned.is_empty() {
+            let ids: Vec<Uuid> = fold.returned.iter().map(|(id, _)| *id.uuid()).collect();
+            let until = fold.returned.iter().map(|&(_, until)| until).max().unwrap_or_default();
+            self.push(statements::POSTPONE, parameters![ids, until]);
+        }
         if !fold.sessions.is_empty() {
-            let sessions = fold.sessions.iter();
-            let digests: Vec<&[u8]> =
-                sessions.clone().map(|(token, ..)| &token.as_bytes()[..]).collect();
+            let mut made = HashMap::<Uuid, usize>::new();
+            let mut sessions = fold.sessions.clone();
+            sessions.reverse();
+            sessions.retain(|(_, client, _)| {
+                let made = made.entry(*client.uuid()).or_default();
+                *made += 1;
+                *made <= MAX_SESSIONS
+            });
+            let (clients, kept): (Vec<Uuid>, Vec<i64>) = made
+                .into_iter()
+                .map(|(client, made)| (client, MAX_SESSIONS.saturating_sub(made)))
+                .map(|(client, kept)| (client, i64::try_from(kept).unwrap_or(i64::MAX)))
+                .unzip();
+            self.push(statements::END_SESSIONS, parameters![clients, kept]);
+            let sessions = sessions.into_iter();
+            let digests: Vec<Vec<u8>> =
+                sessions.clone().map(|(token, ..)| token.as_bytes().to_vec()).collect();
             let clients: Vec<Uuid> = sessions.clone().map(|(_, id, _)| *id.uuid()).collect();
-            let expiries: Vec<i64> = sessions.map(|(.., expires)| *expires).collect();
+            let expiries: Vec<i64> = sessions.map(|(.., expires)| expires).collect();
             self.push(statements::BEGIN_SESSIONS, parameters![digests, clients, expiries]);
         }
-        let counts = fold.clients.iter().map(|(&id, &watches)| (id, watches));
-        self.by_client(statements::COUNT_WATCHES, counts);
+        self.watch_counts(fold);
         if !fold.forgotten.is_empty() {
             let ids: Vec<Uuid> = fold.forgotten.iter().map(|id| *id.uuid()).collect();
+            self.push(statements::FORGET_SESSIONS, parameters![ids.clone()]);
             self.push(statements::FORGET_WATCHES, parameters![ids.clone()]);
             self.push(statements::FORGET, parameters![ids]);
+        }
+    }
+
+    fn watch_counts(&mut self, fold: &'a Fold<'_>) {
+        let counted = fold.clients.iter().filter(|(_, watching)| watching.is_counted);
+        let counted: Vec<Uuid> = counted.map(|(id, _)| *id.uuid()).collect();
+        if !counted.is_empty() {
+            self.push(statements::PRUNE_WATCHES, parameters![counted]);
+        }
+        if !fold.clients.is_empty() {
+            let counts = fold.clients.iter().map(|(id, watching)| (*id.uuid(), watching.counts));
+            let ids: Vec<Uuid> = counts.clone().map(|(id, _)| id).collect();
+            let open: Vec<i64> = counts.clone().map(|(_, it)| it.open.cast_signed()).collect();
+            let ended: Vec<i64> = counts.map(|(_, it)| it.ended.cast_signed()).collect();
+            self.push(statements::COUNT_WATCHES, parameters![ids, open, ended]);
         }
     }
 

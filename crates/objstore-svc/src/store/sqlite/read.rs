@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
 use super::super::{ClientState, LogPage, columns::Columns};
 use crate::domain::{
     ClientId, Epoch, Key, Object, Owner, Pattern, Record, Revision, Session, Stored, TokenDigest,
-    Value, Watches,
+    Value, WatchCounts, Watches,
 };
 
 /// Records in one page of the log.
@@ -39,9 +39,13 @@ pub(super) fn session(
     token: TokenDigest,
 ) -> rusqlite::Result<Option<Session>> {
     connection
-        .prepare_cached("SELECT client, expires FROM sessions WHERE digest = ?1")?
+        .prepare_cached(
+            "SELECT client, expires, unused_until FROM sessions JOIN clients ON clients.id = client
+             WHERE digest = ?1",
+        )?
         .query_row([token.as_bytes()], |row| {
-            Ok(Session { client: client_id(row, 0)?, expires: row.get(1)? })
+            let client = client_id(row, 0)?;
+            Ok(Session { client, expires: row.get(1)?, unused_until: row.get(2)? })
         })
         .optional()
 }
@@ -112,6 +116,44 @@ pub(super) fn head(connection: &Connection) -> rusqlite::Result<Revision> {
         .query_row([], |row| revision(row, 0))
 }
 
+/// Where the open watch of a pattern begins. It is the newest of the pattern, so those that ended
+/// before are not read.
+pub(super) fn open_watch(
+    connection: &Connection,
+    client: ClientId,
+    pattern: &Pattern,
+) -> rusqlite::Result<Option<Revision>> {
+    let [kind, namespace, name] = pattern.parts();
+    let newest = connection
+        .prepare_cached(NEWEST_WATCH)?
+        .query_row((client.uuid().as_bytes(), kind, namespace, name), |row| {
+            Ok((revision(row, 0)?, row.get::<_, Option<i64>>(1)?))
+        })
+        .optional()?;
+    Ok(newest.filter(|(_, until)| until.is_none()).map(|(since, _)| since))
+}
+
+pub(super) const NEWEST_WATCH: &str = "SELECT since, until FROM watches
+     WHERE client = ?1 AND type = ?2 AND namespace = ?3 AND name = ?4
+     ORDER BY since DESC LIMIT 1";
+
+/// How many watches a client has; none where it is not registered.
+pub(super) fn watch_counts(
+    connection: &Connection,
+    client: ClientId,
+) -> rusqlite::Result<Option<WatchCounts>> {
+    connection
+        .prepare_cached("SELECT watches, ended FROM clients WHERE id = ?1")?
+        .query_row([client.uuid().as_bytes()], |row| {
+            Ok(WatchCounts { open: count(row, 0)?, ended: count(row, 1)? })
+        })
+        .optional()
+}
+
+pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
 /// A client at one moment. One that is not registered (any more) watches nothing.
 pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Result<ClientState> {
     let revision_now = head(connection)?;
@@ -119,15 +161,14 @@ pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Res
         .prepare_cached("SELECT position FROM clients WHERE id = ?1")?
         .query_row([client.uuid().as_bytes()], |row| revision(row, 0))
         .optional()?;
-    let mut watches = Watches::default();
     let mut statement = connection.prepare_cached(
         "SELECT type, namespace, name, since, until FROM watches WHERE client = ?1",
     )?;
-    let mut rows = statement.query([client.uuid().as_bytes()])?;
-    while let Some(row) = rows.next()? {
+    let watches = statement.query_map([client.uuid().as_bytes()], |row| {
         let until = row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned);
-        watches.begin(&pattern(row, 0)?, revision(row, 3)?, until);
-    }
+        Ok((pattern(row, 0)?, revision(row, 3)?, until))
+    })?;
+    let watches = Watches::stored(watches.collect::<rusqlite::Result<Vec<_>>>()?);
     Ok(ClientState { revision: revision_now, watches, position: position.unwrap_or(revision_now) })
 }
 

@@ -35,6 +35,8 @@ const TRIM_EVERY: Duration = Duration::from_millis(50);
 pub(super) enum Operation {
     Register { client: ClientId, token: TokenDigest, now: Timestamp },
     Extend { token: TokenDigest, now: Timestamp },
+    Postpone { client: ClientId, until: Timestamp },
+    MarkUsed { client: ClientId },
     Reap { now: Timestamp },
     Set { object: Arc<Object>, intent: Intent },
     Delete { key: Key, intent: Intent },
@@ -51,6 +53,8 @@ pub(super) struct Done {
     pub(super) revision: Revision,
     /// Whether it left some of its work to another operation of its kind.
     pub(super) more: bool,
+    /// Sessions that it ended.
+    pub(super) ended: Vec<TokenDigest>,
 }
 
 /// The numbers that every batch moves on.
@@ -127,7 +131,7 @@ impl Applier {
     }
 
     fn done(&self) -> Answer {
-        Ok(Done { revision: self.state.revision, more: false })
+        Ok(Done { revision: self.state.revision, more: false, ended: Vec::new() })
     }
 
     fn tell(&self, commits: u64) {
@@ -159,7 +163,11 @@ impl Engine for Applier {
                 Operation::Watch { pattern, .. } | Operation::Unwatch { pattern, .. } => {
                     pattern.as_str().len()
                 }
-                Operation::Register { .. } | Operation::Extend { .. } | Operation::Reap { .. } => 0,
+                Operation::Register { .. }
+                | Operation::Extend { .. }
+                | Operation::Postpone { .. }
+                | Operation::MarkUsed { .. }
+                | Operation::Reap { .. } => 0,
             }
     }
 
@@ -183,6 +191,10 @@ impl Engine for Applier {
                 self.register(transaction, *client, *token, *now)
             }
             Operation::Extend { token, now } => self.extend(transaction, *token, *now),
+            Operation::Postpone { client, until } => {
+                self.postpone_removal(transaction, *client, *until)
+            }
+            Operation::MarkUsed { client } => self.mark_used(transaction, *client),
             Operation::Reap { now } => self.reap(transaction, *now),
             Operation::Set { object, intent } => self.set(transaction, object, intent),
             Operation::Delete { key, intent } => self.delete(transaction, key, intent),

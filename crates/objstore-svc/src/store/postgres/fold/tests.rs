@@ -15,7 +15,7 @@ fn rules() -> Rules {
         owner: OwnerRule::Free,
         lifetime: Lifetime::new(Duration::from_secs(60)),
         max_clients: 2,
-        max_watches: 1,
+        max_watches: 2,
     }
 }
 
@@ -24,8 +24,8 @@ fn known() -> Known {
     Known {
         head: Head { revision: 10, bytes: 1000, clients: 1 },
         objects: HashMap::new(),
-        clients: HashMap::from([(client(1), 0)]),
-        watches: HashSet::new(),
+        clients: HashMap::from([(client(1), Watching::default())]),
+        watches: HashMap::new(),
     }
 }
 
@@ -98,24 +98,25 @@ fn of_an_object_only_the_last_is_written_and_the_log_has_all() {
 
 #[test]
 fn a_watch_may_end_in_the_batch_it_begins_in() {
-    let (pattern, other) = (pattern("t"), pattern("u"));
+    let (pattern, other, third) = (pattern("t"), pattern("u"), pattern("v"));
     let client = client(1);
     let known = known();
     let operations = [
         Operation::Watch { client, pattern: pattern.clone() },
         Operation::Watch { client, pattern: pattern.clone() },
-        Operation::Watch { client, pattern: other.clone() },
+        Operation::Watch { client, pattern: other },
+        Operation::Watch { client, pattern: third.clone() },
         Operation::Unwatch { client, pattern: pattern.clone() },
         Operation::Unwatch { client, pattern },
-        Operation::Watch { client, pattern: other },
+        Operation::Watch { client, pattern: third },
     ];
     let (fold, answers) = Fold::of(rules(), &known, operations.iter()).ok().unwrap();
     let too_many = Err(Refusal::TooManyWatches);
-    assert_eq!(answers, [Ok(11), Ok(11), too_many, Ok(12), Ok(12), Ok(13)]);
+    assert_eq!(answers, [Ok(11), Ok(11), Ok(12), too_many, Ok(13), Ok(13), Ok(14)]);
     let begun: Vec<_> = fold.begun.iter().map(|stretch| (stretch.since, stretch.until)).collect();
-    assert_eq!(begun, [(11, Some(12)), (13, None)]);
+    assert_eq!(begun, [(11, Some(13)), (12, None), (14, None)]);
     assert!(fold.ended.is_empty());
-    assert_eq!(fold.clients[&client], 1);
+    assert_eq!(fold.clients[&client].counts, WatchCounts { open: 2, ended: 1 });
 }
 
 #[test]
@@ -123,16 +124,18 @@ fn a_watch_begun_before_ends_and_begins_again() {
     let pattern = pattern("t");
     let client = client(1);
     let mut known = known();
-    known.clients.insert(client, 1);
-    known.watches.insert((client, pattern.clone()));
+    let counts = WatchCounts { open: 1, ended: 0 };
+    known.clients.insert(client, Watching { counts, is_counted: false });
+    known.watches.insert((client, pattern.clone()), 7);
     let operations = [
         Operation::Unwatch { client, pattern: pattern.clone() },
         Operation::Watch { client, pattern },
     ];
     let (fold, answers) = Fold::of(rules(), &known, operations.iter()).ok().unwrap();
     assert_eq!(answers, [Ok(11), Ok(12)]);
-    assert_eq!((fold.ended[0].until, fold.begun[0].since), (Some(11), 12));
-    assert_eq!(fold.clients[&client], 1);
+    assert_eq!((fold.ended[0].since, fold.ended[0].until), (7, Some(11)));
+    assert_eq!(fold.begun[0].since, 12);
+    assert_eq!(fold.clients[&client].counts, WatchCounts { open: 1, ended: 1 });
 }
 
 #[test]
@@ -146,7 +149,9 @@ fn clients_are_counted_within_the_batch_and_registered_once() {
     let operations = [register(1), register(2), register(2), register(3)];
     let (fold, answers) = Fold::of(rules(), &known, operations.iter()).ok().unwrap();
     assert_eq!(answers, [Ok(10), Ok(10), Ok(10), Err(Refusal::TooManyClients)]);
-    assert_eq!(fold.registered, [(client(2), 10)]);
+    let registered =
+        Registered { client: client(2), position: 10, unused_until: Session::unused_until(0) };
+    assert_eq!(fold.registered, [registered]);
     assert_eq!((fold.sessions.len(), fold.head.clients), (3, 2));
     assert!(fold.records.is_empty());
 }

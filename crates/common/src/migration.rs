@@ -1,0 +1,28 @@
+//! Why a store cannot be brought to the shape that this version of a program uses.
+
+use refinery::error::Kind;
+
+use crate::postgres::reason;
+
+/// A store that was not migrated.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrationError {
+    /// The store has migrations that this version does not know.
+    #[error("a newer version of this program wrote the store: use that version or a newer one")]
+    Newer,
+    /// A migration failed.
+    #[error("the database cannot be migrated: {0}")]
+    Failed(String),
+}
+
+impl From<refinery::Error> for MigrationError {
+    fn from(error: refinery::Error) -> Self {
+        match error.kind() {
+            Kind::MissingVersion(_) | Kind::DivergentVersion(..) => Self::Newer,
+            Kind::Connection(step, source) => {
+                Self::Failed(format!("{step}: {}", reason(source.as_ref())))
+            }
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

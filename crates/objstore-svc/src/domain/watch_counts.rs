@@ -1,0 +1,62 @@
+//! How many watches a client may have.
+
+use super::Refusal;
+
+/// Watches of one client that the store keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WatchCounts {
+    /// Watches without an end.
+    pub open: u64,
+    /// Ended watches, at most: it may be more than there are.
+    pub ended: u64,
+}
+
+impl WatchCounts {
+    /// Whether the ended watches have to be counted before `begin`. Those that the client's
+    /// delivery position has passed are removed then, since no socket needs them.
+    pub fn is_count_due(self, limit: u64) -> bool {
+        self.ended >= limit
+    }
+
+    /// One more open watch.
+    ///
+    /// It is refused while `limit` watches are open or `limit` ended ones are kept. Only a new watch
+    /// adds to the two together, so the store never keeps more than `2 * limit` for a client.
+    pub fn begin(self, limit: u64) -> Result<Self, Refusal> {
+        if self.open >= limit || self.ended >= limit {
+            return Err(Refusal::TooManyWatches);
+        }
+        Ok(Self { open: self.open + 1, ..self })
+    }
+
+    /// How many watches of a client the store keeps at most, by the rule of [`Self::begin`].
+    pub fn most_kept(limit: usize) -> usize {
+        limit.saturating_mul(2)
+    }
+
+    /// One open watch has ended.
+    #[must_use]
+    pub fn end(self) -> Self {
+        Self { open: self.open.saturating_sub(1), ended: self.ended.saturating_add(1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_keeps_at_most_twice_the_limit() {
+        const LIMIT: u64 = 5;
+        let mut counts = WatchCounts::default();
+        for _ in 0..100 {
+            while let Ok(more) = counts.begin(LIMIT) {
+                counts = more;
+                assert!(counts.open + counts.ended <= 2 * LIMIT, "{counts:?}");
+            }
+            counts = counts.end();
+        }
+        assert!(counts.ended >= LIMIT, "{counts:?}");
+        assert!(counts.is_count_due(LIMIT));
+    }
+}

@@ -1,0 +1,157 @@
+//! Clients with a socket: what they watch, and which ended watches their sockets still need.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use tokio::sync::Notify;
+
+use super::{super::ring::Form, Attached, Client, Socket, State};
+use crate::{
+    domain::{ClientId, Entry, Pattern, Revision, Watches},
+    store::ClientState,
+};
+
+impl State {
+    /// Adds a socket for a client that was read from the store, or is known from another socket.
+    /// None when what was read is too old to be brought up to date.
+    pub(in crate::watch) fn attach(
+        &mut self,
+        id: ClientId,
+        known: ClientState,
+        form: Form,
+        since: Option<Revision>,
+    ) -> Option<Attached> {
+        let ClientState { watches, position, .. } = self.up_to_date(id, known)?;
+        let slot = match self.slots.get(&id) {
+            Some(&slot) => {
+                // No other socket may have needed what has ended.
+                self.change(slot, |known| known.add_ended(watches));
+                slot
+            }
+            None => self.attach_client(id, watches, position),
+        };
+        let start = since.unwrap_or(self.clients[slot].position);
+        let wake = Arc::new(Notify::new());
+        let socket = self.sockets.insert(Socket {
+            client: slot,
+            form,
+            start,
+            live: false,
+            after: start,
+            queue: VecDeque::new(),
+            wake: Arc::clone(&wake),
+            lost: false,
+        });
+        self.clients[slot].sockets.push(socket);
+        self.remove_ended(slot);
+        Some(Attached { socket, cursor: start, wake })
+    }
+
+    /// A client that was read from the store, with what has been dispatched since.
+    fn up_to_date(&self, id: ClientId, mut known: ClientState) -> Option<ClientState> {
+        for record in self.ring.after(known.revision)? {
+            match &record.entry {
+                Entry::Watch(client, pattern) if *client == id => {
+                    known.watches.begin(pattern.clone(), record.revision);
+                }
+                Entry::Unwatch(client, pattern) if *client == id => {
+                    known.watches.end(pattern, record.revision);
+                }
+                Entry::Forget(client) if *client == id => known.watches.end_all(record.revision),
+                _ => {}
+            }
+        }
+        Some(known)
+    }
+
+    fn attach_client(&mut self, id: ClientId, watches: Watches, position: Revision) -> usize {
+        let slot = self.clients.vacant_key();
+        for (pattern, since) in watches.open() {
+            self.index(slot, pattern.clone(), since);
+        }
+        self.ended += watches.ended();
+        self.slots.insert(id, slot);
+        self.clients.insert(Client { watches, position, sockets: Vec::new(), queued: 0 })
+    }
+
+    /// Removes a socket, and its client with the last one.
+    pub(in crate::watch) fn detach(&mut self, id: ClientId, socket: usize) {
+        let slot = self.sockets.remove(socket).client;
+        let client = &mut self.clients[slot];
+        client.sockets.retain(|&other| other != socket);
+        if !client.sockets.is_empty() {
+            self.remove_ended(slot);
+            return;
+        }
+        let client = self.clients.remove(slot);
+        self.ended -= client.watches.ended();
+        if self.slots.get(&id) == Some(&slot) {
+            self.slots.remove(&id);
+        }
+        for (pattern, _) in client.watches.open() {
+            self.unindex(slot, pattern);
+        }
+    }
+
+    pub(super) fn begin(&mut self, slot: usize, pattern: &Pattern, since: Revision) {
+        self.clients[slot].watches.begin(pattern.clone(), since);
+        self.index(slot, pattern.clone(), since);
+    }
+
+    pub(super) fn forget(&mut self, slot: usize, until: Revision) {
+        let watches = self.clients[slot].watches.current();
+        for (pattern, _) in watches.open() {
+            self.unindex(slot, pattern);
+        }
+        self.change(slot, |watches| watches.end_all(until));
+    }
+
+    /// Changes the watches of a client, with the number of ended ones.
+    pub(super) fn change<T>(&mut self, slot: usize, change: impl FnOnce(&mut Watches) -> T) -> T {
+        let watches = &mut self.clients[slot].watches;
+        self.ended -= watches.ended();
+        let changed = change(watches);
+        self.ended += watches.ended();
+        changed
+    }
+
+    /// Removes the ended watches of a client that none of its sockets needs.
+    pub(super) fn remove_ended(&mut self, slot: usize) {
+        let client = &self.clients[slot];
+        if client.watches.ended() > 0 {
+            let needed = client.sockets.iter().filter_map(|&socket| self.sockets[socket].needs());
+            let needed = needed.min().unwrap_or(Revision::MAX);
+            self.change(slot, |watches| watches.remove_ended(needed));
+        }
+    }
+
+    /// As [`Self::remove_ended`]. Where too many are left, the sockets end that are furthest behind:
+    /// they find their place in the store when they open again.
+    pub(super) fn bound_ended(&mut self, slot: usize, woken: &mut Vec<Arc<Notify>>) {
+        self.remove_ended(slot);
+        while self.clients[slot].watches.ended() > self.max_ended {
+            let sockets = self.clients[slot].sockets.iter().copied();
+            let furthest = sockets.filter_map(|it| Some((self.sockets[it].needs()?, it))).min();
+            let Some((_, socket)) = furthest else { return };
+            let socket = &mut self.sockets[socket];
+            socket.lost = true;
+            woken.push(Arc::clone(&socket.wake));
+            self.remove_ended(slot);
+        }
+    }
+
+    fn index(&mut self, slot: usize, pattern: Pattern, since: Revision) {
+        let shape = pattern.shape().index();
+        let before = self.index.len();
+        self.index.entry(pattern).or_default().entry(slot).or_insert(since);
+        self.shapes[shape] += self.index.len() - before;
+    }
+
+    pub(super) fn unindex(&mut self, slot: usize, pattern: &Pattern) {
+        let Some(watchers) = self.index.get_mut(pattern) else { return };
+        watchers.swap_remove(&slot);
+        if watchers.is_empty() {
+            self.index.remove(pattern);
+            self.shapes[pattern.shape().index()] -= 1;
+        }
+    }
+}

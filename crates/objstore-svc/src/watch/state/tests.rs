@@ -1,0 +1,138 @@
+//! Which ended watches are kept.
+
+use uuid::Uuid;
+
+use super::*;
+use crate::{
+    domain::{Owner, Value},
+    store::ClientState,
+};
+
+const MAX_ENDED: usize = 10;
+
+fn id() -> ClientId {
+    ClientId::new(Uuid::from_u128(1)).unwrap()
+}
+
+fn pattern() -> Pattern {
+    Pattern::new("t", "", "").unwrap()
+}
+
+/// A hub that has seen nothing, with a client that watches nothing.
+struct Fixture {
+    state: State,
+    woken: Vec<Arc<Notify>>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        Self { state: State::new(0, MAX_ENDED), woken: Vec::new() }
+    }
+
+    fn attach(&mut self, watches: Watches, position: Revision) -> usize {
+        let known = ClientState { revision: self.state.head(), watches, position };
+        self.state.attach(id(), known, Form::Objects, None).unwrap().socket
+    }
+
+    fn dispatch(&mut self, entry: Entry) {
+        let record = Record { revision: self.state.head() + 1, entry };
+        self.state.dispatch(record, &mut self.woken);
+    }
+
+    fn set(&mut self) {
+        let key = Key::new("t", "ns", "n").unwrap();
+        let value = Value::compact(&format!("{{\"n\":{}}}", self.state.head() + 1)).unwrap();
+        let owner = Owner::new("o").unwrap();
+        self.dispatch(Entry::Set(Arc::new(Object { key, value, owner })));
+    }
+
+    /// A watch, a change, and the end of the watch.
+    fn toggle(&mut self) {
+        self.dispatch(Entry::Watch(id(), pattern()));
+        self.set();
+        self.dispatch(Entry::Unwatch(id(), pattern()));
+    }
+
+    /// How many messages a socket gets from a cursor on until it is idle; none when it is lost.
+    fn drain(&mut self, socket: usize, mut cursor: Revision) -> Option<usize> {
+        let mut messages = 0;
+        loop {
+            let mut burst = Vec::new();
+            let next = self.state.next(socket, cursor, &mut burst);
+            messages += burst.len();
+            match next {
+                Next::Messages(next) => cursor = next,
+                Next::Idle(_) => return Some(messages),
+                Next::Lost => return None,
+                Next::Log => panic!("the ring holds everything"),
+            }
+        }
+    }
+
+    fn ended(&self) -> usize {
+        self.state.count().2
+    }
+}
+
+#[test]
+fn sockets_that_keep_up_need_no_ended_watch() {
+    let mut fixture = Fixture::new();
+    let socket = fixture.attach(Watches::default(), 0);
+    assert_eq!(fixture.drain(socket, 0), Some(0));
+    for _ in 0..100 {
+        fixture.toggle();
+        assert!(fixture.ended() <= 1);
+        assert_eq!(fixture.drain(socket, 0), Some(1));
+        assert_eq!(fixture.ended(), 0);
+    }
+}
+
+#[test]
+fn a_socket_that_is_behind_keeps_the_ended_watches_after_its_cursor() {
+    let mut fixture = Fixture::new();
+    let live = fixture.attach(Watches::default(), 0);
+    fixture.drain(live, 0);
+    let behind = fixture.attach(Watches::default(), 0);
+    for _ in 0..5 {
+        fixture.toggle();
+        fixture.set();
+    }
+    assert_eq!(fixture.drain(live, 0), Some(5));
+    assert_eq!(fixture.ended(), 5);
+    assert_eq!(fixture.drain(behind, 0), Some(5));
+    assert_eq!(fixture.ended(), 0);
+    fixture.state.detach(id(), live);
+    fixture.state.detach(id(), behind);
+    assert_eq!(fixture.state.count(), (0, 0, 0));
+}
+
+#[test]
+fn another_socket_brings_the_ended_watches_that_the_first_does_not_need() {
+    let mut fixture = Fixture::new();
+    let first = fixture.attach(Watches::default(), 0);
+    fixture.drain(first, 0);
+    fixture.toggle();
+    fixture.set();
+    fixture.drain(first, 0);
+    assert_eq!(fixture.ended(), 0);
+    let second = fixture.attach(Watches::stored([(pattern(), 1, Some(3))]), 0);
+    assert_eq!(fixture.drain(second, 0), Some(1));
+    assert_eq!(fixture.ended(), 0);
+}
+
+#[test]
+fn too_many_ended_watches_end_the_sockets_that_need_them() {
+    let mut fixture = Fixture::new();
+    let live = fixture.attach(Watches::default(), 0);
+    fixture.drain(live, 0);
+    let behind = fixture.attach(Watches::default(), 0);
+    for _ in 0..=MAX_ENDED {
+        assert!(!fixture.state.sockets[behind].lost);
+        fixture.toggle();
+        fixture.drain(live, 0);
+    }
+    assert_eq!(fixture.ended(), 0);
+    assert_eq!(fixture.drain(behind, 0), None);
+    fixture.toggle();
+    assert_eq!(fixture.drain(live, 0), Some(1));
+}

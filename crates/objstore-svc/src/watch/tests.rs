@@ -1,0 +1,87 @@
+//! Sockets that open while committed changes are not dispatched yet.
+
+use uuid::Uuid;
+
+use super::*;
+use crate::{
+    domain::{
+        Intent, Key, Lifetime, Object, Owner, OwnerRule, Pattern, Precondition, TokenDigest, Value,
+    },
+    store::StoreConfig,
+};
+
+const CLIENT: u128 = 1;
+
+/// A store with one client that watches everything, and what is committed from its beginning.
+async fn store(data_dir: &std::path::Path) -> (Store, Feed) {
+    let config = StoreConfig {
+        data_dir: data_dir.to_owned(),
+        database: None,
+        lifetime: Lifetime::new(Duration::from_secs(60)),
+        owner: OwnerRule::Free,
+        max_clients: 10,
+        max_watches: 10,
+        log_retention: Duration::from_secs(60),
+        log_size: 1 << 20,
+    };
+    let (store, feed) = Store::open(&config).await.unwrap();
+    store.register(client(), TokenDigest::of("token"), 0).await.unwrap().unwrap();
+    let everything = Pattern::new("", "", "").unwrap();
+    store.watch(client(), everything).await.unwrap().unwrap();
+    (store, feed)
+}
+
+fn client() -> ClientId {
+    ClientId::new(Uuid::from_u128(CLIENT)).unwrap()
+}
+
+async fn set(store: &Store) -> Revision {
+    let object = Object {
+        key: Key::new("t", "ns", "n").unwrap(),
+        value: Value::compact("{}").unwrap(),
+        owner: Owner::new("o").unwrap(),
+    };
+    let precondition = Precondition::parse(&[], &[]).unwrap();
+    store.set(object, Intent { client: client(), precondition }).await.unwrap().unwrap()
+}
+
+async fn next(subscriber: &mut Subscriber) -> Vec<String> {
+    let mut burst = Burst::new();
+    timeout(Duration::from_secs(10), subscriber.next(&mut burst)).await.unwrap().unwrap();
+    burst.iter().map(|frame| String::from_utf8(frame.to_vec()).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_reset_covers_everything_that_was_committed_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, feed) = store(directory.path()).await;
+    let hub = Hub::new(store.clone(), feed.revision, 10);
+    let revision = set(&store).await;
+    let subscribing = tokio::spawn({
+        let hub = Arc::clone(&hub);
+        async move { hub.subscribe(client(), Form::Events, Some(1000)).await }
+    });
+    while !subscribing.is_finished() && hub.dispatched.receiver_count() == 0 {
+        yield_now().await;
+    }
+    tokio::spawn(Arc::clone(&hub).run(feed));
+    let mut subscriber = subscribing.await.unwrap().unwrap();
+    let reset = format!(r#"{{"Event":"reset","Revision":{revision}}}"#);
+    assert_eq!(next(&mut subscriber).await, [reset]);
+    let [set] = &next(&mut subscriber).await[..] else { panic!("not one event") };
+    assert!(set.starts_with(&format!(r#"{{"Revision":{revision},"Event":"set""#)), "{set}");
+}
+
+#[tokio::test]
+async fn no_socket_opens_once_dispatching_has_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, feed) = store(directory.path()).await;
+    let hub = Hub::new(store.clone(), feed.revision, 10);
+    set(&store).await;
+    store.close().await;
+    let (sender, news) = tokio::sync::mpsc::channel(1);
+    drop(sender);
+    Arc::clone(&hub).run(Feed { revision: feed.revision, news }).await;
+    let subscribed = hub.subscribe(client(), Form::Objects, None).await;
+    assert!(matches!(subscribed, Err(StoreError::Behind)));
+}

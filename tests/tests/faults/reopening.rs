@@ -1,0 +1,83 @@
+//! Clients with many watches that open one socket after another.
+
+use std::time::{Duration, Instant};
+
+use blackbox::objstore::{Client, Idle, Key, Object, Service};
+
+use crate::peer::Peer;
+
+/// Clients that do.
+const CLIENTS: usize = 8;
+
+/// Watches of each.
+const WATCHES: usize = 10_000;
+
+/// How many times as long a search may take meanwhile.
+const FACTOR: u32 = 5;
+
+/// What a busy machine may add to a search.
+const ALLOWANCE: Duration = Duration::from_millis(50);
+
+/// Objects that are found.
+const FOUND: usize = 2_000;
+
+/// Gives every client its watches, and makes the objects.
+fn stuff(place: &Idle, pattern: &Key) {
+    let watches = format!(
+        "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {WATCHES})
+         INSERT INTO watches SELECT id, 'type', 'namespace', 'name ' || n, 0, NULL FROM clients, n"
+    );
+    assert_eq!(place.change(&watches), (CLIENTS + 1) * WATCHES);
+    place.change(&format!("UPDATE clients SET watches = {WATCHES}"));
+    let bytes = if place.database().is_some() { "BYTEA" } else { "BLOB" };
+    let objects = format!(
+        "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {FOUND})
+         INSERT INTO objects (type, namespace, name, value, owner, revision)
+         SELECT '{}', '{}', 'name ' || n, CAST('{{}}' AS {bytes}), 'owner', 1 FROM n",
+        pattern.r#type, pattern.namespace,
+    );
+    assert_eq!(place.change(&objects), FOUND);
+}
+
+async fn median_of_searches(client: &Client, pattern: &Key) -> Duration {
+    let mut times = Vec::new();
+    for _ in 0..31 {
+        let begun = Instant::now();
+        assert_eq!(client.find(pattern).await.len(), FOUND);
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    times[times.len() / 2]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opening_sockets_leaves_searches_their_share() {
+    let service = Service::with(&[]).await;
+    let searching = service.client().await;
+    let mut clients = Vec::new();
+    for _ in 0..CLIENTS {
+        clients.push(service.client().await);
+    }
+    let pattern = Key::fresh().named("");
+    let place = service.stop().await;
+    stuff(&place, &pattern);
+    let service = place.start().await;
+    let searching = searching.at(&service);
+    searching.set(&Object::fresh()).await;
+
+    let quiet = median_of_searches(&searching, &pattern).await;
+    let mut opened = [0; CLIENTS];
+    let reopening = clients.iter().zip(&mut opened).map(async |(client, opened)| {
+        loop {
+            drop(Peer::connect(&service, client).await);
+            *opened += 1;
+        }
+    });
+    let busy = tokio::select! {
+        _ = futures_util::future::join_all(reopening) => unreachable!("they go on"),
+        busy = median_of_searches(&searching, &pattern) => busy,
+    };
+    println!("{quiet:?} when quiet, {busy:?} when busy, with {opened:?} sockets");
+    assert!(opened.iter().all(|&opened| opened > 0), "{opened:?}: this shows nothing");
+    assert!(busy < quiet * FACTOR + ALLOWANCE, "{busy:?} instead of {quiet:?}");
+}
