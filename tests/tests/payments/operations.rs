@@ -100,6 +100,7 @@ async fn declines_are_counted_and_logged_by_code_and_origin() {
             "{code=\"8\",origin=\"transactions\"} 1",
         ]
     );
+    service.process().logged(|line| line.contains("\"code\":28")).await;
     let log = service.process().log();
     let declined: Vec<_> = log.iter().filter(|line| line.contains("declined")).collect();
     assert_eq!(declined.len(), counted.len(), "{declined:?}");
