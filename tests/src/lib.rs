@@ -23,4 +23,5 @@ pub mod openapi;
 pub mod payments;
 pub mod postgres;
 pub mod process;
+pub mod raw;
 pub mod soak;
