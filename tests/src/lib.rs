@@ -16,6 +16,7 @@
 
 pub mod authsvc;
 pub mod browser;
+pub mod cgroup;
 pub mod http;
 pub mod mail;
 pub mod objstore;
