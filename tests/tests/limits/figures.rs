@@ -234,6 +234,30 @@ async fn payments_bears_unfinished_merchants_of_strangers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn authsvc_bears_unfinished_heads() {
+    let _turn = TURN.lock().await;
+    let place = Place::new(Kind::Authsvc).await;
+    let to = place.subject.address();
+    place.bears("authsvc, unfinished heads", |pace| load::unfinished_heads(to, pace)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn objstore_bears_unfinished_heads() {
+    let _turn = TURN.lock().await;
+    let place = Place::new(Kind::Objstore).await;
+    let to = place.subject.address();
+    place.bears("objstore, unfinished heads", |pace| load::unfinished_heads(to, pace)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_bears_unfinished_heads() {
+    let _turn = TURN.lock().await;
+    let place = Place::new(Kind::Payments).await;
+    let to = place.subject.address();
+    place.bears("payments, unfinished heads", |pace| load::unfinished_heads(to, pace)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn authsvc_bears_idle_connections() {
     let _turn = TURN.lock().await;
     let place = Place::new(Kind::Authsvc).await;

@@ -58,6 +58,13 @@ pub(crate) async fn unfinished(to: SocketAddr, path: &'static str, length: usize
     hold(to, &request, pace).await;
 }
 
+/// Connections that each send the start of a head that would be just short enough.
+pub(crate) async fn unfinished_heads(to: SocketAddr, pace: Pace) {
+    let filler = "x".repeat(60_000);
+    let start = format!("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Filler: {filler}");
+    hold(to, &start, pace).await;
+}
+
 /// Connections that say nothing.
 pub(crate) async fn idle(to: SocketAddr, pace: Pace) {
     hold(to, "", pace).await;
