@@ -16,8 +16,9 @@ check: ## Check format, lints, documentation, licences, spelling and manifests
 bench: ## Measure, side by side with what a user would pick instead
 	@scripts/bench all
 
-soak: ## Run the fault tests for long
+soak: ## Run the tests of faults and limits for long
 	@SOAK=1 scripts/test --package blackbox --test faults -- --nocapture
+	@SOAK=1 scripts/test --package blackbox --test limits -- --nocapture
 	@SOAK=1 scripts/test --package blackbox --test objstore -- replicas:: postgres:: --nocapture
 
 containers: ## Build the images, and test the services in containers

@@ -16,6 +16,7 @@
 
 pub mod authsvc;
 pub mod browser;
+pub mod cgroup;
 pub mod http;
 pub mod mail;
 pub mod objstore;
@@ -23,4 +24,5 @@ pub mod openapi;
 pub mod payments;
 pub mod postgres;
 pub mod process;
+pub mod raw;
 pub mod soak;

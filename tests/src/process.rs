@@ -1,6 +1,7 @@
 //! A process of one of the workspace's programs: started, listened to, stopped.
 
 use std::{
+    fs,
     net::SocketAddr,
     path::PathBuf,
     process::{Output, Stdio},
@@ -28,14 +29,14 @@ const ADDRESS: &str = "server.address";
 /// When the program was not built.
 pub fn command(program: &str, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(binary(program));
+    command.env_clear().envs(variables.iter().copied());
+    piped(&mut command);
     command
-        .env_clear()
-        .envs(variables.iter().copied())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    command
+}
+
+/// Has a command read nothing, write to pipes and end with its test.
+pub(crate) fn piped(command: &mut Command) {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
 }
 
 /// Runs a command to its end.
@@ -131,6 +132,15 @@ impl Process {
         let came = log.wait_for(|log| log.iter().any(|line| is_wanted(line)));
         let came = timeout(DEADLINE, came).await;
         assert!(came.is_ok_and(|came| came.is_ok()), "{}", self.log.borrow().join("\n"));
+    }
+
+    /// Bytes of memory that the process holds, beside its program and its files. `None` when it has
+    /// ended.
+    pub fn resident(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+        let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+        Some(kib * 1024)
     }
 
     /// Asks the process to stop, with SIGTERM, and returns at once.

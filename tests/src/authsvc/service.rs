@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::Value;
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, process::Command};
 
 use super::{DOCUMENT, PROGRAM, Scrape};
 use crate::{
@@ -32,8 +32,13 @@ impl Service {
 
     /// A new process with these settings.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
+        Self::wrapped(settings, |command| command).await
+    }
+
+    /// The same, started by the command that `wrap` makes of its own.
+    pub async fn wrapped(settings: &[(&str, &str)], wrap: impl FnOnce(Command) -> Command) -> Self {
         let settings = [&[("PORT", "0")], settings].concat();
-        let process = Process::start(process::command(PROGRAM, &settings)).await;
+        let process = Process::start(wrap(process::command(PROGRAM, &settings))).await;
         let url = format!("http://{}", process.address());
         Self { url, http: http::client(), own: Some(process) }
     }

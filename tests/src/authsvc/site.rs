@@ -5,7 +5,7 @@ use std::ops::Deref;
 use demo_portal::{CAMPUSES, Desk, Options, Portal, Student};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::time::timeout;
+use tokio::{process::Command, time::timeout};
 use uuid::Uuid;
 
 use super::Service;
@@ -26,6 +26,15 @@ impl Site {
     ///
     /// When the portal does not start.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
+        Self::wrapped(settings, |command| command).await
+    }
+
+    /// The same, the process started by the command that `wrap` makes of its own.
+    ///
+    /// # Panics
+    ///
+    /// When the portal does not start.
+    pub async fn wrapped(settings: &[(&str, &str)], wrap: impl FnOnce(Command) -> Command) -> Self {
         let certificates = tempfile::tempdir().expect("a directory can be made");
         let ca_file = certificates.path().join("ca.pem");
         let options =
@@ -37,7 +46,7 @@ impl Site {
             ("PORTAL_CA_FILE", ca_file.to_str().expect("a plain path")),
             ("PORTAL_CAMPUSES", &campuses),
         ];
-        let service = Service::with(&[&own, settings].concat()).await;
+        let service = Service::wrapped(&[&own, settings].concat(), wrap).await;
         Self { portal, service, _certificates: certificates }
     }
 

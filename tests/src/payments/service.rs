@@ -240,7 +240,13 @@ impl Idle {
 
     /// Starts the service and waits until it listens.
     pub async fn start(self) -> Service {
-        let process = Process::start(self.command()).await;
+        let command = self.command();
+        self.start_with(command).await
+    }
+
+    /// Starts the service by a command of one's own, made from [`Idle::command`].
+    pub async fn start_with(self, command: Command) -> Service {
+        let process = Process::start(command).await;
         Service {
             url: format!("http://{}", process.address()),
             pos: format!("http://{}", process.address_of("pos.address")),

@@ -1,0 +1,138 @@
+//! Those who cost a service something: unfinished bodies, idle connections, sockets nobody reads.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    time::Duration,
+};
+
+use blackbox::{
+    objstore::{Client, Key, Object, Service},
+    raw::{Connection, head, local, post},
+    soak::rounds,
+};
+use futures_util::{StreamExt as _, future::join_all, stream};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::sockets::{deaf_socket, ping};
+
+/// How many connections there are of those who do not behave.
+const CONNECTIONS: usize = 5_000;
+
+/// One address may not have many more.
+const PER_ADDRESS: usize = 1_000;
+
+/// How many of them connect at the same moment.
+const AT_ONCE: usize = 32;
+
+/// How fast they come.
+#[derive(Clone, Copy)]
+pub(crate) enum Pace {
+    /// Slowly enough that a service that was not optimised has time for others, too.
+    Steady,
+    /// As fast as they can.
+    Burst,
+}
+
+/// The time from one of them to the next, when they come steadily.
+const EVERY: Duration = Duration::from_millis(1);
+
+/// How many sockets nobody reads.
+const SOCKETS: usize = 100;
+
+/// The connections of those who write.
+const WRITERS: usize = 50;
+
+/// How long the load goes on once it is complete: longer than a body may take, when there is time.
+fn lasting() -> Duration {
+    Duration::from_secs(rounds(2, 45).try_into().unwrap())
+}
+
+/// The address of the connection with this number.
+fn source(number: usize) -> Ipv4Addr {
+    local(u8::try_from(2 + number / PER_ADDRESS).unwrap())
+}
+
+/// Connections that each send all but one byte of a body of so many bytes.
+pub(crate) async fn unfinished(to: SocketAddr, path: &'static str, length: usize, pace: Pace) {
+    let request = head(path, "", length) + &" ".repeat(length - 1);
+    hold(to, &request, pace).await;
+}
+
+/// Connections that each send the start of a head that would be just short enough.
+pub(crate) async fn unfinished_heads(to: SocketAddr, pace: Pace) {
+    let filler = "x".repeat(60_000);
+    let start = format!("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Filler: {filler}");
+    hold(to, &start, pace).await;
+}
+
+/// Connections that say nothing.
+pub(crate) async fn idle(to: SocketAddr, pace: Pace) {
+    hold(to, "", pace).await;
+}
+
+async fn hold(to: SocketAddr, start: &str, pace: Pace) {
+    for _ in 0..rounds(1, 3) {
+        let begun = Instant::now();
+        let opening = (0..CONNECTIONS).map(async |number| {
+            if let Pace::Steady = pace {
+                sleep_until(begun + EVERY * u32::try_from(number).unwrap()).await;
+            }
+            let mut connection = Connection::try_from(source(number), to, None).await.ok()?;
+            // The service may refuse it at once.
+            let _ = connection.try_send(start).await;
+            Some(connection)
+        });
+        let held: Vec<_> = stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
+        assert!(held.iter().flatten().count() > CONNECTIONS / 2, "most of them connect");
+        sleep(lasting()).await;
+    }
+}
+
+/// Sockets that ping and never read.
+pub(crate) async fn pinging(to: SocketAddr, token: String) {
+    let sockets = join_all((0..SOCKETS).map(|_| deaf_socket(to, &token))).await;
+    let lasting = Duration::from_secs(rounds(6, 120).try_into().unwrap());
+    join_all(sockets.into_iter().map(|socket| ping(socket, lasting))).await;
+}
+
+/// Sockets that are never read while very many objects are set that their clients watch.
+pub(crate) struct Unread {
+    to: SocketAddr,
+    key: Key,
+    tokens: Vec<String>,
+}
+
+impl Unread {
+    /// The clients of the sockets, which watch one type.
+    pub(crate) async fn new(service: &Service) -> Self {
+        let key = Key::fresh();
+        let mut tokens = Vec::new();
+        for _ in 0..10 {
+            let client: Client = service.client().await;
+            client.watch(&Key::new(&key.r#type, "", "")).await;
+            tokens.push(client.token().to_owned());
+        }
+        Self { to: service.process().address(), key, tokens }
+    }
+
+    /// Opens the sockets, and sets the objects over many connections.
+    pub(crate) async fn run(self) {
+        let tokens = self.tokens.iter().cycle().take(SOCKETS);
+        let sockets = join_all(tokens.map(|token| deaf_socket(self.to, token))).await;
+        let sets = rounds(10_000, 100_000) / WRITERS;
+        join_all((0..WRITERS).map(|writer| self.write(writer, sets))).await;
+        drop(sockets);
+    }
+
+    async fn write(&self, writer: usize, sets: usize) {
+        let headers = format!("Cookie: token={}\r\n", self.tokens[0]);
+        let filler = "x".repeat(1_000);
+        let mut connection = Connection::from(local(3), self.to).await;
+        for number in 0..sets {
+            let key = self.key.named(&format!("{writer}-{}", number % 100));
+            let object = Object::new(&key, format!(r#"{{"n":{number},"x":"{filler}"}}"#));
+            let reply = connection.ask(post("/set", &headers, &object.body())).await;
+            assert_eq!(reply.status, 204, "{reply:?}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! One of the services, and somebody who uses it as it is meant.
+
+use std::{net::SocketAddr, time::Duration};
+
+use blackbox::{
+    authsvc::{Known, Scrape, Site},
+    objstore::{self, Client, Object},
+    payments::{self, Card, Merchant},
+    process::{DEADLINE, Process},
+    raw::{self, Connection},
+};
+use serde_json::json;
+use tokio::{
+    process::Command,
+    time::{Instant, sleep},
+};
+
+/// Which service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Authsvc,
+    Objstore,
+    Payments,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 3] = [Self::Authsvc, Self::Objstore, Self::Payments];
+}
+
+/// A service that runs.
+pub(crate) enum Subject {
+    Authsvc(Box<Site>, Known),
+    Objstore(objstore::Service, Client),
+    Payments(payments::Service, Merchant),
+}
+
+/// A request, and the status that it has to get.
+pub(crate) struct Exchange {
+    pub(crate) to: SocketAddr,
+    pub(crate) path: &'static str,
+    /// Whole lines.
+    pub(crate) headers: String,
+    pub(crate) body: String,
+    pub(crate) status: u16,
+}
+
+impl Exchange {
+    /// The whole request.
+    pub(crate) fn request(&self) -> String {
+        raw::post(self.path, &self.headers, &self.body)
+    }
+
+    /// The same request, longer: as JSON ends before the spaces that follow it.
+    pub(crate) fn padded(mut self, length: usize) -> Self {
+        let spaces = length.saturating_sub(self.body.len());
+        self.body.push_str(&" ".repeat(spaces));
+        self
+    }
+
+    /// Sends the request on a connection of its own.
+    pub(crate) async fn run(&self) {
+        let reply = Connection::open(self.to).await.ask(self.request()).await;
+        assert_eq!(reply.status, self.status, "{}: {reply:?}", self.path);
+    }
+}
+
+impl Subject {
+    /// A new process with these settings.
+    pub(crate) async fn with(kind: Kind, settings: &[(&str, &str)]) -> Self {
+        Self::wrapped(kind, settings, |command| command).await
+    }
+
+    /// The same, started by the command that `wrap` makes of its own.
+    pub(crate) async fn wrapped(
+        kind: Kind,
+        settings: &[(&str, &str)],
+        wrap: impl FnOnce(Command) -> Command,
+    ) -> Self {
+        match kind {
+            Kind::Authsvc => {
+                let site = Site::wrapped(settings, wrap).await;
+                let known = site.student();
+                Self::Authsvc(Box::new(site), known)
+            }
+            Kind::Objstore => {
+                let place = objstore::Idle::new(settings);
+                let command = wrap(place.command());
+                let service = place.start_with(command).await;
+                let client = service.client().await;
+                Self::Objstore(service, client)
+            }
+            Kind::Payments => {
+                let place = payments::Idle::new(settings);
+                let command = wrap(place.command());
+                let service = place.start_with(command).await;
+                let merchant = service.merchant().await;
+                Self::Payments(service, merchant)
+            }
+        }
+    }
+
+    pub(crate) fn process(&self) -> &Process {
+        match self {
+            Self::Authsvc(site, _) => site.process(),
+            Self::Objstore(service, _) => service.process(),
+            Self::Payments(service, _) => service.process(),
+        }
+    }
+
+    /// Where it listens; payments-svc, for apps.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.process().address()
+    }
+
+    /// What its clients come for: a sign-in, an object that is set, a payment.
+    pub(crate) fn ordinary(&self) -> Exchange {
+        match self {
+            Self::Authsvc(_, known) => {
+                let body = json!({ "username": known.username, "password": known.password });
+                let headers = String::new();
+                let (to, path) = (self.address(), "/authenticate");
+                Exchange { to, path, headers, body: body.to_string(), status: 200 }
+            }
+            Self::Objstore(_, client) => {
+                let headers = format!("Cookie: token={}\r\n", client.token());
+                let (to, path, body) = (self.address(), "/set", Object::fresh().body());
+                Exchange { to, path, headers, body, status: 204 }
+            }
+            Self::Payments(service, merchant) => {
+                let body = merchant.payment(Card::VISA, "EUR", 995).to_string();
+                let (to, path) = (service.process().address_of("pos.address"), "/transactions");
+                Exchange { to, path, headers: String::new(), body, status: 201 }
+            }
+        }
+    }
+
+    /// The value of a series of the metrics in text format, without the service's prefix. authsvc
+    /// has no such series.
+    pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
+        let prefix = match self {
+            Self::Authsvc(..) => panic!("authsvc counts in its own way"),
+            Self::Objstore(..) => "objstore",
+            Self::Payments(..) => "payments",
+        };
+        let scrape = Connection::open(self.address()).await.ask(raw::get("/metrics")).await;
+        let series = format!("{prefix}_{series} ");
+        let value = scrape.body.lines().find_map(|line| line.strip_prefix(&series));
+        value.map(|value| value.parse().unwrap())
+    }
+}
+
+/// The counters of authsvc, whose document does not name all of these errors.
+pub(crate) async fn scrape(site: &Site) -> Scrape {
+    let mut connection = Connection::open(site.process().address()).await;
+    let reply = connection.ask(raw::get("/metrics?fmt=json")).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    Scrape::parse(&reply.body)
+}
+
+/// Looks again and again until there is something.
+pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(begun.elapsed() < DEADLINE, "not in time: {what}");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
