@@ -258,3 +258,19 @@ async fn ended_watches_are_limited_until_the_client_has_passed_them() {
     client.unwatch(&toggled).await;
     client.watch(&toggled).await;
 }
+
+#[tokio::test]
+async fn ended_watches_of_a_store_of_the_previous_version_are_counted() {
+    let service = Service::with(&[("OBJSTORE_MAX_WATCHES", "3")]).await;
+    let client = service.client().await;
+    let (watched, toggled) = (Key::fresh(), Key::fresh());
+    client.watch(&watched).await;
+    client.watch(&toggled).await;
+    client.unwatch(&toggled).await;
+    let place = service.stop().await;
+    place.change("UPDATE clients SET ended = 1000000000000000");
+    let service = place.start().await;
+    let client = client.at(&service);
+    client.watch(&toggled).await;
+    assert_eq!(service.place().number("SELECT ended FROM clients"), 1);
+}

@@ -38,6 +38,7 @@ impl Watches {
                 Some(until) => stored.insert_ended(pattern, Stretch { since, until }),
             }
         }
+        stored.open.shrink_to_fit();
         stored.ends.make_contiguous().sort_unstable_by_key(|&(until, _)| until);
         stored
     }
@@ -93,7 +94,9 @@ impl Watches {
             }
         }
         if removed > 0 && self.ends.is_empty() {
+            // Their memory goes with them.
             self.ends = VecDeque::new();
+            self.ended = HashMap::new();
         }
         removed
     }
