@@ -121,10 +121,11 @@ mod tests {
 
     fn client(proxies: &str, peer: &str, forwarded: &[&'static str]) -> IpAddr {
         let proxies: TrustedProxies = proxies.parse().unwrap();
-        let headers = forwarded.iter().map(|text| (FORWARDED_FOR, HeaderValue::from_static(text)));
-        let mut map = HeaderMap::new();
-        headers.for_each(|(name, value)| drop(map.append(name, value)));
-        proxies.client(peer.parse().unwrap(), &map).0
+        let mut headers = HeaderMap::new();
+        for text in forwarded {
+            headers.append(FORWARDED_FOR, HeaderValue::from_static(text));
+        }
+        proxies.client(peer.parse().unwrap(), &headers).0
     }
 
     #[test]
