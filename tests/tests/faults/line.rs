@@ -4,7 +4,10 @@ use blackbox::{
     http,
     objstore::{Client, Service, revision},
 };
-use reqwest::header::{ETAG, RETRY_AFTER};
+use reqwest::{
+    Body,
+    header::{ETAG, RETRY_AFTER},
+};
 
 /// A client's way to a service that may end at any time.
 #[derive(Clone)]
@@ -30,7 +33,7 @@ impl Line {
     }
 
     /// The answer to a JSON body, if there is a whole one.
-    pub(crate) async fn post(&self, path: &str, body: String) -> Option<Reply> {
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> Option<Reply> {
         let request = self.http.post(format!("{}{path}", self.url)).header("cookie", &self.cookie);
         let response = request.body(body).send().await.ok()?;
         let header = |name| Some(response.headers().get(name)?.to_str().unwrap().to_owned());
