@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    load::{self, Pace, Unread},
+    load::{self, Large, Pace, Unread},
     subject::{Kind, Subject},
 };
 
@@ -297,4 +297,22 @@ async fn objstore_bears_sockets_that_never_read_their_pushes() {
     let Subject::Objstore(service, _) = &place.subject else { unreachable!() };
     let load = Unread::new(service).await.run();
     place.serves_during("objstore, unread pushes", load).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn objstore_bears_large_answers_that_nobody_takes() {
+    let _turn = TURN.lock().await;
+    let place = Place::new(Kind::Objstore).await;
+    let Subject::Objstore(service, _) = &place.subject else { unreachable!() };
+    let load = Large::new(service).await.ask();
+    place.serves_during("objstore, large answers", load).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn objstore_bears_large_pushes_that_nobody_reads() {
+    let _turn = TURN.lock().await;
+    let place = Place::new(Kind::Objstore).await;
+    let Subject::Objstore(service, _) = &place.subject else { unreachable!() };
+    let load = Large::new(service).await.push();
+    place.serves_during("objstore, large pushes", load).await;
 }

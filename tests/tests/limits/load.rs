@@ -13,7 +13,7 @@ use blackbox::{
 use futures_util::{StreamExt as _, future::join_all, stream};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::sockets::{deaf_socket, ping};
+use crate::sockets::{RECEIVE_BUFFER, deaf_socket, ping};
 
 /// How many connections there are of those who do not behave.
 const CONNECTIONS: usize = 5_000;
@@ -93,6 +93,54 @@ pub(crate) async fn pinging(to: SocketAddr, token: String) {
     let sockets = join_all((0..SOCKETS).map(|_| deaf_socket(to, &token))).await;
     let lasting = Duration::from_secs(rounds(6, 120).try_into().unwrap());
     join_all(sockets.into_iter().map(|socket| ping(socket, lasting))).await;
+}
+
+/// An object of nearly a mebibyte, and a client that has set it.
+pub(crate) struct Large {
+    to: SocketAddr,
+    object: Object,
+    client: Client,
+}
+
+/// How many clients do not take it.
+const TAKERS: usize = 900;
+
+impl Large {
+    pub(crate) async fn new(service: &Service) -> Self {
+        let filler = "x".repeat(1_000_000);
+        let object = Object::new(&Key::fresh(), format!(r#"{{"x":"{filler}"}}"#));
+        let client = service.client().await;
+        client.watch(&object.key).await;
+        client.set(&object).await;
+        Self { to: service.process().address(), object, client }
+    }
+
+    /// Asks for it over very many connections that are never read.
+    pub(crate) async fn ask(self) {
+        let headers = format!("Cookie: token={}\r\n", self.client.token());
+        let request = post("/get", &headers, &self.object.key.body());
+        let asking = (0..TAKERS).map(async |_| {
+            let buffer = Some(RECEIVE_BUFFER);
+            let mut connection = Connection::try_from(local(2), self.to, buffer).await.unwrap();
+            connection.try_send(&request).await.unwrap();
+            connection
+        });
+        let held: Vec<_> = stream::iter(asking).buffer_unordered(AT_ONCE).collect().await;
+        sleep(lasting()).await;
+        drop(held);
+    }
+
+    /// Has it pushed to very many sockets that are never read.
+    pub(crate) async fn push(self) {
+        let opening = (0..TAKERS).map(|_| deaf_socket(self.to, self.client.token()));
+        let sockets: Vec<_> = stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
+        for number in 0..3 {
+            self.client.set(&self.object.numbered(number)).await;
+            self.client.set(&self.object).await;
+        }
+        sleep(lasting()).await;
+        drop(sockets);
+    }
 }
 
 /// Sockets that are never read while very many objects are set that their clients watch.

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 /// What the system receives for a client that does not read.
-const RECEIVE_BUFFER: u32 = 4 * 1024;
+pub(crate) const RECEIVE_BUFFER: u32 = 4 * 1024;
 
 /// A socket that is never read.
 pub(crate) async fn deaf_socket(to: SocketAddr, token: &str) -> TcpStream {
