@@ -20,15 +20,19 @@ pub(crate) const PONG: u8 = 10;
 /// What the system receives for a client that does not read.
 const RECEIVE_BUFFER: u32 = 4 * 1024;
 
-/// A socket that is not read by itself.
-pub(crate) async fn deaf_socket(to: SocketAddr, token: &str) -> TcpStream {
-    let request = format!(
+/// The request for a socket.
+pub(crate) fn upgrade(token: &str) -> String {
+    format!(
         "GET /socket HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}\r\nConnection: Upgrade\r\n\
          Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    );
+    )
+}
+
+/// A socket that is not read by itself.
+pub(crate) async fn deaf_socket(to: SocketAddr, token: &str) -> TcpStream {
     let mut connection = Connection::try_from(local(2), to, Some(RECEIVE_BUFFER)).await.unwrap();
-    assert_eq!(connection.ask(request).await.status, 101);
+    assert_eq!(connection.ask(upgrade(token)).await.status, 101);
     connection.into_stream()
 }
 
