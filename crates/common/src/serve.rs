@@ -142,9 +142,9 @@ async fn converse(
     let service = service_fn(move |request| {
         let (router, connection) = (router.clone(), served.clone());
         async move {
-            connection.works();
+            connection.begins();
             let response = answer(request, router, &connection).await;
-            connection.waits();
+            connection.ends();
             response
         }
     });

@@ -44,6 +44,8 @@ pub(crate) struct App {
     pub(crate) cookie_secure: bool,
     pub(crate) origins: Vec<String>,
     pub(crate) max_body: usize,
+    /// For answers that their clients have not taken.
+    pub(crate) response_memory: Arc<Budget>,
     /// For what waits to be written to sockets.
     pub(crate) socket_memory: Arc<Budget>,
     pub(crate) shutdown: CancellationToken,

@@ -73,8 +73,8 @@ pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
 /// Why the store could not do what it was asked, whatever was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Too many writes wait. Nothing was done.
-    #[error("too many writes are waiting")]
+    /// Too much waits. Nothing was done.
+    #[error("too much is waiting: try again in a second")]
     Overloaded,
     /// A write failed. Whether it was done is unknown.
     #[error("the store could not write")]

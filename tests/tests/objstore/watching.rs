@@ -218,9 +218,9 @@ async fn watching_costs_no_more_after_many_ended_watches_of_a_pattern() {
     let client = service.client().await;
     let pattern = Key::new("t", "ns", "n");
     let place = service.stop().await;
-    let ended = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 86400)
+    let ended = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 300000)
          INSERT INTO watches SELECT id, 't', 'ns', 'n', -2 * n, -2 * n + 1 FROM clients, n";
-    assert_eq!(place.change(ended), 86400);
+    assert_eq!(place.change(ended), 300_000);
     let service = place.start().await;
     let client = client.at(&service);
     let fresh = toggling(&client, &Key::fresh()).await;

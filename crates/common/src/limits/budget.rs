@@ -5,7 +5,12 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use bytes::Bytes;
+
 use super::{Limited, Refusals, Usage};
+
+/// Bytes that [`Budget::hold`] does not count: as much as a connection is taken to cost anyway.
+const FREE_BYTES: usize = 16 * 1024;
 
 /// A bounded number of bytes, or of anything else that is counted.
 #[derive(Debug)]
@@ -35,6 +40,16 @@ impl Budget {
         permit.grow_to(amount).then_some(permit)
     }
 
+    /// Bytes that count until the last copy of them is dropped: for a response, until its client has
+    /// taken it. Short ones are free. `None` when that is more than is left.
+    pub fn hold(self: &Arc<Self>, bytes: Vec<u8>) -> Option<Bytes> {
+        if bytes.len() <= FREE_BYTES {
+            return Some(bytes.into());
+        }
+        let permit = self.take(bytes.capacity())?;
+        Some(Bytes::from_owner(Held { bytes, _permit: permit }))
+    }
+
     /// Raises `permit` to `amount`, taking it where there is none yet. False when that is more than
     /// is left.
     pub fn raise(self: &Arc<Self>, permit: &mut Option<Permit>, amount: usize) -> bool {
@@ -60,6 +75,18 @@ impl Permit {
         }
         self.amount += more;
         true
+    }
+}
+
+/// Bytes with their part of a budget.
+struct Held {
+    bytes: Vec<u8>,
+    _permit: Permit,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -99,5 +126,19 @@ mod tests {
         drop(first);
         assert_eq!(budget.usage().used, 0);
         assert!(budget.take(100).is_some());
+    }
+
+    #[test]
+    fn bytes_count_until_their_last_copy_is_dropped() {
+        let budget = Budget::new("test", 2 * FREE_BYTES);
+        let short = budget.hold(vec![0; FREE_BYTES]).unwrap();
+        assert_eq!((short.len(), budget.usage().used), (FREE_BYTES, 0));
+        let long = budget.hold(vec![0; FREE_BYTES + 1]).unwrap();
+        assert!(budget.hold(vec![0; FREE_BYTES + 1]).is_none());
+        let copy = long.slice(1..2);
+        drop(long);
+        assert!(budget.usage().used > 0);
+        drop(copy);
+        assert_eq!(budget.usage().used, 0);
     }
 }

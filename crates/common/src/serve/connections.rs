@@ -6,7 +6,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -33,8 +33,12 @@ const RESERVED_FILES: u64 = 128;
 /// Bytes of memory that a connection is taken to cost: the library's buffers and its task.
 const CONNECTION_BYTES: u64 = 16 * 1024;
 
-/// Connections may cost one part in so many of the memory that the process may use.
-const MEMORY_SHARE: u64 = 5;
+/// Connections may cost one part in so many of the memory that the process may use. One whose
+/// request is unfinished costs three times as much as an idle one.
+const MEMORY_SHARE: u64 = 8;
+
+/// Long heads of requests may hold one part in so many of that memory.
+const HEADS_SHARE: u64 = 16;
 
 /// How often the connections whose handlers work are asked whether their clients are still there.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -67,6 +71,8 @@ struct Place {
 struct Activity {
     /// [`WORKS`], [`UPGRADED`], or the millisecond since which it waits for its client.
     state: AtomicU64,
+    /// Whether the next bytes belong to the head of a request.
+    is_in_head: AtomicBool,
     stream: Arc<TcpStream>,
     /// Wakes the task of a connection that has to end.
     end: Notify,
@@ -101,6 +107,27 @@ impl Connection {
         &self.0.connections.bodies
     }
 
+    /// The memory that long heads of requests may hold.
+    pub(super) fn heads(&self) -> &Arc<Budget> {
+        &self.0.connections.heads
+    }
+
+    pub(super) fn is_in_head(&self) -> bool {
+        self.0.activity.is_in_head.load(Ordering::Relaxed)
+    }
+
+    /// The head of a request is complete.
+    pub(super) fn begins(&self) {
+        self.0.activity.is_in_head.store(false, Ordering::Relaxed);
+        self.works();
+    }
+
+    /// Its handler is done.
+    pub(super) fn ends(&self) {
+        self.0.activity.is_in_head.store(true, Ordering::Relaxed);
+        self.waits();
+    }
+
     /// A handler works from now on.
     pub(crate) fn works(&self) {
         self.0.activity.state.store(WORKS, Ordering::Relaxed);
@@ -121,6 +148,7 @@ impl Connection {
 
     /// The HTTP library is done with it. Only a socket that it was upgraded to may still use it.
     pub(super) fn leaves_http(&self) {
+        self.0.activity.is_in_head.store(false, Ordering::Relaxed);
         self.0.activity.state.store(UPGRADED, Ordering::Relaxed);
     }
 
@@ -152,6 +180,7 @@ pub struct Connections {
     started: Instant,
     proxies: TrustedProxies,
     bodies: Arc<Budget>,
+    heads: Arc<Budget>,
     max: usize,
     places: Arc<Semaphore>,
     max_per_address: usize,
@@ -212,12 +241,15 @@ impl Connections {
     /// Connections within the limits of `config`, the open files and the memory of the process.
     /// Each needs `files_each` files, its own included. Raises the soft limit of open files.
     pub fn new(config: &ClientsConfig, files_each: u64) -> Arc<Self> {
-        let max = max_connections(files_each);
+        let memory = available_memory().unwrap_or(u64::MAX);
+        let max = max_connections(files_each, memory);
+        let head_memory = usize::try_from(memory / HEADS_SHARE).unwrap_or(usize::MAX);
         let body_memory = usize::try_from(config.body_memory.as_u64()).unwrap_or(usize::MAX);
         let connections = Arc::new(Self {
             started: Instant::now(),
             proxies: config.trusted_proxies.clone(),
             bodies: Budget::new("body_memory", body_memory),
+            heads: Budget::new("head_memory", head_memory),
             max,
             places: Arc::new(Semaphore::new(max)),
             max_per_address: config.max_connections_per_address,
@@ -231,9 +263,11 @@ impl Connections {
 
     /// The limits that this keeps, for the metrics.
     pub fn limits(self: &Arc<Self>) -> Vec<Arc<dyn Limited>> {
-        let bodies = Arc::clone(&self.bodies) as Arc<dyn Limited>;
+        let [bodies, heads] =
+            [&self.bodies, &self.heads].map(|budget| Arc::clone(budget) as Arc<dyn Limited>);
         vec![
             bodies,
+            heads,
             Arc::new(AllConnections(Arc::clone(self))),
             Arc::new(OneAddress(Arc::clone(self))),
         ]
@@ -257,6 +291,7 @@ impl Connections {
         let permit = self.place().await?;
         let activity = Arc::new(Activity {
             state: AtomicU64::new(self.now()),
+            is_in_head: AtomicBool::new(true),
             stream: Arc::clone(stream),
             end: Notify::new(),
         });
@@ -305,10 +340,9 @@ impl Connections {
     }
 }
 
-fn max_connections(files_each: u64) -> usize {
+fn max_connections(files_each: u64, memory: u64) -> usize {
     let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1024);
     let by_files = files.saturating_sub(RESERVED_FILES) / files_each.max(1);
-    let memory = available_memory().unwrap_or(u64::MAX);
     let by_memory = memory / MEMORY_SHARE / CONNECTION_BYTES;
     let connections = usize::try_from(by_files.min(by_memory).max(1)).unwrap_or(usize::MAX);
     connections.min(Semaphore::MAX_PERMITS)

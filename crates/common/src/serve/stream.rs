@@ -16,21 +16,40 @@ use tokio::{
 };
 
 use super::Connection;
+use crate::limits::Permit;
 
 /// Bytes read at once. The library doubles its buffer whenever a read fills it and gives nothing
 /// back, so this bounds the memory that a connection keeps for reading.
 pub(super) const READ_STEP: usize = 8 * 1024 - 1;
+
+/// Bytes of a head that are free: the library's first buffer holds them.
+const FREE_HEAD: usize = 8 * 1024;
 
 /// A stream that is read in small steps and notes when its client takes something. It is shared
 /// with [`super::Connections`], which looks for its end.
 pub(super) struct Stream {
     stream: Arc<TcpStream>,
     connection: Connection,
+    /// Bytes read of the head that is on its way.
+    head: usize,
+    /// For the buffer of the longest head so far, which the library keeps.
+    memory: Option<Permit>,
 }
 
 impl Stream {
     pub(super) fn new(stream: Arc<TcpStream>, connection: Connection) -> Self {
-        Self { stream, connection }
+        Self { stream, connection, head: 0, memory: None }
+    }
+
+    /// Takes memory for a head that needs more than the first buffer. The library doubles a buffer
+    /// that is too small.
+    fn note_read(&mut self, bytes: usize) -> io::Result<()> {
+        self.head = if self.connection.is_in_head() { self.head + bytes } else { 0 };
+        let heads = self.connection.heads();
+        if self.head > FREE_HEAD && !heads.raise(&mut self.memory, 2 * self.head) {
+            return Err(io::Error::new(io::ErrorKind::OutOfMemory, "no memory for a long head"));
+        }
+        Ok(())
     }
 
     fn poll_write_with(
@@ -53,7 +72,7 @@ impl Stream {
 
 impl AsyncRead for Stream {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
@@ -61,7 +80,7 @@ impl AsyncRead for Stream {
             ready!(self.stream.poll_read_ready(context))?;
             match self.stream.try_read_buf(&mut (&mut *buffer).limit(READ_STEP)) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read.map(drop)),
+                read => return Poll::Ready(read.and_then(|bytes| self.note_read(bytes))),
             }
         }
     }

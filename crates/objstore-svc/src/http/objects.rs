@@ -41,6 +41,7 @@ pub(super) async fn get(
     let stored = app.store.get(&key).await?.ok_or(Refusal::NoObject)?;
     let mut json = Vec::new();
     stored.object.write_json(&mut json);
+    let json = app.response_memory.hold(json).ok_or(StoreError::Overloaded)?;
     Ok((session.renew(&app).await, etag(&app.store, stored.revision), [JSON], json))
 }
 
@@ -91,7 +92,7 @@ pub(super) async fn find(
     let Query(query) =
         query.map_err(|_| Error::Query("limit or after is not what it should be"))?;
     let after = query.after.as_deref().map(parse_cursor).transpose()?;
-    let (found, next) = Found::new(&app.store, pattern, after, query.limit).await?;
+    let (found, next) = Found::new(&app, pattern, after, query.limit).await?;
     // The first piece before the status line: a store that cannot read is told as such.
     let first = Found::piece(found).await?;
     let rest = first.map(|(first, found)| {
@@ -104,7 +105,7 @@ pub(super) async fn find(
 
 /// What is left to send of the objects that match.
 struct Found {
-    store: Store,
+    app: Arc<App>,
     pattern: Pattern,
     after: Option<Key>,
     until: Option<Key>,
@@ -114,7 +115,7 @@ struct Found {
 impl Found {
     /// All that match after `after`, or a page of `limit` and the cursor of the next one.
     async fn new(
-        store: &Store,
+        app: &Arc<App>,
         pattern: Pattern,
         after: Option<Key>,
         limit: Option<usize>,
@@ -123,7 +124,7 @@ impl Found {
             None => None,
             Some(limit @ 1..=MAX_PAGE) => {
                 // A page without an end is empty, and so is what follows it.
-                store
+                app.store
                     .page_end(&pattern, after.as_ref(), limit)
                     .await?
                     .or_else(|| after.clone().map(|key| PageEnd { key, more: false }))
@@ -132,15 +133,15 @@ impl Found {
         };
         let next = end.as_ref().filter(|end| end.more).map(|end| end.key.clone());
         let until = end.map(|end| end.key);
-        Ok((Some(Self { store: store.clone(), pattern, after, until, begun: false }), next))
+        Ok((Some(Self { app: Arc::clone(app), pattern, after, until, begun: false }), next))
     }
 
     /// Reads some and makes them the next piece of the JSON array. An error breaks the connection:
     /// the array is closed only when it is complete.
     async fn piece(found: Option<Self>) -> Result<Option<(Bytes, Option<Self>)>, StoreError> {
         let Some(mut found) = found else { return Ok(None) };
-        let Self { store, pattern, after, until, .. } = &found;
-        let page = store.find(pattern, after.as_ref(), until.as_ref(), MAX_PAGE).await?;
+        let Self { app, pattern, after, until, .. } = &found;
+        let page = app.store.find(pattern, after.as_ref(), until.as_ref(), MAX_PAGE).await?;
         let mut json = Vec::new();
         for stored in &page.objects {
             json.push(if found.begun { b',' } else { b'[' });
@@ -150,14 +151,14 @@ impl Found {
         if let Some(last) = page.objects.into_iter().last() {
             found.after = Some(last.object.key);
         }
-        if page.more {
-            return Ok(Some((json.into(), Some(found))));
+        if !page.more {
+            if !found.begun {
+                json.push(b'[');
+            }
+            json.push(b']');
         }
-        if !found.begun {
-            json.push(b'[');
-        }
-        json.push(b']');
-        Ok(Some((json.into(), None)))
+        let json = found.app.response_memory.hold(json).ok_or(StoreError::Overloaded)?;
+        Ok(Some((json, page.more.then_some(found))))
     }
 }
 
