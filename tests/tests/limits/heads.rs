@@ -64,3 +64,16 @@ async fn a_head_that_is_wrong_is_counted() {
         }
     }
 }
+
+#[tokio::test]
+async fn short_heads_on_one_connection_hold_no_memory() {
+    for kind in [Kind::Objstore, Kind::Payments] {
+        let subject = Subject::with(kind, &[]).await;
+        let mut connection = Connection::open(subject.address()).await;
+        for _ in 0..100 {
+            assert_eq!(connection.ask(of_length(1_000)).await.status, 200, "{kind:?}");
+        }
+        let held = subject.metric(r#"limit_used{limit="head_memory"}"#).await;
+        assert_eq!(held, Some(0.0), "{kind:?}");
+    }
+}

@@ -44,7 +44,7 @@ const WRITERS: usize = 50;
 
 /// How long the load goes on once it is complete: longer than a body may take, when there is time.
 fn lasting() -> Duration {
-    Duration::from_secs(rounds(2, 45).try_into().unwrap())
+    Duration::from_secs(rounds(2, 35).try_into().unwrap())
 }
 
 /// The address of the connection with this number.
@@ -71,7 +71,7 @@ pub(crate) async fn idle(to: SocketAddr, pace: Pace) {
 }
 
 async fn hold(to: SocketAddr, start: &str, pace: Pace) {
-    for _ in 0..rounds(1, 3) {
+    for _ in 0..rounds(1, 2) {
         let begun = Instant::now();
         let opening = (0..CONNECTIONS).map(async |number| {
             if let Pace::Steady = pace {

@@ -1,11 +1,11 @@
-//! A socket that pings without end and never reads.
+//! Clients that ping, without end and while the service says good-bye.
 
 use std::time::Duration;
 
-use blackbox::objstore::{Object, Service};
-use tokio::time::sleep;
+use blackbox::objstore::{Key, Object, Service};
+use tokio::{io::AsyncWriteExt as _, time::sleep};
 
-use crate::sockets::{deaf_socket, ping};
+use crate::sockets::{CLOSE, PING, PONG, deaf_socket, frame, next_frame, ping};
 
 /// Bytes by which the service may grow meanwhile.
 const GROWTH: u64 = 16 * 1024 * 1024;
@@ -25,4 +25,33 @@ async fn a_socket_that_pings_and_never_reads_costs_little() {
     let object = Object::fresh();
     client.set(&object).await;
     assert_eq!(client.get(&object.key).await, object);
+}
+
+#[tokio::test]
+async fn pings_that_cross_a_farewell_lose_no_acknowledgement() {
+    let service = Service::with(&[]).await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&Key::new(&object.key.r#type, "", "")).await;
+    let mut socket = deaf_socket(service.process().address(), client.token()).await;
+    client.set(&object).await;
+    let (_, pushed) = next_frame(&mut socket).await;
+    assert_eq!(Object::parse(std::str::from_utf8(&pushed).unwrap()), object);
+    service.process().terminate().await;
+    let mut mark = Vec::new();
+    let farewell = loop {
+        match next_frame(&mut socket).await {
+            (PING, payload) => mark = payload,
+            (CLOSE, payload) => break payload,
+            other => panic!("comes unexpected: {other:?}"),
+        }
+    };
+    let pings = frame(PING, b"are you there?").repeat(3);
+    let answer = [pings, frame(PONG, &mark), frame(CLOSE, &farewell[..2])].concat();
+    socket.write_all(&answer).await.unwrap();
+    let service = service.ended().await.start().await;
+    let client = client.at(&service);
+    let next = Object::new(&object.key.named("next"), "{}");
+    client.set(&next).await;
+    assert_eq!(client.socket().await.next_push().await, next, "what was acknowledged comes again");
 }

@@ -6,9 +6,12 @@ use blackbox::{
     cgroup::granted,
     raw::{Connection, get, local},
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
-use crate::subject::{Kind, Subject, eventually};
+use crate::{
+    sockets::upgrade,
+    subject::{Kind, Subject, eventually},
+};
 
 /// Open files of the service. It has fewer connections than that.
 const FILES: u32 = 512;
@@ -79,4 +82,25 @@ async fn objstore_closes_the_connection_idle_longest() {
 #[tokio::test]
 async fn payments_closes_the_connection_idle_longest() {
     makes_room(Kind::Payments).await;
+}
+
+#[tokio::test]
+async fn open_sockets_leave_room_for_others() {
+    let wrap = |command| granted(&command, FILES, None);
+    let subject = Subject::wrapped(Kind::Objstore, &[], wrap).await;
+    let Subject::Objstore(_, client) = &subject else { unreachable!() };
+    let mut sockets = Vec::new();
+    for _ in 0..FILES {
+        let mut socket = Connection::from(local(2), subject.address()).await;
+        // It may be refused, or closed for another.
+        let sent = socket.try_send(upgrade(client.token())).await;
+        if sent.is_err() || timeout(SOON, socket.try_reply()).await.is_err() {
+            break;
+        }
+        sockets.push(socket);
+    }
+    assert!(sockets.len() >= FILES as usize / 4, "there was room for {} only", sockets.len());
+    let mut newcomer = Connection::from(local(3), subject.address()).await;
+    let health = timeout(SOON, newcomer.ask(get("/health"))).await;
+    assert_eq!(health.expect("is answered soon").status, 200);
 }
