@@ -69,9 +69,11 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         campuses: config.portal_campuses,
     };
     let metrics = Arc::new(Metrics::start());
+    // A sign-in connects to the portal, after a look-up that may need a socket, too.
+    let connections = Connections::new(&config.clients, 3);
     let app = App {
         portal: Portal::new(portal, tls),
-        limits: SignInLimits::new(&config.limits),
+        limits: SignInLimits::new(&config.limits, connections.busy()),
         metrics: Arc::clone(&metrics),
         metrics_token,
         readme_url: config.readme_url,
@@ -82,8 +84,6 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let address = listener.local_addr().map_err(listen)?;
     let shutdown = CancellationToken::new();
     let router = http::router(Arc::new(app));
-    // A sign-in connects to the portal, after a look-up that may need a socket, too.
-    let connections = Connections::new(&config.clients, 3);
     metrics.startup();
     let meter = Arc::new(Metering(Arc::clone(&metrics)));
     let server = Server { listener, router, meter, connections };

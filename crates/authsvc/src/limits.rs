@@ -33,10 +33,12 @@ pub(crate) struct SignInLimits {
 }
 
 impl SignInLimits {
-    pub(crate) fn new(config: &LimitsConfig) -> Self {
+    /// Limits as configured, with at most `places` sign-ins in flight: a sign-in keeps a connection
+    /// for as long as the portal takes.
+    pub(crate) fn new(config: &LimitsConfig, places: usize) -> Self {
         let LimitsConfig { max_sign_ins, sign_in_limit_username, sign_in_limit_address } = *config;
         Self {
-            in_flight: Budget::new("sign_ins", max_sign_ins),
+            in_flight: Budget::new("sign_ins", max_sign_ins.min(places)),
             usernames: RateLimiter::new("sign_in_username", sign_in_limit_username, KEYS),
             addresses: RateLimiter::new("sign_in_address", sign_in_limit_address, KEYS),
             hash: KeyedHash::new(),

@@ -29,12 +29,9 @@ use crate::{
 /// How long a client may take to send one body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes of a body that count as memory of its connection if they arrive at once. So short requests
-/// are answered even when others hold all of the memory for bodies.
-const CONNECTION_SHARE: usize = 4 * 1024;
-
-/// Bytes that a body takes from the budget at once.
-const PIECE: usize = 8 * 1024;
+/// Bytes that a body takes from the budget at once. The first piece counts as memory of its
+/// connection, so short requests are answered even when others hold all of the memory for bodies.
+const PIECE: usize = 4 * 1024;
 
 /// Why a body was not read.
 #[derive(Debug, thiserror::Error)]
@@ -113,7 +110,7 @@ async fn collect(
     let mut read = Reading { pieces: Vec::new(), length: 0, permit: None, budget, limit };
     if body.is_end_stream() {
         read.lengthen(first.len())?;
-        read.reserve(first.len().saturating_sub(CONNECTION_SHARE))?;
+        read.reserve(first.len().saturating_sub(PIECE))?;
         return Ok(Whole { bytes: first, _permit: read.permit });
     }
     read.add(&first)?;
@@ -162,7 +159,7 @@ impl Reading<'_> {
                     chunk = later;
                 }
                 None => {
-                    self.reserve((self.pieces.len() + 1) * PIECE)?;
+                    self.reserve(self.pieces.len() * PIECE)?;
                     self.pieces.push(Vec::with_capacity(PIECE).into());
                 }
             }

@@ -52,7 +52,7 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Connections that the kernel may hold until the service accepts them.
 const BACKLOG: u32 = 4096;
 
-/// Bytes that the head of a request may have, less one.
+/// Bytes that the head of a request may have.
 const MAX_HEAD: usize = 64 * 1024;
 
 /// Pause after an accept that failed for want of something, so that the loop does not spin.

@@ -6,7 +6,7 @@ use std::{
     net::IpAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -24,7 +24,9 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::{
     config::ClientsConfig,
-    limits::{Budget, ClientAddress, Limited, Refusals, TrustedProxies, Usage, available_memory},
+    limits::{
+        Budget, ClientAddress, Limited, Permit, Refusals, TrustedProxies, Usage, available_memory,
+    },
 };
 
 /// Files kept free of connections: for the store, the log and the listener.
@@ -71,13 +73,14 @@ struct Place {
 struct Activity {
     /// [`WORKS`], [`UPGRADED`], or the millisecond since which it waits for its client.
     state: AtomicU64,
-    /// Whether the next bytes belong to the head of a request.
-    is_in_head: AtomicBool,
+    /// Bytes read of the head that is on its way, or [`NO_HEAD`].
+    head: AtomicUsize,
     stream: Arc<TcpStream>,
     /// Wakes the task of a connection that has to end.
     end: Notify,
 }
 
+const NO_HEAD: usize = usize::MAX;
 const WORKS: u64 = u64::MAX;
 const UPGRADED: u64 = u64::MAX - 1;
 
@@ -102,6 +105,12 @@ impl Connection {
         self.0.connections.proxies.client(self.0.peer, headers)
     }
 
+    /// Lets the connection become a socket, which lives for long and makes room for nobody. `None`
+    /// when as many are open as may be: the rest of the places are for requests.
+    pub fn upgrade(&self) -> Option<Permit> {
+        self.0.connections.sockets.take(1)
+    }
+
     /// The memory that bodies of requests may hold.
     pub(crate) fn bodies(&self) -> &Arc<Budget> {
         &self.0.connections.bodies
@@ -112,19 +121,26 @@ impl Connection {
         &self.0.connections.heads
     }
 
-    pub(super) fn is_in_head(&self) -> bool {
-        self.0.activity.is_in_head.load(Ordering::Relaxed)
+    /// Notes that so many bytes were read, and returns how many belong to a head that is on its
+    /// way. Those of a body that come with the head count, too.
+    pub(super) fn read(&self, bytes: usize) -> usize {
+        let head = self.0.activity.head.load(Ordering::Relaxed);
+        if head == NO_HEAD {
+            return 0;
+        }
+        self.0.activity.head.store(head + bytes, Ordering::Relaxed);
+        head + bytes
     }
 
     /// The head of a request is complete.
     pub(super) fn begins(&self) {
-        self.0.activity.is_in_head.store(false, Ordering::Relaxed);
+        self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
         self.works();
     }
 
     /// Its handler is done.
     pub(super) fn ends(&self) {
-        self.0.activity.is_in_head.store(true, Ordering::Relaxed);
+        self.0.activity.head.store(0, Ordering::Relaxed);
         self.waits();
     }
 
@@ -148,7 +164,7 @@ impl Connection {
 
     /// The HTTP library is done with it. Only a socket that it was upgraded to may still use it.
     pub(super) fn leaves_http(&self) {
-        self.0.activity.is_in_head.store(false, Ordering::Relaxed);
+        self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
         self.0.activity.state.store(UPGRADED, Ordering::Relaxed);
     }
 
@@ -181,6 +197,7 @@ pub struct Connections {
     proxies: TrustedProxies,
     bodies: Arc<Budget>,
     heads: Arc<Budget>,
+    sockets: Arc<Budget>,
     max: usize,
     places: Arc<Semaphore>,
     max_per_address: usize,
@@ -250,6 +267,7 @@ impl Connections {
             proxies: config.trusted_proxies.clone(),
             bodies: Budget::new("body_memory", body_memory),
             heads: Budget::new("head_memory", head_memory),
+            sockets: Budget::new("sockets", busy(max)),
             max,
             places: Arc::new(Semaphore::new(max)),
             max_per_address: config.max_connections_per_address,
@@ -261,13 +279,20 @@ impl Connections {
         connections
     }
 
+    /// How many requests may wait for somebody else at once, such as sign-ins for a portal: fewer
+    /// than there are places.
+    pub fn busy(&self) -> usize {
+        busy(self.max)
+    }
+
     /// The limits that this keeps, for the metrics.
     pub fn limits(self: &Arc<Self>) -> Vec<Arc<dyn Limited>> {
-        let [bodies, heads] =
-            [&self.bodies, &self.heads].map(|budget| Arc::clone(budget) as Arc<dyn Limited>);
+        let [bodies, heads, sockets] = [&self.bodies, &self.heads, &self.sockets]
+            .map(|budget| Arc::clone(budget) as Arc<dyn Limited>);
         vec![
             bodies,
             heads,
+            sockets,
             Arc::new(AllConnections(Arc::clone(self))),
             Arc::new(OneAddress(Arc::clone(self))),
         ]
@@ -291,7 +316,7 @@ impl Connections {
         let permit = self.place().await?;
         let activity = Arc::new(Activity {
             state: AtomicU64::new(self.now()),
-            is_in_head: AtomicBool::new(true),
+            head: AtomicUsize::new(0),
             stream: Arc::clone(stream),
             end: Notify::new(),
         });
@@ -318,9 +343,11 @@ impl Connections {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
             return Some(permit);
         }
+        let mut is_counted = false;
         loop {
-            if self.open().make_room() {
+            if self.open().make_room() || !is_counted {
                 self.closed.add("connections");
+                is_counted = true;
             }
             let place = Arc::clone(&self.places).acquire_owned();
             if let Ok(permit) = timeout(ROOM_EVERY, place).await {
@@ -338,6 +365,11 @@ impl Connections {
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Of so many places, those that may be taken for long. The rest stays for other requests.
+fn busy(places: usize) -> usize {
+    (places - places / 8).max(1)
 }
 
 fn max_connections(files_each: u64, memory: u64) -> usize {

@@ -30,23 +30,20 @@ const FREE_HEAD: usize = 8 * 1024;
 pub(super) struct Stream {
     stream: Arc<TcpStream>,
     connection: Connection,
-    /// Bytes read of the head that is on its way.
-    head: usize,
     /// For the buffer of the longest head so far, which the library keeps.
     memory: Option<Permit>,
 }
 
 impl Stream {
     pub(super) fn new(stream: Arc<TcpStream>, connection: Connection) -> Self {
-        Self { stream, connection, head: 0, memory: None }
+        Self { stream, connection, memory: None }
     }
 
     /// Takes memory for a head that needs more than the first buffer. The library doubles a buffer
     /// that is too small.
     fn note_read(&mut self, bytes: usize) -> io::Result<()> {
-        self.head = if self.connection.is_in_head() { self.head + bytes } else { 0 };
-        let heads = self.connection.heads();
-        if self.head > FREE_HEAD && !heads.raise(&mut self.memory, 2 * self.head) {
+        let head = self.connection.read(bytes);
+        if head > FREE_HEAD && !self.connection.heads().raise(&mut self.memory, 2 * head) {
             return Err(io::Error::new(io::ErrorKind::OutOfMemory, "no memory for a long head"));
         }
         Ok(())

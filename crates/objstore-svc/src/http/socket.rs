@@ -7,6 +7,7 @@
 use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 
 use axum::{
+    Extension,
     extract::{
         Query, State, WebSocketUpgrade,
         rejection::QueryRejection,
@@ -19,7 +20,10 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use common::limits::{Budget, Permit};
+use common::{
+    limits::{Budget, Permit},
+    serve::Connection,
+};
 use futures_util::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
@@ -75,6 +79,7 @@ pub(super) struct SocketQuery {
 pub(super) async fn socket(
     State(app): State<Arc<App>>,
     session: Result<Authenticated, Error>,
+    Extension(connection): Extension<Connection>,
     headers: HeaderMap,
     query: Result<Query<SocketQuery>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -88,6 +93,8 @@ pub(super) async fn socket(
     }
     let upgrade = upgrade.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
     let Query(query) = query.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
+    let full = || Error::Upgrade("as many sockets are open as may be".to_owned());
+    let permit = connection.upgrade().ok_or_else(full)?;
     let form = if query.events { Form::Events } else { Form::Objects };
     let since = query.since.filter(|_| query.events);
     let subscriber = app.hub.subscribe(session.client, form, since).await;
@@ -100,7 +107,10 @@ pub(super) async fn socket(
         .write_buffer_size(WRITE_BUFFER)
         .max_message_size(MAX_INCOMING)
         .max_frame_size(MAX_INCOMING)
-        .on_upgrade(async move |socket| converse(socket, subscriber, &app, token).await);
+        .on_upgrade(async move |socket| {
+            let _permit = permit;
+            converse(socket, subscriber, &app, token).await;
+        });
     Ok((renewed, response))
 }
 
@@ -144,6 +154,18 @@ struct Pongs {
     sent: Notify,
 }
 
+impl Pongs {
+    /// Sends them while nothing else is sent.
+    async fn send(&self, sink: &mut SplitSink<WebSocket, Message>) -> Infallible {
+        loop {
+            self.asked.notified().await;
+            // A connection that cannot be written to ends the reading end, too.
+            let _ = sink.flush().await;
+            self.sent.notify_one();
+        }
+    }
+}
+
 async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: TokenDigest) {
     let (marks, pongs) = (Marks::default(), Pongs::default());
     let acknowledgements = subscriber.acknowledgements();
@@ -168,9 +190,10 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
         }
         let reason = Utf8Bytes::from_static(reason);
         sink.send(Message::Close(Some(CloseFrame { code, reason }))).await?;
-        pongs.sent.notify_one();
-        acknowledging.await;
-        Ok::<_, axum::Error>(())
+        tokio::select! {
+            () = acknowledging => Ok::<_, axum::Error>(()),
+            never = pongs.send(&mut sink) => match never {},
+        }
     };
     if !matches!(timeout(CLOSE_TIMEOUT, farewell).await, Ok(Ok(()))) {
         tracing::debug!("a client did not answer the close frame");
