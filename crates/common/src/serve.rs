@@ -24,7 +24,7 @@ use axum::{
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    net::{TcpListener, TcpSocket, TcpStream},
+    net::{TcpListener, TcpSocket},
     task::JoinSet,
     time::{sleep, timeout},
 };
@@ -94,9 +94,9 @@ impl<M: Meter> Server<M> {
                 accepted = accept(&listener, &connections, &open) => accepted,
             };
             match accepted {
-                Ok(Some((stream, connection))) => {
+                Ok(Some(stream)) => {
                     let (router, meter) = (router.clone(), Arc::clone(&meter));
-                    tasks.spawn(converse(stream, router, meter, connection, shutdown.clone()));
+                    tasks.spawn(converse(stream, router, meter, shutdown.clone()));
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -121,22 +121,23 @@ async fn accept(
     listener: &TcpListener,
     connections: &Arc<Connections>,
     open: &TaskTracker,
-) -> io::Result<Option<(Arc<TcpStream>, Connection)>> {
+) -> io::Result<Option<Stream>> {
     let (stream, peer) = listener.accept().await?;
     stream.set_nodelay(true)?;
-    let stream = Arc::new(stream);
-    let connection = connections.admit(&stream, peer.ip(), open.token()).await;
-    Ok(connection.map(|connection| (stream, connection)))
+    let (read, write) = stream.into_split();
+    let write = Arc::new(write);
+    let connection = connections.admit(&write, peer.ip(), open.token()).await;
+    Ok(connection.map(|connection| Stream::new(read, write, connection)))
 }
 
 async fn converse(
-    stream: Arc<TcpStream>,
+    stream: Stream,
     router: Router,
     meter: Arc<impl Meter>,
-    connection: Connection,
     shutdown: CancellationToken,
 ) {
-    let mut io = TimeoutStream::new(Stream::new(stream, connection.clone()));
+    let connection = stream.connection().clone();
+    let mut io = TimeoutStream::new(stream);
     io.set_write_timeout(Some(WRITE_TIMEOUT));
     let served = connection.clone();
     let service = service_fn(move |request| {

@@ -16,7 +16,7 @@ use futures_util::FutureExt as _;
 use slab::Slab;
 use tokio::{
     io::Interest,
-    net::TcpStream,
+    net::tcp::OwnedWriteHalf,
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
     time::{MissedTickBehavior, interval, timeout},
 };
@@ -75,7 +75,7 @@ struct Activity {
     state: AtomicU64,
     /// Bytes read of the head that is on its way, or [`NO_HEAD`].
     head: AtomicUsize,
-    stream: Arc<TcpStream>,
+    stream: Arc<OwnedWriteHalf>,
     /// Wakes the task of a connection that has to end.
     end: Notify,
 }
@@ -302,7 +302,7 @@ impl Connections {
     /// has as many as it may have.
     pub(super) async fn admit(
         self: &Arc<Self>,
-        stream: &Arc<TcpStream>,
+        stream: &Arc<OwnedWriteHalf>,
         peer: IpAddr,
         token: TaskTrackerToken,
     ) -> Option<Connection> {
