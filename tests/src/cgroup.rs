@@ -1,4 +1,4 @@
-//! What the system grants a process: memory in a control group of its own, and open files.
+//! Resources that the system grants a process: memory in a control group of its own, and open files.
 
 use std::{
     fs,

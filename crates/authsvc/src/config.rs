@@ -41,7 +41,7 @@ pub struct Config {
     #[command(flatten)]
     pub server: ServerConfig,
 
-    /// Those of all services that strangers may connect to.
+    /// Settings of every service that strangers may connect to.
     #[command(flatten)]
     pub clients: ClientsConfig,
 
@@ -65,7 +65,7 @@ pub struct Config {
     #[arg(long, env = "PORTAL_INSTITUTES", default_value = "1,6,7,14")]
     pub portal_institutes: String,
 
-    /// What sign-ins may cost.
+    /// Limits on sign-ins.
     #[command(flatten)]
     pub limits: LimitsConfig,
 
@@ -74,7 +74,7 @@ pub struct Config {
     pub readme_url: String,
 }
 
-/// What sign-ins may cost the service and its portal.
+/// Limits on sign-ins, for the sake of the service and its portal.
 #[derive(Debug, Clone, Args)]
 pub struct LimitsConfig {
     /// Sign-ins that may be in flight at once

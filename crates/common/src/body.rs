@@ -137,8 +137,8 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
     }
 }
 
-/// A body on its way. What has arrived is copied: parts of the library's buffers would each keep
-/// their whole buffer. Pieces of one size leave no holes in memory when they are freed, as a buffer
+/// A body on its way. The bytes that arrive are copied: a part of one of the library's buffers would
+/// keep the whole buffer. Pieces of one size leave no holes in memory when they are freed, as a buffer
 /// that grows would.
 struct Reading<'a> {
     pieces: Vec<Zeroizing<Vec<u8>>>,

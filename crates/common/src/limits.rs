@@ -38,7 +38,7 @@ use crate::{
 /// How often the log says that a limit refuses.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
-/// What the metrics show of a limit.
+/// The values of a limit in the metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {
     /// The value of the label `limit`.

@@ -58,7 +58,7 @@ pub struct Config {
     #[command(flatten)]
     pub server: ServerConfig,
 
-    /// Those of all services that strangers may connect to.
+    /// Settings of every service that strangers may connect to.
     #[command(flatten)]
     pub clients: ClientsConfig,
 

@@ -1,8 +1,8 @@
 //! Limits on what a script could repeat without end: attempts to pay, cards that are declined, new
 //! apps, invitations.
 //!
-//! Whoever holds a list of card numbers tries them where no credentials are needed. The limits bound
-//! how many such a caller learns about, and leave alone whoever pays: an approved payment counts as
+//! A thief with a list of card numbers tries them where no credentials are needed. The limits bound
+//! how many cards such a caller learns about, and leave customers alone: an approved payment counts as
 //! an attempt and as nothing else. Test merchants have ten times the limits, and counts of their own.
 
 use std::{hash::Hash, num::NonZeroUsize, sync::Arc};
@@ -43,7 +43,7 @@ pub struct Customer {
     pub merchant: Id,
     /// Whether the merchant is one for tests.
     pub test: bool,
-    /// Where they are.
+    /// Their address.
     pub address: ClientAddress,
 }
 

@@ -136,7 +136,7 @@ impl Place {
     }
 }
 
-/// What is seen meanwhile.
+/// Measurements during a load.
 #[derive(Debug, Default)]
 struct Watch {
     /// Bytes that the service used.
@@ -156,7 +156,7 @@ impl Watch {
     }
 }
 
-/// Somebody who behaves.
+/// A well-behaved user.
 #[derive(Debug, Default)]
 struct User {
     visits: usize,

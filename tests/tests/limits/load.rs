@@ -1,4 +1,4 @@
-//! Those who cost a service something: unfinished bodies, idle connections, sockets nobody reads.
+//! Loads that cost a service something: unfinished bodies, idle connections, sockets nobody reads.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},

@@ -1,5 +1,5 @@
-//! What a stranger, a slow peer or a script may cost a service: memory, connections, sign-ins,
-//! registrations. Whoever behaves is served all the while.
+//! Limits on the cost of strangers, slow peers and scripts: memory, connections, sign-ins,
+//! registrations. A well-behaved user is served all the while.
 //!
 //! Everything here is bounded; with `SOAK=1` in the environment it goes on for long.
 

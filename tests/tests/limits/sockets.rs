@@ -17,7 +17,7 @@ pub(crate) const CLOSE: u8 = 8;
 pub(crate) const PING: u8 = 9;
 pub(crate) const PONG: u8 = 10;
 
-/// What the system receives for a client that does not read.
+/// Bytes that the system receives for a client that does not read.
 pub(crate) const RECEIVE_BUFFER: u32 = 4 * 1024;
 
 /// The request for a socket.

@@ -107,12 +107,12 @@ impl Subject {
         }
     }
 
-    /// Where it listens; payments-svc, for apps.
+    /// Its address; that of payments-svc for apps.
     pub(crate) fn address(&self) -> SocketAddr {
         self.process().address()
     }
 
-    /// What its clients come for: a sign-in, an object that is set, a payment.
+    /// An ordinary request: a sign-in, an object that is set, a payment.
     pub(crate) fn ordinary(&self) -> Exchange {
         match self {
             Self::Authsvc(_, known) => {

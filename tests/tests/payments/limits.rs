@@ -1,4 +1,4 @@
-//! What strangers may repeat: attempts to pay, declined cards, new apps; and apps: invitations.
+//! Limits on repetition: attempts to pay, declined cards, new apps, invitations.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Who a client is, when all that is known of it is where it connects from.
+//! The address that a client is counted by.
 
 use std::{
     convert::Infallible,

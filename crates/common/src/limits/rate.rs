@@ -75,9 +75,9 @@ pub struct Refused {
 
 /// Limits how often something happens, by key.
 ///
-/// There are two ways to count. Where only some outcomes count and many people share a key, ask
-/// with [`check`](Self::check) before, and [`count`](Self::count) the outcome: what is under way at
-/// the same moment may exceed the limit. Where a key is one person's, [`count`](Self::count) before
+/// There are two ways to count. If many people share a key and only some outcomes count, ask with
+/// [`check`](Self::check) before, and [`count`](Self::count) the outcome: requests in flight at the
+/// same moment may exceed the limit. If a key belongs to one person, [`count`](Self::count) before
 /// and [`give_back`](Self::give_back) after: nothing exceeds the limit.
 pub struct RateLimiter<K: Hash + Eq + Clone> {
     name: &'static str,

@@ -69,7 +69,7 @@ struct Place {
     _token: TaskTrackerToken,
 }
 
-/// What a connection does.
+/// The state of a connection.
 struct Activity {
     /// [`WORKS`], [`UPGRADED`], or the millisecond since which it waits for its client.
     state: AtomicU64,
@@ -122,7 +122,7 @@ impl Connection {
     }
 
     /// Notes that so many bytes were read, and returns how many belong to a head that is on its
-    /// way. Those of a body that come with the head count, too.
+    /// way. The beginning of a body, read together with its head, counts too.
     pub(super) fn read(&self, bytes: usize) -> usize {
         let head = self.0.activity.head.load(Ordering::Relaxed);
         if head == NO_HEAD {

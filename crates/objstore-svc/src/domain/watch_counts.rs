@@ -12,8 +12,8 @@ pub struct WatchCounts {
 }
 
 impl WatchCounts {
-    /// Whether the ended watches have to be counted before `begin`. Those that the client's
-    /// delivery position has passed are removed then, since no socket needs them.
+    /// Whether the ended watches have to be counted before `begin`. Then those are
+    /// removed that the client's delivery position has passed, since no socket needs them.
     pub fn is_count_due(self, limit: u64) -> bool {
         self.ended >= limit
     }

@@ -17,11 +17,11 @@ pub struct Attempt {
     pub merchant: Id,
     /// Whether the merchant is one for tests.
     pub test: bool,
-    /// Where the attempt comes from.
+    /// The request that it comes from.
     pub origin: Origin,
 }
 
-/// Where an attempt comes from: a merchant's server, or somebody without credentials.
+/// The request that an attempt comes from. Only `Api` needs credentials.
 #[derive(Debug, Clone, Copy)]
 pub enum Origin {
     /// `POST /merchants/<id>/transactions`.
