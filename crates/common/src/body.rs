@@ -3,11 +3,12 @@
 
 use std::{
     error::Error,
+    future::poll_fn,
     io,
     ops::Deref,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -216,7 +217,7 @@ const LEFTOVER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Receives the unread remainder of a body that was lent to a handler.
 pub(crate) struct Leftover {
-    rest: Option<oneshot::Receiver<Lent>>,
+    rest: Option<oneshot::Receiver<Unread>>,
     /// Whether the client may wait for `100 Continue` before it sends the body.
     expects: bool,
 }
@@ -232,7 +233,7 @@ impl Leftover {
         }
         let discarded = async {
             let mut discarded = 0;
-            while let Some(frame) = rest.frame().await {
+            while let Some(frame) = poll_fn(|context| rest.poll_frame(context)).await {
                 discarded += frame.ok()?.data_ref().map_or(0, Bytes::len);
                 if discarded > LEFTOVER {
                     return None;
@@ -251,89 +252,68 @@ pub(crate) fn lend(body: Incoming, connection: &Connection, expects: bool) -> (B
         return (Body::empty(), Leftover { rest: None, expects });
     }
     let (back, rest) = oneshot::channel();
-    let lent = Lent { body: Some(body), is_begun: false, connection: connection.clone() };
-    (
-        Body::new(Returning { lent: Some(lent), back: Some(back) }),
-        Leftover { rest: Some(rest), expects },
-    )
+    let unread = Unread { body, is_begun: false, connection: connection.clone() };
+    let lent = Lent { unread: Some(unread), back: Some(back) };
+    (Body::new(lent), Leftover { rest: Some(rest), expects })
 }
 
-/// The body of a request. While it waits for its client, so does the connection.
-struct Lent {
-    /// None after its end.
-    body: Option<Incoming>,
+/// A body that is not read to its end. While it waits for its client, so does the connection.
+struct Unread {
+    body: Incoming,
     /// Whether it was asked for, which lets the HTTP library send `100 Continue`.
     is_begun: bool,
     connection: Connection,
+}
+
+type Polled = Poll<Option<Result<Frame<Bytes>, hyper::Error>>>;
+
+impl Unread {
+    fn poll_frame(&mut self, context: &mut Context<'_>) -> Polled {
+        self.is_begun = true;
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        match &polled {
+            Poll::Pending => self.connection.waits(),
+            Poll::Ready(_) => self.connection.works(),
+        }
+        polled
+    }
+}
+
+/// A body that goes back when it is dropped before its end.
+struct Lent {
+    unread: Option<Unread>,
+    back: Option<oneshot::Sender<Unread>>,
 }
 
 impl hyper::body::Body for Lent {
     type Data = Bytes;
     type Error = hyper::Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        self.is_begun = true;
-        let Some(body) = &mut self.body else { return Poll::Ready(None) };
-        let polled = Pin::new(body).poll_frame(context);
-        match &polled {
-            Poll::Pending => self.connection.waits(),
-            Poll::Ready(Some(Ok(_))) => self.connection.works(),
-            Poll::Ready(_) => {
-                self.connection.works();
-                self.body = None;
-            }
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
+        let Some(unread) = &mut self.unread else { return Poll::Ready(None) };
+        let frame = ready!(unread.poll_frame(context));
+        if !matches!(frame, Some(Ok(_))) {
+            self.unread = None;
         }
-        polled
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.as_ref().is_none_or(hyper::body::Body::is_end_stream)
+        self.unread.as_ref().is_none_or(|unread| unread.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.as_ref().map_or(SizeHint::with_exact(0), hyper::body::Body::size_hint)
+        self.unread.as_ref().map_or(SizeHint::with_exact(0), |unread| unread.body.size_hint())
     }
 }
 
-/// A body that goes back when it is dropped before its end.
-struct Returning {
-    lent: Option<Lent>,
-    back: Option<oneshot::Sender<Lent>>,
-}
-
-impl hyper::body::Body for Returning {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match &mut self.lent {
-            Some(lent) => Pin::new(lent).poll_frame(context),
-            None => Poll::Ready(None),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.lent.as_ref().is_none_or(hyper::body::Body::is_end_stream)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.lent.as_ref().map_or(SizeHint::with_exact(0), hyper::body::Body::size_hint)
-    }
-}
-
-impl Drop for Returning {
+impl Drop for Lent {
     fn drop(&mut self) {
-        if let (Some(lent), Some(back)) = (self.lent.take(), self.back.take())
-            && !hyper::body::Body::is_end_stream(&lent)
+        if let (Some(unread), Some(back)) = (self.unread.take(), self.back.take())
+            && !unread.body.is_end_stream()
         {
             // Nobody waits for it when the request itself is gone.
-            let _ = back.send(lent);
+            let _ = back.send(unread);
         }
     }
 }

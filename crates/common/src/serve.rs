@@ -9,7 +9,7 @@
 //! 2. A connection waits for its client between requests, in a head, in a body, and while a
 //!    response is written. It works while a handler runs and does not wait for the body.
 //! 3. Memory that a connection may hold before its caller is known is small: hyper reads in steps
-//!    of [`stream::READ_STEP`], heads end at [`MAX_HEAD`], bodies draw on a budget.
+//!    of `READ_STEP`, heads end at `MAX_HEAD`, bodies draw on a budget.
 //! 4. The library does not look for the end of a connection while unread bytes follow a request.
 //!    [`Connections`] looks for it.
 
