@@ -73,7 +73,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let connections = Connections::new(&config.clients, 3);
     let app = App {
         portal: Portal::new(portal, tls),
-        limits: SignInLimits::new(&config.limits, connections.busy()),
+        limits: SignInLimits::new(&config.limits, connections.long_lived_capacity()),
         metrics: Arc::clone(&metrics),
         metrics_token,
         readme_url: config.readme_url,

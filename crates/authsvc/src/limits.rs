@@ -7,7 +7,9 @@
 
 use std::{num::NonZeroUsize, sync::Arc};
 
-use common::limits::{Budget, ClientAddress, HashedKey, KeyedHash, Permit, RateLimiter, Refused};
+use common::limits::{
+    Budget, ClientAddress, HashedKey, KeyedHash, Permit, RateLimiter, Refused, Reserved,
+};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::config::LimitsConfig;
@@ -18,7 +20,7 @@ const KEYS: NonZeroUsize = NonZeroUsize::new(40_000).unwrap();
 /// Why a sign-in does not begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Denied {
-    /// As many sign-ins are in flight as may be.
+    /// The limit of sign-ins in flight is reached.
     Busy,
     /// Too many were rejected.
     TooMany(Refused),
@@ -27,7 +29,7 @@ pub(crate) enum Denied {
 /// The limits on sign-ins.
 pub(crate) struct SignInLimits {
     in_flight: Arc<Budget>,
-    usernames: RateLimiter<HashedKey>,
+    usernames: Arc<RateLimiter<HashedKey>>,
     addresses: RateLimiter<ClientAddress>,
     hash: KeyedHash,
 }
@@ -39,7 +41,7 @@ impl SignInLimits {
         let LimitsConfig { max_sign_ins, sign_in_limit_username, sign_in_limit_address } = *config;
         Self {
             in_flight: Budget::new("sign_ins", max_sign_ins.min(places)),
-            usernames: RateLimiter::new("sign_in_username", sign_in_limit_username, KEYS),
+            usernames: Arc::new(RateLimiter::new("sign_in_username", sign_in_limit_username, KEYS)),
             addresses: RateLimiter::new("sign_in_address", sign_in_limit_address, KEYS),
             hash: KeyedHash::new(),
         }
@@ -54,38 +56,28 @@ impl SignInLimits {
         self.addresses.check(address).map_err(Denied::TooMany)?;
         let permit = self.in_flight.take(1).ok_or(Denied::Busy)?;
         let username = self.hash.of(username.expose_secret().to_lowercase().as_bytes());
-        self.usernames.count(username).map_err(Denied::TooMany)?;
-        Ok(Admitted { limits: self, username, address, rejected: false, _permit: permit })
+        let username = self.usernames.reserve(username).map_err(Denied::TooMany)?;
+        Ok(Admitted { addresses: &self.addresses, username, address, _permit: permit })
     }
 }
 
-/// A sign-in in flight.
+/// A sign-in in flight. Dropped without an outcome, it leaves no count.
 pub(crate) struct Admitted<'a> {
-    limits: &'a SignInLimits,
-    username: HashedKey,
+    addresses: &'a RateLimiter<ClientAddress>,
+    username: Reserved<HashedKey>,
     address: ClientAddress,
-    rejected: bool,
     _permit: Permit,
 }
 
 impl Admitted<'_> {
     /// The portal rejected the credentials.
-    pub(crate) fn rejected(mut self) {
-        self.rejected = true;
-        // One that is refused here is one of those that were in flight together.
-        let _ = self.limits.addresses.count(self.address);
+    pub(crate) fn rejected(self) {
+        self.username.keep();
+        self.addresses.record(self.address);
     }
 
     /// The portal accepted the credentials: earlier mistakes are forgotten.
     pub(crate) fn succeeded(self) {
-        self.limits.usernames.clear(&self.username);
-    }
-}
-
-impl Drop for Admitted<'_> {
-    fn drop(&mut self) {
-        if !self.rejected {
-            self.limits.usernames.give_back(&self.username);
-        }
+        self.username.clear();
     }
 }

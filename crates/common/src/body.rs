@@ -60,12 +60,12 @@ pub enum BodyError {
 
 /// A body that was read whole. It counts as memory for bodies until it is dropped.
 #[derive(Debug, Default)]
-pub struct Whole {
+pub struct BufferedBody {
     bytes: Bytes,
     _permit: Option<Permit>,
 }
 
-impl Whole {
+impl BufferedBody {
     /// Wipes the bytes, as far as nobody else has them.
     pub fn wipe(self) {
         if let Ok(mut bytes) = self.bytes.try_into_mut() {
@@ -74,7 +74,7 @@ impl Whole {
     }
 }
 
-impl Deref for Whole {
+impl Deref for BufferedBody {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -82,15 +82,19 @@ impl Deref for Whole {
     }
 }
 
-impl From<Bytes> for Whole {
+impl From<Bytes> for BufferedBody {
     fn from(bytes: Bytes) -> Self {
         Self { bytes, _permit: None }
     }
 }
 
 /// Reads a body of at most `limit` bytes, however it is framed. `extensions` are those of its
-/// request: they tell whose memory it takes.
-pub async fn read(extensions: &Extensions, body: Body, limit: usize) -> Result<Whole, BodyError> {
+/// request: they hold the connection, whose budget is charged.
+pub async fn read(
+    extensions: &Extensions,
+    body: Body,
+    limit: usize,
+) -> Result<BufferedBody, BodyError> {
     let budget = extensions.get::<Connection>().map(Connection::bodies);
     match timeout(BODY_TIMEOUT, collect(body, limit, budget)).await {
         Ok(read) => read,
@@ -102,17 +106,17 @@ async fn collect(
     mut body: Body,
     limit: usize,
     budget: Option<&Arc<Budget>>,
-) -> Result<Whole, BodyError> {
+) -> Result<BufferedBody, BodyError> {
     let is_too_long = body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX);
     if is_too_long {
         return Err(BodyError::TooLarge { limit });
     }
-    let Some(first) = next(&mut body).await? else { return Ok(Whole::default()) };
+    let Some(first) = next(&mut body).await? else { return Ok(BufferedBody::default()) };
     let mut read = Reading { pieces: Vec::new(), length: 0, permit: None, budget, limit };
     if body.is_end_stream() {
         read.lengthen(first.len())?;
         read.reserve(first.len().saturating_sub(PIECE))?;
-        return Ok(Whole { bytes: first, _permit: read.permit });
+        return Ok(BufferedBody { bytes: first, _permit: read.permit });
     }
     read.add(&first)?;
     drop(first);
@@ -179,17 +183,17 @@ impl Reading<'_> {
     /// Takes memory for so many bytes.
     fn reserve(&mut self, bytes: usize) -> Result<(), BodyError> {
         match self.budget.filter(|_| bytes > 0) {
-            Some(budget) if !budget.raise(&mut self.permit, bytes) => Err(BodyError::NoMemory),
+            Some(budget) if !budget.grow(&mut self.permit, bytes) => Err(BodyError::NoMemory),
             _ => Ok(()),
         }
     }
 
-    fn whole(self) -> Whole {
+    fn whole(self) -> BufferedBody {
         let mut bytes = Vec::with_capacity(self.length);
         for piece in self.pieces {
             bytes.extend_from_slice(&piece);
         }
-        Whole { bytes: bytes.into(), _permit: self.permit }
+        BufferedBody { bytes: bytes.into(), _permit: self.permit }
     }
 }
 
@@ -210,19 +214,19 @@ fn is_gone(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// Bytes of a body nobody read that are taken from the connection, so that it can serve on.
-const LEFTOVER: usize = 64 * 1024;
+const REMAINDER: usize = 64 * 1024;
 
 /// How long such a body may take.
-const LEFTOVER_TIMEOUT: Duration = Duration::from_secs(1);
+const REMAINDER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Receives the unread remainder of a body that was lent to a handler.
-pub(crate) struct Leftover {
+/// Receives the unread remainder of a body that was given to a handler.
+pub(crate) struct Remainder {
     rest: Option<oneshot::Receiver<Unread>>,
     /// Whether the client may wait for `100 Continue` before it sends the body.
     expects: bool,
 }
 
-impl Leftover {
+impl Remainder {
     /// Takes the remainder from the connection and drops it. False when the connection has to end
     /// instead: there is too much of it, it does not come in time, or the client waits to be asked
     /// for a body that nobody wants.
@@ -235,26 +239,26 @@ impl Leftover {
             let mut discarded = 0;
             while let Some(frame) = poll_fn(|context| rest.poll_frame(context)).await {
                 discarded += frame.ok()?.data_ref().map_or(0, Bytes::len);
-                if discarded > LEFTOVER {
+                if discarded > REMAINDER {
                     return None;
                 }
             }
             Some(())
         };
-        matches!(timeout(LEFTOVER_TIMEOUT, discarded).await, Ok(Some(())))
+        matches!(timeout(REMAINDER_TIMEOUT, discarded).await, Ok(Some(())))
     }
 }
 
-/// Lends a body to a handler. A request that is refused before its body is read would otherwise
+/// Gives a body to a handler, and keeps track of it. A request that is refused before its body is read would otherwise
 /// leave the body on the connection, and the connection would break under the next request.
-pub(crate) fn lend(body: Incoming, connection: &Connection, expects: bool) -> (Body, Leftover) {
+pub(crate) fn track(body: Incoming, connection: &Connection, expects: bool) -> (Body, Remainder) {
     if body.is_end_stream() {
-        return (Body::empty(), Leftover { rest: None, expects });
+        return (Body::empty(), Remainder { rest: None, expects });
     }
     let (back, rest) = oneshot::channel();
     let unread = Unread { body, is_begun: false, connection: connection.clone() };
-    let lent = Lent { unread: Some(unread), back: Some(back) };
-    (Body::new(lent), Leftover { rest: Some(rest), expects })
+    let tracked = Tracked { unread: Some(unread), back: Some(back) };
+    (Body::new(tracked), Remainder { rest: Some(rest), expects })
 }
 
 /// A body that is not read to its end. While it waits for its client, so does the connection.
@@ -272,20 +276,20 @@ impl Unread {
         self.is_begun = true;
         let polled = Pin::new(&mut self.body).poll_frame(context);
         match &polled {
-            Poll::Pending => self.connection.waits(),
-            Poll::Ready(_) => self.connection.works(),
+            Poll::Pending => self.connection.set_idle(),
+            Poll::Ready(_) => self.connection.set_busy(),
         }
         polled
     }
 }
 
 /// A body that goes back when it is dropped before its end.
-struct Lent {
+struct Tracked {
     unread: Option<Unread>,
     back: Option<oneshot::Sender<Unread>>,
 }
 
-impl hyper::body::Body for Lent {
+impl hyper::body::Body for Tracked {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -307,7 +311,7 @@ impl hyper::body::Body for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for Tracked {
     fn drop(&mut self) {
         if let (Some(unread), Some(back)) = (self.unread.take(), self.back.take())
             && !unread.body.is_end_stream()

@@ -51,7 +51,7 @@ pub struct ServerConfig {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Clients")]
 pub struct ClientsConfig {
-    /// Networks of proxies whose X-Forwarded-For tells who a client is, separated by commas
+    /// Networks of trusted proxies, separated by commas: their X-Forwarded-For gives the client's address
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: TrustedProxies,
 

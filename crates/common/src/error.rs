@@ -34,8 +34,8 @@ pub fn retry_after(mut response: Response, seconds: u64) -> Response {
     response
 }
 
-/// A response to a request whose body found no memory: try again in a second. The connection ends,
-/// as the rest of the body is not read.
+/// A response to a request whose body found no memory: try again in a second. The connection ends
+/// with it.
 pub fn no_memory(response: Response) -> Response {
     let mut response = retry_after(response, 1);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));

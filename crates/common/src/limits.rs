@@ -14,7 +14,7 @@ pub use address::{ClientAddress, TrustedProxies};
 pub use budget::{Budget, Permit};
 pub use hash::{HashedKey, KeyedHash};
 pub use memory::available_memory;
-pub use rate::{InvalidRate, Rate, RateLimiter, Refused};
+pub use rate::{InvalidRate, Rate, RateLimiter, Refused, Reserved};
 
 use std::{
     collections::HashMap,
@@ -57,6 +57,11 @@ pub trait Limited: Send + Sync {
     fn usage(&self) -> Usage;
 }
 
+/// A count as the metrics take it.
+pub(crate) fn widen(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
 /// Counts refusals and logs the first of each minute.
 #[derive(Debug)]
 pub(crate) struct Refusals {
@@ -72,7 +77,7 @@ impl Refusals {
     pub(crate) fn add(&self, limit: &'static str) {
         self.count.fetch_add(1, Ordering::Relaxed);
         if self.warned.is_due() {
-            tracing::warn!(limit, "a limit is reached: clients are refused");
+            tracing::warn!(limit, "a limit is reached");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The accept loop: connections with time-outs and limits, drained when the service stops.
 //!
-//! `axum::serve` has neither, so this drives hyper itself. HTTP/1.1 only: the services speak to
+//! `axum::serve` has neither time-outs nor limits, so this drives hyper itself. HTTP/1.1 only: the services speak to
 //! programs and proxies, and a websocket needs nothing newer.
 //!
 //! To know before a change:
@@ -143,9 +143,9 @@ async fn converse(
     let service = service_fn(move |request| {
         let (router, connection) = (router.clone(), served.clone());
         async move {
-            connection.begins();
+            connection.request_started();
             let response = answer(request, router, &connection).await;
-            connection.ends();
+            connection.request_finished();
             response
         }
     });
@@ -166,7 +166,7 @@ async fn converse(
                 stops = true;
                 http.as_mut().graceful_shutdown();
             }
-            () = connection.is_to_end() => break Ok(()),
+            () = connection.cut_off() => break Ok(()),
         }
     };
     // A socket that was upgraded keeps its own copy of the connection.
@@ -196,9 +196,9 @@ async fn answer(
     let (mut head, body) = request.into_parts();
     let expects = head.headers.contains_key(header::EXPECT);
     head.extensions.insert(connection.clone());
-    let (body, leftover) = body::lend(body, connection, expects);
+    let (body, remainder) = body::track(body, connection, expects);
     let mut response = router.call(Request::from_parts(head, body)).await?;
-    if !leftover.discard().await {
+    if !remainder.discard().await {
         response.headers_mut().insert(header::CONNECTION, CLOSE);
     }
     Ok(response)

@@ -42,9 +42,6 @@ const REAP_EVERY: Duration = Duration::from_secs(60);
 /// What waits to be written to sockets may hold one part in so many of the memory of the process.
 const SOCKET_MEMORY_SHARE: usize = 4;
 
-/// Answers that their clients have not taken may hold one part in so many.
-const RESPONSE_MEMORY_SHARE: usize = 8;
-
 /// Addresses that register whose counts are remembered: 8 MiB.
 const REGISTERING: NonZeroUsize = NonZeroUsize::new(80_000).unwrap();
 
@@ -103,8 +100,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let memory = available_memory().unwrap_or(u64::MAX);
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let socket_memory = Budget::new("socket_memory", memory / SOCKET_MEMORY_SHARE);
-    let response_memory = Budget::new("response_memory", memory / RESPONSE_MEMORY_SHARE);
-    limits.extend([&socket_memory, &response_memory].map(|budget| Arc::clone(budget) as _));
+    limits.push(Arc::clone(&socket_memory) as _);
     registry.register(Box::new(LimitMetrics::new(limits)?))?;
     registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;
     let watched = store.clone();
@@ -120,7 +116,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         cookie_secure: config.cookie_secure,
         origins: config.origins,
         max_body: usize::try_from(config.max_body.as_u64()).unwrap_or(usize::MAX),
-        response_memory,
+        response_memory: Arc::clone(connections.responses()),
         socket_memory,
         shutdown: shutdown.clone(),
     };

@@ -33,7 +33,7 @@ mod subscriber;
 
 pub use marks::Marks;
 pub use ring::Form;
-pub use subscriber::{Acknowledgements, Burst, Subscriber};
+pub use subscriber::{Acknowledgements, Burst, Frames, Subscriber};
 
 use state::State;
 

@@ -10,6 +10,7 @@ use axum::{
 };
 use common::{
     bearer::BearerToken,
+    limits::Budget,
     operations::Operations,
     telemetry::{Observe, Traffic},
 };
@@ -62,6 +63,8 @@ pub(crate) struct Api {
     /// What acquirers sign with. Without it, they have nobody to tell.
     pub(crate) signature: Option<SignatureKey>,
     pub(crate) rates: Arc<ExchangeRates>,
+    /// For responses that their clients have not taken.
+    pub(crate) responses: Arc<Budget>,
     /// Of new merchants.
     pub(crate) pricing: Pricing,
 }

@@ -7,7 +7,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     bearer::BearerToken,
     config::{SecretError, secret},
-    limits::LimitMetrics,
+    limits::{Budget, LimitMetrics},
     operations::Operations,
     postgres::DatabaseConfig,
     process,
@@ -127,11 +127,13 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
-    let payments = Payments::new(store.clone(), Arc::clone(&acquirers), declines);
+    let connections = Connections::new(&config.clients, 1);
+    let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());
+    let waiting = Arc::clone(&in_flight);
+    let payments = Payments::new(store.clone(), Arc::clone(&acquirers), declines, waiting);
     let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
     let traffic = Arc::new(Traffic::new(&registry)?);
-    let connections = Connections::new(&config.clients, 1);
-    let limited = [connections.limits(), limits.all()].concat();
+    let limited = [connections.limits(), limits.all(), vec![in_flight as _]].concat();
     registry.register(Box::new(LimitMetrics::new(limited)?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
@@ -154,6 +156,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         apps_token: secret("PAYMENTS_APPS_TOKEN")?.map(|token| BearerToken::new(&token)),
         signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),
         rates,
+        responses: Arc::clone(connections.responses()),
         pricing: config.pricing(),
     });
     let router = http::router(Arc::clone(&api), operations.clone(), Arc::clone(&traffic));

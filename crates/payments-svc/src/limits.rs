@@ -7,7 +7,9 @@
 
 use std::{hash::Hash, num::NonZeroUsize, sync::Arc};
 
-use common::limits::{ClientAddress, HashedKey, KeyedHash, Limited, Rate, RateLimiter, Refused};
+use common::limits::{
+    ClientAddress, HashedKey, KeyedHash, Limited, Rate, RateLimiter, Refused, Reserved,
+};
 
 use crate::{
     config::LimitsConfig,
@@ -106,8 +108,14 @@ impl Limits {
     }
 
     /// Counts an invitation by an app, which is given back unless it is kept.
-    pub fn invitation(&self, app: Id) -> Result<Counted<Id>, Refused> {
-        Counted::new(&self.invitations, app)
+    pub fn invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
+        self.invitations.reserve(app)
+    }
+
+    /// Refuses whoever has made as many attempts as even a test merchant allows: before the merchant
+    /// is looked up. Counts nothing.
+    pub fn may_attempt(&self, address: ClientAddress) -> Result<(), Refused> {
+        self.test.attempts.check(address)
     }
 
     /// Counts an attempt to pay or to save a card.
@@ -123,7 +131,7 @@ impl Limits {
         limits.declines.check((customer.merchant, customer.address))?;
         limits.merchants.check(customer.merchant)?;
         let card = self.hash.of(card.expose().as_bytes());
-        Counted::new(&limits.cards, card).map(Admitted)
+        limits.cards.reserve(card).map(Admitted)
     }
 
     /// Counts a decline.
@@ -133,9 +141,8 @@ impl Limits {
     pub fn declined(&self, customer: &Customer, error: ProcessingError) {
         if error.concerns_card() {
             let limits = self.of(customer.test);
-            // One that is refused here is one of those that were in flight together.
-            let _ = limits.declines.count((customer.merchant, customer.address));
-            let _ = limits.merchants.count(customer.merchant);
+            limits.declines.record((customer.merchant, customer.address));
+            limits.merchants.record(customer.merchant);
         }
     }
 }
@@ -150,39 +157,13 @@ impl CardLimits {
 }
 
 /// A card that is being tried. Dropped, it leaves no count: only [`Self::declined`] does.
-pub struct Admitted(Counted<HashedKey>);
+pub struct Admitted(Reserved<HashedKey>);
 
 impl Admitted {
     /// The card was declined.
     pub fn declined(self, error: ProcessingError) {
         if error.concerns_card() {
             self.0.keep();
-        }
-    }
-}
-
-/// One count, given back when dropped unless it is kept.
-pub struct Counted<K: Hash + Eq + Clone> {
-    limiter: Arc<RateLimiter<K>>,
-    key: Option<K>,
-}
-
-impl<K: Hash + Eq + Clone> Counted<K> {
-    fn new(limiter: &Arc<RateLimiter<K>>, key: K) -> Result<Self, Refused> {
-        limiter.count(key.clone())?;
-        Ok(Self { limiter: Arc::clone(limiter), key: Some(key) })
-    }
-
-    /// Lets the count stay.
-    pub fn keep(mut self) {
-        self.key = None;
-    }
-}
-
-impl<K: Hash + Eq + Clone> Drop for Counted<K> {
-    fn drop(&mut self) {
-        if let Some(key) = &self.key {
-            self.limiter.give_back(key);
         }
     }
 }
@@ -296,7 +277,7 @@ mod tests {
         let limits = limits("off", "off");
         let (app, other) = (customer(1, false, 1).merchant, customer(2, false, 1).merchant);
         assert!((0..5).all(|_| limits.invitation(app).is_ok()));
-        assert!((0..2).all(|_| limits.invitation(app).map(Counted::keep).is_ok()));
+        assert!((0..2).all(|_| limits.invitation(app).map(Reserved::keep).is_ok()));
         assert!(limits.invitation(app).is_err() && limits.invitation(other).is_ok());
     }
 }

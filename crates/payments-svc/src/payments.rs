@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use common::limits::Refused;
+use common::limits::{Budget, Refused};
 use jiff::Timestamp;
 use tokio_util::task::TaskTracker;
 
@@ -49,6 +49,9 @@ pub enum VerifyError {
     /// The acquirer did not answer.
     #[error(transparent)]
     NoAnswer(#[from] NoAnswer),
+    /// Too many payments wait for acquirers.
+    #[error("too much is waiting")]
+    Overloaded,
     /// There is a defect in the service.
     #[error("the verification panicked")]
     Panicked,
@@ -75,18 +78,26 @@ pub struct Payments {
     store: Store,
     acquirers: Arc<Acquirers>,
     declines: Declines,
+    in_flight: Arc<Budget>,
     under_way: TaskTracker,
 }
 
 impl Payments {
     /// Payments over these acquirers.
-    pub fn new(store: Store, acquirers: Arc<Acquirers>, declines: Declines) -> Self {
-        Self { store, acquirers, declines, under_way: TaskTracker::new() }
+    /// At most so many as `in_flight` allows wait for an acquirer at once: each keeps a connection.
+    pub fn new(
+        store: Store,
+        acquirers: Arc<Acquirers>,
+        declines: Declines,
+        in_flight: Arc<Budget>,
+    ) -> Self {
+        Self { store, acquirers, declines, in_flight, under_way: TaskTracker::new() }
     }
 
     /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away. Where
     /// the customer has to be asked, it waits for [`Self::respond`].
     pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Outcome, PayError> {
+        let permit = self.in_flight.take(1).ok_or(StoreError::Overloaded)?;
         let payments = self.clone();
         let Charge { payment, card, source, test, origin } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
@@ -95,6 +106,7 @@ impl Payments {
             Source::Reference(_) => None,
         };
         let paying = self.under_way.spawn(async move {
+            let _permit = permit;
             let (currency, amount) = (payment.currency, payment.amount);
             let write = Write::Begin { payment: Box::new(payment) };
             let operation = match payments.store.write(write, keyed, now()).await?? {
@@ -135,9 +147,11 @@ impl Payments {
         attempt: Attempt,
         card: CardDetails,
     ) -> Result<Verdict, VerifyError> {
+        let permit = self.in_flight.take(1).ok_or(VerifyError::Overloaded)?;
         let admitted = self.declines.admit(attempt, &card.number)?;
         let payments = self.clone();
         let verifying = self.under_way.spawn(async move {
+            let _permit = permit;
             let verdict = payments.acquirers.verify(attempt.test, &card, now()).await?;
             if let Verdict::Declined(error) = verdict {
                 payments.declines.add(attempt, admitted, error);

@@ -36,7 +36,7 @@ pub(super) enum Error {
     Metrics(prometheus::Error),
     /// Its client went away before it was complete. There is nobody to answer.
     Abandoned,
-    /// As many sign-ins are in flight as may be.
+    /// The limit of sign-ins in flight is reached.
     Busy,
     /// Bodies of requests hold all the memory that they may.
     NoMemory,
@@ -112,7 +112,7 @@ impl IntoResponse for Error {
             }
         };
         let retry = match self {
-            Self::Busy | Self::NoMemory => Some(1),
+            Self::Busy => Some(1),
             Self::RateLimited(refused) => Some(refused.retry_after),
             _ => None,
         };

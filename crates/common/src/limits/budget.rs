@@ -7,9 +7,9 @@ use std::sync::{
 
 use bytes::Bytes;
 
-use super::{Limited, Refusals, Usage};
+use super::{Limited, Refusals, Usage, widen};
 
-/// Bytes that [`Budget::hold`] does not count: as much as a connection is taken to cost anyway.
+/// Bytes that [`Budget::hold`] does not count: the limit of connections covers them.
 const FREE_BYTES: usize = 16 * 1024;
 
 /// A bounded number of bytes, or of anything else that is counted.
@@ -37,7 +37,7 @@ impl Budget {
     /// Takes `amount`, unless that is more than is left.
     pub fn take(self: &Arc<Self>, amount: usize) -> Option<Permit> {
         let mut permit = Permit { budget: Arc::clone(self), amount: 0 };
-        permit.grow_to(amount).then_some(permit)
+        permit.raise_to(amount).then_some(permit)
     }
 
     /// Bytes that count until the last copy of them is dropped: for a response, until its client has
@@ -52,9 +52,9 @@ impl Budget {
 
     /// Raises `permit` to `amount`, taking it where there is none yet. False when that is more than
     /// is left.
-    pub fn raise(self: &Arc<Self>, permit: &mut Option<Permit>, amount: usize) -> bool {
+    pub fn grow(self: &Arc<Self>, permit: &mut Option<Permit>, amount: usize) -> bool {
         if let Some(permit) = permit {
-            return permit.grow_to(amount);
+            return permit.raise_to(amount);
         }
         *permit = self.take(amount);
         permit.is_some()
@@ -64,17 +64,17 @@ impl Budget {
 impl Permit {
     /// Raises this part to `amount`. When that is more than is left, counts a refusal, changes
     /// nothing and returns false.
-    fn grow_to(&mut self, amount: usize) -> bool {
+    fn raise_to(&mut self, amount: usize) -> bool {
         let more = amount.saturating_sub(self.amount);
         let Budget { name, limit, used, refusals } = &*self.budget;
-        let before = used.fetch_add(more, Ordering::Relaxed);
-        if before.saturating_add(more) > *limit {
-            used.fetch_sub(more, Ordering::Relaxed);
+        let granted = |used: usize| used.checked_add(more).filter(|sum| sum <= limit);
+        let is_granted = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, granted).is_ok();
+        if is_granted {
+            self.amount += more;
+        } else {
             refusals.add(name);
-            return false;
         }
-        self.amount += more;
-        true
+        is_granted
     }
 }
 
@@ -100,15 +100,11 @@ impl Limited for Budget {
     fn usage(&self) -> Usage {
         Usage {
             name: self.name,
-            used: widen(self.used.load(Ordering::Relaxed).min(self.limit)),
+            used: widen(self.used.load(Ordering::Relaxed)),
             limit: widen(self.limit),
             refusals: self.refusals.get(),
         }
     }
-}
-
-fn widen(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -120,8 +116,8 @@ mod tests {
         let budget = Budget::new("test", 100);
         let mut first = budget.take(60).unwrap();
         assert!(budget.take(41).is_none());
-        assert!(first.grow_to(100) && first.grow_to(10));
-        assert!(!first.grow_to(101));
+        assert!(first.raise_to(100) && first.raise_to(10));
+        assert!(!first.raise_to(101));
         assert_eq!((budget.usage().used, budget.usage().refusals), (100, 2));
         drop(first);
         assert_eq!(budget.usage().used, 0);

@@ -21,7 +21,7 @@ use governor::{
 };
 use lru::LruCache;
 
-use super::{Limited, Refusals, Usage};
+use super::{Limited, Refusals, Usage, widen};
 use crate::config::duration;
 
 /// A setting such as `60/1m`: so many, in this time; or `off`.
@@ -76,9 +76,9 @@ pub struct Refused {
 /// Limits how often something happens, by key.
 ///
 /// There are two ways to count. If many people share a key and only some outcomes count, ask with
-/// [`check`](Self::check) before, and [`count`](Self::count) the outcome: requests in flight at the
-/// same moment may exceed the limit. If a key belongs to one person, [`count`](Self::count) before
-/// and [`give_back`](Self::give_back) after: nothing exceeds the limit.
+/// [`check`](Self::check) before, and [`record`](Self::record) the outcome: requests in flight at the
+/// same moment may exceed the limit. If a key belongs to one person, [`reserve`](Self::reserve)
+/// before, and keep the count or let it go: nothing exceeds the limit.
 pub struct RateLimiter<K: Hash + Eq + Clone> {
     name: &'static str,
     /// None where the limit is off.
@@ -121,6 +121,13 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         self.access(Access::Check(key))
     }
 
+    /// Counts one more for `key` that has happened already. Beyond the limit it adds nothing.
+    pub fn record(&self, key: K) {
+        if let Some(Limiter { governor, .. }) = &self.limiter {
+            let _ = governor.check_key(&Access::Count(key));
+        }
+    }
+
     fn access(&self, access: Access<K>) -> Result<(), Refused> {
         let Some(Limiter { governor, .. }) = &self.limiter else { return Ok(()) };
         governor.check_key(&access).map_err(|until| {
@@ -130,17 +137,51 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         })
     }
 
-    /// Takes one count of `key` back.
-    pub fn give_back(&self, key: &K) {
+    /// Counts one more for `key` until what this returns is dropped, or refuses it.
+    pub fn reserve(self: &Arc<Self>, key: K) -> Result<Reserved<K>, Refused> {
+        self.count(key.clone())?;
+        Ok(Reserved { limiter: Arc::clone(self), key: Some(key) })
+    }
+
+    fn give_back(&self, key: &K) {
         if let Some(limiter) = &self.limiter {
             limiter.keys.give_back(key);
         }
     }
 
     /// Forgets what was counted for `key`.
-    pub fn clear(&self, key: &K) {
+    fn clear(&self, key: &K) {
         if let Some(limiter) = &self.limiter {
             limiter.keys.lock().pop(key);
+        }
+    }
+}
+
+/// One count of a [`RateLimiter`], given back when dropped unless it is kept.
+pub struct Reserved<K: Hash + Eq + Clone> {
+    limiter: Arc<RateLimiter<K>>,
+    /// None when there is nothing to give back.
+    key: Option<K>,
+}
+
+impl<K: Hash + Eq + Clone> Reserved<K> {
+    /// Lets the count stay.
+    pub fn keep(mut self) {
+        self.key = None;
+    }
+
+    /// Forgets every count of the key.
+    pub fn clear(mut self) {
+        if let Some(key) = self.key.take() {
+            self.limiter.clear(&key);
+        }
+    }
+}
+
+impl<K: Hash + Eq + Clone> Drop for Reserved<K> {
+    fn drop(&mut self) {
+        if let Some(key) = &self.key {
+            self.limiter.give_back(key);
         }
     }
 }
@@ -148,11 +189,10 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
 impl<K: Hash + Eq + Clone + Send> Limited for RateLimiter<K> {
     fn usage(&self) -> Usage {
         let keys = self.limiter.as_ref().map(|limiter| limiter.keys.lock());
-        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         Usage {
             name: self.name,
-            used: keys.as_ref().map_or(0, |keys| count(keys.len())),
-            limit: keys.as_ref().map_or(0, |keys| count(keys.cap().get())),
+            used: keys.as_ref().map_or(0, |keys| widen(keys.len())),
+            limit: keys.as_ref().map_or(0, |keys| widen(keys.cap().get())),
             refusals: self.refusals.get(),
         }
     }
@@ -203,8 +243,9 @@ impl<K: Hash + Eq + Clone> StateStore for Keys<K> {
 mod tests {
     use super::*;
 
-    fn limiter(rate: &str, keys: usize) -> RateLimiter<u32> {
-        RateLimiter::new("test", rate.parse().unwrap(), NonZeroUsize::new(keys).unwrap())
+    fn limiter(rate: &str, keys: usize) -> Arc<RateLimiter<u32>> {
+        let keys = NonZeroUsize::new(keys).unwrap();
+        Arc::new(RateLimiter::new("test", rate.parse().unwrap(), keys))
     }
 
     #[test]
@@ -246,11 +287,17 @@ mod tests {
     #[test]
     fn what_is_given_back_or_cleared_may_be_counted_again() {
         let limiter = limiter("2/1h", 10);
-        assert!(limiter.count(1).is_ok() && limiter.count(1).is_ok() && limiter.count(1).is_err());
-        limiter.give_back(&1);
+        let (first, second) = (limiter.reserve(1).ok().unwrap(), limiter.reserve(1).ok().unwrap());
+        assert!(limiter.reserve(1).is_err());
+        drop(first);
+        second.keep();
+        let third = limiter.reserve(1).ok().unwrap();
+        assert!(limiter.reserve(1).is_err());
+        third.clear();
+        limiter.record(1);
         assert!(limiter.count(1).is_ok() && limiter.count(1).is_err());
-        limiter.clear(&1);
-        assert!(limiter.count(1).is_ok() && limiter.count(1).is_ok());
+        limiter.record(1);
+        assert_eq!(limiter.usage().refusals, 3, "a record is never refused");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The connections of a process: how many there may be, which one makes room for another, and
-//! which have lost their client.
+//! The connections of a process: their limit, which one is closed to make room for another, and
+//! which ones have lost their client.
 
 use std::{
     collections::HashMap,
@@ -26,31 +26,35 @@ use crate::{
     config::ClientsConfig,
     limits::{
         Budget, ClientAddress, Limited, Permit, Refusals, TrustedProxies, Usage, available_memory,
+        widen,
     },
 };
 
 /// Files kept free of connections: for the store, the log and the listener.
 const RESERVED_FILES: u64 = 128;
 
-/// Bytes of memory that a connection is taken to cost: the library's buffers and its task.
-const CONNECTION_BYTES: u64 = 16 * 1024;
+/// Bytes of memory that a connection with an unfinished request costs, beside its body. An idle one
+/// costs a third of it.
+const CONNECTION_BYTES: u64 = 56 * 1024;
 
-/// Connections may cost one part in so many of the memory that the process may use. One whose
-/// request is unfinished costs three times as much as an idle one.
-const MEMORY_SHARE: u64 = 8;
+/// Connections that there may be however little memory there is.
+const MIN_CONNECTIONS: u64 = 128;
 
 /// Long heads of requests may hold one part in so many of that memory.
 const HEADS_SHARE: u64 = 16;
 
+/// Responses that their clients have not taken may hold one part in so many of that memory.
+const RESPONSES_SHARE: u64 = 8;
+
 /// How often the connections whose handlers work are asked whether their clients are still there.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const DISCONNECT_POLL: Duration = Duration::from_millis(250);
 
 /// How long a newcomer waits for a place before the next connection is closed to make room.
-const ROOM_EVERY: Duration = Duration::from_millis(20);
+const EVICTION_RETRY: Duration = Duration::from_millis(20);
 
-/// Connections chosen at once to make room, those that have waited longest. They are looked for
-/// among all of them, which takes too long for every newcomer.
-const CHOSEN: usize = 64;
+/// Connections that one scan selects to be closed: those that have waited longest. A scan visits
+/// every connection, which takes too long for each newcomer.
+const CANDIDATES: usize = 64;
 
 /// The place of a connection under the limits, found in the extensions of its requests. An upgraded
 /// connection keeps a clone for as long as it lives: it counts, and a service that stops waits for
@@ -124,41 +128,42 @@ impl Connection {
     /// Notes that so many bytes were read, and returns how many belong to a head that is on its
     /// way. The beginning of a body, read together with its head, counts too.
     pub(super) fn read(&self, bytes: usize) -> usize {
-        let head = self.0.activity.head.load(Ordering::Relaxed);
-        if head == NO_HEAD {
-            return 0;
-        }
-        self.0.activity.head.store(head + bytes, Ordering::Relaxed);
-        head + bytes
+        let longer = |head: usize| (head != NO_HEAD).then(|| head + bytes);
+        let head = self.0.activity.head.fetch_update(Ordering::Relaxed, Ordering::Relaxed, longer);
+        head.map_or(0, |before| before + bytes)
     }
 
     /// The head of a request is complete.
-    pub(super) fn begins(&self) {
+    pub(super) fn request_started(&self) {
         self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
-        self.works();
+        self.set_busy();
     }
 
     /// Its handler is done.
-    pub(super) fn ends(&self) {
+    pub(super) fn request_finished(&self) {
         self.0.activity.head.store(0, Ordering::Relaxed);
-        self.waits();
+        self.set_idle();
     }
 
     /// A handler works from now on.
-    pub(crate) fn works(&self) {
+    pub(crate) fn set_busy(&self) {
         self.0.activity.state.store(WORKS, Ordering::Relaxed);
     }
 
     /// Nothing goes on from now on before the client sends or takes something.
-    pub(crate) fn waits(&self) {
+    pub(crate) fn set_idle(&self) {
         let now = self.0.connections.now();
         self.0.activity.state.store(now, Ordering::Relaxed);
     }
 
     /// The client took something.
     pub(super) fn wrote(&self) {
-        if self.0.activity.waits_since().is_some() {
-            self.waits();
+        let activity = &self.0.activity;
+        if activity.waits_since().is_some() {
+            let now = self.0.connections.now();
+            let idle = |state: u64| (state < UPGRADED).then_some(now);
+            // Refused when the connection was upgraded meanwhile.
+            let _ = activity.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, idle);
         }
     }
 
@@ -169,11 +174,11 @@ impl Connection {
     }
 
     /// Resolves when the connection has to make room, or has lost its client.
-    pub(super) async fn is_to_end(&self) {
+    pub(super) async fn cut_off(&self) {
         let activity = &self.0.activity;
         loop {
             activity.end.notified().await;
-            // It may have gone on since it was chosen.
+            // It may have gone on since it was candidates.
             if activity.waits_since().is_some() || activity.has_lost_its_client() {
                 return;
             }
@@ -197,6 +202,7 @@ pub struct Connections {
     proxies: TrustedProxies,
     bodies: Arc<Budget>,
     heads: Arc<Budget>,
+    responses: Arc<Budget>,
     sockets: Arc<Budget>,
     max: usize,
     places: Arc<Semaphore>,
@@ -210,9 +216,9 @@ pub struct Connections {
 struct Open {
     activities: Slab<Arc<Activity>>,
     by_address: HashMap<ClientAddress, usize>,
-    /// Those chosen to make room, with the millisecond since which they waited then; the one that
+    /// Those candidates to make room, with the millisecond since which they waited then; the one that
     /// waited longest is the last.
-    chosen: Vec<(u64, Weak<Activity>)>,
+    candidates: Vec<(u64, Weak<Activity>)>,
 }
 
 impl Open {
@@ -226,11 +232,11 @@ impl Open {
     }
 
     /// The connection that has waited longest for its client. Wakes its task, which ends it.
-    fn make_room(&mut self) -> bool {
-        if self.chosen.is_empty() {
-            self.choose();
+    fn evict_one(&mut self) -> bool {
+        if self.candidates.is_empty() {
+            self.select_candidates();
         }
-        while let Some((since, activity)) = self.chosen.pop() {
+        while let Some((since, activity)) = self.candidates.pop() {
             let still = activity.upgrade().filter(|it| it.waits_since() == Some(since));
             if let Some(activity) = still {
                 activity.end.notify_one();
@@ -240,17 +246,17 @@ impl Open {
         false
     }
 
-    fn choose(&mut self) {
+    fn select_candidates(&mut self) {
         let waiting = self.activities.iter();
         let mut waiting: Vec<_> =
             waiting.filter_map(|(_, it)| Some((it.waits_since()?, it))).collect();
-        if waiting.len() > CHOSEN {
-            waiting.select_nth_unstable_by_key(CHOSEN, |&(since, _)| since);
-            waiting.truncate(CHOSEN);
+        if waiting.len() > CANDIDATES {
+            waiting.select_nth_unstable_by_key(CANDIDATES, |&(since, _)| since);
+            waiting.truncate(CANDIDATES);
         }
         waiting.sort_unstable_by_key(|&(since, _)| std::cmp::Reverse(since));
         let weak = |(since, activity)| (since, Arc::downgrade(activity));
-        self.chosen = waiting.into_iter().map(weak).collect();
+        self.candidates = waiting.into_iter().map(weak).collect();
     }
 }
 
@@ -259,15 +265,17 @@ impl Connections {
     /// Each needs `files_each` files, its own included. Raises the soft limit of open files.
     pub fn new(config: &ClientsConfig, files_each: u64) -> Arc<Self> {
         let memory = available_memory().unwrap_or(u64::MAX);
-        let max = max_connections(files_each, memory);
-        let head_memory = usize::try_from(memory / HEADS_SHARE).unwrap_or(usize::MAX);
+        let max = max_connections(files_each, memory, config.body_memory.as_u64());
+        let [head_memory, response_memory] = [HEADS_SHARE, RESPONSES_SHARE]
+            .map(|share| usize::try_from(memory / share).unwrap_or(usize::MAX));
         let body_memory = usize::try_from(config.body_memory.as_u64()).unwrap_or(usize::MAX);
         let connections = Arc::new(Self {
             started: Instant::now(),
             proxies: config.trusted_proxies.clone(),
             bodies: Budget::new("body_memory", body_memory),
             heads: Budget::new("head_memory", head_memory),
-            sockets: Budget::new("sockets", busy(max)),
+            responses: Budget::new("response_memory", response_memory),
+            sockets: Budget::new("sockets", long_lived(max)),
             max,
             places: Arc::new(Semaphore::new(max)),
             max_per_address: config.max_connections_per_address,
@@ -281,17 +289,24 @@ impl Connections {
 
     /// How many requests may wait for somebody else at once, such as sign-ins for a portal: fewer
     /// than there are places.
-    pub fn busy(&self) -> usize {
-        busy(self.max)
+    pub fn long_lived_capacity(&self) -> usize {
+        long_lived(self.max)
+    }
+
+    /// The memory that responses may hold until their clients take them.
+    pub fn responses(&self) -> &Arc<Budget> {
+        &self.responses
     }
 
     /// The limits that this keeps, for the metrics.
     pub fn limits(self: &Arc<Self>) -> Vec<Arc<dyn Limited>> {
-        let [bodies, heads, sockets] = [&self.bodies, &self.heads, &self.sockets]
-            .map(|budget| Arc::clone(budget) as Arc<dyn Limited>);
+        let [bodies, heads, responses, sockets] =
+            [&self.bodies, &self.heads, &self.responses, &self.sockets]
+                .map(|budget| Arc::clone(budget) as Arc<dyn Limited>);
         vec![
             bodies,
             heads,
+            responses,
             sockets,
             Arc::new(AllConnections(Arc::clone(self))),
             Arc::new(OneAddress(Arc::clone(self))),
@@ -345,12 +360,12 @@ impl Connections {
         }
         let mut is_counted = false;
         loop {
-            if self.open().make_room() || !is_counted {
+            if self.open().evict_one() || !is_counted {
                 self.closed.add("connections");
                 is_counted = true;
             }
             let place = Arc::clone(&self.places).acquire_owned();
-            if let Ok(permit) = timeout(ROOM_EVERY, place).await {
+            if let Ok(permit) = timeout(EVICTION_RETRY, place).await {
                 return permit.ok();
             }
         }
@@ -368,21 +383,22 @@ impl Connections {
 }
 
 /// Of so many places, those that may be taken for long. The rest stays for other requests.
-fn busy(places: usize) -> usize {
+fn long_lived(places: usize) -> usize {
     (places - places / 8).max(1)
 }
 
-fn max_connections(files_each: u64, memory: u64) -> usize {
+/// As many connections as the open files allow, and half of the memory less what bodies may hold.
+fn max_connections(files_each: u64, memory: u64, body_memory: u64) -> usize {
     let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1024);
     let by_files = files.saturating_sub(RESERVED_FILES) / files_each.max(1);
-    let by_memory = memory / MEMORY_SHARE / CONNECTION_BYTES;
-    let connections = usize::try_from(by_files.min(by_memory).max(1)).unwrap_or(usize::MAX);
-    connections.min(Semaphore::MAX_PERMITS)
+    let by_memory = (memory / 2).saturating_sub(body_memory) / CONNECTION_BYTES;
+    let connections = by_files.min(by_memory.max(MIN_CONNECTIONS)).max(1);
+    usize::try_from(connections).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
 }
 
 /// Ends when the connections are dropped.
 async fn look_for_lost_clients(connections: Weak<Connections>) {
-    let mut ticks = interval(LOOK_EVERY);
+    let mut ticks = interval(DISCONNECT_POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
@@ -421,8 +437,4 @@ impl Limited for OneAddress {
             refusals: self.0.refused.get(),
         }
     }
-}
-
-fn widen(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }

@@ -55,7 +55,7 @@ impl Stream {
     /// that is too small.
     fn note_read(&mut self, bytes: usize) -> io::Result<()> {
         let head = self.connection.read(bytes);
-        if head > FREE_HEAD && !self.connection.heads().raise(&mut self.memory, 2 * head) {
+        if head > FREE_HEAD && !self.connection.heads().grow(&mut self.memory, 2 * head) {
             return Err(io::Error::new(io::ErrorKind::OutOfMemory, "no memory for a long head"));
         }
         Ok(())

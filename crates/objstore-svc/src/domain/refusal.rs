@@ -20,8 +20,8 @@ pub enum Refusal {
     TooManyClients,
     /// The client has as many watches, or as many ended ones, as it may have.
     #[error(
-        "the client has as many watches as it may have, or ended too many that its sockets have \
-         not passed yet: open a socket and acknowledge what it sends"
+        "the watch limit is reached; ended watches count until a socket has acknowledged the \
+         changes before their end: open a socket and answer its pings"
     )]
     TooManyWatches,
 }

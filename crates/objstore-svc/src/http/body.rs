@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderMap, header},
 };
 use common::{
-    body::{self, Whole},
+    body::{self, BufferedBody},
     json::{self, Nul},
 };
 use serde::{
@@ -23,7 +23,7 @@ use crate::domain::{InvalidKey, Key, Object, Owner, Pattern, Refusal, Value};
 const MAX_REGISTRATION: usize = 4 * 1024;
 
 /// A body that says it is JSON, within the limits. Whether it is, [`Body::decode`] finds out.
-pub(super) struct Body(Whole);
+pub(super) struct Body(BufferedBody);
 
 /// The body of a registration: short, as nobody knows yet who sends it.
 pub(super) struct Registration(pub(super) Body);

@@ -49,6 +49,8 @@ pub(super) enum Error {
     RateLimited(#[from] RateRefused),
     #[error("the connection could not be upgraded to a websocket: {0}")]
     Upgrade(String),
+    #[error("the socket limit is reached: try again later")]
+    TooManySockets,
     #[error("the connection could not be upgraded to a websocket: the store is not available")]
     Subscription(#[source] StoreError),
     #[error("an internal error occurred")]
@@ -94,6 +96,9 @@ impl IntoResponse for Error {
             }
             Self::Refused(Refusal::TooManyWatches) => {
                 answer(StatusCode::UNPROCESSABLE_ENTITY, "too_many_watches")
+            }
+            Self::TooManySockets => {
+                retry_after(answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"), RETRY_AFTER)
             }
             Self::Upgrade(_) => answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"),
             Self::Subscription(cause) => {

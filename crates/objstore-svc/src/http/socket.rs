@@ -39,7 +39,7 @@ use super::{App, Error, session::Authenticated};
 use crate::{
     domain::{Revision, TokenDigest},
     store::now,
-    watch::{Acknowledgements, Burst, Form, Marks, Subscriber},
+    watch::{Acknowledgements, Burst, Form, Frames, Marks, Subscriber},
 };
 
 /// The longest time between two pings.
@@ -63,9 +63,6 @@ const READ_BUFFER: usize = 4096;
 /// Bytes after which a socket writes what was fed to it. What it keeps for writing grows to this
 /// and the largest message it ever sent.
 const WRITE_BUFFER: usize = 16 * 1024;
-
-/// Bytes of a burst that no budget counts: most of them share the frames of the newest changes.
-const FREE_BURST: usize = 64 * 1024;
 
 /// The extension's form of the messages, when it is asked for.
 #[derive(Deserialize)]
@@ -93,8 +90,7 @@ pub(super) async fn socket(
     }
     let upgrade = upgrade.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
     let Query(query) = query.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
-    let full = || Error::Upgrade("as many sockets are open as may be".to_owned());
-    let permit = connection.upgrade().ok_or_else(full)?;
+    let permit = connection.upgrade().ok_or(Error::TooManySockets)?;
     let form = if query.events { Form::Events } else { Form::Objects };
     let since = query.since.filter(|_| query.events);
     let subscriber = app.hub.subscribe(session.client, form, since).await;
@@ -143,7 +139,7 @@ enum End {
     Failed,
     /// What waits for slow clients holds all the memory that it may.
     NoMemory,
-    /// The peer is gone, or might as well be.
+    /// The peer is gone or does not respond.
     Dead,
 }
 
@@ -176,6 +172,7 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
         never = keep_session(app, token) => match never {},
         end = push(&mut sink, &mut subscriber, &marks, &pongs, app) => end,
     };
+    let unsent = matches!(end, End::NoMemory);
     let (code, reason) = match end {
         End::Away => (close_code::AWAY, "the service is stopping"),
         End::Failed => (close_code::ERROR, "the store is not available"),
@@ -183,9 +180,10 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
         End::Dead => return,
     };
     // A last ping, since only a pong acknowledges: a close frame may be the client's own, which
-    // crossed ours. It is read until the stream ends.
+    // crossed ours. Not where a burst was given out and not sent: its pong would acknowledge it.
+    let mark = if unsent { None } else { marks.add(subscriber.cursor()) };
     let farewell = async {
-        if let Some(payload) = marks.add(subscriber.cursor()) {
+        if let Some(payload) = mark {
             sink.feed(Message::Ping(payload)).await?;
         }
         let reason = Utf8Bytes::from_static(reason);
@@ -228,14 +226,17 @@ async fn push(
                 sent
             }
             next = subscriber.next(&mut burst) => {
-                if let Err(error) = next {
-                    tracing::error!(cause = %error, "socket closed");
-                    return End::Failed;
-                }
-                ping_at = ping_at.min(Instant::now() + PING_AFTER_BURST);
-                if !memory.holds(&burst) {
+                let frames = match next {
+                    Ok(frames) => frames,
+                    Err(error) => {
+                        tracing::error!(cause = %error, "socket closed");
+                        return End::Failed;
+                    }
+                };
+                if !memory.holds(&burst, frames) {
                     return End::NoMemory;
                 }
+                ping_at = ping_at.min(Instant::now() + PING_AFTER_BURST);
                 let sent = send(sink, &mut burst, None, &app.shutdown).await;
                 memory.burst = None;
                 sent
@@ -258,11 +259,14 @@ struct WriteMemory<'a> {
 
 impl WriteMemory<'_> {
     /// Takes memory for a burst. False when there is none left.
-    fn holds(&mut self, burst: &Burst) -> bool {
+    fn holds(&mut self, burst: &Burst, frames: Frames) -> bool {
         let longest = burst.iter().map(Bytes::len).max().unwrap_or(0);
-        let bytes: usize = burst.iter().map(Bytes::len).sum();
-        (longest <= WRITE_BUFFER || self.budget.raise(&mut self.longest, longest))
-            && (bytes <= FREE_BURST || self.budget.raise(&mut self.burst, bytes))
+        let own: usize = match frames {
+            Frames::Shared => 0,
+            Frames::Own => burst.iter().map(Bytes::len).sum(),
+        };
+        (longest <= WRITE_BUFFER || self.budget.grow(&mut self.longest, longest))
+            && self.budget.grow(&mut self.burst, own)
     }
 }
 

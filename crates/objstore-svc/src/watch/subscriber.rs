@@ -48,6 +48,15 @@ struct Reset {
     announced: bool,
 }
 
+/// Whose the bytes of a burst are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frames {
+    /// All sockets share them: they are those of the newest changes.
+    Shared,
+    /// They were made for one socket.
+    Own,
+}
+
 impl Subscriber {
     pub(super) fn new(
         hub: Arc<Hub>,
@@ -78,14 +87,18 @@ impl Subscriber {
 
     /// Waits for messages and adds them to `burst`, which is empty. Cancel safe: what was not
     /// given out is given out by the next call.
-    pub async fn next(&mut self, burst: &mut Burst) -> Result<(), StoreError> {
+    pub async fn next(&mut self, burst: &mut Burst) -> Result<Frames, StoreError> {
         loop {
+            let mut frames = Frames::Own;
             if self.reset.is_some() {
                 self.next_of_reset(burst).await?;
             } else {
                 let next = self.hub.state().next(self.socket, self.cursor, burst);
                 match next {
-                    Next::Messages(cursor) => self.cursor = cursor,
+                    Next::Messages(cursor) => {
+                        self.cursor = cursor;
+                        frames = Frames::Shared;
+                    }
                     Next::Idle(cursor) => {
                         self.cursor = cursor;
                         self.wake.notified().await;
@@ -96,7 +109,7 @@ impl Subscriber {
             }
             if !burst.is_empty() {
                 self.hub.pushes.fetch_add(burst.len().try_into().unwrap_or(0), Ordering::Relaxed);
-                return Ok(());
+                return Ok(frames);
             }
             yield_now().await;
         }

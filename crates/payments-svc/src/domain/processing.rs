@@ -49,8 +49,9 @@ const fn row(code: u8, message: &'static str, client: bool, merchant: bool) -> R
     Row { code, message, client, merchant }
 }
 
-/// A group of processing errors: as much as an anonymous caller learns. Whoever tries card numbers
-/// must not find out which part of the data was right, so codes that would tell share a group.
+/// A group of processing errors: the payment page and `POST /cards` reveal no more. A thief who
+/// tries card numbers must not learn which part of the data was right. `POST /transactions` answers
+/// the exact code, as the specification requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeclineGroup {
     /// The number, the expiry date or the security code is wrong or missing.

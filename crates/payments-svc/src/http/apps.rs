@@ -74,7 +74,8 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
     let merchant = merchant.thing.id;
-    page::list(window, move |window| api.store.clone().apps(merchant, window)).await
+    let memory = Arc::clone(&api.responses);
+    page::list(&memory, window, move |window| api.store.clone().apps(merchant, window)).await
 }
 
 /// Lets an app use a merchant.

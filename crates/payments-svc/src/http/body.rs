@@ -11,7 +11,7 @@ use axum::{
 use bytes::Bytes;
 use common::{
     ErrorBody,
-    body::{self, BodyError, Whole},
+    body::{self, BodyError, BufferedBody},
     error::no_memory,
 };
 
@@ -26,7 +26,7 @@ const MAX_BODY: usize = 100 * 1024;
 
 /// A body of a type that is taken, within the limit. What it says, [`Body::read`] finds out.
 pub(crate) struct Body {
-    bytes: Whole,
+    bytes: BufferedBody,
     encoding: Encoding,
 }
 

@@ -24,7 +24,7 @@ where
 {
     let Some((about, window)) = asked(api, app, query).await? else { return Ok(page::empty()) };
     let store = api.store.clone();
-    page::list(window, move |window| read(store.clone(), about, window)).await
+    page::list(&api.responses, window, move |window| read(store.clone(), about, window)).await
 }
 
 /// Which cases a query asks for: those of a merchant of the app, or of one of its transactions.

@@ -173,6 +173,7 @@ impl From<VerifyError> for Error {
         match error {
             VerifyError::RateLimited(refused) => refused.into(),
             VerifyError::NoAnswer(no_answer) => Self::NoAnswer(no_answer),
+            VerifyError::Overloaded => Self::Overloaded,
             VerifyError::Panicked => Self::Internal(StoreError::Panicked),
         }
     }

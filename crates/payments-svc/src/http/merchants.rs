@@ -105,7 +105,9 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("test");
     let (window, test) = page::read(query.as_deref(), filter)?;
-    page::list(window, move |window| api.store.clone().merchants(app.id, window, test)).await
+    let memory = Arc::clone(&api.responses);
+    page::list(&memory, window, move |window| api.store.clone().merchants(app.id, window, test))
+        .await
 }
 
 /// A merchant.

@@ -1,13 +1,13 @@
 //! Lists: which part of one is asked for, and how it is written.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use axum::{
     body::Body,
     http::{HeaderName, HeaderValue, header},
     response::{IntoResponse as _, Response},
 };
-use common::error::Cause;
+use common::{error::Cause, limits::Budget};
 use futures_util::{StreamExt as _, future::ready, stream};
 
 use super::{
@@ -69,6 +69,7 @@ pub(super) trait Item: Send + 'static {
 /// A list as a bare JSON array with each item on a line of its own, since published clients read it
 /// line by line. `read` gives the items of a window.
 pub(super) async fn list<T: Item, F>(
+    memory: &Arc<Budget>,
     window: Window,
     read: impl Fn(Window) -> F + Send + Sync + 'static,
 ) -> Result<Response, Error>
@@ -84,15 +85,20 @@ where
     {
         first.extend(piece);
     }
+    let first = memory.hold(first).ok_or(StoreError::Overloaded)?;
     if pieces.left.is_none() {
         return Ok((JSON, first).into_response());
     }
     // An error breaks the connection: the array is closed only when it is complete.
-    let rest = stream::try_unfold(pieces, async |mut pieces| match pieces.next().await {
-        Ok(piece) => Ok(piece.map(|piece| (piece, pieces))),
-        Err(error) => {
-            tracing::error!(cause = %Cause::new(error), "list broken off");
-            Err(io::Error::other("the list is broken off"))
+    let rest = (pieces, Arc::clone(memory));
+    let rest = stream::try_unfold(rest, async |(mut pieces, memory)| {
+        let held = |piece| memory.hold(piece).ok_or(StoreError::Overloaded);
+        match pieces.next().await.and_then(|piece| piece.map(held).transpose()) {
+            Ok(piece) => Ok(piece.map(|piece| (piece, (pieces, memory)))),
+            Err(error) => {
+                tracing::error!(cause = %Cause::new(error), "list broken off");
+                Err(io::Error::other("the list is broken off"))
+            }
         }
     });
     Ok((JSON, Body::from_stream(stream::once(ready(Ok(first))).chain(rest))).into_response())
@@ -255,7 +261,7 @@ mod tests {
             let items = items.take(window.limit as usize).collect::<Vec<_>>();
             ready(Ok::<_, StoreError>(items))
         };
-        let response = list(window, read).await.unwrap();
+        let response = list(&Budget::new("test", usize::MAX), window, read).await.unwrap();
         assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
         let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
         (String::from_utf8(body.to_vec()).unwrap(), reads.try_iter().collect())

@@ -40,8 +40,9 @@ pub(super) async fn list(
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("successful");
     let (window, successful) = page::read(query.as_deref(), filter)?;
     let merchant = merchant.thing.id;
+    let memory = Arc::clone(&api.responses);
     let read = move |window| api.store.clone().transactions(merchant, window, successful);
-    page::list(window, read).await
+    page::list(&memory, window, read).await
 }
 
 /// A transaction.

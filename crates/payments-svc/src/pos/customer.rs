@@ -99,6 +99,7 @@ fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Noted> {
 /// The merchant with this public key, at which an attempt is counted. An unknown key counts as that
 /// of a live merchant.
 async fn merchant(api: &Api, key: &str, address: ClientAddress) -> Result<Merchant, Error> {
+    api.limits.may_attempt(address)?;
     let merchant = api.store.merchant_by_key(key).await?;
     let is_test = merchant.as_ref().is_some_and(|merchant| merchant.details.test);
     api.limits.attempt(is_test, address)?;
