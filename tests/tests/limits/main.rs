@@ -19,6 +19,7 @@ mod load;
 mod pings;
 mod registrations;
 mod room;
+mod shortage;
 mod sign_ins;
 mod sockets;
 mod subject;
