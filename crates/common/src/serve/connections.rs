@@ -35,7 +35,7 @@ const RESERVED_FILES: u64 = 128;
 
 /// Bytes of memory that a connection with an unfinished request costs, beside its body. An idle one
 /// costs a third of it.
-const CONNECTION_BYTES: u64 = 56 * 1024;
+const CONNECTION_BYTES: u64 = 64 * 1024;
 
 /// Connections that there may be however little memory there is.
 const MIN_CONNECTIONS: u64 = 128;
@@ -384,7 +384,7 @@ impl Connections {
 
 /// Of so many places, those that may be taken for long. The rest stays for other requests.
 fn long_lived(places: usize) -> usize {
-    (places - places / 8).max(1)
+    (places - places.div_ceil(32)).max(1)
 }
 
 /// As many connections as the open files allow, and half of the memory less what bodies may hold.
