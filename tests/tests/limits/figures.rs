@@ -91,21 +91,21 @@ impl Place {
 
     /// Bears a load, and answers whoever behaves soon.
     async fn serves_during(&self, what: &str, load: impl Future<Output = ()> + Send + 'static) {
-        let (user, late) = self.stands(what, load).await;
+        let (user, late, busyness) = self.stands(what, load).await;
         // A machine that is busy with something else, or stalls, answers nobody sooner.
         let slowest = user.slowest_health.max(user.slowest_request);
-        let soon = SOON.mul_f64(busyness()) + late;
+        let soon = SOON.mul_f64(busyness) + late;
         assert!(slowest < soon, "{what}: {slowest:?}, the machine late by {late:?}");
     }
 
     /// Runs a load on a thread of its own, while somebody uses the service. Returns what they saw,
-    /// and how late the machine was.
+    /// how late the machine was, and how busy.
     #[expect(clippy::print_stdout, reason = "the figures are of interest")]
     async fn stands(
         &self,
         what: &str,
         load: impl Future<Output = ()> + Send + 'static,
-    ) -> (User, Duration) {
+    ) -> (User, Duration, f64) {
         let before = self.used();
         let (done, is_over) = oneshot::channel();
         let loading = thread::spawn(move || {
@@ -133,17 +133,15 @@ impl Place {
              the machine late by {late:?}"
         );
         assert!(watch.most < self.limit / 10 * 8, "{what}: {most} of {limit} MiB");
-        (user, late)
+        (user, late, watch.busyness())
     }
 }
 
-/// How many processes wanted each processor in the last minute, but at least one.
-fn busyness() -> f64 {
+/// Threads on this machine that run or could, now.
+fn running() -> u32 {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load = load.split(' ').next().and_then(|load| load.parse::<f64>().ok());
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let cores = f64::from(u32::try_from(cores).unwrap());
-    (load.unwrap_or(0.0) / cores).max(1.0)
+    let running = load.split(' ').nth(3).and_then(|field| field.split('/').next());
+    running.and_then(|running| running.parse().ok()).unwrap_or(1)
 }
 
 /// Measurements during a load.
@@ -153,12 +151,24 @@ struct Watch {
     most: u64,
     /// How much later than it should a timer of these tests fired.
     late: Duration,
+    /// Samples, and the threads that could run in all of them.
+    samples: u32,
+    running: u32,
 }
 
 impl Watch {
+    /// How many threads wanted each processor on average, but at least one.
+    fn busyness(&self) -> f64 {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let cores = f64::from(u32::try_from(cores).unwrap());
+        (f64::from(self.running) / f64::from(self.samples.max(1)) / cores).max(1.0)
+    }
+
     async fn look_at(&mut self, place: &Place) {
         loop {
             self.most = self.most.max(place.used());
+            self.samples += 1;
+            self.running += running();
             let begun = Instant::now();
             sleep(SAMPLE_EVERY).await;
             self.late = self.late.max(begun.elapsed().saturating_sub(SAMPLE_EVERY));
