@@ -4,8 +4,8 @@
 //! programs and proxies, and a websocket needs nothing newer.
 //!
 //! To know before a change:
-//! 1. A listener never stops accepting. At the cap, the connection that has waited longest for its
-//!    client is closed to make room; see [`Connections`].
+//! 1. At the cap, the connection that has waited longest for its client is closed to make room; see
+//!    [`Connections`]. A listener stops accepting only while a handler works for every connection.
 //! 2. A connection waits for its client between requests, in a head, in a body, and while a
 //!    response is written. It works while a handler runs and does not wait for the body.
 //! 3. Memory that a connection may hold before its caller is known is small: hyper reads in steps

@@ -11,7 +11,7 @@ use blackbox::{
 use serde_json::Value;
 use tokio::{
     runtime::Builder,
-    sync::{Mutex, oneshot},
+    sync::{Mutex, MutexGuard, oneshot},
     time::{Instant, sleep},
 };
 
@@ -60,16 +60,19 @@ struct Place {
     limit: u64,
     /// None where the machine lets no group be made. Then only what the process holds is looked at.
     group: Option<Group>,
+    /// The last member: the service ends before it is somebody else's turn.
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Place {
     async fn new(kind: Kind) -> Self {
+        let turn = TURN.lock().await;
         rlimit::increase_nofile_limit(FILES.into()).unwrap();
         let limit = memory(kind);
         let group = Group::new(limit);
         let wrap = |command| granted(&command, FILES, group.as_ref());
         let subject = Subject::wrapped(kind, &[], wrap).await;
-        Self { subject, limit, group }
+        Self { subject, limit, group, _turn: turn }
     }
 
     /// Bytes that the service uses now.
@@ -207,7 +210,6 @@ impl User {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn authsvc_bears_unfinished_sign_ins() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Authsvc).await;
     let to = place.subject.address();
     place
@@ -219,7 +221,6 @@ async fn authsvc_bears_unfinished_sign_ins() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objstore_bears_unfinished_registrations() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Objstore).await;
     let to = place.subject.address();
     place
@@ -231,7 +232,6 @@ async fn objstore_bears_unfinished_registrations() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_bears_unfinished_transactions() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Payments).await;
     let to = place.subject.ordinary().to;
     place
@@ -243,7 +243,6 @@ async fn payments_bears_unfinished_transactions() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_bears_unfinished_merchants_of_strangers() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Payments).await;
     let to = place.subject.address();
     place
@@ -255,7 +254,6 @@ async fn payments_bears_unfinished_merchants_of_strangers() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn authsvc_bears_unfinished_heads() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Authsvc).await;
     let to = place.subject.address();
     place.bears("authsvc, unfinished heads", |pace| load::unfinished_heads(to, pace)).await;
@@ -263,7 +261,6 @@ async fn authsvc_bears_unfinished_heads() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objstore_bears_unfinished_heads() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Objstore).await;
     let to = place.subject.address();
     place.bears("objstore, unfinished heads", |pace| load::unfinished_heads(to, pace)).await;
@@ -271,7 +268,6 @@ async fn objstore_bears_unfinished_heads() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_bears_unfinished_heads() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Payments).await;
     let to = place.subject.address();
     place.bears("payments, unfinished heads", |pace| load::unfinished_heads(to, pace)).await;
@@ -279,7 +275,6 @@ async fn payments_bears_unfinished_heads() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn authsvc_bears_idle_connections() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Authsvc).await;
     let to = place.subject.address();
     place.bears("authsvc, idle connections", |pace| load::idle(to, pace)).await;
@@ -287,7 +282,6 @@ async fn authsvc_bears_idle_connections() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objstore_bears_idle_connections() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Objstore).await;
     let to = place.subject.address();
     place.bears("objstore, idle connections", |pace| load::idle(to, pace)).await;
@@ -295,7 +289,6 @@ async fn objstore_bears_idle_connections() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_bears_idle_connections() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Payments).await;
     let to = place.subject.address();
     place.bears("payments, idle connections", |pace| load::idle(to, pace)).await;
@@ -303,7 +296,6 @@ async fn payments_bears_idle_connections() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objstore_bears_sockets_that_ping_and_never_read() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Objstore).await;
     let Subject::Objstore(_, client) = &place.subject else { unreachable!() };
     let load = load::pinging(place.subject.address(), client.token().to_owned());
@@ -312,7 +304,6 @@ async fn objstore_bears_sockets_that_ping_and_never_read() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objstore_bears_sockets_that_never_read_their_pushes() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Objstore).await;
     let Subject::Objstore(service, _) = &place.subject else { unreachable!() };
     let load = Unread::new(service).await.run();
@@ -321,7 +312,6 @@ async fn objstore_bears_sockets_that_never_read_their_pushes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objstore_bears_large_answers_that_nobody_takes() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Objstore).await;
     let Subject::Objstore(service, _) = &place.subject else { unreachable!() };
     let load = Large::new(service).await.ask();
@@ -330,7 +320,6 @@ async fn objstore_bears_large_answers_that_nobody_takes() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn objstore_bears_large_pushes_that_nobody_reads() {
-    let _turn = TURN.lock().await;
     let place = Place::new(Kind::Objstore).await;
     let Subject::Objstore(service, _) = &place.subject else { unreachable!() };
     let load = Large::new(service).await.push();

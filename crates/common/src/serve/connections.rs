@@ -95,7 +95,7 @@ impl Activity {
     }
 
     /// Whether a handler works for a client that has closed its end of the connection. The kernel
-    /// tells of that even while bytes before it are unread.
+    /// reports it even while bytes before it are unread.
     fn has_lost_its_client(&self) -> bool {
         let ready = || self.stream.ready(Interest::READABLE).now_or_never();
         self.state.load(Ordering::Relaxed) == WORKS
@@ -110,7 +110,7 @@ impl Connection {
     }
 
     /// Lets the connection become a socket, which lives for long and makes room for nobody. `None`
-    /// when as many are open as may be: the rest of the places are for requests.
+    /// when the limit of sockets is reached: the rest of the places are for requests.
     pub fn upgrade(&self) -> Option<Permit> {
         self.0.connections.sockets.take(1)
     }
@@ -178,7 +178,7 @@ impl Connection {
         let activity = &self.0.activity;
         loop {
             activity.end.notified().await;
-            // It may have gone on since it was candidates.
+            // It may have gone on since it was selected.
             if activity.waits_since().is_some() || activity.has_lost_its_client() {
                 return;
             }
@@ -216,8 +216,8 @@ pub struct Connections {
 struct Open {
     activities: Slab<Arc<Activity>>,
     by_address: HashMap<ClientAddress, usize>,
-    /// Those candidates to make room, with the millisecond since which they waited then; the one that
-    /// waited longest is the last.
+    /// Connections to close next, each with the millisecond since which it waited when it was
+    /// selected. The one that has waited longest is the last.
     candidates: Vec<(u64, Weak<Activity>)>,
 }
 
@@ -231,7 +231,8 @@ impl Open {
         }
     }
 
-    /// The connection that has waited longest for its client. Wakes its task, which ends it.
+    /// Wakes the task of the connection that has waited longest for its client, which then ends.
+    /// False when every connection works.
     fn evict_one(&mut self) -> bool {
         if self.candidates.is_empty() {
             self.select_candidates();
@@ -313,8 +314,8 @@ impl Connections {
         ]
     }
 
-    /// Gives a new connection a place, closing another where there is none. `None` when its client
-    /// has as many as it may have.
+    /// Gives a new connection a place, closing another where there is none. `None` when the
+    /// limit of its client is reached.
     pub(super) async fn admit(
         self: &Arc<Self>,
         stream: &Arc<OwnedWriteHalf>,
@@ -382,7 +383,7 @@ impl Connections {
     }
 }
 
-/// Of so many places, those that may be taken for long. The rest stays for other requests.
+/// The number of `places` that may be taken for long. The rest stays for other requests.
 fn long_lived(places: usize) -> usize {
     (places - places.div_ceil(32)).max(1)
 }
