@@ -1,0 +1,21 @@
+//! Prometheus's own tool: it reads rules as Prometheus does, and evaluates expressions.
+
+use std::{
+    path::Path,
+    process::{Output, Stdio},
+};
+
+use blackbox::process;
+use tokio::process::Command;
+
+/// Runs the tool in this folder; it has to find nothing wrong.
+pub(crate) async fn run(arguments: &[&str], folder: &Path) {
+    let promtool = crate::path("target/tools/promtool");
+    assert!(promtool.exists(), "promtool is missing; install it with: scripts/install test");
+    let mut command = Command::new(promtool.canonicalize().unwrap());
+    command.args(arguments).current_dir(folder);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Output { status, stdout, stderr } = process::run(command).await;
+    let output = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+    assert!(status.success(), "{arguments:?}: {output}");
+}

@@ -1,0 +1,118 @@
+//! The answers of services at `/metrics`, and expressions that are evaluated on them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+use serde_json::{Value, json};
+
+use crate::promtool;
+
+/// A family of metrics.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Family {
+    /// The type, as `# TYPE` names it.
+    pub(crate) kind: String,
+    /// The names of its labels, without `le`.
+    pub(crate) labels: BTreeSet<String>,
+}
+
+/// A sample: the type of its series, and its value.
+struct Sample {
+    kind: String,
+    value: f64,
+}
+
+/// The answers of several services.
+#[derive(Default)]
+pub(crate) struct Scraped {
+    /// The families, by name.
+    pub(crate) families: BTreeMap<String, Family>,
+    /// The samples, by series with `job` and `instance`.
+    samples: BTreeMap<String, Sample>,
+}
+
+impl Scraped {
+    /// Adds the answer of the service that is scraped as this job.
+    pub(crate) fn add(&mut self, job: &str, text: &str) {
+        let target = format!(r#"job="{job}",instance="{job}:1""#);
+        let up = Sample { kind: "gauge".to_owned(), value: 1.0 };
+        self.samples.insert(format!("up{{{target}}}"), up);
+        let mut current = String::new();
+        for line in text.lines() {
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                let family = Family { kind: kind.to_owned(), labels: BTreeSet::new() };
+                self.families.insert(name.to_owned(), family);
+                name.clone_into(&mut current);
+            } else if !line.starts_with('#') {
+                let (series, value) = line.rsplit_once(' ').unwrap();
+                let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
+                let family = self.families.get_mut(&current).unwrap();
+                let names = labels.split("\",").filter_map(|label| label.split_once("=\""));
+                let names = names.map(|(name, _)| name).filter(|name| *name != "le");
+                family.labels.extend(names.map(str::to_owned));
+                let series = format!("{name}{{{target},{labels}").replace(",}", "}");
+                let sample = Sample { kind: family.kind.clone(), value: value.parse().unwrap() };
+                self.samples.insert(series, sample);
+            }
+        }
+    }
+
+    /// Whether a label has this value, such as the name of a limit.
+    pub(crate) fn has_label_value(&self, value: &str) -> bool {
+        let label = format!("=\"{value}\"");
+        self.samples.keys().any(|series| series.contains(&label))
+    }
+
+    /// Has Prometheus evaluate these expressions on the samples; each has to yield a series. Counts
+    /// grow by one a minute, so that they have rates.
+    pub(crate) async fn evaluate(&self, expressions: &[String]) {
+        let series = self.samples.iter().map(|(series, Sample { kind, value })| {
+            let step = u8::from(kind != "gauge");
+            json!({ "series": series, "values": format!("{value}+{step}x60") })
+        });
+        let tests = expressions.iter().map(|expression| {
+            json!({
+                "expr": format!("count({expression}) > bool 0"),
+                "eval_time": "50m",
+                "exp_samples": [{ "labels": "{}", "value": 1 }],
+            })
+        });
+        let rules = json!({
+            "rule_files": [],
+            "evaluation_interval": "1m",
+            "tests": [{
+                "interval": "1m",
+                "input_series": series.collect::<Value>(),
+                "promql_expr_test": tests.collect::<Value>(),
+            }],
+        });
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("rules.json"), rules.to_string()).unwrap();
+        promtool::run(&["test", "rules", "rules.json"], folder.path()).await;
+    }
+}
+
+#[test]
+fn families_and_samples_are_read() {
+    let mut scraped = Scraped::default();
+    let text = "# HELP a_x Some help.\n# TYPE a_x histogram\n\
+                a_x_bucket{route=\"/{id}\",le=\"1\"} 2\na_x_sum{route=\"/{id}\"} 0.5\n\
+                # HELP a_y Other help.\n# TYPE a_y gauge\na_y 3\n";
+    scraped.add("a", text);
+    let labels = BTreeSet::from(["route".to_owned()]);
+    let histogram = Family { kind: "histogram".to_owned(), labels };
+    let gauge = Family { kind: "gauge".to_owned(), labels: BTreeSet::new() };
+    let expected = [("a_x".to_owned(), histogram), ("a_y".to_owned(), gauge)];
+    assert_eq!(scraped.families, BTreeMap::from(expected));
+    let series: Vec<_> = scraped.samples.keys().map(String::as_str).collect();
+    let expected = [
+        r#"a_x_bucket{job="a",instance="a:1",route="/{id}",le="1"}"#,
+        r#"a_x_sum{job="a",instance="a:1",route="/{id}"}"#,
+        r#"a_y{job="a",instance="a:1"}"#,
+        r#"up{job="a",instance="a:1"}"#,
+    ];
+    assert_eq!(series, expected);
+}
