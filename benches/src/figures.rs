@@ -18,6 +18,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use crate::{
@@ -32,7 +33,8 @@ use crate::{
 };
 
 /// What can be measured.
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, Subcommand)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Figure {
     /// Durable sets of 256 B values: etcd, Redis
     Set,
@@ -202,10 +204,11 @@ impl Bench {
     }
 
     /// Measures the figures one after the other; one that fails leaves a note and does not stop the others.
-    pub(crate) async fn measure(&self, figures: &[Figure]) -> Table {
-        let mut table = Table::default();
-        for figure in figures {
+    pub(crate) async fn measure(&self, figures: &[Figure]) -> Vec<Table> {
+        let mut tables = Vec::new();
+        for &figure in figures {
             eprintln!("{figure:?} …");
+            let mut table = Table::new(figure);
             let measured = match figure {
                 Figure::Set => set::measure(self, &mut table).await,
                 Figure::Watch => watch::measure(self, &mut table).await,
@@ -221,11 +224,10 @@ impl Bench {
                 Figure::Transactions => transactions::measure(self, &mut table).await,
                 Figure::SlowPortal => slow_portal::measure(self, &mut table).await,
             };
-            if let Err(error) = measured {
-                table.failure(*figure, &error);
-            }
+            table.failure = measured.err().map(|error| format!("{error:#}"));
+            tables.push(table);
         }
-        table
+        tables
     }
 
     /// A round of as many requests as `server` takes.

@@ -31,6 +31,7 @@ use tokio::{
 use crate::{
     figures::{Bench, Figure, Programs},
     peers::{bare, relay},
+    report::text::Terminal,
 };
 
 /// Every process of a bench allocates as the services do, so no ratio compares allocators.
@@ -123,12 +124,12 @@ fn all_cores() -> io::Result<Runtime> {
 
 /// Measures and prints; an interruption ends the servers as well.
 async fn measure(bench: &Bench, figures: &[Figure]) -> Result<()> {
-    let table = tokio::select! {
-        table = bench.measure(figures) => table,
+    let tables = tokio::select! {
+        tables = bench.measure(figures) => tables,
         () = interrupted() => bail!("interrupted"),
     };
-    println!("{table}\n{}", machine::line().await);
-    ensure!(!table.has_failures(), "not everything could be measured");
+    println!("{}\n{}", Terminal(&tables), machine::line().await);
+    ensure!(tables.iter().all(|table| table.failure.is_none()), "not everything could be measured");
     Ok(())
 }
 

@@ -1,55 +1,88 @@
-//! The table.
+//! The outcome of a run, as numbers: a table per figure, with a row per contender.
 
-use std::fmt::{self, Display, Formatter};
+mod spread;
+pub(crate) mod text;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{
     figures::Figure,
-    load::{
-        exchange::Exchanged,
-        window::{Busy, Latency},
-    },
+    load::window::{Busy, Latency},
 };
+
+pub(crate) use spread::{Rounds, Spread};
+pub(crate) use text::count;
 
 /// Cores busy with neither the server nor the load, from which on a figure is not to be trusted. Less is the kernel at work for both.
 const DISTURBING: f64 = 0.3;
 
-/// Rows, and remarks under them.
-#[derive(Default)]
+/// The outcome of one figure.
+#[derive(Deserialize, Serialize)]
 pub(crate) struct Table {
-    rows: Vec<Row>,
-    notes: Vec<String>,
-    failed: bool,
+    pub(crate) figure: Figure,
+    pub(crate) rows: Vec<Row>,
+    /// Remarks under the rows.
+    pub(crate) notes: Vec<String>,
+    /// Why the figure could not be measured.
+    pub(crate) failure: Option<String>,
 }
 
-/// One line of the table; what does not apply stays empty.
-#[derive(Default)]
+/// One contender under one load. A field that does not apply is `None`.
+#[derive(Deserialize, Serialize)]
 pub(crate) struct Row {
-    figure: String,
-    who: String,
-    result: String,
-    rounds: String,
-    p50: String,
-    p99: String,
-    busy: String,
-    ratio: String,
-    target: String,
-    notes: Vec<String>,
+    /// The load: rows with the same title are compared.
+    pub(crate) title: String,
+    /// The contender.
+    pub(crate) who: String,
+    /// Whether the contender is one of the services, not a peer.
+    pub(crate) ours: bool,
+    /// Whether the load sets the rate, not the contender.
+    pub(crate) steady: bool,
+    pub(crate) result: Option<Amount>,
+    /// Medians of the rounds.
+    pub(crate) latency: Option<Latency>,
+    /// Medians of the rounds.
+    pub(crate) busy: Option<Busy>,
+    /// The service's rate divided by this contender's.
+    pub(crate) ratio: Option<f64>,
+    pub(crate) target: Option<Target>,
+    pub(crate) notes: Vec<String>,
 }
 
-/// The same figure from several rounds.
-#[derive(Default)]
-pub(crate) struct Spread(Vec<f64>);
+/// The same number from one or more rounds.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Amount {
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+    /// Follows the number, with the space between them if there is one.
+    pub(crate) unit: String,
+}
 
-/// The rounds of one contender.
-#[derive(Default)]
-pub(crate) struct Rounds {
-    /// Replies a second.
-    pub(crate) rate: Spread,
-    latency: Vec<Latency>,
-    busy: Vec<Busy>,
+/// A number that has to stay on one side of a limit.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Target {
+    pub(crate) measured: f64,
+    pub(crate) bound: Bound,
+    pub(crate) limit: f64,
+    /// Follows the limit, with the space between them if there is one.
+    pub(crate) unit: String,
+}
+
+/// The side of the limit.
+#[derive(Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Bound {
+    AtLeast,
+    AtMost,
 }
 
 impl Table {
+    /// A table without rows.
+    pub(crate) fn new(figure: Figure) -> Self {
+        Self { figure, rows: Vec::new(), notes: Vec::new(), failure: None }
+    }
+
     /// Adds a row.
     pub(crate) fn row(&mut self, row: Row) {
         self.rows.push(row);
@@ -59,61 +92,80 @@ impl Table {
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
-
-    /// Remarks that a figure could not be measured.
-    pub(crate) fn failure(&mut self, figure: Figure, error: &anyhow::Error) {
-        self.failed = true;
-        self.note(format!("{figure:?} could not be measured: {error:#}"));
-    }
-
-    /// Whether a figure could not be measured.
-    pub(crate) fn has_failures(&self) -> bool {
-        self.failed
-    }
 }
 
 impl Row {
-    /// A row of one figure and one contender.
-    pub(crate) fn new(figure: impl Into<String>, who: &str) -> Self {
-        Self { figure: figure.into(), who: who.to_owned(), ..Self::default() }
+    /// A row of a service.
+    pub(crate) fn ours(title: impl Into<String>, who: &str) -> Self {
+        Self {
+            title: title.into(),
+            who: who.to_owned(),
+            ours: true,
+            steady: false,
+            result: None,
+            latency: None,
+            busy: None,
+            ratio: None,
+            target: None,
+            notes: Vec::new(),
+        }
     }
 
-    /// What was measured.
-    pub(crate) fn result(mut self, result: String) -> Self {
-        self.result = result;
+    /// A row of a peer.
+    pub(crate) fn peer(title: impl Into<String>, who: &str) -> Self {
+        Self { ours: false, ..Self::ours(title, who) }
+    }
+
+    /// Says that the load sets the rate.
+    pub(crate) fn steady(mut self) -> Self {
+        self.steady = true;
         self
     }
 
-    /// Least and most of the rounds.
-    pub(crate) fn rounds(mut self, rounds: String) -> Self {
-        self.rounds = rounds;
+    /// A number of a single round.
+    pub(crate) fn once(self, number: f64, unit: &str) -> Self {
+        self.result(&Spread::from(vec![number]), unit)
+    }
+
+    /// The same number from several rounds.
+    pub(crate) fn result(mut self, rounds: &Spread, unit: &str) -> Self {
+        let (least, most) = rounds.range();
+        let unit = unit.to_owned();
+        self.result = Some(Amount { median: rounds.median(), least, most, unit });
         self
     }
 
     /// A rate as the result.
     pub(crate) fn rate(self, rate: &Spread) -> Self {
-        self.result(format!("{}/s", count(rate.median()))).rounds(rate.range(""))
+        self.result(rate, "/s")
     }
 
     /// Medians of the percentiles.
     pub(crate) fn latency(mut self, rounds: &[Latency]) -> Self {
-        let median = |of: fn(&Latency) -> f64| Spread(rounds.iter().map(of).collect()).median();
-        self.p50 = format!("{:.2} ms", median(|latency| latency.p50));
-        self.p99 = format!("{:.2} ms", median(|latency| latency.p99));
+        let median = |of: fn(&Latency) -> f64| Spread::of(rounds, of).median();
+        self.latency = Some(Latency {
+            p50: median(|l| l.p50),
+            p99: median(|l| l.p99),
+            p999: median(|l| l.p999),
+        });
         self
     }
 
-    /// Medians of the cores that server and load kept busy; a remark when something else took part of the machine.
+    /// Medians of the cores that server and load kept busy; a remark if something else took part of the machine.
     pub(crate) fn busy(mut self, rounds: &[Busy]) -> Self {
-        let median = |of: fn(&Busy) -> f64| Spread(rounds.iter().map(of).collect()).median();
-        self.busy =
-            format!("{:.2} + {:.2}", median(|busy| busy.server), median(|busy| busy.client));
-        let (upstream, others) = (median(|busy| busy.upstream), median(|busy| busy.others));
-        if upstream > 0.0 {
-            self = self.note(format!("{upstream:.2} cores busy behind the server"));
+        let median = |of: fn(&Busy) -> f64| Spread::of(rounds, of).median();
+        let busy = Busy {
+            server: median(|busy| busy.server),
+            client: median(|busy| busy.client),
+            upstream: median(|busy| busy.upstream),
+            others: median(|busy| busy.others),
+        };
+        self.busy = Some(busy);
+        if busy.upstream > 0.0 {
+            self = self.note(format!("{:.2} cores busy behind the server", busy.upstream));
         }
-        if others > DISTURBING {
-            self.note(format!("disturbed: {others:.1} cores were busy elsewhere"))
+        if busy.others > DISTURBING {
+            self.note(format!("disturbed: {:.1} cores were busy elsewhere", busy.others))
         } else {
             self
         }
@@ -124,21 +176,24 @@ impl Row {
         self.rate(&rounds.rate).latency(&rounds.latency).busy(&rounds.busy)
     }
 
-    /// Ours divided by this contender, and what it has to be.
+    /// The service divided by this contender, and the least it has to be.
     pub(crate) fn ratio(mut self, ratio: f64, target: f64) -> Self {
-        self.ratio = format!("{ratio:.2} ×");
+        self.ratio = Some(ratio);
         self.at_least(ratio, target, " ×")
     }
 
     /// A target to reach.
-    pub(crate) fn at_least(mut self, measured: f64, target: f64, unit: &str) -> Self {
-        self.target = format!("≥ {}{unit}: {}", count(target), verdict(measured >= target));
-        self
+    pub(crate) fn at_least(self, measured: f64, limit: f64, unit: &str) -> Self {
+        self.target(measured, Bound::AtLeast, limit, unit)
     }
 
     /// A target to stay within.
-    pub(crate) fn at_most(mut self, measured: f64, target: f64, unit: &str) -> Self {
-        self.target = format!("≤ {}{unit}: {}", count(target), verdict(measured <= target));
+    pub(crate) fn at_most(self, measured: f64, limit: f64, unit: &str) -> Self {
+        self.target(measured, Bound::AtMost, limit, unit)
+    }
+
+    fn target(mut self, measured: f64, bound: Bound, limit: f64, unit: &str) -> Self {
+        self.target = Some(Target { measured, bound, limit, unit: unit.to_owned() });
         self
     }
 
@@ -149,117 +204,12 @@ impl Row {
     }
 }
 
-impl Rounds {
-    /// Adds one.
-    pub(crate) fn add(&mut self, round: Exchanged) {
-        self.rate.add(round.rate);
-        self.latency.push(round.latency);
-        self.busy.push(round.busy);
-    }
-
-    /// Median of the 99th percentiles, in milliseconds.
-    pub(crate) fn p99(&self) -> f64 {
-        Spread(self.latency.iter().map(|latency| latency.p99).collect()).median()
-    }
-}
-
-impl Spread {
-    /// Adds one.
-    pub(crate) fn add(&mut self, figure: f64) {
-        self.0.push(figure);
-    }
-
-    /// The middle one, or the mean of the two; zero when there is none.
-    pub(crate) fn median(&self) -> f64 {
-        let mut sorted = self.0.clone();
-        sorted.sort_by(f64::total_cmp);
-        match sorted.as_slice() {
-            [] => 0.0,
-            all if all.len() % 2 == 1 => all[all.len() / 2],
-            all => f64::midpoint(all[all.len() / 2 - 1], all[all.len() / 2]),
-        }
-    }
-
-    /// Least and most, when there are several.
-    pub(crate) fn range(&self, unit: &str) -> String {
-        let least = self.0.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = self.0.iter().copied().fold(0.0, f64::max);
-        if self.0.len() > 1 {
-            format!("{}–{}{unit}", count(least), count(most))
-        } else {
-            String::new()
-        }
-    }
-}
-
-fn verdict(met: bool) -> &'static str {
-    if met { "met" } else { "**missed**" }
-}
-
-/// A number for people: thousands apart, decimals only where they matter.
-pub(crate) fn count(number: f64) -> String {
-    if number < 100.0 {
-        let decimals = if number < 1.0 { 2 } else { 1 };
-        let text = format!("{number:.decimals$}");
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
-    }
-    let digits = format!("{number:.0}");
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-impl Display for Table {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "| figure | who | median | rounds | p50 | p99 | busy cores: server + load | ours ÷ theirs | target | remarks |"
-        )?;
-        writeln!(f, "|---|---|--:|--:|--:|--:|--:|--:|---|---|")?;
-        for row in &self.rows {
-            let Row { figure, who, result, rounds, p50, p99, busy, ratio, target, notes } = row;
-            writeln!(
-                f,
-                "| {figure} | {who} | {result} | {rounds} | {p50} | {p99} | {busy} | {ratio} | {target} | {} |",
-                notes.join("; ")
-            )?;
-        }
-        for note in &self.notes {
-            writeln!(f, "\n{note}")?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_grouped() {
-        for (number, text) in [
-            (0.0, "0"),
-            (0.5, "0.5"),
-            (0.85, "0.85"),
-            (2.0, "2"),
-            (99.94, "99.9"),
-            (999.6, "1,000"),
-            (1_234_567.0, "1,234,567"),
-        ] {
-            assert_eq!(count(number), text);
-        }
-    }
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        for (figures, median) in [(vec![], 0.0), (vec![3.0, 1.0, 2.0], 2.0), (vec![4.0, 1.0], 2.5)]
-        {
-            assert_eq!(Spread(figures.clone()).median(), median, "{figures:?}");
+impl Target {
+    /// Whether the number is on the right side; the limit itself is.
+    pub(crate) fn is_met(&self) -> bool {
+        match self.bound {
+            Bound::AtLeast => self.measured >= self.limit,
+            Bound::AtMost => self.measured <= self.limit,
         }
     }
 }

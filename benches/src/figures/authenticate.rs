@@ -36,20 +36,21 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
 
     let (own, theirs) = compare(bench, [round(&ours), round(&relay)]).await?;
     let figure = format!("POST /authenticate, {CONNECTIONS} connections");
-    table.row(Row::new(figure.clone(), "authsvc").exchanges(&own));
+    table.row(Row::ours(figure.clone(), "authsvc").exchanges(&own));
     let ratio = own.rate.median() / theirs.rate.median();
-    table.row(Row::new(figure, "bare relay").exchanges(&theirs).ratio(ratio, OF_RELAY));
+    table.row(Row::peer(figure, "bare relay").exchanges(&theirs).ratio(ratio, OF_RELAY));
 
     let (own, theirs) = compare(bench, [steady(&ours), steady(&relay)]).await?;
     let figure = format!("POST /authenticate, {} a second", count(A_SECOND as f64));
     let added = own.p99() - theirs.p99();
     table.row(
-        Row::new(figure.clone(), "authsvc")
+        Row::ours(figure.clone(), "authsvc")
             .exchanges(&own)
+            .steady()
             .note(format!("{added:+.2} ms p99 to the relay"))
             .at_most(added, ADDED, " ms p99 added"),
     );
-    table.row(Row::new(figure, "bare relay").exchanges(&theirs));
+    table.row(Row::peer(figure, "bare relay").exchanges(&theirs).steady());
     Ok(())
 }
 

@@ -44,8 +44,8 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let figure = format!("durable captures, embedded engine, {CONNECTIONS} connections");
     let (rate, ratio) = (of_many.rate.median(), of_one.rate.median() / of_many.rate.median());
     let who = format!("payments-svc, {MERCHANTS} merchants");
-    table.row(Row::new(figure.clone(), &who).exchanges(&of_many).at_least(rate, RATE, "/s"));
-    let row = Row::new(figure, "payments-svc, one merchant").exchanges(&of_one);
+    table.row(Row::ours(figure.clone(), &who).exchanges(&of_many).at_least(rate, RATE, "/s"));
+    let row = Row::ours(figure, "payments-svc, one merchant").exchanges(&of_one);
     table.row(row.ratio(ratio, OF_MANY).note("the ratio is to a hundred".to_owned()));
     drop(shop);
     on_postgres(bench, table, rate).await
@@ -67,9 +67,9 @@ async fn on_postgres(bench: &Bench, table: &mut Table, embedded: f64) -> Result<
     }
     let figure = format!("durable captures on PostgreSQL, {CONNECTIONS} connections");
     let rate = ours.rate.median();
-    let row = Row::new(figure.clone(), "payments-svc").exchanges(&ours);
+    let row = Row::ours(figure.clone(), "payments-svc").exchanges(&ours);
     table.row(row.at_least(embedded / rate, OF_POSTGRES, " × here, embedded"));
-    let row = Row::new(figure, "pgbench, the same statements").rate(&theirs);
+    let row = Row::peer(figure, "pgbench, the same statements").rate(&theirs);
     table.row(row.ratio(rate / theirs.median(), OF_PGBENCH));
     Ok(())
 }

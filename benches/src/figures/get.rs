@@ -37,9 +37,9 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         "get, 256 B, {} objects, {CONNECTIONS} connections",
         count(bench.scale.objects as f64)
     );
-    table.row(Row::new(figure.clone(), "objstore-svc get").exchanges(&ours));
+    table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&ours));
     table.row(
-        Row::new(figure, "bare axum route")
+        Row::peer(figure, "bare axum route")
             .exchanges(&theirs)
             .ratio(ours.rate.median() / theirs.rate.median(), OF_BARE),
     );

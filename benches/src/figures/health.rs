@@ -66,10 +66,10 @@ async fn compare(
             rounds.add(load(bench, peer, call).await?);
         }
     }
-    table.row(Row::new(figure, "authsvc").exchanges(&own));
+    table.row(Row::ours(figure, "authsvc").exchanges(&own));
     for ((name, _, target), rounds) in peers.iter().zip(&theirs) {
         let ratio = own.rate.median() / rounds.rate.median();
-        table.row(Row::new(figure, name).exchanges(rounds).ratio(ratio, *target));
+        table.row(Row::peer(figure, name).exchanges(rounds).ratio(ratio, *target));
     }
     Ok(())
 }

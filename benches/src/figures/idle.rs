@@ -73,8 +73,8 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     );
     let each = grown(idled.pushed);
     table.row(
-        Row::new(figure, "objstore-svc")
-            .result(format!("{each:.1} KiB a socket"))
+        Row::ours(figure, "objstore-svc")
+            .once(each, " KiB a socket")
             .note(note)
             .at_most(each, 16.0, " KiB"),
     );

@@ -86,13 +86,13 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         count(SETS_A_SECOND as f64),
         count(bench.scale.sockets as f64)
     );
-    let row = Row::new(figure, "objstore-svc").rate(&rate).latency(&pushes).busy(&busy);
+    let row = Row::ours(figure, "objstore-svc").rate(&rate).latency(&pushes).busy(&busy).steady();
     table.row(row.note(format!("p99.9 {:.1} ms", p999.median())).at_most(
         p99.median(),
         10.0,
         " ms p99",
     ));
-    table.row(Row::new("of which the answer to the set", "objstore-svc").latency(&sets));
+    table.row(Row::ours("of which the answer to the set", "objstore-svc").latency(&sets));
     Ok(())
 }
 
@@ -120,7 +120,7 @@ pub(crate) async fn across(
     }
     let rate_of_sets = count(SETS_A_SECOND as f64);
     let figure = format!("set to push across replicas, {rate_of_sets} sets a second");
-    let row = Row::new(figure, "objstore-svc on PostgreSQL").rate(&rate).latency(&pushes);
+    let row = Row::ours(figure, "objstore-svc on PostgreSQL").rate(&rate).latency(&pushes).steady();
     table.row(row.at_most(p99.median(), longest, " ms p99"));
     Ok(())
 }

@@ -60,12 +60,12 @@ async fn sets(
         upserts.add(postgres.pgbench(bench, Script::Upsert, SETTING).await?);
     }
     let figure = format!("durable set on PostgreSQL, 256 B, {SETTING} connections");
-    table.row(Row::new(figure.clone(), "objstore-svc set").exchanges(&one));
-    let row = Row::new(figure.clone(), "three replicas together").rate(&three);
+    table.row(Row::ours(figure.clone(), "objstore-svc set").exchanges(&one));
+    let row = Row::ours(figure.clone(), "three replicas together").rate(&three);
     table.row(row.at_least(three.median() / one.rate.median(), OF_UPSERT, " × one"));
-    let row = Row::new(figure.clone(), "three replicas, as many each").rate(&more);
+    let row = Row::ours(figure.clone(), "three replicas, as many each").rate(&more);
     table.row(row.at_least(more.median() / one.rate.median(), OF_UPSERT, " × one"));
-    let row = Row::new(figure, "pgbench upsert").rate(&upserts);
+    let row = Row::peer(figure, "pgbench upsert").rate(&upserts);
     table.row(row.ratio(one.rate.median() / upserts.median(), OF_UPSERT));
     Ok(())
 }
@@ -92,8 +92,8 @@ async fn gets(
         theirs.add(postgres.pgbench(bench, Script::Select, GETTING).await?);
     }
     let figure = format!("get on PostgreSQL, 256 B, {GETTING} connections");
-    table.row(Row::new(figure.clone(), "objstore-svc get").exchanges(&ours));
-    let row = Row::new(figure, "pgbench select").rate(&theirs);
+    table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&ours));
+    let row = Row::peer(figure, "pgbench select").rate(&theirs);
     table.row(row.ratio(ours.rate.median() / theirs.median(), OF_SELECT));
     Ok(())
 }

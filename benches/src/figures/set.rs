@@ -36,12 +36,12 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
             }
         }
         for (contender, measured) in contenders.iter().zip(&rounds) {
-            let row =
-                Row::new(format!("durable set, 256 B, {connections} connections"), contender.name)
-                    .exchanges(measured);
+            let title = format!("durable set, 256 B, {connections} connections");
             table.row(match contender.target {
-                Some(target) => row.ratio(rounds[0].rate.median() / measured.rate.median(), target),
-                None => row,
+                Some(target) => Row::peer(title, contender.name)
+                    .exchanges(measured)
+                    .ratio(rounds[0].rate.median() / measured.rate.median(), target),
+                None => Row::ours(title, contender.name).exchanges(measured),
             });
         }
     }

@@ -47,8 +47,8 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         count(sign_ins as f64)
     );
     table.row(
-        Row::new(figure, "authsvc")
-            .result(format!("{after:.1} MiB"))
+        Row::ours(figure, "authsvc")
+            .once(after, " MiB")
             .note(format!("before {:.1}, peak {peak:.1} MiB", mib(started)))
             .at_most(after, AT_MOST, " MiB"),
     );

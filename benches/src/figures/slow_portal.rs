@@ -48,8 +48,9 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     );
     let resident = process::resident(server.pid)? as f64 / 1024.0 / 1024.0;
     table.row(
-        Row::new(figure, "authsvc")
+        Row::ours(figure, "authsvc")
             .exchanges(&rounds)
+            .steady()
             .note(format!("at least {least} sign-ins in flight; resident {resident:.1} MiB"))
             .at_most(rounds.p99(), AT_MOST, " ms p99"),
     );

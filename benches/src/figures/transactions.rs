@@ -56,13 +56,13 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     }
     let among = format!("{} transactions", count(bench.scale.transactions as f64));
     let figure = format!("GET /transactions/<id>, {among}, {CONNECTIONS} connections");
-    table.row(Row::new(figure.clone(), "payments-svc").exchanges(&ours));
+    table.row(Row::ours(figure.clone(), "payments-svc").exchanges(&ours));
     let ratio = ours.rate.median() / theirs.rate.median();
-    let row = Row::new(figure, "bare axum route").exchanges(&theirs);
+    let row = Row::peer(figure, "bare axum route").exchanges(&theirs);
     table.row(row.ratio(ratio, OF_BARE));
     let figure = format!("pages of {LIMIT} of {among}, {READERS} connections");
-    table.row(Row::new(figure.clone(), "payments-svc, the first").exchanges(&first_pages));
-    let row = Row::new(figure, "payments-svc, anywhere").exchanges(&deep_pages);
+    table.row(Row::ours(figure.clone(), "payments-svc, the first").exchanges(&first_pages));
+    let row = Row::ours(figure, "payments-svc, anywhere").exchanges(&deep_pages);
     let times = deep_pages.p99() / first_pages.p99();
     table.row(row.at_most(times, OF_FIRST, " × the first's p99").note(format!("{times:.2} ×")));
     Ok(())

@@ -82,7 +82,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         "deliveries of {push_bytes} B to {} sockets, all watching",
         count(bench.scale.sockets as f64)
     );
-    table.row(Row::new(figure, "objstore-svc").rate(&rate).busy(&busy).at_least(
+    table.row(Row::ours(figure, "objstore-svc").rate(&rate).busy(&busy).at_least(
         rate.median(),
         500_000.0,
         "/s",

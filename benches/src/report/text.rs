@@ -1,0 +1,120 @@
+//! Numbers and tables for people.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::report::{Amount, Bound, Row, Table, Target};
+
+/// The tables of a run, as one for the terminal.
+pub(crate) struct Terminal<'a>(pub(crate) &'a [Table]);
+
+/// A number for people: thousands apart, decimals only where they matter.
+pub(crate) fn count(number: f64) -> String {
+    if number.abs() < 100.0 {
+        let decimals = if number.abs() < 1.0 { 2 } else { 1 };
+        let text = format!("{number:.decimals$}");
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+impl Display for Terminal<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "| figure | who | median | rounds | p50 | p99 | busy cores: server + load | ours ÷ theirs | target | remarks |"
+        )?;
+        writeln!(f, "|---|---|--:|--:|--:|--:|--:|--:|---|---|")?;
+        for row in self.0.iter().flat_map(|table| &table.rows) {
+            let Row { title, who, .. } = row;
+            let [p50, p99] = percentiles(row);
+            let range = row.result.as_ref().map(Amount::range);
+            let busy = row.busy.map(|busy| format!("{:.2} + {:.2}", busy.server, busy.client));
+            writeln!(
+                f,
+                "| {title} | {who} | {} | {} | {p50} | {p99} | {} | {} | {} | {} |",
+                cell(row.result.as_ref()),
+                range.unwrap_or_default(),
+                busy.unwrap_or_default(),
+                ratio(row),
+                cell(row.target.as_ref()),
+                row.notes.join("; ")
+            )?;
+        }
+        for table in self.0 {
+            for note in &table.notes {
+                writeln!(f, "\n{note}")?;
+            }
+            if let Some(failure) = &table.failure {
+                writeln!(f, "\n{:?} could not be measured: {failure}", table.figure)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn cell(value: Option<&impl Display>) -> String {
+    value.map(ToString::to_string).unwrap_or_default()
+}
+
+fn percentiles(row: &Row) -> [String; 2] {
+    let cell = |number| format!("{number:.2} ms");
+    row.latency.map(|latency| [latency.p50, latency.p99].map(cell)).unwrap_or_default()
+}
+
+fn ratio(row: &Row) -> String {
+    row.ratio.map(|ratio| format!("{ratio:.2} ×")).unwrap_or_default()
+}
+
+impl Amount {
+    /// Least and most, if they differ.
+    fn range(&self) -> String {
+        let [least, most] = [self.least, self.most].map(count);
+        if self.least < self.most { format!("{least}–{most}") } else { String::new() }
+    }
+}
+
+impl Display for Amount {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", count(self.median), self.unit)
+    }
+}
+
+impl Display for Target {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let sign = match self.bound {
+            Bound::AtLeast => '≥',
+            Bound::AtMost => '≤',
+        };
+        let verdict = if self.is_met() { "met" } else { "**missed**" };
+        write!(f, "{sign} {}{}: {verdict}", count(self.limit), self.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (0.85, "0.85"),
+            (-0.05, "-0.05"),
+            (2.0, "2"),
+            (99.94, "99.9"),
+            (999.6, "1,000"),
+            (1_234_567.0, "1,234,567"),
+        ] {
+            assert_eq!(count(number), text);
+        }
+    }
+}
