@@ -56,7 +56,7 @@ pub(crate) enum Figure {
     Authenticate,
     /// Resident memory of authsvc after a hundred thousand requests
     SignInMemory,
-    /// Durable captures on the embedded engine, of one merchant and of a hundred
+    /// Durable captures of one merchant and of a hundred, on SQLite and on PostgreSQL: pgbench
     Captures,
     /// Reads and pages of a million transactions: a bare axum route
     Transactions,

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// The object store under measurement, on its embedded engine.
+/// The object store under measurement, on SQLite.
 pub(crate) async fn objstore(bench: &Bench) -> Result<Server> {
     objstore_with(bench, "").await
 }
@@ -67,7 +67,7 @@ pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Se
     })
 }
 
-/// The payments service under measurement, on its embedded engine.
+/// The payments service under measurement, on SQLite.
 pub(crate) async fn payments(bench: &Bench) -> Result<Shop> {
     payments_with(bench, "").await
 }

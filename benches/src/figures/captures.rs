@@ -1,5 +1,4 @@
-//! Durable captures: of one merchant and of a hundred, on the embedded engine and on PostgreSQL, side by
-//! side with pgbench.
+//! Durable captures: of one merchant and of a hundred, on SQLite and on PostgreSQL, side by side with pgbench.
 
 use std::{path::Path, time::Duration};
 
@@ -26,7 +25,7 @@ const MERCHANTS: usize = 100;
 const RATE: f64 = 10_000.0;
 /// What one merchant has to reach of a hundred.
 const OF_MANY: f64 = 0.9;
-/// What the embedded engine has to reach of PostgreSQL, and that of pgbench.
+/// What captures on SQLite have to reach of those on PostgreSQL, and these of pgbench.
 const OF_POSTGRES: f64 = 2.0;
 const OF_PGBENCH: f64 = 1.0;
 
@@ -41,17 +40,17 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         of_one.add(load(bench, &shop, None, &one).await?);
         of_many.add(load(bench, &shop, None, &hundred).await?);
     }
-    let figure = format!("durable captures, embedded engine, {CONNECTIONS} connections");
+    let figure = format!("Durable captures on SQLite, {CONNECTIONS} connections");
     let (rate, ratio) = (of_many.rate.median(), of_one.rate.median() / of_many.rate.median());
     let who = format!("payments-svc, {MERCHANTS} merchants");
     table.row(Row::ours(figure.clone(), &who).exchanges(&of_many).at_least(rate, RATE, "/s"));
     let row = Row::ours(figure, "payments-svc, one merchant").exchanges(&of_one);
-    table.row(row.ratio(ratio, OF_MANY).note("the ratio is to a hundred".to_owned()));
+    table.row(row.at_least(ratio, OF_MANY, " × the rate of 100 merchants"));
     drop(shop);
     on_postgres(bench, table, rate).await
 }
 
-async fn on_postgres(bench: &Bench, table: &mut Table, embedded: f64) -> Result<()> {
+async fn on_postgres(bench: &Bench, table: &mut Table, on_sqlite: f64) -> Result<()> {
     let Some(postgres) = Postgres::start(bench).await? else {
         table.note("PostgreSQL is left out: install Debian's postgresql.");
         return Ok(());
@@ -65,10 +64,10 @@ async fn on_postgres(bench: &Bench, table: &mut Table, embedded: f64) -> Result<
         ours.add(load(bench, &shop, Some(&postgres), &ids).await?);
         theirs.add(postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
     }
-    let figure = format!("durable captures on PostgreSQL, {CONNECTIONS} connections");
+    let figure = format!("Durable captures on PostgreSQL, {CONNECTIONS} connections");
     let rate = ours.rate.median();
     let row = Row::ours(figure.clone(), "payments-svc").exchanges(&ours);
-    table.row(row.at_least(embedded / rate, OF_POSTGRES, " × here, embedded"));
+    table.row(row.at_least(on_sqlite / rate, OF_POSTGRES, " × as many on SQLite"));
     let row = Row::peer(figure, "pgbench, the same statements").rate(&theirs);
     table.row(row.ratio(rate / theirs.median(), OF_PGBENCH));
     Ok(())

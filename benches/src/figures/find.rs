@@ -59,9 +59,9 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     found.total.iter().for_each(|&seconds| total.add(seconds));
     let growth = found.growth as f64 / 1024.0 / 1024.0;
     let per_second = bench.scale.objects as f64 / total.median();
-    let figure = format!("find, {} matches", count(bench.scale.objects as f64));
+    let figure = format!("Find, {} matches", count(bench.scale.objects as f64));
     let note = format!(
-        "all in {:.2} s, {} objects/s, {:.0} MB",
+        "complete after {:.2} s, {} objects/s, {:.0} MB",
         total.median(),
         count(per_second),
         found.bytes as f64 / 1e6

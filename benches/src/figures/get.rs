@@ -34,7 +34,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         theirs.add(load(bench, &bare, &filled.cookie).await?);
     }
     let figure = format!(
-        "get, 256 B, {} objects, {CONNECTIONS} connections",
+        "Get, 256 B, {} objects, {CONNECTIONS} connections",
         count(bench.scale.objects as f64)
     );
     table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&ours));

@@ -62,7 +62,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let kib_each = |bytes: u64| bytes as f64 / 1024.0 / bench.scale.idle_sockets as f64;
     let grown = |moment: u64| kib_each(moment.saturating_sub(idled.started));
     let figure = format!(
-        "resident memory of {} idle watching sockets",
+        "Resident memory of {} idle watching sockets",
         count(bench.scale.idle_sockets as f64)
     );
     let note = format!(

@@ -82,17 +82,21 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         busy.push(pushed.busy);
     }
     let figure = format!(
-        "set to push, {} sets a second, {} sockets",
+        "Set to push, {} sets a second, {} sockets",
         count(SETS_A_SECOND as f64),
         count(bench.scale.sockets as f64)
     );
-    let row = Row::ours(figure, "objstore-svc").rate(&rate).latency(&pushes).busy(&busy).steady();
+    let row = Row::ours(figure.clone(), "objstore-svc, push")
+        .rate(&rate)
+        .latency(&pushes)
+        .busy(&busy)
+        .steady();
     table.row(row.note(format!("p99.9 {:.1} ms", p999.median())).at_most(
         p99.median(),
         10.0,
         " ms p99",
     ));
-    table.row(Row::ours("of which the answer to the set", "objstore-svc").latency(&sets));
+    table.row(Row::ours(figure, "objstore-svc, answer to the set").latency(&sets).steady());
     Ok(())
 }
 
@@ -119,8 +123,9 @@ pub(crate) async fn across(
         pushes.push(pushed.push);
     }
     let rate_of_sets = count(SETS_A_SECOND as f64);
-    let figure = format!("set to push across replicas, {rate_of_sets} sets a second");
-    let row = Row::ours(figure, "objstore-svc on PostgreSQL").rate(&rate).latency(&pushes).steady();
+    let figure = format!("Set to push through another replica, {rate_of_sets} sets a second");
+    let row =
+        Row::ours(figure, "objstore-svc on PostgreSQL, push").rate(&rate).latency(&pushes).steady();
     table.row(row.at_most(p99.median(), longest, " ms p99"));
     Ok(())
 }

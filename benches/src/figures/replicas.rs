@@ -59,12 +59,15 @@ async fn sets(
         more.add(together(bench, postgres, replicas, &call, SETTING).await?);
         upserts.add(postgres.pgbench(bench, Script::Upsert, SETTING).await?);
     }
-    let figure = format!("durable set on PostgreSQL, 256 B, {SETTING} connections");
+    let figure = format!("Durable set on PostgreSQL, 256 B, {SETTING} connections");
     table.row(Row::ours(figure.clone(), "objstore-svc set").exchanges(&one));
-    let row = Row::ours(figure.clone(), "three replicas together").rate(&three);
-    table.row(row.at_least(three.median() / one.rate.median(), OF_UPSERT, " × one"));
-    let row = Row::ours(figure.clone(), "three replicas, as many each").rate(&more);
-    table.row(row.at_least(more.median() / one.rate.median(), OF_UPSERT, " × one"));
+    let row =
+        Row::ours(figure.clone(), &format!("three replicas, {} connections each", SETTING / 3))
+            .rate(&three);
+    table.row(row.at_least(three.median() / one.rate.median(), OF_UPSERT, " × one replica"));
+    let row = Row::ours(figure.clone(), &format!("three replicas, {SETTING} connections each"))
+        .rate(&more);
+    table.row(row.at_least(more.median() / one.rate.median(), OF_UPSERT, " × one replica"));
     let row = Row::peer(figure, "pgbench upsert").rate(&upserts);
     table.row(row.ratio(one.rate.median() / upserts.median(), OF_UPSERT));
     Ok(())
@@ -91,7 +94,7 @@ async fn gets(
         ours.add(exchange(bench, postgres, server, &call, GETTING).await?);
         theirs.add(postgres.pgbench(bench, Script::Select, GETTING).await?);
     }
-    let figure = format!("get on PostgreSQL, 256 B, {GETTING} connections");
+    let figure = format!("Get on PostgreSQL, 256 B, {GETTING} connections");
     table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&ours));
     let row = Row::peer(figure, "pgbench select").rate(&theirs);
     table.row(row.ratio(ours.rate.median() / theirs.median(), OF_SELECT));

@@ -36,7 +36,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
             }
         }
         for (contender, measured) in contenders.iter().zip(&rounds) {
-            let title = format!("durable set, 256 B, {connections} connections");
+            let title = format!("Durable set, 256 B, {connections} connections");
             table.row(match contender.target {
                 Some(target) => Row::peer(title, contender.name)
                     .exchanges(measured)

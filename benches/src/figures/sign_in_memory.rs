@@ -42,7 +42,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let mib = |bytes: u64| bytes as f64 / 1024.0 / 1024.0;
     let (after, peak) = (mib(process::resident(server.pid)?), mib(process::peak(server.pid)?));
     let figure = format!(
-        "resident memory after {} requests, {} of them sign-ins",
+        "Resident memory after {} requests, {} of them sign-ins",
         count(bench.scale.requests as f64),
         count(sign_ins as f64)
     );

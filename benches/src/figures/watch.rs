@@ -79,7 +79,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         push_bytes = watched.push_bytes;
     }
     let figure = format!(
-        "deliveries of {push_bytes} B to {} sockets, all watching",
+        "Deliveries of {push_bytes} B to {} sockets that all watch",
         count(bench.scale.sockets as f64)
     );
     table.row(Row::ours(figure, "objstore-svc").rate(&rate).busy(&busy).at_least(

@@ -94,7 +94,12 @@ impl Display for Target {
             Bound::AtMost => '≤',
         };
         let verdict = if self.is_met() { "met" } else { "**missed**" };
-        write!(f, "{sign} {}{}: {verdict}", count(self.limit), self.unit)
+        let (limit, mut measured) = (count(self.limit), count(self.measured));
+        if measured == limit {
+            // Shows the side of the limit that the rounding hides.
+            measured = format!("{:.3}", self.measured);
+        }
+        write!(f, "{sign} {limit}{}: {measured}, {verdict}", self.unit)
     }
 }
 
@@ -115,6 +120,19 @@ mod tests {
             (1_234_567.0, "1,234,567"),
         ] {
             assert_eq!(count(number), text);
+        }
+    }
+
+    #[test]
+    fn a_target_names_the_number_and_the_verdict() {
+        for (measured, bound, text) in [
+            (2.345, Bound::AtLeast, "≥ 2 ×: 2.3, met"),
+            (1.998, Bound::AtLeast, "≥ 2 ×: 1.998, **missed**"),
+            (0.5, Bound::AtMost, "≤ 2 ×: 0.5, met"),
+            (3.0, Bound::AtMost, "≤ 2 ×: 3, **missed**"),
+        ] {
+            let target = Target { measured, bound, limit: 2.0, unit: " ×".to_owned() };
+            assert_eq!(target.to_string(), text);
         }
     }
 }
