@@ -173,7 +173,8 @@ impl Row {
 
     /// Everything known of a closed loop.
     pub(crate) fn exchanges(self, rounds: &Rounds) -> Self {
-        self.rate(&rounds.rate).latency(&rounds.latency).busy(&rounds.busy)
+        let row = self.rate(&rounds.rate).latency(&rounds.latency);
+        if rounds.busy.is_empty() { row } else { row.busy(&rounds.busy) }
     }
 
     /// The service divided by this contender, and the least it has to be.

@@ -16,7 +16,7 @@ use crate::{
         postgres::{Postgres, Script},
         shop::Shop,
     },
-    report::{Rounds, Row, Spread, Table},
+    report::{Rounds, Row, Table},
 };
 
 const CONNECTIONS: u64 = 64;
@@ -59,17 +59,17 @@ async fn on_postgres(bench: &Bench, table: &mut Table, on_sqlite: f64) -> Result
     let merchants = shop.merchants(MERCHANTS).await?;
     let ids = shop.pay(&merchants, bench.scale.captured).await?;
     postgres.number_transactions().await?;
-    let (mut ours, mut theirs) = (Rounds::default(), Spread::default());
+    let (mut ours, mut theirs) = (Rounds::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
         ours.add(load(bench, &shop, Some(&postgres), &ids).await?);
-        theirs.add(postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
+        theirs.add_transacted(&postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
     }
     let figure = format!("Durable captures on PostgreSQL, {CONNECTIONS} connections");
     let rate = ours.rate.median();
     let row = Row::ours(figure.clone(), "payments-svc").exchanges(&ours);
     table.row(row.at_least(on_sqlite / rate, OF_POSTGRES, " × as many on SQLite"));
-    let row = Row::peer(figure, "pgbench, the same statements").rate(&theirs);
-    table.row(row.ratio(rate / theirs.median(), OF_PGBENCH));
+    let row = Row::peer(figure, "pgbench, the same statements").exchanges(&theirs);
+    table.row(row.ratio(rate / theirs.rate.median(), OF_PGBENCH));
     Ok(())
 }
 

@@ -52,12 +52,12 @@ async fn sets(
 ) -> Result<()> {
     let call = object::set_call(cookie);
     let (mut one, mut three, mut more, mut upserts) =
-        (Rounds::default(), Spread::default(), Spread::default(), Spread::default());
+        (Rounds::default(), Spread::default(), Spread::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
         one.add(exchange(bench, postgres, &replicas[0], &call, SETTING).await?);
         three.add(together(bench, postgres, replicas, &call, SETTING / 3).await?);
         more.add(together(bench, postgres, replicas, &call, SETTING).await?);
-        upserts.add(postgres.pgbench(bench, Script::Upsert, SETTING).await?);
+        upserts.add_transacted(&postgres.pgbench(bench, Script::Upsert, SETTING).await?);
     }
     let figure = format!("Durable set on PostgreSQL, 256 B, {SETTING} connections");
     table.row(Row::ours(figure.clone(), "objstore-svc set").exchanges(&one));
@@ -68,8 +68,8 @@ async fn sets(
     let row = Row::ours(figure.clone(), &format!("three replicas, {SETTING} connections each"))
         .rate(&more);
     table.row(row.at_least(more.median() / one.rate.median(), OF_UPSERT, " × one replica"));
-    let row = Row::peer(figure, "pgbench upsert").rate(&upserts);
-    table.row(row.ratio(one.rate.median() / upserts.median(), OF_UPSERT));
+    let row = Row::peer(figure, "pgbench upsert").exchanges(&upserts);
+    table.row(row.ratio(one.rate.median() / upserts.rate.median(), OF_UPSERT));
     Ok(())
 }
 
@@ -89,15 +89,15 @@ async fn gets(
     };
     load::elsewhere(&fill, Duration::from_secs(120)).await?;
     let call = object::get_call(cookie);
-    let (mut ours, mut theirs) = (Rounds::default(), Spread::default());
+    let (mut ours, mut theirs) = (Rounds::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
         ours.add(exchange(bench, postgres, server, &call, GETTING).await?);
-        theirs.add(postgres.pgbench(bench, Script::Select, GETTING).await?);
+        theirs.add_transacted(&postgres.pgbench(bench, Script::Select, GETTING).await?);
     }
     let figure = format!("Get on PostgreSQL, 256 B, {GETTING} connections");
     table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&ours));
-    let row = Row::peer(figure, "pgbench select").rate(&theirs);
-    table.row(row.ratio(ours.rate.median() / theirs.median(), OF_SELECT));
+    let row = Row::peer(figure, "pgbench select").exchanges(&theirs);
+    table.row(row.ratio(ours.rate.median() / theirs.rate.median(), OF_SELECT));
     Ok(())
 }
 

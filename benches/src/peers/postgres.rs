@@ -9,11 +9,13 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
+use hdrhistogram::Histogram;
+use tempfile::Builder;
 use tokio::process::Command;
 
 use crate::{
     figures::{Bench, Scale},
-    load::{line::HOLE, object},
+    load::{line::HOLE, object, window::Latency},
     peers::{
         directory,
         server::{Ready, Server, free_port},
@@ -41,6 +43,17 @@ pub(crate) enum Script {
     /// Captures of one transaction, by the statements of payments-svc, one after the other.
     Capture,
 }
+
+/// The outcome of a round.
+pub(crate) struct Transacted {
+    /// Transactions a second.
+    pub(crate) rate: f64,
+    /// Of a sample of the transactions.
+    pub(crate) latency: Latency,
+}
+
+/// The share of its transactions that pgbench logs: enough for percentiles, too few to slow it down.
+const LOGGED: &str = "0.1";
 
 /// The transactions that are captured, by numbers from 1.
 const CAPTURABLE: &str = "CREATE TABLE capturable AS
@@ -116,25 +129,37 @@ impl Postgres {
         format!("postgres://postgres@{}/postgres", self.server.address)
     }
 
-    /// Transactions a second of pgbench on so many connections.
+    /// A round of pgbench on so many connections.
     pub(crate) async fn pgbench(
         &self,
         bench: &Bench,
         script: Script,
         connections: u64,
-    ) -> Result<f64> {
+    ) -> Result<Transacted> {
         let file = self.scripts.join("script.sql");
         fs::write(&file, script.text(&bench.scale))?;
         let seconds = bench.scale.measured.as_secs().max(1);
         let mut pgbench = Command::new(self.programs.join("pgbench"));
         pgbench.args(["-n", "-M", "prepared", "-j", "2", "-c", &connections.to_string()]);
-        pgbench.args(["-T", &seconds.to_string(), "-f"]).arg(&file).arg(self.url());
+        pgbench.args(["-T", &seconds.to_string(), "-f"]).arg(&file);
+        let logs = Builder::new().prefix("log-").tempdir_in(&self.scripts)?;
+        pgbench.args(["--log", "--sampling-rate", LOGGED, "--log-prefix"]);
+        pgbench.arg(logs.path().join("log")).arg(self.url());
         let ended = pgbench.output().await?;
         let said = String::from_utf8_lossy(&ended.stdout);
         let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
-        rate.with_context(|| format!("pgbench: {}", String::from_utf8_lossy(&ended.stderr)))?
+        let rate = rate
+            .with_context(|| format!("pgbench: {}", String::from_utf8_lossy(&ended.stderr)))?
             .parse()
-            .context("pgbench tells no rate")
+            .context("pgbench tells no rate")?;
+        let mut microseconds = Histogram::<u64>::new_with_bounds(1, 60_000_000, 3)?;
+        for log in fs::read_dir(logs.path())? {
+            for line in fs::read_to_string(log?.path())?.lines() {
+                microseconds.saturating_record(elapsed(line)?);
+            }
+        }
+        let at = |quantile| microseconds.value_at_quantile(quantile) as f64 / 1e3;
+        Ok(Transacted { rate, latency: Latency { p50: at(0.5), p99: at(0.99), p999: at(0.999) } })
     }
 }
 
@@ -166,10 +191,29 @@ impl Script {
     }
 }
 
+/// The microseconds of a transaction, in a line of pgbench's log.
+fn elapsed(line: &str) -> Result<u64> {
+    // client, transaction, microseconds, script, end in seconds, end in microseconds
+    let field = line.split(' ').nth(2).context("a line of pgbench's log is cut short")?;
+    field.parse().with_context(|| format!("pgbench logged {line}"))
+}
+
 /// The directory of PostgreSQL's newest programs.
 fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir(Path::new("/usr/lib/postgresql")).ok()?;
     let version = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
     let newest = versions.flatten().map(|entry| entry.path()).max_by_key(version)?;
     Some(newest.join("bin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_log_holds_the_time_of_a_transaction() {
+        assert_eq!(elapsed("7 12 48253 0 1763700000 123456").unwrap(), 48_253);
+        elapsed("7 12").unwrap_err();
+        elapsed("7 12 skipped 0 1763700000 123456").unwrap_err();
+    }
 }

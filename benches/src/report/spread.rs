@@ -1,8 +1,11 @@
 //! The statistics of several rounds.
 
-use crate::load::{
-    exchange::Exchanged,
-    window::{Busy, Latency},
+use crate::{
+    load::{
+        exchange::Exchanged,
+        window::{Busy, Latency},
+    },
+    peers::postgres::Transacted,
 };
 
 /// The same number from several rounds.
@@ -24,6 +27,12 @@ impl Rounds {
         self.rate.add(round.rate);
         self.latency.push(round.latency);
         self.busy.push(round.busy);
+    }
+
+    /// Adds one of pgbench, which is not asked for processor time.
+    pub(crate) fn add_transacted(&mut self, round: &Transacted) {
+        self.rate.add(round.rate);
+        self.latency.push(round.latency);
     }
 
     /// Median of the 99th percentiles, in milliseconds.
