@@ -19,7 +19,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
-use tokio::sync::OnceCell;
+use tokio::{process::Command, sync::OnceCell};
 
 use crate::{
     load::{
@@ -28,8 +28,10 @@ use crate::{
         line::Call,
         object,
     },
+    machine::Machine,
     peers::{self, server::Server},
-    report::Table,
+    report::{Results, Table},
+    versions,
 };
 
 /// What can be measured.
@@ -143,6 +145,7 @@ pub(crate) struct Bench {
     pub(crate) data: PathBuf,
     /// How much of everything.
     pub(crate) scale: Scale,
+    quick: bool,
     filled: OnceCell<Filled>,
 }
 
@@ -199,12 +202,15 @@ impl Bench {
             portal: program(programs.portal, "demo-portal"),
             data: data.unwrap_or_else(|| beside.to_owned()),
             scale,
+            quick,
             filled: OnceCell::new(),
         })
     }
 
-    /// Measures the figures one after the other; one that fails leaves a note and does not stop the others.
-    pub(crate) async fn measure(&self, figures: &[Figure]) -> Vec<Table> {
+    /// Measures the figures one after the other; one that fails says so in its table and does not stop the others.
+    pub(crate) async fn measure(&self, figures: &[Figure]) -> Result<Results> {
+        let machine = Machine::here(&self.data).await?;
+        let versions = versions::installed(self).await;
         let mut tables = Vec::new();
         for &figure in figures {
             eprintln!("{figure:?} …");
@@ -227,7 +233,9 @@ impl Bench {
             table.failure = measured.err().map(|error| format!("{error:#}"));
             tables.push(table);
         }
-        tables
+        let date = Command::new("date").args(["-u", "+%F"]).output().await?;
+        let date = String::from_utf8_lossy(&date.stdout).trim().to_owned();
+        Ok(Results { date, quick: self.quick, machine, versions, tables })
     }
 
     /// A round of as many requests as `server` takes.

@@ -18,6 +18,7 @@ mod machine;
 mod peers;
 mod process;
 mod report;
+mod versions;
 
 use std::{io, path::PathBuf, process::ExitCode};
 
@@ -124,12 +125,12 @@ fn all_cores() -> io::Result<Runtime> {
 
 /// Measures and prints; an interruption ends the servers as well.
 async fn measure(bench: &Bench, figures: &[Figure]) -> Result<()> {
-    let tables = tokio::select! {
-        tables = bench.measure(figures) => tables,
+    let results = tokio::select! {
+        results = bench.measure(figures) => results?,
         () = interrupted() => bail!("interrupted"),
     };
-    println!("{}\n{}", Terminal(&tables), machine::line().await);
-    ensure!(tables.iter().all(|table| table.failure.is_none()), "not everything could be measured");
+    println!("{}", Terminal(&results));
+    ensure!(results.is_complete(), "not everything could be measured");
     Ok(())
 }
 

@@ -111,11 +111,14 @@ pub(crate) async fn relay(bench: &Bench, portal: &Portal) -> Result<Server> {
         .context("this executable is gone")
 }
 
+/// The programs of FastAPI, from the folder of this crate.
+pub(crate) const FASTAPI: &str = "../target/tools/fastapi/bin";
+
 /// FastAPI on uvicorn with one worker; `None` when it is not installed.
 pub(crate) async fn fastapi(bench: &Bench) -> Result<Option<Server>> {
     let port = free_port()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut command = Command::new(root.join("../target/tools/fastapi/bin/uvicorn"));
+    let mut command = Command::new(root.join(FASTAPI).join("uvicorn"));
     command.arg("app:app").arg("--app-dir").arg(root.join("fastapi")).args([
         "--port",
         &port.to_string(),

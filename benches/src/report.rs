@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     figures::Figure,
     load::window::{Busy, Latency},
+    machine::Machine,
 };
 
 pub(crate) use spread::{Rounds, Spread};
@@ -15,6 +16,19 @@ pub(crate) use text::count;
 
 /// Cores busy with neither the server nor the load, from which on a figure is not to be trusted. Less is the kernel at work for both.
 const DISTURBING: f64 = 0.3;
+
+/// The outcome of a run.
+#[derive(Deserialize, Serialize)]
+pub(crate) struct Results {
+    /// When it ended, in UTC.
+    pub(crate) date: String,
+    /// Whether it was a smoke run.
+    pub(crate) quick: bool,
+    pub(crate) machine: Machine,
+    /// Names and versions of the services and the peers.
+    pub(crate) versions: Vec<(String, String)>,
+    pub(crate) tables: Vec<Table>,
+}
 
 /// The outcome of one figure.
 #[derive(Deserialize, Serialize)]
@@ -75,6 +89,13 @@ pub(crate) struct Target {
 pub(crate) enum Bound {
     AtLeast,
     AtMost,
+}
+
+impl Results {
+    /// Whether every figure could be measured.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.tables.iter().all(|table| table.failure.is_none())
+    }
 }
 
 impl Table {

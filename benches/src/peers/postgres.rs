@@ -199,7 +199,7 @@ fn elapsed(line: &str) -> Result<u64> {
 }
 
 /// The directory of PostgreSQL's newest programs.
-fn programs() -> Option<PathBuf> {
+pub(crate) fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir(Path::new("/usr/lib/postgresql")).ok()?;
     let version = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
     let newest = versions.flatten().map(|entry| entry.path()).max_by_key(version)?;

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::report::{Amount, Bound, Row, Table, Target};
+use crate::report::{Amount, Bound, Results, Row, Target};
 
-/// The tables of a run, as one for the terminal.
-pub(crate) struct Terminal<'a>(pub(crate) &'a [Table]);
+/// All tables of a run, as one.
+pub(crate) struct Terminal<'a>(pub(crate) &'a Results);
 
 /// A number for people: thousands apart, decimals only where they matter.
 pub(crate) fn count(number: f64) -> String {
@@ -32,7 +32,8 @@ impl Display for Terminal<'_> {
             "| figure | who | median | rounds | p50 | p99 | busy cores: server + load | ours ÷ theirs | target | remarks |"
         )?;
         writeln!(f, "|---|---|--:|--:|--:|--:|--:|--:|---|---|")?;
-        for row in self.0.iter().flat_map(|table| &table.rows) {
+        let Results { date, machine, tables, .. } = self.0;
+        for row in tables.iter().flat_map(|table| &table.rows) {
             let Row { title, who, .. } = row;
             let [p50, p99] = percentiles(row);
             let range = row.result.as_ref().map(Amount::range);
@@ -48,7 +49,7 @@ impl Display for Terminal<'_> {
                 row.notes.join("; ")
             )?;
         }
-        for table in self.0 {
+        for table in tables {
             for note in &table.notes {
                 writeln!(f, "\n{note}")?;
             }
@@ -56,7 +57,7 @@ impl Display for Terminal<'_> {
                 writeln!(f, "\n{:?} could not be measured: {failure}", table.figure)?;
             }
         }
-        Ok(())
+        write!(f, "\nMachine: {machine}, {date}.")
     }
 }
 
