@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// What can be measured.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, Subcommand)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize, Subcommand)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Figure {
     /// Durable sets of 256 B values: etcd, Redis
@@ -84,6 +84,15 @@ impl Figure {
         Self::Find,
         Self::Get,
     ];
+
+    /// The service that is measured.
+    pub(crate) fn service(self) -> &'static str {
+        match self {
+            Self::Health | Self::Authenticate | Self::SignInMemory | Self::SlowPortal => "authsvc",
+            Self::Captures | Self::Transactions => "payments-svc",
+            _ => "objstore-svc",
+        }
+    }
 }
 
 /// The programs to measure.

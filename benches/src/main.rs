@@ -1,7 +1,8 @@
 //! Load on the services, side by side with what a user would pick instead.
 //!
 //! `bench` starts every server itself, on free ports of 127.0.0.1 with their data on disk beside its own executable, and runs each
-//! load client as a process of its own (`bench load …`). Comparisons are made in interleaved rounds, and the medians printed as a table.
+//! load client as a process of its own (`bench load …`). Comparisons are made in interleaved rounds, and the medians printed as a table;
+//! `--publish` draws them and writes them into the documents as well.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -20,7 +21,11 @@ mod process;
 mod report;
 mod versions;
 
-use std::{io, path::PathBuf, process::ExitCode};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Result, bail, ensure};
 use clap::{Parser, Subcommand};
@@ -57,7 +62,16 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Every figure (the default)
-    All,
+    All {
+        /// Folder of the documents that the results are written to
+        #[arg(long)]
+        publish: Option<PathBuf>,
+    },
+    /// Writes the plots and the page of published results again
+    Plot {
+        /// Folder of the documents
+        documents: PathBuf,
+    },
     #[command(flatten)]
     One(Figure),
     /// One load client: performs a job and prints its outcome
@@ -100,7 +114,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<()> {
     let one_thread = Builder::new_current_thread().enable_all().build()?;
-    let figures = match cli.command {
+    let (figures, published) = match cli.command {
+        Some(Command::Plot { documents }) => return report::render(&documents),
         Some(Command::Load { kind, job }) => {
             rlimit::increase_nofile_limit(u64::MAX)?;
             println!("{}", one_thread.block_on(load::here(&kind, &job))?);
@@ -112,10 +127,12 @@ fn run(cli: Cli) -> Result<()> {
         Some(Command::Relay { port, url, ca_file }) => {
             return all_cores()?.block_on(relay::serve(port, &url, &ca_file));
         }
-        Some(Command::One(figure)) => vec![figure],
-        Some(Command::All) | None => Figure::ALL.to_vec(),
+        Some(Command::One(figure)) => (vec![figure], None),
+        Some(Command::All { publish }) => (Figure::ALL.to_vec(), publish),
+        None => (Figure::ALL.to_vec(), None),
     };
-    one_thread.block_on(measure(&Bench::new(cli.quick, cli.programs, cli.data)?, &figures))
+    let bench = Bench::new(cli.quick, cli.programs, cli.data)?;
+    one_thread.block_on(measure(&bench, &figures, published.as_deref()))
 }
 
 /// What a server among the peers runs on, as the services do.
@@ -123,13 +140,16 @@ fn all_cores() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
-/// Measures and prints; an interruption ends the servers as well.
-async fn measure(bench: &Bench, figures: &[Figure]) -> Result<()> {
+/// Measures, prints and publishes; an interruption ends the servers as well.
+async fn measure(bench: &Bench, figures: &[Figure], published: Option<&Path>) -> Result<()> {
     let results = tokio::select! {
         results = bench.measure(figures) => results?,
         () = interrupted() => bail!("interrupted"),
     };
     println!("{}", Terminal(&results));
+    if let Some(documents) = published {
+        report::publish(&results, documents)?;
+    }
     ensure!(results.is_complete(), "not everything could be measured");
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The outcome of a run, as numbers: a table per figure, with a row per contender.
 
+mod page;
+mod plot;
 mod spread;
 pub(crate) mod text;
 
@@ -11,6 +13,7 @@ use crate::{
     machine::Machine,
 };
 
+pub(crate) use page::{publish, render};
 pub(crate) use spread::{Rounds, Spread};
 pub(crate) use text::count;
 
@@ -232,6 +235,38 @@ impl Target {
         match self.bound {
             Bound::AtLeast => self.measured >= self.limit,
             Bound::AtMost => self.measured <= self.limit,
+        }
+    }
+}
+
+/// Results that are the same every time.
+#[cfg(test)]
+mod sample {
+    use super::*;
+
+    /// One met target, one missed, and a figure that could not be measured.
+    pub(super) fn results() -> Results {
+        let latency = Latency { p50: 1.0, p99: 2.5, p999: 3.0 };
+        let mut set = Table::new(Figure::Set);
+        let rates = Spread::from(vec![30_000.0, 29_000.0, 31_000.0]);
+        set.row(Row::ours("load <a>", "objstore-svc set").rate(&rates).latency(&[latency]));
+        set.row(Row::peer("load <a>", "etcd put").once(10_000.0, "/s").ratio(3.0, 2.0));
+        let redis = Row::peer("load <a>", "Redis SET").once(80_000.0, "/s").ratio(0.375, 0.5);
+        set.row(redis.note("a remark".to_owned()));
+        let failure = Some("no port".to_owned());
+        Results {
+            date: "2026-11-22".to_owned(),
+            quick: false,
+            machine: Machine {
+                processor: "Example".to_owned(),
+                cores: 2,
+                memory: 23.5,
+                kernel: "Linux 6.1".to_owned(),
+                disk: "ext4 on /dev/vda".to_owned(),
+                sync: 0.5,
+            },
+            versions: vec![("etcd".to_owned(), "3.4.23".to_owned())],
+            tables: vec![set, Table { failure, ..Table::new(Figure::Health) }],
         }
     }
 }

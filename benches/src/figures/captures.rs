@@ -45,7 +45,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let who = format!("payments-svc, {MERCHANTS} merchants");
     table.row(Row::ours(figure.clone(), &who).exchanges(&of_many).at_least(rate, RATE, "/s"));
     let row = Row::ours(figure, "payments-svc, one merchant").exchanges(&of_one);
-    table.row(row.at_least(ratio, OF_MANY, " × the rate of 100 merchants"));
+    table.row(row.at_least(ratio, OF_MANY, " × 100 merchants"));
     drop(shop);
     on_postgres(bench, table, rate).await
 }

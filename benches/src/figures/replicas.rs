@@ -61,12 +61,10 @@ async fn sets(
     }
     let figure = format!("Durable set on PostgreSQL, 256 B, {SETTING} connections");
     table.row(Row::ours(figure.clone(), "objstore-svc set").exchanges(&one));
-    let row =
-        Row::ours(figure.clone(), &format!("three replicas, {} connections each", SETTING / 3))
-            .rate(&three);
+    let row = Row::ours(figure.clone(), &format!("3 replicas × {} connections", SETTING / 3))
+        .rate(&three);
     table.row(row.at_least(three.median() / one.rate.median(), OF_UPSERT, " × one replica"));
-    let row = Row::ours(figure.clone(), &format!("three replicas, {SETTING} connections each"))
-        .rate(&more);
+    let row = Row::ours(figure.clone(), &format!("3 replicas × {SETTING} connections")).rate(&more);
     table.row(row.at_least(more.median() / one.rate.median(), OF_UPSERT, " × one replica"));
     let row = Row::peer(figure, "pgbench upsert").exchanges(&upserts);
     table.row(row.ratio(one.rate.median() / upserts.rate.median(), OF_UPSERT));

@@ -45,7 +45,7 @@ impl Display for Terminal<'_> {
                 range.unwrap_or_default(),
                 busy.unwrap_or_default(),
                 ratio(row),
-                cell(row.target.as_ref()),
+                row.target.as_ref().map(Target::marked).unwrap_or_default(),
                 row.notes.join("; ")
             )?;
         }
@@ -61,22 +61,25 @@ impl Display for Terminal<'_> {
     }
 }
 
-fn cell(value: Option<&impl Display>) -> String {
+/// A cell of a table, empty without a value.
+pub(crate) fn cell(value: Option<&impl Display>) -> String {
     value.map(ToString::to_string).unwrap_or_default()
 }
 
-fn percentiles(row: &Row) -> [String; 2] {
+/// The cells of p50 and p99.
+pub(crate) fn percentiles(row: &Row) -> [String; 2] {
     let cell = |number| format!("{number:.2} ms");
     row.latency.map(|latency| [latency.p50, latency.p99].map(cell)).unwrap_or_default()
 }
 
-fn ratio(row: &Row) -> String {
+/// The cell of the service's rate by the peer's.
+pub(crate) fn ratio(row: &Row) -> String {
     row.ratio.map(|ratio| format!("{ratio:.2} ×")).unwrap_or_default()
 }
 
 impl Amount {
     /// Least and most, if they differ.
-    fn range(&self) -> String {
+    pub(crate) fn range(&self) -> String {
         let [least, most] = [self.least, self.most].map(count);
         if self.least < self.most { format!("{least}–{most}") } else { String::new() }
     }
@@ -88,19 +91,35 @@ impl Display for Amount {
     }
 }
 
-impl Display for Target {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+impl Target {
+    /// The limit.
+    pub(crate) fn bound(&self) -> String {
         let sign = match self.bound {
             Bound::AtLeast => '≥',
             Bound::AtMost => '≤',
         };
-        let verdict = if self.is_met() { "met" } else { "**missed**" };
+        format!("{sign} {}{}", count(self.limit), self.unit)
+    }
+
+    /// The outcome in a word.
+    pub(crate) fn verdict(&self) -> &'static str {
+        if self.is_met() { "met" } else { "missed" }
+    }
+
+    /// The target in Markdown, which stresses a missed one.
+    pub(crate) fn marked(&self) -> String {
+        self.to_string().replace("missed", "**missed**")
+    }
+}
+
+impl Display for Target {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (limit, mut measured) = (count(self.limit), count(self.measured));
         if measured == limit {
             // Shows the side of the limit that the rounding hides.
             measured = format!("{:.3}", self.measured);
         }
-        write!(f, "{sign} {limit}{}: {measured}, {verdict}", self.unit)
+        write!(f, "{}: {measured}, {}", self.bound(), self.verdict())
     }
 }
 
@@ -128,9 +147,9 @@ mod tests {
     fn a_target_names_the_number_and_the_verdict() {
         for (measured, bound, text) in [
             (2.345, Bound::AtLeast, "≥ 2 ×: 2.3, met"),
-            (1.998, Bound::AtLeast, "≥ 2 ×: 1.998, **missed**"),
+            (1.998, Bound::AtLeast, "≥ 2 ×: 1.998, missed"),
             (0.5, Bound::AtMost, "≤ 2 ×: 0.5, met"),
-            (3.0, Bound::AtMost, "≤ 2 ×: 3, **missed**"),
+            (3.0, Bound::AtMost, "≤ 2 ×: 3, missed"),
         ] {
             let target = Target { measured, bound, limit: 2.0, unit: " ×".to_owned() };
             assert_eq!(target.to_string(), text);

@@ -1,0 +1,382 @@
+//! Plots: bars of throughput beside bars of latency, in SVG, for light and for dark pages.
+
+use anyhow::Result;
+use plotters::{
+    coord::Shift,
+    prelude::{DrawingArea, IntoDrawingArea, PathElement, RGBColor, Rectangle, SVGBackend, Text},
+    style::{
+        Color, FontFamily, FontStyle, IntoTextStyle, TextStyle,
+        text_anchor::{HPos, Pos, VPos},
+    },
+};
+
+use crate::{
+    figures::Figure,
+    report::{Results, Row, text::count},
+};
+
+/// Figures that are drawn in one picture.
+pub(crate) struct Plot {
+    /// Begins the names of its files.
+    pub(crate) name: &'static str,
+    pub(crate) service: &'static str,
+    figures: &'static [Figure],
+}
+
+/// Every plot, in the order of the page.
+pub(crate) const PLOTS: [Plot; 8] = [
+    Plot { name: "objstore-writes", service: "objstore-svc", figures: &[Figure::Set] },
+    Plot { name: "objstore-push", service: "objstore-svc", figures: &[Figure::PushLatency] },
+    Plot { name: "objstore-reads", service: "objstore-svc", figures: &[Figure::Get] },
+    Plot { name: "objstore-postgresql", service: "objstore-svc", figures: &[Figure::Replicas] },
+    Plot { name: "authsvc-answers", service: "authsvc", figures: &[Figure::Health] },
+    Plot {
+        name: "authsvc-sign-ins",
+        service: "authsvc",
+        figures: &[Figure::Authenticate, Figure::SlowPortal],
+    },
+    Plot { name: "payments-captures", service: "payments-svc", figures: &[Figure::Captures] },
+    Plot { name: "payments-reads", service: "payments-svc", figures: &[Figure::Transactions] },
+];
+
+/// The rows of one load.
+struct Panel<'a> {
+    title: &'a str,
+    rows: Vec<&'a Row>,
+}
+
+/// The colours on a page's background, which shows through. They differ in lightness, so nobody has to tell hues apart.
+pub(crate) struct Theme {
+    /// Ends the name of a file.
+    pub(crate) name: &'static str,
+    text: RGBColor,
+    muted: RGBColor,
+    axis: RGBColor,
+    ours: RGBColor,
+    peer: RGBColor,
+    missed: RGBColor,
+}
+
+pub(crate) const LIGHT: Theme = Theme {
+    name: "light",
+    text: RGBColor(0x1f, 0x23, 0x28),
+    muted: RGBColor(0x59, 0x63, 0x6e),
+    axis: RGBColor(0x81, 0x8b, 0x98),
+    ours: RGBColor(0x00, 0x5f, 0xa8),
+    peer: RGBColor(0xaf, 0xb8, 0xc1),
+    missed: RGBColor(0xb3, 0x3d, 0x00),
+};
+
+pub(crate) const DARK: Theme = Theme {
+    name: "dark",
+    text: RGBColor(0xf0, 0xf6, 0xfc),
+    muted: RGBColor(0x9d, 0xa5, 0xae),
+    axis: RGBColor(0x65, 0x6c, 0x76),
+    ours: RGBColor(0x56, 0xb4, 0xe9),
+    peer: RGBColor(0x65, 0x6c, 0x76),
+    missed: RGBColor(0xff, 0x9a, 0x57),
+};
+
+// Pixels. The height of a line of text, and of a bar in it.
+const WIDTH: i32 = 580;
+const LINE: i32 = 21;
+const BAR: i32 = 14;
+const GAP: i32 = 10;
+const BETWEEN_COLUMNS: i32 = 24;
+/// Room for the number after a bar of throughput, and after one of latency.
+const RATE_LABEL: i32 = 92;
+const LATENCY_LABEL: i32 = 136;
+const TITLE: f64 = 15.0;
+const TEXT: f64 = 14.0;
+const SMALL: f64 = 13.0;
+
+impl Plot {
+    /// The picture.
+    pub(crate) fn svg(&self, results: &Results, theme: &Theme) -> Result<String> {
+        let panels = self.panels(results);
+        let heights = panels.iter().map(|panel| panel.height() + 2 * GAP);
+        let height = heights.sum::<i32>() + LINE;
+        let mut svg = String::new();
+        {
+            let size = (WIDTH.unsigned_abs(), height.unsigned_abs());
+            let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+            let canvas = Canvas { area, theme };
+            let mut top = 0;
+            for panel in &panels {
+                canvas.panel(panel, self.service, top)?;
+                top += panel.height() + 2 * GAP;
+            }
+            canvas.text((0, top), &footer(results), SMALL, theme.muted, Side::Left)?;
+            canvas.area.present()?;
+        }
+        Ok(svg)
+    }
+
+    /// The numbers of the picture, in words.
+    pub(crate) fn words(&self, results: &Results) -> String {
+        let panels = self.panels(results);
+        let sentences = panels.iter().map(|panel| {
+            let rows: Vec<_> = panel.rows.iter().map(|row| words(row, self.service)).collect();
+            format!("{}: {}.", panel.title, rows.join("; "))
+        });
+        sentences.collect::<Vec<_>>().join(" ")
+    }
+
+    fn panels<'a>(&self, results: &'a Results) -> Vec<Panel<'a>> {
+        let tables = self
+            .figures
+            .iter()
+            .flat_map(|figure| results.tables.iter().filter(move |table| table.figure == *figure));
+        let mut panels: Vec<Panel<'a>> = Vec::new();
+        for row in tables.flat_map(|table| &table.rows) {
+            match panels.last_mut() {
+                Some(panel) if panel.title == row.title => panel.rows.push(row),
+                _ => panels.push(Panel { title: &row.title, rows: vec![row] }),
+            }
+        }
+        panels
+    }
+}
+
+fn footer(results: &Results) -> String {
+    if results.quick {
+        return "Placeholder of a smoke run, not a result.".to_owned();
+    }
+    let machine = &results.machine;
+    format!("{}, {} cores, {}", machine.processor, machine.cores, results.date)
+}
+
+fn words(row: &Row, service: &str) -> String {
+    let mut words = row.who.clone();
+    let rate = row.drawn_rate().map(|rate| format!(" {}/s", count(rate)));
+    words.extend(rate);
+    if let Some(latency) = row.latency {
+        words += &format!(", p50 {} ms, p99 {} ms", count(latency.p50), count(latency.p99));
+    }
+    words.extend(verdict(row, service).map(|verdict| format!(", {verdict}")));
+    words
+}
+
+/// The comparison and the target of a row.
+fn verdict(row: &Row, service: &str) -> Option<String> {
+    let target = row.target.as_ref()?;
+    Some(match row.ratio {
+        Some(ratio) => {
+            let (bound, verdict) = (target.bound(), target.verdict());
+            format!("{service} is {ratio:.2} × this (target {bound}: {verdict})")
+        }
+        None => format!("target {target}"),
+    })
+}
+
+impl Row {
+    /// The rate, if the contender sets it.
+    fn drawn_rate(&self) -> Option<f64> {
+        self.result.as_ref().filter(|_| !self.steady).map(|result| result.median)
+    }
+}
+
+impl Panel<'_> {
+    fn height(&self) -> i32 {
+        2 * LINE + i32::try_from(self.rows.len()).unwrap_or(0) * (2 * LINE + GAP)
+    }
+
+    /// The longest bar of one kind; `None` if there is none.
+    fn most(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
+        self.rows.iter().filter_map(|row| of(row)).reduce(f64::max)
+    }
+}
+
+/// The side of a text that stands at its position.
+enum Side {
+    Left,
+    Right,
+}
+
+/// A stretch of the picture's width in which bars of one kind are drawn.
+struct Column {
+    left: i32,
+    /// Length of the longest bar.
+    room: i32,
+    /// The number that it stands for.
+    most: f64,
+}
+
+impl Column {
+    fn x(&self, number: f64) -> i32 {
+        let share = if self.most > 0.0 { number / self.most } else { 0.0 };
+        #[expect(clippy::cast_possible_truncation, reason = "pixels within the picture")]
+        let length = (f64::from(self.room) * share).round() as i32;
+        self.left + length
+    }
+}
+
+struct Canvas<'a> {
+    area: DrawingArea<SVGBackend<'a>, Shift>,
+    theme: &'a Theme,
+}
+
+impl Canvas<'_> {
+    fn panel(&self, panel: &Panel<'_>, service: &str, top: i32) -> Result<()> {
+        let most_rate = panel.most(Row::drawn_rate);
+        let left = if most_rate.is_some() { (WIDTH + BETWEEN_COLUMNS) / 2 } else { 0 };
+        let rates = most_rate.map(|most| Column {
+            left: 0,
+            room: (WIDTH - BETWEEN_COLUMNS) / 2 - RATE_LABEL,
+            most,
+        });
+        let most_latency = panel.most(|row| row.latency.map(|latency| latency.p99));
+        let latencies =
+            most_latency.map(|most| Column { left, room: WIDTH - left - LATENCY_LABEL, most });
+
+        self.bold((0, top), panel.title, TITLE)?;
+        if let Some(rates) = &rates {
+            self.head(rates, "throughput", top + LINE)?;
+        }
+        if let Some(latencies) = &latencies {
+            self.head(latencies, "latency: bar p50, line p99", top + LINE)?;
+        }
+        for (index, row) in (0..).zip(&panel.rows) {
+            let top = top + 2 * LINE + index * (2 * LINE + GAP) + GAP / 2;
+            self.name(row, service, top)?;
+            if let Some((rates, rate)) = rates.as_ref().zip(row.drawn_rate()) {
+                self.bar(rates, row, rate, top + LINE)?;
+                let end = (rates.x(rate) + 6, top + LINE);
+                self.text(end, &format!("{}/s", count(rate)), TEXT, self.theme.text, Side::Left)?;
+            }
+            if let Some((column, latency)) = latencies.as_ref().zip(row.latency) {
+                self.bar(column, row, latency.p50, top + LINE)?;
+                self.whisker(column, row, latency.p99, top + LINE)?;
+                let end = (column.x(latency.p99) + 6, top + LINE);
+                let label = format!("{} / {} ms", count(latency.p50), count(latency.p99));
+                self.text(end, &label, TEXT, self.theme.text, Side::Left)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the column.
+    fn head(&self, column: &Column, text: &str, top: i32) -> Result<()> {
+        self.text((column.left, top), text, SMALL, self.theme.muted, Side::Left)
+    }
+
+    /// The contender, and at the other end of the line its target.
+    fn name(&self, row: &Row, service: &str, top: i32) -> Result<()> {
+        if row.ours {
+            self.bold((0, top), &row.who, TEXT)?;
+        } else {
+            self.text((0, top), &row.who, TEXT, self.theme.text, Side::Left)?;
+        }
+        let Some(verdict) = verdict(row, service) else { return Ok(()) };
+        let missed = row.target.as_ref().is_some_and(|target| !target.is_met());
+        let colour = if missed { self.theme.missed } else { self.theme.muted };
+        self.text((WIDTH, top), &verdict, SMALL, colour, Side::Right)
+    }
+
+    fn bar(&self, column: &Column, row: &Row, number: f64, top: i32) -> Result<()> {
+        let top = top + (LINE - BAR) / 2;
+        let end = column.x(number).max(column.left + 1);
+        let colour = self.colour(row).filled();
+        self.area.draw(&Rectangle::new([(column.left, top), (end, top + BAR)], colour))?;
+        let axis = vec![(column.left, top - 3), (column.left, top + BAR + 3)];
+        Ok(self.area.draw(&PathElement::new(axis, self.theme.axis))?)
+    }
+
+    fn whisker(&self, column: &Column, row: &Row, number: f64, top: i32) -> Result<()> {
+        let (middle, end) = (top + LINE / 2, column.x(number));
+        let style = self.colour(row).stroke_width(2);
+        self.area.draw(&PathElement::new(vec![(column.left, middle), (end, middle)], style))?;
+        let tick = vec![(end, middle - 5), (end, middle + 5)];
+        Ok(self.area.draw(&PathElement::new(tick, style))?)
+    }
+
+    fn colour(&self, row: &Row) -> RGBColor {
+        if row.ours { self.theme.ours } else { self.theme.peer }
+    }
+
+    fn bold(&self, at: (i32, i32), text: &str, size: f64) -> Result<()> {
+        self.styled(at, text, font(size, FontStyle::Bold), self.theme.text, Side::Left)
+    }
+
+    fn text(
+        &self,
+        at: (i32, i32),
+        text: &str,
+        size: f64,
+        colour: RGBColor,
+        side: Side,
+    ) -> Result<()> {
+        self.styled(at, text, font(size, FontStyle::Normal), colour, side)
+    }
+
+    fn styled(
+        &self,
+        (x, top): (i32, i32),
+        text: &str,
+        font: TextStyle<'_>,
+        colour: RGBColor,
+        side: Side,
+    ) -> Result<()> {
+        let side = match side {
+            Side::Left => HPos::Left,
+            Side::Right => HPos::Right,
+        };
+        let style = font.color(&colour).pos(Pos::new(side, VPos::Center));
+        Ok(self.area.draw(&Text::new(text, (x, top + LINE / 2), style))?)
+    }
+}
+
+fn font(size: f64, style: FontStyle) -> TextStyle<'static> {
+    // plotters takes the height of a line, and writes the size of the font.
+    const LINE_HEIGHT: f64 = 1.24;
+    (FontFamily::SansSerif, size * LINE_HEIGHT, style).into_text_style(&(WIDTH.unsigned_abs(), 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::sample::results;
+
+    /// The texts of a picture, which stand on lines of their own.
+    fn texts(svg: &str) -> Vec<&str> {
+        svg.lines().filter(|line| !line.starts_with('<')).collect()
+    }
+
+    #[test]
+    fn a_plot_names_contenders_and_numbers() {
+        let svg = PLOTS[0].svg(&results(), &LIGHT).unwrap();
+        let texts = texts(&svg);
+        for text in [
+            "load &lt;a&gt;",
+            "objstore-svc set",
+            "30,000/s",
+            "1 / 2.5 ms",
+            "etcd put",
+            "10,000/s",
+            "objstore-svc is 3.00 × this (target ≥ 2 ×: met)",
+        ] {
+            assert!(texts.contains(&text), "no {text} in {texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_missed_target_has_a_colour_of_its_own() {
+        for theme in [&LIGHT, &DARK] {
+            let RGBColor(red, green, blue) = theme.missed;
+            let colour = format!("{red:02X}{green:02X}{blue:02X}");
+            let mut results = results();
+            let svg = PLOTS[0].svg(&results, theme).unwrap();
+            assert!(texts(&svg).contains(&"objstore-svc is 0.38 × this (target ≥ 0.5 ×: missed)"));
+            assert!(svg.contains(&colour));
+            results.tables[0].rows.pop();
+            assert!(!PLOTS[0].svg(&results, theme).unwrap().contains(&colour));
+        }
+    }
+
+    #[test]
+    fn the_longest_bar_fills_its_column() {
+        let column = Column { left: 10, room: 200, most: 80.0 };
+        assert_eq!([0.0, 20.0, 80.0].map(|number| column.x(number)), [10, 60, 210]);
+        assert_eq!(Column { most: 0.0, ..column }.x(0.0), 10);
+    }
+}
