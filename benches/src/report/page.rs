@@ -245,4 +245,13 @@ mod tests {
             plot.svg(&results(), &LIGHT).unwrap()
         );
     }
+
+    #[test]
+    fn the_published_files_are_made_of_the_published_numbers() {
+        let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+        for (name, text) in rendered(&documents).unwrap() {
+            let published = fs::read_to_string(documents.join(&name)).unwrap_or_default();
+            assert!(published == text, "{name} differs: `bench plot docs` writes it again");
+        }
+    }
 }
