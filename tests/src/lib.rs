@@ -25,4 +25,5 @@ pub mod payments;
 pub mod postgres;
 pub mod process;
 pub mod raw;
+pub mod settings;
 pub mod soak;

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use blackbox::process;
+use blackbox::settings;
 use serde::Deserialize as _;
 use serde_norway::Value;
 
@@ -90,23 +90,10 @@ async fn whatever_a_manifest_or_a_unit_sets_is_a_setting() {
     }
 }
 
-/// The settings that a program has, by its own account, and their defaults.
+/// The settings of a program and their defaults.
 async fn settings(program: &str) -> Settings {
-    let mut command = process::command(program, &[]);
-    command.arg("--help");
-    let said = String::from_utf8(process::run(command).await.stdout).unwrap();
-    let (flags, secrets) = said.split_once("\nSecrets").unwrap_or((&said, ""));
-    let mut settings = Settings::new();
-    for option in flags.split("[env: ").skip(1) {
-        let (name, rest) = option.split_once(']').unwrap();
-        let default = rest.trim_start().strip_prefix("[default: ");
-        let default = default.map_or("", |it| it.split_once("]\n").unwrap().0);
-        settings.insert(name.to_owned(), default.trim_matches('"').to_owned());
-    }
-    let secrets = secrets.lines().filter_map(|line| line.strip_prefix("  "));
-    let names = secrets.map(|line| line.split(' ').next().unwrap().to_owned());
-    settings.extend(names.map(|name| (name, String::new())));
-    settings
+    let settings = settings::of(program).await;
+    settings.into_iter().map(|(name, setting)| (name, setting.default)).collect()
 }
 
 /// The members of a mapping, as text.
