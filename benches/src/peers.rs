@@ -58,6 +58,7 @@ pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Se
     command
         .env("HOST", "127.0.0.1")
         .env("PORT", port.to_string())
+        .env("MAX_SIGN_INS", "10000")
         .env(CONNECTIONS.0, CONNECTIONS.1);
     if let Some(portal) = portal {
         command.env("PORTAL_URL", portal.url()).env("PORTAL_CA_FILE", &portal.ca_file);
