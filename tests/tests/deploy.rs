@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a file that cannot be read is a failed test")]
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
 
-use blackbox::settings;
+use blackbox::{project::read, settings};
 use serde::Deserialize as _;
 use serde_norway::Value;
 
@@ -104,8 +104,4 @@ fn texts(mapping: &Value) -> Settings {
 
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.as_i64().unwrap().to_string(), str::to_owned)
-}
-
-fn read(file: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file)).unwrap()
 }

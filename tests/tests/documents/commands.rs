@@ -2,9 +2,13 @@
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
-use blackbox::settings;
+use blackbox::{
+    page,
+    project::{files, read, root},
+    settings,
+};
 
-use crate::{assert_none, files, page, read, root};
+use crate::assert_none;
 
 /// The programs whose subcommands and flags are known.
 const PROGRAMS: [&str; 5] = ["authsvc", "objstore-svc", "payments-svc", "demo-portal", "bench"];

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use blackbox::browser::visit;
-
-use crate::{page, root};
+use blackbox::{browser::visit, page, project::root};
 
 /// The published package, as scripts/install unpacks it.
 const MERMAID: &str = "target/tools/mermaid.min.js";

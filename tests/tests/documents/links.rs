@@ -2,7 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{assert_none, files, page, read};
+use blackbox::{
+    page,
+    project::{files, read},
+};
+
+use crate::assert_none;
 
 #[test]
 fn every_relative_link_leads_to_a_file_and_a_heading() {

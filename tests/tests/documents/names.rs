@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use blackbox::settings;
+use blackbox::{
+    page,
+    project::{files, read, root},
+    settings,
+};
 use serde_norway::Value;
 
-use crate::{assert_none, files, page, read, root};
-
-/// The programs that have settings.
-const PROGRAMS: [&str; 4] = ["authsvc", "objstore-svc", "payments-svc", "demo-portal"];
+use crate::{PROGRAMS, assert_none};
 
 /// How the names of metrics begin: those of the services, and of Prometheus' node exporter.
 const METRICS: [&str; 4] = ["authsvc_", "objstore_", "payments_", "node_"];

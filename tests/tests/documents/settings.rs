@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use blackbox::settings::{self, Setting};
+use blackbox::{
+    page::{self, Row},
+    settings::{self, Setting},
+};
 
-use crate::page::{self, Row};
+use crate::PROGRAMS;
 
 /// The page with the tables.
 const PAGE: &str = "docs/operations.md";
@@ -17,7 +20,7 @@ async fn the_tables_show_every_setting_with_its_flag_and_default() {
         let rows = page.rows.iter().filter(|row| row.heading == heading && row.cells.len() == 4);
         rows.filter(|row| row.cells[0] != "variable").map(setting).collect()
     };
-    for program in ["objstore-svc", "authsvc", "payments-svc", "demo-portal"] {
+    for program in PROGRAMS {
         let mut shown = table(program);
         if program != "demo-portal" {
             shown.extend(table("All three services"));

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use blackbox::project::{read, root};
 use serde_norway::Value;
 
-use crate::{expressions::selectors, one_line, path, promtool, read, traffic};
+use crate::{expressions::selectors, one_line, promtool, traffic};
 
 /// Selectors of which the traffic of these tests makes no series: a service that is not ready, and
 /// an error inside a service. Their label names are compared all the same.
@@ -49,7 +50,7 @@ impl Alert {
 
 #[tokio::test]
 async fn alerts_fire_when_they_should_and_not_before() {
-    let folder = path("deploy/monitoring");
+    let folder = root().join("deploy/monitoring");
     promtool::run(&["check", "rules", "alerts.yml"], &folder).await;
     promtool::run(&["test", "rules", "alerts.test.yml"], &folder).await;
 }

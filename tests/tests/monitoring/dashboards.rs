@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use blackbox::project::read;
 use serde_json::Value;
 
-use crate::{SERVICES, expressions::selectors, read, traffic};
+use crate::{SERVICES, expressions::selectors, traffic};
 
 /// Columns of a dashboard.
 const COLUMNS: u64 = 24;

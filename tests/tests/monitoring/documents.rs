@@ -1,17 +1,20 @@
 //! The documents: they name every metric, and no other.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
+use std::collections::{BTreeMap, BTreeSet};
+
+use blackbox::{
+    page::{self, Page},
+    project::{files, read},
 };
 
 use crate::{
     expressions::{is_metric, is_of_name},
-    one_line, path, read,
     scrape::Family,
     traffic,
 };
+
+/// The page about monitoring.
+const PAGE: &str = "docs/monitoring.md";
 
 /// Suffixes of the series of histograms and summaries.
 const SUFFIXES: [&str; 3] = ["_bucket", "_sum", "_count"];
@@ -19,21 +22,16 @@ const SUFFIXES: [&str; 3] = ["_bucket", "_sum", "_count"];
 #[tokio::test]
 async fn the_tables_of_the_page_are_the_metrics_of_the_services() {
     let scraped = traffic::scraped().await;
-    let page = read("docs/monitoring.md");
     let mut shown = BTreeMap::new();
-    for line in page.lines() {
-        let cells: Vec<_> = line.split('|').map(str::trim).collect();
-        let [_, name, kind, labels, meaning, _] = cells[..] else { continue };
-        let name = name.trim_matches('`');
+    for row in Page::parse(&read(PAGE), PAGE.to_owned()).rows {
+        let [name, kind, labels, meaning] = &row.cells[..] else { continue };
         if !is_metric(name) {
             continue;
         }
-        assert!(!meaning.is_empty(), "{line}");
-        let labels = labels.split(", ").filter_map(|label| {
-            label.strip_prefix('`').and_then(|label| label.strip_suffix('`')).map(str::to_owned)
-        });
-        let family = Family { kind: kind.to_owned(), labels: labels.collect() };
-        assert!(shown.insert(name.to_owned(), family).is_none(), "{name} is there twice");
+        assert!(!meaning.is_empty(), "{name} has no meaning");
+        let labels = labels.split(", ").filter(|label| *label != "none").map(str::to_owned);
+        let family = Family { kind: kind.clone(), labels: labels.collect() };
+        assert!(shown.insert(name.clone(), family).is_none(), "{name} is there twice");
     }
     for (name, family) in &scraped.families {
         assert_eq!(shown.remove(name).as_ref(), Some(family), "{name}: the page, the service");
@@ -44,18 +42,14 @@ async fn the_tables_of_the_page_are_the_metrics_of_the_services() {
 #[tokio::test]
 async fn every_metric_that_a_document_names_exists() {
     let scraped = traffic::scraped().await;
-    let tests = files(&path("tests"), "rs");
-    let tests: String = tests.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     let mut unknown = BTreeSet::new();
-    for file in files(&path(""), "md") {
-        let text = fs::read_to_string(&file).unwrap();
-        for name in code(&text).iter().flat_map(|code| names(code)) {
+    for page in page::pages() {
+        for name in code(&page).flat_map(names) {
             let series = SUFFIXES.iter().filter_map(|suffix| name.strip_suffix(suffix));
-            let mut families = series.chain([&*name]);
+            let mut families = series.chain([name]);
             let exists = families.any(|family| scraped.families.contains_key(family));
-            let is_test = tests.contains(&format!("fn {name}("));
-            if !exists && !is_test && !scraped.has_label_value(&name) {
-                unknown.insert(format!("{}: {name}", file.display()));
+            if !exists && !scraped.has_label_value(name) {
+                unknown.insert(format!("{}: {name}", page.path));
             }
         }
     }
@@ -64,11 +58,12 @@ async fn every_metric_that_a_document_names_exists() {
 
 #[tokio::test]
 async fn log_messages_of_the_page_stand_in_the_code() {
-    let page = read("docs/monitoring.md");
+    let page = read(PAGE);
     let (_, section) = page.split_once("\n## Log messages\n").unwrap();
     let section = section.split("\n## ").next().unwrap();
-    let sources = files(&path("crates"), "rs");
-    let sources: String = sources.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let mut sources = files();
+    sources.retain(|file| file.starts_with("crates/") && file.ends_with(".rs"));
+    let sources: String = sources.iter().map(|file| read(file)).collect();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let messages: Vec<_> = rows.map(|(message, _)| message).collect();
     assert!(messages.len() > 10, "{messages:?}");
@@ -77,48 +72,27 @@ async fn log_messages_of_the_page_stand_in_the_code() {
     }
 }
 
-/// The files of a kind below a folder, except those that are hidden, built or stored there.
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.starts_with('.') || ["target", "data"].contains(&&*name) {
-            continue;
-        } else if path.is_dir() {
-            found.extend(files(&path, extension));
-        } else if path.extension().is_some_and(|found| found == extension) {
-            found.push(path);
-        }
-    }
-    found
-}
-
-/// The code of a document: what stands in back quotes, and blocks of PromQL.
-fn code(text: &str) -> Vec<String> {
-    let mut code = Vec::new();
-    for (number, part) in text.split("```").enumerate() {
-        if number % 2 == 0 {
-            code.extend(part.split('`').skip(1).step_by(2).map(one_line));
-        } else if part.starts_with("promql\n") {
-            code.push(part.to_owned());
-        }
-    }
-    code
+/// The code of a document that can name metrics: code in the text and blocks of PromQL, but no link
+/// to an item of a source file.
+fn code(page: &Page) -> impl Iterator<Item = &str> {
+    let to_sources = page.links.iter().filter(|link| link.target.ends_with(".rs"));
+    let items: BTreeSet<_> = to_sources.filter_map(|link| link.code.as_deref()).collect();
+    let code = page.code.iter().map(String::as_str).filter(move |code| !items.contains(code));
+    code.chain(page.blocks_of(&["promql"]))
 }
 
 /// The names of metrics in code. A name that is cut short, such as `objstore_…`, is none, and
 /// neither is the name of a Rust crate.
-fn names(code: &str) -> Vec<String> {
+fn names(code: &str) -> impl Iterator<Item = &str> {
     let words = code.split(|letter| !is_of_name(letter));
-    let names = words.filter(|word| is_metric(word) && !word.ends_with("_svc"));
-    names.map(str::to_owned).collect()
+    words.filter(|word| is_metric(word) && !word.ends_with("_svc"))
 }
 
 #[test]
 fn names_are_found_in_code_alone() {
     let text = "a `payments_x{b=\"c\"}` objstore_y\n```text\nauthsvc_z\n```\n`authsvc_v`\n\
-                ```promql\nrate(objstore_w[5m])\n```\n`payments_…` `objstore_svc`";
-    let found: Vec<_> = code(text).iter().flat_map(|code| names(code)).collect();
+                ```promql\nrate(objstore_w[5m])\n```\n`payments_…` `objstore_svc` [`objstore_u`](a.rs)";
+    let page = Page::parse(text, "a.md".to_owned());
+    let found: Vec<_> = code(&page).flat_map(names).collect();
     assert_eq!(found, ["payments_x", "authsvc_v", "objstore_w"]);
 }

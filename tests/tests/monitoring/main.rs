@@ -12,20 +12,8 @@ mod scrape;
 mod setup;
 mod traffic;
 
-use std::{fs, path::PathBuf};
-
 /// The three services: the jobs of Prometheus, and the names of the dashboards.
 pub(crate) const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
-
-/// A path in the project.
-pub(crate) fn path(file: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(file)
-}
-
-/// A file of the project.
-pub(crate) fn read(file: &str) -> String {
-    fs::read_to_string(path(file)).unwrap()
-}
 
 /// A text with one space for every run of white space.
 pub(crate) fn one_line(text: &str) -> String {

@@ -5,12 +5,12 @@ use std::{
     process::{Output, Stdio},
 };
 
-use blackbox::process;
+use blackbox::{process, project::root};
 use tokio::process::Command;
 
 /// Runs the tool in this folder; it has to find nothing wrong.
 pub(crate) async fn run(arguments: &[&str], folder: &Path) {
-    let promtool = crate::path("target/tools/promtool");
+    let promtool = root().join("target/tools/promtool");
     assert!(promtool.exists(), "promtool is missing; install it with: scripts/install test");
     let mut command = Command::new(promtool.canonicalize().unwrap());
     command.args(arguments).current_dir(folder);

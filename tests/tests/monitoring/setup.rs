@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeSet, fs};
 
+use blackbox::project::{read, root};
 use serde_norway::Value;
 
-use crate::{SERVICES, path, promtool, read};
+use crate::{SERVICES, promtool};
 
 /// The file in the container of Prometheus that holds the token.
 const TOKEN: &str = "/tmp/metrics-token";
@@ -40,7 +41,8 @@ async fn prometheus_accepts_its_configuration() {
     fs::write(&token, "").unwrap();
     let config = read("deploy/monitoring/prometheus.yml").replace(TOKEN, token.to_str().unwrap());
     fs::write(folder.path().join("prometheus.yml"), config).unwrap();
-    fs::copy(path("deploy/monitoring/alerts.yml"), folder.path().join("alerts.yml")).unwrap();
+    fs::copy(root().join("deploy/monitoring/alerts.yml"), folder.path().join("alerts.yml"))
+        .unwrap();
     promtool::run(&["check", "config", "prometheus.yml"], folder.path()).await;
 }
 

@@ -4,44 +4,58 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use crate::{files, read};
+use crate::project::{files, read};
 
 /// A document.
-#[derive(Default)]
-pub(crate) struct Page {
+#[derive(Debug, Default)]
+pub struct Page {
     /// Its path in the project's folder.
-    pub(crate) path: String,
+    pub path: String,
     /// The names that links may point to, as GitHub makes them from headings.
-    pub(crate) anchors: BTreeSet<String>,
-    pub(crate) links: Vec<Link>,
+    pub anchors: BTreeSet<String>,
+    /// Links and pictures, in the order of the text.
+    pub links: Vec<Link>,
     /// Code between single backticks.
-    pub(crate) code: Vec<String>,
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) rows: Vec<Row>,
+    pub code: Vec<String>,
+    /// Fenced blocks.
+    pub blocks: Vec<Block>,
+    /// Rows of tables.
+    pub rows: Vec<Row>,
 }
 
 /// A link or a picture.
-pub(crate) struct Link {
-    pub(crate) target: String,
+#[derive(Debug)]
+pub struct Link {
+    /// The address, as it is written.
+    pub target: String,
     /// Its text, if all of it is code.
-    pub(crate) code: Option<String>,
+    pub code: Option<String>,
 }
 
 /// A fenced block of code.
-pub(crate) struct Block {
-    pub(crate) language: String,
-    pub(crate) text: String,
+#[derive(Debug)]
+pub struct Block {
+    /// The word behind the fence; empty when there is none.
+    pub language: String,
+    /// The lines inside.
+    pub text: String,
 }
 
 /// A row of a table, its head included.
-pub(crate) struct Row {
+#[derive(Debug)]
+pub struct Row {
     /// The heading that the table stands under.
-    pub(crate) heading: String,
-    pub(crate) cells: Vec<String>,
+    pub heading: String,
+    /// The text of each cell.
+    pub cells: Vec<String>,
 }
 
 /// Every document of the project.
-pub(crate) fn pages() -> Vec<Page> {
+///
+/// # Panics
+///
+/// When there are hardly any.
+pub fn pages() -> Vec<Page> {
     let documents = files().into_iter().filter(|file| file.ends_with(".md"));
     let pages: Vec<_> = documents.map(|path| Page::parse(&read(&path), path)).collect();
     assert!(pages.len() > 10, "only {} documents found", pages.len());
@@ -49,7 +63,8 @@ pub(crate) fn pages() -> Vec<Page> {
 }
 
 impl Page {
-    fn parse(source: &str, path: String) -> Self {
+    /// Parses the text of a document.
+    pub fn parse(source: &str, path: String) -> Self {
         let mut page = Self { path, ..Self::default() };
         let mut reading = Reading::default();
         for event in Parser::new_ext(source, Options::ENABLE_TABLES) {
@@ -82,13 +97,13 @@ impl Page {
             }
             Event::End(TagEnd::CodeBlock) => reading.in_block = false,
             Event::Text(text) if reading.in_block => {
-                self.blocks.last_mut().unwrap().text.push_str(&text);
+                self.blocks.last_mut().expect("a block has begun").text.push_str(&text);
             }
             Event::Text(text) => reading.text.push_str(&text),
             Event::Code(code) => {
                 reading.text.push_str(&code);
                 if reading.links > 0 {
-                    self.links.last_mut().unwrap().code = Some(code.to_string());
+                    self.links.last_mut().expect("a link has begun").code = Some(code.to_string());
                 }
                 self.code.push(code.into_string());
             }
@@ -107,10 +122,7 @@ impl Page {
     }
 
     /// The blocks of these languages.
-    pub(crate) fn blocks_of<'a>(
-        &'a self,
-        languages: &'a [&str],
-    ) -> impl Iterator<Item = &'a str> + 'a {
+    pub fn blocks_of<'a>(&'a self, languages: &'a [&str]) -> impl Iterator<Item = &'a str> + 'a {
         let blocks = self.blocks.iter().filter(|it| languages.contains(&it.language.as_str()));
         blocks.map(|block| block.text.as_str())
     }
