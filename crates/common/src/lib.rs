@@ -4,6 +4,7 @@
 //! Only what at least two services need lives here. Nothing in this crate knows an object, a
 //! credential or a payment.
 
+pub mod batch;
 pub mod bearer;
 pub mod body;
 pub mod config;
@@ -15,6 +16,7 @@ pub mod operations;
 pub mod postgres;
 pub mod process;
 pub mod serve;
+pub mod sql;
 pub mod sqlite;
 pub mod telemetry;
 mod throttle;

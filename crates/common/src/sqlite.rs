@@ -16,11 +16,13 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 mod checkpoint;
 mod directory;
+mod embedded;
 mod reader;
 mod writer;
 
 pub use directory::{Directory, DirectoryError};
-pub use reader::Readers;
+pub use embedded::{Embedded, WriterThread, failure};
+pub use reader::{Lookups, Readers};
 pub use writer::{Engine, Handle, StartError, WriteError, Writer};
 
 /// How long a connection waits for a lock that another process holds, such as a backup's.

@@ -37,7 +37,7 @@ impl Readers {
 
 /// A fixed set of connections for look-ups of single rows. Each stays in its read transaction for
 /// as long as nothing is committed: beginning one costs as much as the look-up itself.
-pub(super) struct Lookups {
+pub struct Lookups {
     lookups: Vec<Mutex<Lookup>>,
     /// Commits so far.
     commits: AtomicU64,
@@ -51,7 +51,7 @@ struct Lookup {
 
 impl Lookups {
     /// Opens `count` connections (at least one) to a database that exists.
-    pub(super) fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
+    pub fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
         let open = |_| {
             let connection = open_reader(path)?;
             connection.pragma_update(None, "mmap_size", MAPPED)?;
@@ -61,8 +61,9 @@ impl Lookups {
         Ok(Self { lookups, commits: AtomicU64::new(0) })
     }
 
-    /// Reads what has been committed by now, at least.
-    pub(super) fn read<T>(
+    /// Looks single rows up, on this thread. Sees every write that was answered before; those of
+    /// another process within a second.
+    pub fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {

@@ -1,0 +1,125 @@
+//! One batch, until every operation of it is answered or waits for a later batch.
+
+use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt as _;
+use rand::random_range;
+use tokio::time::sleep;
+
+use super::{Cause, Engine, Failure, Job, Panicked, WriteError, stats::Counters};
+
+/// How often a batch runs again that came into conflict with another transaction.
+const RETRIES: u32 = 5;
+
+/// How long, in milliseconds, such a batch waits before.
+const RETRY_AFTER: std::ops::RangeInclusive<u64> = 0..=8;
+
+/// A batch that has ended.
+pub(super) struct Ended<E: Engine> {
+    /// Its names.
+    pub(super) names: Vec<u64>,
+    /// Its bytes.
+    pub(super) bytes: usize,
+    /// Operations whose rows somebody else has locked.
+    pub(super) locked: Vec<Job<E>>,
+    /// Whether the database took everything.
+    pub(super) is_written: bool,
+}
+
+/// Why an attempt was not committed.
+enum Fault {
+    Panicked(Panicked),
+    Failed(Failure),
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the engine panicked")]
+struct EnginePanicked;
+
+/// Runs a batch. An operation that panics or breaks a rule of the database fails alone: the others
+/// run again without it.
+pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Counters) -> Ended<E> {
+    let names = jobs.iter().flat_map(|job| job.names.iter().copied()).collect();
+    let bytes = jobs.iter().map(|job| job.cost.bytes).sum();
+    let mut ended = Ended { names, bytes, locked: Vec::new(), is_written: true };
+    let mut parts = vec![(jobs, 0)];
+    while let Some((mut jobs, conflicts)) = parts.pop() {
+        if jobs.is_empty() {
+            continue;
+        }
+        let fault = match attempt(engine, &jobs).await {
+            Ok((answers, locked)) => {
+                for place in locked.into_iter().rev() {
+                    ended.locked.push(jobs.remove(place));
+                }
+                counters.committed(jobs.len(), ended.locked.len());
+                jobs.into_iter().zip(answers).for_each(|(job, answer)| job.answer(Ok(answer)));
+                continue;
+            }
+            Err(fault) => fault,
+        };
+        match fault {
+            Fault::Panicked(Panicked(place)) => {
+                jobs.remove(place).answer(Err(WriteError::Panicked));
+                parts.push((jobs, conflicts));
+            }
+            Fault::Failed(Failure::Conflict(_)) if conflicts < RETRIES => {
+                counters.conflict();
+                sleep(Duration::from_millis(random_range(RETRY_AFTER))).await;
+                parts.push((jobs, conflicts + 1));
+            }
+            Fault::Failed(Failure::Conflict(_) | Failure::Operation(_)) if jobs.len() > 1 => {
+                let second = jobs.split_off(jobs.len() / 2);
+                parts.extend([(second, 0), (jobs, 0)]);
+            }
+            Fault::Failed(Failure::Overload(cause)) => {
+                tracing::debug!(%cause, operations = jobs.len(), "batch refused");
+                ended.is_written = false;
+                jobs.into_iter().for_each(|job| job.answer(Err(WriteError::Overloaded)));
+            }
+            Fault::Failed(
+                Failure::Conflict(cause) | Failure::Operation(cause) | Failure::Unknown(cause),
+            ) => {
+                tracing::debug!(%cause, operations = jobs.len(), "batch not committed");
+                ended.is_written = false;
+                let error = WriteError::NotCommitted(cause);
+                jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+            }
+        }
+    }
+    ended
+}
+
+/// Loads, decides and writes. Returns the answers, and the places of the operations that have none,
+/// since their rows are locked.
+async fn attempt<E: Engine>(
+    engine: &E,
+    jobs: &[Job<E>],
+) -> Result<(Vec<E::Answer>, Vec<usize>), Fault> {
+    let batch: Vec<&E::Operation> = jobs.iter().map(|job| &job.operation).collect();
+    let loaded = caught(engine.load(&batch)).await?;
+    let is_free = |place: &usize| loaded.locked.binary_search(place).is_err();
+    let free: Vec<usize> = (0..batch.len()).filter(is_free).collect();
+    if free.is_empty() {
+        return Ok((Vec::new(), loaded.locked));
+    }
+    let batch: Vec<&E::Operation> = free.iter().map(|&place| batch[place]).collect();
+    let decided = engine
+        .decide(loaded.known, &batch)
+        .map_err(|Panicked(place)| Fault::Panicked(Panicked(free[place])))?;
+    let answers = caught(engine.write(loaded.open, decided)).await?;
+    Ok((answers, loaded.locked))
+}
+
+/// A call of the engine. One that panics is taken for the fault of an operation, which the runner
+/// then finds.
+async fn caught<T>(call: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let panicked = |_: Box<dyn Any + Send>| Failure::Operation(Arc::new(EnginePanicked) as Cause);
+    AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(panic)))
+}

@@ -1,0 +1,110 @@
+//! The loop that runs batches.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, interval, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Engine, Job, WriteError,
+    attempt::{Ended, run},
+    stats::Counters,
+    waiting::Waiting,
+};
+
+/// How often an idle engine is asked whether it has work of its own.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Empties a queue.
+pub struct Runner<E: Engine> {
+    engine: E,
+    jobs: mpsc::UnboundedReceiver<Job<E>>,
+    counters: Arc<Counters>,
+    stop: CancellationToken,
+}
+
+impl<E: Engine> Runner<E> {
+    pub(super) fn new(
+        engine: E,
+        jobs: mpsc::UnboundedReceiver<Job<E>>,
+        counters: Arc<Counters>,
+        stop: CancellationToken,
+    ) -> Self {
+        Self { engine, jobs, counters, stop }
+    }
+
+    /// Runs batches until the queue is told to stop or is dropped, and then writes what is left.
+    /// Returns the engine.
+    pub async fn run(mut self) -> E {
+        let (engine, counters) = (&self.engine, &*self.counters);
+        let mut waiting = Waiting::new();
+        let mut running = FuturesUnordered::new();
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut is_open = true;
+        while is_open || !running.is_empty() || !waiting.is_empty() {
+            let now = Instant::now();
+            for job in waiting.due(now) {
+                job.answer(Err(WriteError::Overloaded));
+            }
+            while waiting.may_start(running.len(), now) {
+                let mut batch = waiting.gather();
+                if batch.is_empty() {
+                    break;
+                }
+                batch.extend(own_work(engine, false));
+                running.push(run(engine, batch, counters));
+            }
+            let wake_at = waiting.wake_at(running.len());
+            let is_idle = running.is_empty() && waiting.is_empty();
+            tokio::select! {
+                biased;
+                Some(ended) = running.next() => {
+                    let Ended { names, bytes, locked, .. } = ended;
+                    waiting.ended(&names, locked, Instant::now());
+                    engine.after_batch(bytes);
+                    while let Ok(job) = self.jobs.try_recv() {
+                        waiting.add(job);
+                    }
+                }
+                job = self.jobs.recv(), if is_open => match job {
+                    Some(job) => {
+                        waiting.add(job);
+                        while let Ok(job) = self.jobs.try_recv() {
+                            waiting.add(job);
+                        }
+                    }
+                    None => is_open = false,
+                },
+                () = self.stop.cancelled(), if !self.jobs.is_closed() => self.jobs.close(),
+                () = sleep_until_some(wake_at) => {}
+                _ = ticks.tick(), if is_idle => {
+                    running.extend(own_work(engine, true).map(|job| run(engine, vec![job], counters)));
+                    engine.idle();
+                }
+            }
+        }
+        drop(running);
+        while let Some(job) = own_work(engine, true)
+            && run(engine, vec![job], counters).await.is_written
+        {}
+        self.engine
+    }
+}
+
+fn own_work<E: Engine>(engine: &E, is_idle: bool) -> Option<Job<E>> {
+    let operation = engine.own_work(is_idle)?;
+    let cost = E::cost(&operation);
+    Some(Job::new(operation, cost))
+}
+
+async fn sleep_until_some(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,52 @@
+//! Counts of batches, for the metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counts since the start of the process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Batches that were committed.
+    pub commits: u64,
+    /// Operations in them.
+    pub operations: u64,
+    /// Batches that ran again, since another transaction was faster.
+    pub conflicts: u64,
+    /// Operations that waited for a later batch, since somebody else had locked their rows.
+    pub postponed: u64,
+    /// Bytes of operations that wait now.
+    pub waiting_bytes: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    commits: AtomicU64,
+    operations: AtomicU64,
+    conflicts: AtomicU64,
+    postponed: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn committed(&self, operations: usize, postponed: usize) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        add(&self.operations, operations);
+        add(&self.postponed, postponed);
+    }
+
+    pub(super) fn conflict(&self) {
+        self.conflicts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn stats(&self, waiting_bytes: u64) -> Stats {
+        Stats {
+            commits: self.commits.load(Ordering::Relaxed),
+            operations: self.operations.load(Ordering::Relaxed),
+            conflicts: self.conflicts.load(Ordering::Relaxed),
+            postponed: self.postponed.load(Ordering::Relaxed),
+            waiting_bytes,
+        }
+    }
+}
+
+fn add(counter: &AtomicU64, more: usize) {
+    counter.fetch_add(u64::try_from(more).unwrap_or(u64::MAX), Ordering::Relaxed);
+}

@@ -1,0 +1,130 @@
+//! Operations that wait to be started.
+
+use std::{
+    collections::{HashSet, VecDeque},
+    time::Duration,
+};
+
+use rand::random_range;
+use tokio::time::Instant;
+
+use super::{Engine, Job};
+
+/// How long the oldest operation waits at most before a further batch starts.
+const ANOTHER_AFTER: Duration = Duration::from_millis(20);
+
+/// How long, in milliseconds, an operation waits whose rows another process has locked.
+const LOCKED_FOR: std::ops::RangeInclusive<u64> = 2..=16;
+
+pub(super) struct Waiting<E: Engine> {
+    ready: VecDeque<Job<E>>,
+    /// Operations that share a name with a running batch, or with one before them in here.
+    parked: VecDeque<Job<E>>,
+    /// Operations whose rows another process has locked, and when they are tried again.
+    delayed: Vec<(Instant, Job<E>)>,
+    /// The names of running batches.
+    running: HashSet<u64>,
+}
+
+impl<E: Engine> Waiting<E> {
+    pub(super) fn new() -> Self {
+        Self {
+            ready: VecDeque::new(),
+            parked: VecDeque::new(),
+            delayed: Vec::new(),
+            running: HashSet::new(),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.parked.is_empty() && self.delayed.is_empty()
+    }
+
+    pub(super) fn add(&mut self, job: Job<E>) {
+        self.ready.push_back(job);
+    }
+
+    /// Whether a batch may start beside so many that run.
+    pub(super) fn may_start(&self, running: usize, now: Instant) -> bool {
+        let Some(oldest) = self.ready.front() else { return false };
+        let is_worth_it = self.ready.len() >= E::LIMITS.another_at
+            || now.duration_since(oldest.queued) >= ANOTHER_AFTER;
+        running == 0 || (running < E::LIMITS.batches && is_worth_it)
+    }
+
+    /// The next batch, empty when every operation shares a name with a running batch.
+    pub(super) fn gather(&mut self) -> Vec<Job<E>> {
+        let limits = E::LIMITS;
+        let mut batch: Vec<Job<E>> = Vec::new();
+        let (mut rows, mut bytes) = (0_usize, 0_usize);
+        let mut parked: HashSet<u64> = self.parked.iter().flat_map(names).collect();
+        while let Some(job) = self.ready.pop_front() {
+            if names(&job).any(|name| self.running.contains(&name) || parked.contains(&name)) {
+                parked.extend(names(&job));
+                self.parked.push_back(job);
+                continue;
+            }
+            let sums = (rows.saturating_add(job.cost.rows), bytes.saturating_add(job.cost.bytes));
+            let is_full = batch.len() >= limits.operations
+                || (!batch.is_empty() && (sums.0 > limits.rows || sums.1 > limits.bytes));
+            if is_full {
+                self.ready.push_front(job);
+                break;
+            }
+            (rows, bytes) = sums;
+            batch.push(job);
+        }
+        self.running.extend(batch.iter().flat_map(names));
+        batch
+    }
+
+    /// A batch with these names has ended. Those of its operations come back whose rows are locked.
+    pub(super) fn ended(&mut self, names: &[u64], locked: Vec<Job<E>>, now: Instant) {
+        for name in names {
+            self.running.remove(name);
+        }
+        while let Some(job) = self.parked.pop_back() {
+            self.ready.push_front(job);
+        }
+        let retry_at = || now + Duration::from_millis(random_range(LOCKED_FOR));
+        self.delayed.extend(locked.into_iter().map(|job| (retry_at(), job)));
+    }
+
+    /// Makes those ready whose delay is over, and returns those that have waited for too long.
+    pub(super) fn due(&mut self, now: Instant) -> Vec<Job<E>> {
+        for (_, job) in self.delayed.extract_if(.., |(retry_at, _)| *retry_at <= now) {
+            self.ready.push_front(job);
+        }
+        let mut given_up = Vec::new();
+        if self.gives_up_at().is_some_and(|at| at <= now) {
+            let is_over = |job: &Job<E>| now.duration_since(job.queued) >= E::LIMITS.patience;
+            for waiting in [&mut self.ready, &mut self.parked] {
+                let (over, kept) = waiting.drain(..).partition::<Vec<_>, _>(is_over);
+                given_up.extend(over);
+                waiting.extend(kept);
+            }
+            given_up.extend(self.delayed.extract_if(.., |(_, job)| is_over(job)).map(|it| it.1));
+        }
+        given_up
+    }
+
+    /// When there is something to do though nothing happens.
+    pub(super) fn wake_at(&self, running: usize) -> Option<Instant> {
+        let retry = self.delayed.iter().map(|(retry_at, _)| *retry_at).min();
+        let another = self.ready.front().filter(|_| running < E::LIMITS.batches);
+        let another = another.map(|job| job.queued + ANOTHER_AFTER);
+        [retry, another, self.gives_up_at()].into_iter().flatten().min()
+    }
+
+    /// When the operation that has waited longest is given up. Each line is about in the order in
+    /// which its operations came.
+    fn gives_up_at(&self) -> Option<Instant> {
+        let first = [self.ready.front(), self.parked.front(), self.delayed.first().map(|it| &it.1)];
+        let oldest = first.into_iter().flatten().map(|job| job.queued).min();
+        oldest?.checked_add(E::LIMITS.patience)
+    }
+}
+
+fn names<E: Engine>(job: &Job<E>) -> impl Iterator<Item = u64> {
+    job.names.iter().copied()
+}

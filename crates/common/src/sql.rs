@@ -1,0 +1,240 @@
+//! Values, rows and tables, described once for SQLite and PostgreSQL.
+//!
+//! A value that is stored implements [`Stored`]. [`Columns`] reads the columns of a row of either
+//! engine, and a [`Table`] says how a row is written. Integers are `bigint` wherever PostgreSQL is
+//! handed them; it narrows them to the type of the column.
+
+use std::{borrow::Cow, error::Error};
+
+mod postgres;
+mod sqlite;
+mod table;
+
+pub use postgres::PostgresRows;
+pub use sqlite::{SqliteRows, bind};
+pub use table::{Rows, Table};
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Yes or no; 1 or 0 in SQLite.
+    Bool,
+    /// A whole number.
+    Int,
+    /// Text.
+    Text,
+    /// Bytes; of a UUID, too.
+    Bytes,
+}
+
+/// A value that is put into a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Param<'a> {
+    /// No value.
+    Null,
+    /// Yes or no.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Text.
+    Text(Cow<'a, str>),
+    /// Bytes.
+    Bytes(Cow<'a, [u8]>),
+}
+
+/// A value that is read from a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cell<'r> {
+    /// No value.
+    Null,
+    /// Yes or no, where the engine knows that type.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Text.
+    Text(&'r str),
+    /// Bytes.
+    Bytes(&'r [u8]),
+}
+
+/// A column does not hold a value of its type: somebody else has changed the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the column does not hold a value of its type")]
+pub struct BadCell;
+
+/// Why a column of a row cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("column {column} cannot be read")]
+pub struct ColumnError {
+    column: usize,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+/// A value that is stored in a column.
+pub trait Stored: Sized {
+    /// The value as a parameter.
+    fn param(&self) -> Param<'_>;
+
+    /// The value of a cell.
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell>;
+}
+
+/// The columns of a row, read one after the other in the order in which they are selected.
+pub struct Columns<'r> {
+    row: RowRef<'r>,
+    next: usize,
+}
+
+#[derive(Clone, Copy)]
+enum RowRef<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r tokio_postgres::Row),
+}
+
+impl<'r> From<&'r rusqlite::Row<'r>> for Columns<'r> {
+    fn from(row: &'r rusqlite::Row<'r>) -> Self {
+        Self { row: RowRef::Sqlite(row), next: 0 }
+    }
+}
+
+impl<'r> From<&'r tokio_postgres::Row> for Columns<'r> {
+    fn from(row: &'r tokio_postgres::Row) -> Self {
+        Self { row: RowRef::Postgres(row), next: 0 }
+    }
+}
+
+impl<'r> Columns<'r> {
+    /// The next column.
+    pub fn read<T: Stored>(&mut self) -> Result<T, ColumnError> {
+        let column = self.next;
+        T::of(self.cell()?).map_err(|source| ColumnError { column, source: source.into() })
+    }
+
+    /// The next column, with a conversion of its own.
+    pub fn read_as<S: Stored, T, E: Error + Send + Sync + 'static>(
+        &mut self,
+        convert: impl FnOnce(S) -> Result<T, E>,
+    ) -> Result<T, ColumnError> {
+        let column = self.next;
+        let value = self.read()?;
+        convert(value).map_err(|source| ColumnError { column, source: source.into() })
+    }
+
+    /// The cell of the next column.
+    pub fn cell(&mut self) -> Result<Cell<'r>, ColumnError> {
+        let column = self.next;
+        self.next += 1;
+        let cell = match self.row {
+            RowRef::Sqlite(row) => sqlite::cell(row, column),
+            RowRef::Postgres(row) => row.try_get(column).map_err(Into::into),
+        };
+        cell.map_err(|source| ColumnError { column, source })
+    }
+
+    /// Whether the next column holds no value. It is read afterwards.
+    pub fn is_null(&mut self) -> Result<bool, ColumnError> {
+        let is_null = self.cell()? == Cell::Null;
+        self.next -= 1;
+        Ok(is_null)
+    }
+
+    /// Leaves the next columns out.
+    pub fn skip(&mut self, columns: usize) {
+        self.next += columns;
+    }
+}
+
+impl<T: Stored> Stored for Option<T> {
+    fn param(&self) -> Param<'_> {
+        self.as_ref().map_or(Param::Null, T::param)
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        match cell {
+            Cell::Null => Ok(None),
+            cell => T::of(cell).map(Some),
+        }
+    }
+}
+
+impl Stored for bool {
+    fn param(&self) -> Param<'_> {
+        Param::Bool(*self)
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        match cell {
+            Cell::Bool(flag) => Ok(flag),
+            Cell::Int(flag @ 0..=1) => Ok(flag == 1),
+            _ => Err(BadCell),
+        }
+    }
+}
+
+impl Stored for i64 {
+    fn param(&self) -> Param<'_> {
+        Param::Int(*self)
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        match cell {
+            Cell::Int(number) => Ok(number),
+            _ => Err(BadCell),
+        }
+    }
+}
+
+/// Types of numbers that fit into an `i64`.
+macro_rules! narrow {
+    ($($number:ty),*) => {$(
+        impl Stored for $number {
+            fn param(&self) -> Param<'_> {
+                Param::Int((*self).into())
+            }
+
+            fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+                i64::of(cell)?.try_into().map_err(|_| BadCell)
+            }
+        }
+    )*};
+}
+narrow!(u8, i16, u32, i32);
+
+impl Stored for String {
+    fn param(&self) -> Param<'_> {
+        Param::Text(Cow::Borrowed(self))
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        match cell {
+            Cell::Text(text) => Ok(text.to_owned()),
+            _ => Err(BadCell),
+        }
+    }
+}
+
+impl<const N: usize> Stored for [u8; N] {
+    fn param(&self) -> Param<'_> {
+        Param::Bytes(Cow::Borrowed(self))
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        match cell {
+            Cell::Bytes(bytes) => bytes.try_into().map_err(|_| BadCell),
+            _ => Err(BadCell),
+        }
+    }
+}
+
+impl Stored for Vec<u8> {
+    fn param(&self) -> Param<'_> {
+        Param::Bytes(Cow::Borrowed(self))
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        match cell {
+            Cell::Bytes(bytes) => Ok(bytes.to_owned()),
+            _ => Err(BadCell),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Rows of PostgreSQL: one statement for each table, with an array for each column.
+
+use std::{convert::Infallible, error::Error, mem};
+
+use bytes::BytesMut;
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+
+use super::{
+    BadCell, Cell, ColumnError, Kind, Param,
+    table::{Rows, Table, list},
+};
+use crate::postgres::{self, Asked};
+
+type Conversion<T> = Result<T, Box<dyn Error + Sync + Send>>;
+
+impl ToSql for Param<'_> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Conversion<IsNull> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Bool(flag) => flag.to_sql(ty, out),
+            Self::Int(number) => match *ty {
+                Type::INT2 => i16::try_from(*number)?.to_sql(ty, out),
+                Type::INT4 => i32::try_from(*number)?.to_sql(ty, out),
+                _ => number.to_sql(ty, out),
+            },
+            Self::Text(text) => text.to_sql(ty, out),
+            Self::Bytes(bytes) => (&**bytes).to_sql(ty, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+impl<'r> FromSql<'r> for Cell<'r> {
+    fn from_sql(ty: &Type, raw: &'r [u8]) -> Conversion<Self> {
+        Ok(match *ty {
+            Type::BOOL => Self::Bool(bool::from_sql(ty, raw)?),
+            Type::INT2 => Self::Int(i16::from_sql(ty, raw)?.into()),
+            Type::INT4 => Self::Int(i32::from_sql(ty, raw)?.into()),
+            Type::INT8 => Self::Int(i64::from_sql(ty, raw)?),
+            Type::TEXT | Type::VARCHAR => Self::Text(FromSql::from_sql(ty, raw)?),
+            Type::BYTEA | Type::UUID => Self::Bytes(raw),
+            _ => return Err(BadCell.into()),
+        })
+    }
+
+    fn from_sql_null(_: &Type) -> Conversion<Self> {
+        Ok(Self::Null)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+}
+
+impl From<ColumnError> for postgres::Error {
+    fn from(error: ColumnError) -> Self {
+        Self::Column(error.into())
+    }
+}
+
+/// The statements that write rows, to be sent together.
+#[derive(Debug, Default)]
+pub struct PostgresRows<'a>(Vec<(String, Vec<Vec<Param<'a>>>)>);
+
+impl<'a> PostgresRows<'a> {
+    /// What is put into each statement, as the database is handed it.
+    pub fn params(&self) -> Vec<Vec<&(dyn ToSql + Sync)>> {
+        self.0
+            .iter()
+            .map(|(_, arrays)| arrays.iter().map(|array| array as &(dyn ToSql + Sync)).collect())
+            .collect()
+    }
+
+    /// The statements with their [`Self::params`].
+    pub fn asked<'s>(&'s self, params: &'s [Vec<&'s (dyn ToSql + Sync)>]) -> Vec<Asked<'s>> {
+        self.0.iter().zip(params).map(|((sql, _), params)| (&**sql, &**params)).collect()
+    }
+
+    fn push<R: 'a>(
+        &mut self,
+        sql: impl FnOnce() -> String,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Result<(), Infallible> {
+        let mut params = table.params_of(rows.into_iter());
+        if params.is_empty() {
+            return Ok(());
+        }
+        let width = table.columns().count();
+        let column = |column| {
+            let values = params.iter_mut().skip(column).step_by(width);
+            values.map(|value| mem::replace(value, Param::Null)).collect()
+        };
+        let arrays = (0..width).map(column).collect();
+        self.0.push((sql(), arrays));
+        Ok(())
+    }
+}
+
+impl<'a> Rows<'a> for PostgresRows<'a> {
+    type Error = Infallible;
+
+    fn insert<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Result<(), Infallible> {
+        let sql = || {
+            let names = list(table.columns(), "{}", ", ");
+            format!("INSERT INTO {} ({names}) SELECT * FROM {}", table.name, unnest(table))
+        };
+        self.push(sql, table, rows)
+    }
+
+    fn update<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Result<(), Infallible> {
+        let sql = || {
+            let values = list(table.values.iter().copied(), "{} = new.{}", ", ");
+            format!("UPDATE {} SET {values} FROM {}", table.name, matched(table))
+        };
+        self.push(sql, table, rows)
+    }
+
+    fn delete<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Result<(), Infallible> {
+        let sql = || format!("DELETE FROM {} USING {}", table.name, matched(table));
+        self.push(sql, table, rows)
+    }
+}
+
+/// The given rows, and the condition that they share their key with a row of the table.
+fn matched<R>(table: &Table<R>) -> String {
+    let names = list(table.columns(), "{}", ", ");
+    let key = list(table.key.iter().copied(), &format!("{}.{{}} = new.{{}}", table.name), " AND ");
+    format!("{} AS new ({names}) WHERE {key}", unnest(table))
+}
+
+fn unnest<R>(table: &Table<R>) -> String {
+    let arrays = (1..).zip(table.columns()).map(|(number, (_, kind))| {
+        let ty = match kind {
+            Kind::Bool => "boolean",
+            Kind::Int => "bigint",
+            Kind::Text => "text",
+            Kind::Bytes => "bytea",
+        };
+        format!("${number}::{ty}[]")
+    });
+    format!("unnest({})", arrays.collect::<Vec<_>>().join(", "))
+}

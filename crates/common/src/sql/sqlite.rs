@@ -1,0 +1,132 @@
+//! Rows of SQLite: a prepared statement for each table, executed for each row.
+
+use std::error::Error;
+
+use rusqlite::{
+    Connection, Row, Statement, ToSql,
+    types::{ToSqlOutput, ValueRef},
+};
+
+use super::{
+    Cell, ColumnError, Param,
+    table::{Rows, Table, list},
+};
+
+impl ToSql for Param<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Bool(flag) => ValueRef::Integer((*flag).into()),
+            Self::Int(number) => ValueRef::Integer(*number),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+impl From<ColumnError> for rusqlite::Error {
+    fn from(error: ColumnError) -> Self {
+        let column = error.column;
+        Self::FromSqlConversionFailure(column, rusqlite::types::Type::Null, Box::new(error))
+    }
+}
+
+pub(super) fn cell<'r>(
+    row: &'r Row<'r>,
+    column: usize,
+) -> Result<Cell<'r>, Box<dyn Error + Send + Sync>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Int(number),
+        ValueRef::Text(text) => Cell::Text(std::str::from_utf8(text)?),
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes),
+        ValueRef::Real(_) => return Err(super::BadCell.into()),
+    })
+}
+
+/// Puts values into a statement.
+pub fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> rusqlite::Result<()> {
+    for (place, param) in (1..).zip(params) {
+        statement.raw_bind_parameter(place, param)?;
+    }
+    Ok(())
+}
+
+/// Writes rows with a connection.
+pub struct SqliteRows<'c>(pub &'c Connection);
+
+impl SqliteRows<'_> {
+    fn execute<'a, R: 'a>(
+        &self,
+        sql: impl FnOnce() -> String,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> rusqlite::Result<()> {
+        let mut rows = rows.into_iter().peekable();
+        if rows.peek().is_none() {
+            return Ok(());
+        }
+        let mut statement = self.0.prepare_cached(&sql())?;
+        let mut params = Vec::new();
+        for row in rows {
+            params.clear();
+            (table.params)(row, &mut params);
+            bind(&mut statement, &params)?;
+            statement.raw_execute()?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Rows<'a> for SqliteRows<'_> {
+    type Error = rusqlite::Error;
+
+    fn insert<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> rusqlite::Result<()> {
+        let sql = || {
+            let names = list(table.columns(), "{}", ", ");
+            let places: Vec<_> = (1..=table.columns().count()).map(place).collect();
+            format!("INSERT INTO {} ({names}) VALUES ({})", table.name, places.join(", "))
+        };
+        self.execute(sql, table, rows)
+    }
+
+    fn update<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> rusqlite::Result<()> {
+        let sql = || {
+            let values = assigned(table.values, table.key.len() + 1, ", ");
+            let key = assigned(table.key, 1, " AND ");
+            format!("UPDATE {} SET {values} WHERE {key}", table.name)
+        };
+        self.execute(sql, table, rows)
+    }
+
+    fn delete<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> rusqlite::Result<()> {
+        let sql =
+            || format!("DELETE FROM {} WHERE {}", table.name, assigned(table.key, 1, " AND "));
+        self.execute(sql, table, rows)
+    }
+}
+
+/// `?3`: SQLite numbers `$3` by its first appearance instead.
+fn place(number: usize) -> String {
+    format!("?{number}")
+}
+
+fn assigned(columns: &[super::table::Column], first: usize, separator: &str) -> String {
+    let parts: Vec<_> = (first..)
+        .zip(columns)
+        .map(|(number, (name, _))| format!("\"{name}\" = ?{number}"))
+        .collect();
+    parts.join(separator)
+}

@@ -1,0 +1,120 @@
+//! The one connection of a process that writes, and the thread on which it does.
+
+use std::{
+    cell::RefCell,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    thread::{Builder, JoinHandle},
+};
+
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
+use tokio_util::sync::CancellationToken;
+
+use super::{StartError, checkpoint::Checkpointer, open, reader::Lookups};
+use crate::batch::{Engine, Failure, Runner};
+
+/// A database that this process alone writes to: one connection that writes, and checkpoints.
+pub struct Embedded {
+    connection: Connection,
+    checkpointer: RefCell<Checkpointer>,
+    lookups: Arc<Lookups>,
+}
+
+impl Embedded {
+    /// Opens the connection that writes. Look-ups see what it commits.
+    pub fn open(path: &Path, lookups: Arc<Lookups>) -> Result<Self, StartError> {
+        let connection = open(path)?;
+        let checkpointer = RefCell::new(Checkpointer::start(path, Arc::clone(&lookups))?);
+        Ok(Self { connection, checkpointer, lookups })
+    }
+
+    /// Begins a transaction that may write. It is rolled back when dropped.
+    pub fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
+        if !self.connection.is_autocommit() {
+            // The roll-back of the last transaction failed.
+            self.connection.execute_batch("ROLLBACK")?;
+        }
+        Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
+    }
+
+    /// Commits a transaction, and shows it to look-ups.
+    pub fn commit(&self, transaction: Transaction<'_>) -> rusqlite::Result<()> {
+        transaction.commit()?;
+        self.lookups.committed();
+        Ok(())
+    }
+
+    /// Makes a checkpoint when enough was written; `bytes` is about what the last batch wrote.
+    pub fn after_batch(&self, bytes: usize) {
+        let checkpointed = self.checkpointer.borrow_mut().after_batch(&self.connection, bytes);
+        if let Err(error) = checkpointed {
+            tracing::warn!(cause = %error, "checkpoint failed");
+        }
+    }
+
+    /// Shows look-ups what another process may have written, and makes a checkpoint.
+    pub fn idle(&self) {
+        self.lookups.committed();
+        self.after_batch(usize::MAX);
+    }
+
+    /// Makes a last checkpoint and closes the connection.
+    pub fn close(self) {
+        self.checkpointer.into_inner().stop(&self.connection);
+    }
+}
+
+/// The kind of failure that an error of SQLite is to a batch.
+pub fn failure(error: rusqlite::Error) -> Failure {
+    let cause = |error| Arc::new(error) as _;
+    match error.sqlite_error_code() {
+        // A row or a value is not what it should be.
+        None => Failure::Operation(cause(error)),
+        Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => {
+            Failure::Operation(cause(error))
+        }
+        // Another process writes. A transaction that was begun is never refused for that.
+        Some(ErrorCode::DatabaseBusy) => Failure::Overload(cause(error)),
+        Some(_) => Failure::Unknown(cause(error)),
+    }
+}
+
+/// The thread that runs batches.
+pub struct WriterThread {
+    thread: Mutex<Option<JoinHandle<()>>>,
+    ended: CancellationToken,
+}
+
+impl WriterThread {
+    /// Starts a thread that runs batches until the runner ends, and closes the engine then.
+    pub fn start<E: Engine + Send>(
+        runner: Runner<E>,
+        close: impl FnOnce(E) + Send + 'static,
+    ) -> Result<Self, StartError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let runtime = runtime.map_err(StartError::Thread)?;
+        let ended = CancellationToken::new();
+        let at_the_end = ended.clone().drop_guard();
+        let run = move || {
+            let _at_the_end = at_the_end;
+            close(runtime.block_on(runner.run()));
+        };
+        let thread = Builder::new().name("writer".to_owned()).spawn(run);
+        let thread = Mutex::new(Some(thread.map_err(StartError::Thread)?));
+        Ok(Self { thread, ended })
+    }
+
+    /// Whether the thread has not ended.
+    pub fn is_running(&self) -> bool {
+        !self.ended.is_cancelled()
+    }
+
+    /// Resolves when the thread has ended, however it ended.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the writer panicked");
+        }
+    }
+}
