@@ -10,4 +10,4 @@ mod session;
 pub(crate) use database::reason;
 pub use database::{Database, DatabaseConfig, OpenError};
 pub use health::Health;
-pub use session::{ANSWER, Asked, Error, SETTINGS, Sessions, WAIT, ask, ask_all};
+pub use session::{ANSWER, Asked, Error, SETTINGS, Sessions, Transaction, WAIT, ask, ask_all};

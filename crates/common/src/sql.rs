@@ -23,8 +23,10 @@ pub enum Kind {
     Int,
     /// Text.
     Text,
-    /// Bytes; of a UUID, too.
+    /// Bytes.
     Bytes,
+    /// The 16 bytes of a UUID, where the engine knows that type.
+    Uuid,
 }
 
 /// A value that is put into a statement.
@@ -53,7 +55,7 @@ pub enum Cell<'r> {
     Int(i64),
     /// Text.
     Text(&'r str),
-    /// Bytes.
+    /// Bytes; of a UUID, too.
     Bytes(&'r [u8]),
 }
 
@@ -106,8 +108,8 @@ impl<'r> From<&'r tokio_postgres::Row> for Columns<'r> {
 impl<'r> Columns<'r> {
     /// The next column.
     pub fn read<T: Stored>(&mut self) -> Result<T, ColumnError> {
-        let column = self.next;
-        T::of(self.cell()?).map_err(|source| ColumnError { column, source: source.into() })
+        let value = T::of(self.cell()?);
+        value.map_err(|source| self.invalid(source))
     }
 
     /// The next column, with a conversion of its own.
@@ -115,9 +117,31 @@ impl<'r> Columns<'r> {
         &mut self,
         convert: impl FnOnce(S) -> Result<T, E>,
     ) -> Result<T, ColumnError> {
-        let column = self.next;
         let value = self.read()?;
-        convert(value).map_err(|source| ColumnError { column, source: source.into() })
+        convert(value).map_err(|source| self.invalid(source))
+    }
+
+    /// The next column, which holds text.
+    pub fn text(&mut self) -> Result<&'r str, ColumnError> {
+        self.text_or_null()?.ok_or_else(|| self.invalid(BadCell))
+    }
+
+    /// The next column, which holds text or no value.
+    pub fn text_or_null(&mut self) -> Result<Option<&'r str>, ColumnError> {
+        match self.cell()? {
+            Cell::Null => Ok(None),
+            Cell::Text(text) => Ok(Some(text)),
+            _ => Err(self.invalid(BadCell)),
+        }
+    }
+
+    /// The next column, which holds bytes or no value.
+    pub fn bytes_or_null(&mut self) -> Result<Option<&'r [u8]>, ColumnError> {
+        match self.cell()? {
+            Cell::Null => Ok(None),
+            Cell::Bytes(bytes) => Ok(Some(bytes)),
+            _ => Err(self.invalid(BadCell)),
+        }
     }
 
     /// The cell of the next column.
@@ -128,7 +152,12 @@ impl<'r> Columns<'r> {
             RowRef::Sqlite(row) => sqlite::cell(row, column),
             RowRef::Postgres(row) => row.try_get(column).map_err(Into::into),
         };
-        cell.map_err(|source| ColumnError { column, source })
+        cell.map_err(|source| self.invalid(source))
+    }
+
+    /// The error that the column which was read last does not hold a value of its type.
+    pub fn invalid(&self, source: impl Into<Box<dyn Error + Send + Sync>>) -> ColumnError {
+        ColumnError { column: self.next.saturating_sub(1), source: source.into() }
     }
 
     /// Whether the next column holds no value. It is read afterwards.

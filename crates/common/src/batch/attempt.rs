@@ -58,7 +58,8 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
                 for place in locked.into_iter().rev() {
                     ended.locked.push(jobs.remove(place));
                 }
-                counters.committed(jobs.len(), ended.locked.len());
+                let asked = jobs.iter().filter(|job| job.answer.is_some()).count();
+                counters.committed(asked, ended.locked.len());
                 jobs.into_iter().zip(answers).for_each(|(job, answer)| job.answer(Ok(answer)));
                 continue;
             }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Stats {
     /// Batches that were committed.
     pub commits: u64,
-    /// Operations in them.
+    /// Operations in them, without those of the engine.
     pub operations: u64,
     /// Batches that ran again, since another transaction was faster.
     pub conflicts: u64,

@@ -1,13 +1,15 @@
 //! Sessions with the database: a bounded number of them, and how one is asked for several things at
 //! once.
 
-use std::{array, error::Error as StdError, future::ready, task::Poll, time::Duration};
+use std::{
+    array, error::Error as StdError, future::ready, io, sync::Arc, task::Poll, time::Duration,
+};
 
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError,
     RecyclingMethod, Runtime, TimeoutType, Timeouts,
 };
-use futures_util::{future::BoxFuture, poll};
+use futures_util::{FutureExt as _, future::BoxFuture, poll};
 use tokio::time::timeout;
 use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
@@ -15,6 +17,7 @@ use super::{
     OpenError,
     database::{Database, reason},
 };
+use crate::batch::Failure;
 
 /// How long a request waits for others: for a session while all are in use, or for its turn.
 pub const WAIT: Duration = Duration::from_secs(5);
@@ -80,9 +83,38 @@ impl Error {
         matches!(self, Self::Busy) || self.is_one_of(&took_too_long)
     }
 
+    /// Whether a statement or a row is to blame, and not the database.
+    fn is_rejection(&self) -> bool {
+        let error = match self {
+            Self::Column(_) => return true,
+            Self::Database(error) => error,
+            _ => return false,
+        };
+        match error.code() {
+            Some(state) => ["22", "23", "54"].iter().any(|class| state.code().starts_with(class)),
+            // A value that cannot be converted has a cause of its own.
+            None => error.source().is_some_and(|source| !source.is::<io::Error>()),
+        }
+    }
+
     fn is_one_of(&self, codes: &[SqlState]) -> bool {
         let Self::Database(error) = self else { return false };
         error.code().is_some_and(|code| codes.contains(code))
+    }
+}
+
+/// The kind of failure that an error is to a batch.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        if error.is_overload() {
+            Self::Overload(Arc::new(error))
+        } else if error.is_conflict() {
+            Self::Conflict(Arc::new(error))
+        } else if error.is_rejection() {
+            Self::Operation(Arc::new(error))
+        } else {
+            Self::Unknown(Arc::new(error))
+        }
     }
 }
 
@@ -119,10 +151,7 @@ impl Sessions {
         &self,
         work: impl AsyncFnOnce(&ClientWrapper) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let session = self.0.get().await.map_err(|error| match error {
-            PoolError::Timeout(TimeoutType::Wait) => Error::Busy,
-            error => Error::Unreachable(error),
-        })?;
+        let session = self.take().await?;
         let done = timeout(ANSWER, work(&session)).await;
         done.unwrap_or_else(|_| {
             // What it still has to answer would come in the way of whoever is lent it next.
@@ -131,9 +160,74 @@ impl Sessions {
         })
     }
 
+    /// Takes a session for a transaction, which its first statements begin.
+    pub async fn transaction(&self) -> Result<Transaction, Error> {
+        Ok(Transaction { session: Some(self.take().await?), is_open: false })
+    }
+
+    async fn take(&self) -> Result<Object, Error> {
+        self.0.get().await.map_err(|error| match error {
+            PoolError::Timeout(TimeoutType::Wait) => Error::Busy,
+            error => Error::Unreachable(error),
+        })
+    }
+
     /// Ends all sessions that nobody uses.
     pub fn close(&self) {
         self.0.close();
+    }
+}
+
+/// A transaction on a session that it keeps. It is rolled back when dropped before its commit.
+pub struct Transaction {
+    /// Missing once the database did not answer in time.
+    session: Option<Object>,
+    is_open: bool,
+}
+
+impl Transaction {
+    /// Asks for all of this in one round trip, and begins the transaction if that was not done.
+    pub async fn ask(&mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
+        self.send(asked, &[]).await
+    }
+
+    /// As [`Self::ask`], and commits in the same round trip. Where a statement fails, the database
+    /// makes a roll-back of the commit.
+    pub async fn commit(mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
+        let mut answers = self.send(asked, &[("COMMIT", &[])]).await?;
+        answers.truncate(asked.len());
+        self.is_open = false;
+        Ok(answers)
+    }
+
+    async fn send(
+        &mut self,
+        asked: &[Asked<'_>],
+        last: &[Asked<'_>],
+    ) -> Result<Vec<Vec<Row>>, Error> {
+        let session = self.session.as_ref().ok_or(Error::Silent)?;
+        let begin: &[Asked<'_>] = if self.is_open { &[] } else { &[("BEGIN", &[])] };
+        self.is_open = true;
+        let all = [begin, asked, last].concat();
+        match timeout(ANSWER, ask_all(session, &all)).await {
+            Ok(answers) => Ok(answers?.split_off(begin.len())),
+            Err(_) => {
+                // What it still has to answer would come in the way of whoever takes it next.
+                drop(self.session.take().map(Object::take));
+                Err(Error::Silent)
+            }
+        }
+    }
+}
+
+impl Drop for Transaction {
+    /// Sends the roll-back and does not wait for it: whoever uses the session next comes after it.
+    fn drop(&mut self) {
+        if let Some(session) = &self.session
+            && self.is_open
+        {
+            let _ = session.batch_execute("ROLLBACK").now_or_never();
+        }
     }
 }
 

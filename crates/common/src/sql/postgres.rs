@@ -153,6 +153,7 @@ fn unnest<R>(table: &Table<R>) -> String {
             Kind::Int => "bigint",
             Kind::Text => "text",
             Kind::Bytes => "bytea",
+            Kind::Uuid => "uuid",
         };
         format!("${number}::{ty}[]")
     });
