@@ -1,8 +1,10 @@
 //! The values of the service and its rules: pure, with no network, no clock and no storage.
 
+pub(crate) mod fold;
 mod key;
 mod log;
 mod object;
+mod operation;
 mod precondition;
 mod refusal;
 mod session;
@@ -13,6 +15,7 @@ mod watches;
 pub use key::{InvalidKey, Key, MAX_PART, Pattern, Shape};
 pub use log::{Entry, Record, Revision};
 pub use object::{Intent, InvalidOwner, MAX_OWNER, Object, Owner, OwnerRule, Stored};
+pub(crate) use operation::{Answer, Done, OVERHEAD, Operation, Rules};
 pub use precondition::{Epoch, InvalidTag, Precondition, Tag};
 pub use refusal::Refusal;
 pub use session::{

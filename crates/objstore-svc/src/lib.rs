@@ -101,6 +101,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let memory = usize::try_from(memory).unwrap_or(usize::MAX);
     let socket_memory = Budget::new("socket_memory", memory / SOCKET_MEMORY_SHARE);
     limits.push(Arc::clone(&socket_memory) as _);
+    limits.extend(store.limits());
     registry.register(Box::new(LimitMetrics::new(limits)?))?;
     registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;
     let watched = store.clone();

@@ -2,32 +2,49 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use common::{
+    batch::{Cost, Limits, WriteError},
+    limits::Limited,
     postgres::{self as database, DatabaseConfig},
     sqlite::BackupError,
 };
 use tokio::sync::mpsc;
 
 use crate::domain::{
-    ClientId, Epoch, Intent, Key, Lifetime, Object, OwnerRule, Pattern, Record, Refusal, Revision,
-    Session, Stored, Timestamp, TokenDigest, Watches,
+    Answer, ClientId, Epoch, Intent, Key, Lifetime, Object, Operation, OwnerRule, Pattern, Record,
+    Refusal, Revision, Rules, Session, Stored, Timestamp, TokenDigest, Watches, fold::Changes,
 };
 
-mod columns;
 mod import;
 mod order;
 mod positions;
 mod postgres;
+mod rows;
 mod sessions;
 mod sqlite;
+mod tables;
 
 pub use import::{ImportError, import};
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
+
+use positions::Positions;
+use sessions::SessionCache;
+
+/// One batch at a time, since a batch counts revisions from the one before. [`Operation::Reap`] fills
+/// a batch by its rows.
+const LIMITS: Limits = Limits {
+    batches: 1,
+    another_at: usize::MAX,
+    operations: 512,
+    rows: 1024,
+    bytes: 8 * 1024 * 1024,
+    patience: Duration::from_secs(5),
+};
 
 /// What a store is opened with.
 #[derive(Debug, Clone)]
@@ -176,6 +193,45 @@ pub enum Store {
     Postgres(Arc<Postgres>),
 }
 
+/// What an engine shares with its writer.
+struct Shared {
+    rules: Rules,
+    sessions: SessionCache,
+    positions: Mutex<Positions>,
+}
+
+impl Shared {
+    fn new(config: &StoreConfig, epoch: Epoch) -> Arc<Self> {
+        let rules = Rules {
+            epoch,
+            owner: config.owner,
+            lifetime: config.lifetime,
+            max_clients: u64::try_from(config.max_clients).unwrap_or(u64::MAX),
+            max_watches: u64::try_from(config.max_watches).unwrap_or(u64::MAX),
+        };
+        let (sessions, positions) = (SessionCache::new(), Mutex::default());
+        Arc::new(Self { rules, sessions, positions })
+    }
+
+    fn positions(&self) -> MutexGuard<'_, Positions> {
+        self.positions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A batch is committed.
+    fn committed(&self, changes: &Changes) {
+        changes.ended.iter().for_each(|&token| self.sessions.remove(token));
+        if !changes.positions.is_empty() {
+            self.positions().written();
+        }
+    }
+}
+
+/// The share of an operation in the limits of a batch.
+fn cost(operation: &Operation) -> Cost {
+    let rows = if matches!(operation, Operation::Reap { .. }) { LIMITS.rows } else { 1 };
+    Cost { rows, bytes: operation.size(), follows_up: false }
+}
+
 /// Passes a call on to the engine.
 macro_rules! engine {
     ($store:expr, $engine:ident => $call:expr) => {
@@ -216,14 +272,33 @@ impl Store {
         engine!(self, engine => engine.close().await)
     }
 
+    fn shared(&self) -> &Shared {
+        engine!(self, engine => &engine.shared)
+    }
+
+    async fn write(&self, operation: Operation) -> Result<Answer, StoreError> {
+        Ok(engine!(self, engine => engine.queue.write(operation).await)?)
+    }
+
     /// The life of the store that its revisions belong to.
     pub fn epoch(&self) -> Epoch {
-        engine!(self, engine => engine.epoch())
+        self.shared().rules.epoch
     }
 
     /// Numbers for the metrics.
     pub fn figures(&self) -> Figures {
-        engine!(self, engine => engine.figures())
+        let (figures, stats) = engine!(self, engine => (engine.figures(), engine.queue.stats()));
+        Figures {
+            commits: stats.commits,
+            operations: stats.operations,
+            waiting_bytes: stats.waiting_bytes,
+            ..figures
+        }
+    }
+
+    /// The limits of waiting writes, for the metrics.
+    pub fn limits(&self) -> [Arc<dyn Limited>; 2] {
+        engine!(self, engine => engine.queue.limits())
     }
 
     /// Registers `client`, unless it is, with one more session.
@@ -233,21 +308,32 @@ impl Store {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Result<(), Refusal>, StoreError> {
-        engine!(self, engine => engine.register(client, token, now).await)
+        Ok(self.write(Operation::Register { client, token, now }).await?.map(drop))
     }
 
-    /// The live session of a token.
+    /// The live session of a token. One that is due to be extended is looked up again: another
+    /// replica may have done it.
     pub async fn session(
         &self,
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
-        engine!(self, engine => Ok(engine.session(token, now).await?))
+        let Shared { rules, sessions, .. } = self.shared();
+        let is_due = |session| rules.lifetime.is_due(session, now);
+        if let Some(session) = sessions.get(token, now).filter(|&session| !is_due(session)) {
+            return Ok(Some(session));
+        }
+        let session = engine!(self, engine => engine.session(token).await?);
+        let session = session.filter(|session| now < session.expires);
+        if let Some(session) = session {
+            sessions.insert(token, session, now);
+        }
+        Ok(session)
     }
 
     /// Lets a session live on from `now`.
     pub async fn extend(&self, token: TokenDigest, now: Timestamp) -> Result<(), StoreError> {
-        engine!(self, engine => engine.extend(token, now).await)
+        self.change_session(token, Operation::Extend { token, now }).await
     }
 
     /// Lets the unused client of a session stay on from `now`.
@@ -257,18 +343,30 @@ impl Store {
         token: TokenDigest,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        engine!(self, engine => engine.postpone_removal(session.client, token, now).await)
+        let Session { client, .. } = session;
+        self.change_session(token, Operation::Postpone { client, now }).await
     }
 
     /// The unused client of a session has been used: it stays as long as its sessions.
     pub async fn mark_used(&self, client: ClientId, token: TokenDigest) -> Result<(), StoreError> {
-        engine!(self, engine => engine.mark_used(client, token).await)
+        self.change_session(token, Operation::MarkUsed { client }).await
+    }
+
+    async fn change_session(
+        &self,
+        token: TokenDigest,
+        operation: Operation,
+    ) -> Result<(), StoreError> {
+        self.write(operation).await.map(drop)?;
+        self.shared().sessions.remove(token);
+        Ok(())
     }
 
     /// Removes sessions that have been over for a lifetime, clients that have none left, and unused
     /// clients whose time has come.
     pub async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
-        engine!(self, engine => engine.reap(now).await)
+        while self.write(Operation::Reap { now }).await?.is_ok_and(|done| done.more) {}
+        Ok(())
     }
 
     /// The object under `key`.
@@ -282,7 +380,8 @@ impl Store {
         object: Object,
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        engine!(self, engine => engine.set(object, intent).await)
+        let set = Operation::Set { object: Arc::new(object), intent };
+        Ok(self.write(set).await?.map(|done| done.revision))
     }
 
     /// Deletes an object and tells the revision of that change.
@@ -291,7 +390,8 @@ impl Store {
         key: Key,
         intent: Intent,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        engine!(self, engine => engine.delete(key, intent).await)
+        let deleted = self.write(Operation::Delete { key, intent }).await?;
+        Ok(deleted.map(|done| done.revision))
     }
 
     /// The objects that `pattern` matches, after the key `after` and up to the key `until`, in the
@@ -322,28 +422,42 @@ impl Store {
         client: ClientId,
         pattern: Pattern,
     ) -> Result<Result<(), Refusal>, StoreError> {
-        engine!(self, engine => engine.watch(client, pattern).await)
+        Ok(self.write(Operation::Watch { client, pattern }).await?.map(drop))
     }
 
     /// Ends that watch, if there is one.
     pub async fn unwatch(&self, client: ClientId, pattern: Pattern) -> Result<(), StoreError> {
-        engine!(self, engine => engine.unwatch(client, pattern).await)
+        self.write(Operation::Unwatch { client, pattern }).await.map(drop)
     }
 
     /// What `client` watches and has acknowledged.
     pub async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
-        engine!(self, engine => Ok(engine.client(client).await?))
+        // In this order: what leaves the map in between is committed before it is read there.
+        let acknowledged = self.shared().positions().of(client);
+        let mut state = engine!(self, engine => engine.client(client).await?);
+        state.position = state.position.max(acknowledged);
+        Ok(state)
     }
 
     /// Notes that `client` has acknowledged everything up to `position`. Written within a second
     /// or two; never lowers a position.
     pub fn acknowledge(&self, client: ClientId, position: Revision) {
-        engine!(self, engine => engine.acknowledge(client, position))
+        self.shared().positions().advance(client, position);
     }
 
     /// The log after `revision`: a page of it.
     pub async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
         engine!(self, engine => Ok(engine.log(after).await?))
+    }
+}
+
+impl From<WriteError> for StoreError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Overloaded => Self::Overloaded,
+            WriteError::Panicked => Self::Panicked,
+            WriteError::NotCommitted(_) | WriteError::Stopped => Self::NotWritten(error.into()),
+        }
     }
 }
 

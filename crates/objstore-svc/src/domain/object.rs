@@ -1,6 +1,6 @@
 //! Objects, who owns them, and what may be done to them.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use super::{ClientId, Epoch, Key, Precondition, Refusal, Revision, Tag, Value};
 
@@ -147,11 +147,11 @@ impl Intent {
     /// precondition.
     pub fn decide_delete(
         &self,
-        current: Option<Stored>,
+        current: Option<(Arc<Object>, Revision)>,
         rule: OwnerRule,
         epoch: Epoch,
-    ) -> Result<Object, Refusal> {
-        let Stored { object, revision } = current.ok_or(Refusal::NoObject)?;
+    ) -> Result<Arc<Object>, Refusal> {
+        let (object, revision) = current.ok_or(Refusal::NoObject)?;
         if !rule.admits(self.client, &object.owner) {
             Err(Refusal::NotOwner)
         } else if !self.precondition.holds(Some(Tag::new(epoch, revision))) {
@@ -198,7 +198,7 @@ mod tests {
         let epoch = Epoch::new(1);
         let precondition = Precondition::parse(&["\"0000000000000001-1\""], &[]).unwrap();
         let intent = Intent { client, precondition };
-        let stored = |owner| Some(Stored { object: object(owner), revision: 2 });
+        let stored = |owner| Some((Arc::new(object(owner)), 2));
         let delete = |current, rule| intent.decide_delete(current, rule, epoch);
         assert_eq!(delete(None, OwnerRule::Match), Err(Refusal::NoObject));
         assert_eq!(delete(stored("x"), OwnerRule::Match), Err(Refusal::NotOwner));

@@ -109,6 +109,12 @@ impl TokenDigest {
     }
 }
 
+impl fmt::Debug for TokenDigest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TokenDigest")
+    }
+}
+
 /// Sessions of one client. A new one ends the one unused longest.
 pub const MAX_SESSIONS: usize = 100;
 

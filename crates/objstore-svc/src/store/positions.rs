@@ -1,17 +1,37 @@
 //! Positions that clients have acknowledged and that are not on disk yet.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use crate::domain::{ClientId, Revision};
 
+/// How often positions are written, while there are other writes.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Positions written with one batch.
+const BATCH: usize = 512;
+
+/// Positions written at once while no operation waits.
+const IDLE_BATCH: usize = 8 * BATCH;
+
 /// A position moves from `waiting` to `taken` to `writing`, and is gone when it is on disk.
-#[derive(Default)]
 pub(super) struct Positions {
     waiting: HashMap<ClientId, Revision>,
     /// The clients of this round, which are written before the next begins.
     taken: HashMap<ClientId, Revision>,
     /// Those in the batch being committed.
     writing: HashMap<ClientId, Revision>,
+    /// When a round was due last.
+    due: Instant,
+}
+
+impl Default for Positions {
+    fn default() -> Self {
+        let [waiting, taken, writing] = Default::default();
+        Self { waiting, taken, writing, due: Instant::now() }
+    }
 }
 
 impl Positions {
@@ -27,18 +47,24 @@ impl Positions {
         stages.into_iter().filter_map(|stage| stage.get(&client)).copied().max().unwrap_or(0)
     }
 
-    /// Whether nothing waits.
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.taken.is_empty()
-    }
-
-    /// Whether a round has been begun and not been written to its end.
-    pub(super) fn is_amid(&self) -> bool {
-        !self.taken.is_empty()
+    /// Takes those to be written with the next batch, which is the only one: some of a round, which
+    /// begins once a second, or sooner while no operation waits.
+    pub(super) fn take_due(&mut self, is_idle: bool) -> Vec<(ClientId, Revision)> {
+        // Those of a batch that failed.
+        self.put_back();
+        let is_due = is_idle || self.due.elapsed() >= EVERY;
+        if is_due {
+            self.due = Instant::now();
+        }
+        if is_due || !self.taken.is_empty() {
+            self.take(if is_idle { IDLE_BATCH } else { BATCH })
+        } else {
+            Vec::new()
+        }
     }
 
     /// Takes up to `limit` positions to write, from this round or else from a new one.
-    pub(super) fn take(&mut self, limit: usize) -> Vec<(ClientId, Revision)> {
+    fn take(&mut self, limit: usize) -> Vec<(ClientId, Revision)> {
         if self.taken.is_empty() {
             std::mem::swap(&mut self.taken, &mut self.waiting);
         }
@@ -56,7 +82,7 @@ impl Positions {
     }
 
     /// What was taken last is not on disk.
-    pub(super) fn put_back(&mut self) {
+    fn put_back(&mut self) {
         for (client, position) in std::mem::take(&mut self.writing) {
             self.advance(client, position);
         }
@@ -93,6 +119,6 @@ mod tests {
         assert_eq!(positions.of(client), 5);
         positions.put_back();
         assert_eq!(positions.of(client), 5);
-        assert!(!positions.is_empty());
+        assert_eq!(positions.take(1), [(client, 5)]);
     }
 }

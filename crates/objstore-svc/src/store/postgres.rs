@@ -5,11 +5,14 @@
 //! the log to its end, so it learns what the others commit.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicI32},
     thread::available_parallelism,
 };
 
-use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, WAIT, ask};
+use common::{
+    batch::Queue,
+    postgres::{Asked, Database, Error, Health, OpenError, Sessions, WAIT, ask},
+};
 use deadpool_postgres::ClientWrapper;
 use tokio::{
     sync::{Semaphore, SemaphorePermit, mpsc},
@@ -20,30 +23,24 @@ use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ClientState, DatabaseConfig, Feed, Figures, LogPage, Page, PageEnd, StoreConfig, StoreError,
-    sessions::SessionCache,
+    ClientState, DatabaseConfig, Feed, Figures, LogPage, Page, PageEnd, Shared, StoreConfig,
+    StoreError, rows,
 };
-use crate::domain::{
-    ClientId, Epoch, Intent, Key, Object, Pattern, Refusal, Revision, Session, Stored, Timestamp,
-    TokenDigest,
-};
+use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest};
 
-mod batch;
 mod find;
-mod fold;
+mod load;
 mod read;
 mod reader;
-mod statements;
 mod tail;
 mod upkeep;
 mod writer;
 mod writes;
 
 use find::Search;
-use fold::{Operation, Rules};
 use reader::Reader;
 use tail::Tail;
-use writer::{Queue, Shared, Writer};
+use writer::Writer;
 
 /// One of so many sessions is for sockets, but no more than there are cores to read what they get.
 const FOLLOWING_SHARE: usize = 4;
@@ -67,18 +64,15 @@ mod migrations {
 
 /// The engine for many processes.
 pub struct Postgres {
+    pub(super) queue: Queue<Writer>,
+    pub(super) shared: Arc<Shared>,
     sessions: Arc<Sessions>,
     /// Turns of sockets at the sessions: what a client watches, and pages of the log. The other
     /// sessions are left to searches and look-ups.
     following: Semaphore,
     reader: Reader,
-    queue: Queue,
-    shared: Arc<Shared>,
-    known: SessionCache,
-    rules: Rules,
     figures: Arc<Mutex<Figures>>,
     health: Health,
-    stop: CancellationToken,
     /// Cancelled when the writer has ended, however it ended.
     ended: CancellationToken,
     /// Those who follow the log and keep it within its bounds.
@@ -94,33 +88,32 @@ impl Postgres {
         let database = Database::of(database)?;
         migrate(&database).await?;
         let (epoch, revision) = begin(&database).await?;
-        let rules = Rules {
-            epoch,
-            owner: config.owner,
-            lifetime: config.lifetime,
-            max_clients: u64::try_from(config.max_clients).unwrap_or(u64::MAX),
-            max_watches: u64::try_from(config.max_watches).unwrap_or(u64::MAX),
-        };
+        let shared = Shared::new(config, epoch);
         let sessions = Arc::new(Sessions::new(&database, connections, SETTINGS)?);
         let (committed, handed_over) = mpsc::channel(COMMITTED_LENGTH);
         let (news, feed) = mpsc::channel(FEED_LENGTH);
-        let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
-        let session = Sessions::new(&database, 1, SETTINGS)?;
-        let (writer, queue, shared) = Writer::new(session, rules, committed, stop.clone());
+        let backend = Arc::<AtomicI32>::default();
+        let (queue, runner) = Queue::new(Writer {
+            session: Sessions::new(&database, 1, SETTINGS)?,
+            shared: Arc::clone(&shared),
+            backend: Arc::clone(&backend),
+            committed,
+        });
         let figures = Arc::<Mutex<Figures>>::default();
         let tail = Tail {
             database: database.clone(),
-            shared: Arc::clone(&shared),
+            backend,
             committed: handed_over,
             news,
             revision,
             tells: true,
         };
 
+        let ended = CancellationToken::new();
         let at_the_end = ended.clone().drop_guard();
         tokio::spawn(async move {
             let _at_the_end = at_the_end;
-            writer.run().await;
+            runner.run().await;
         });
         let mut others = JoinSet::new();
         others.spawn(tail.run());
@@ -128,16 +121,13 @@ impl Postgres {
         others.spawn(upkeep::keep_up(kept.0, kept.1, kept.2));
         let cores = available_parallelism().map_or(2, usize::from);
         let postgres = Self {
+            queue,
+            shared,
             reader: Reader::new(&sessions),
             sessions,
             following: Semaphore::new((connections / FOLLOWING_SHARE).clamp(1, cores)),
-            queue,
-            shared,
-            known: SessionCache::new(),
-            rules,
             figures,
             health: Health::watch(database),
-            stop,
             ended,
             others: Mutex::new(others),
         };
@@ -154,7 +144,7 @@ impl Postgres {
     }
 
     pub(super) async fn close(&self) {
-        self.stop.cancel();
+        self.queue.stop();
         self.ended.cancelled().await;
         let mut others = {
             let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,122 +154,17 @@ impl Postgres {
         self.sessions.close();
     }
 
-    pub(super) fn epoch(&self) -> Epoch {
-        self.rules.epoch
-    }
-
     pub(super) fn figures(&self) -> Figures {
-        let figures = *self.figures.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting_bytes = self.shared.waiting_bytes.load(Ordering::Relaxed);
-        Figures {
-            commits: self.shared.commits.load(Ordering::Relaxed),
-            operations: self.shared.operations.load(Ordering::Relaxed),
-            waiting_bytes: waiting_bytes.try_into().unwrap_or(u64::MAX),
-            ..figures
-        }
+        *self.figures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) async fn register(
-        &self,
-        client: ClientId,
-        token: TokenDigest,
-        now: Timestamp,
-    ) -> Result<Result<(), Refusal>, StoreError> {
-        Ok(self.queue.write(Operation::Register { client, token, now }).await?.map(drop))
-    }
-
-    /// One that is due to be extended is looked up again: another replica may have done it.
-    pub(super) async fn session(
-        &self,
-        token: TokenDigest,
-        now: Timestamp,
-    ) -> Result<Option<Session>, Error> {
-        let Rules { lifetime, .. } = self.rules;
-        let known = self.known.get(token, now);
-        if let Some(session) = known.filter(|&session| !lifetime.is_due(session, now)) {
-            return Ok(Some(session));
-        }
-        let [rows] = self.ask([(read::SESSION, &[&token.as_bytes().as_slice()])]).await?;
-        let live = |session: &Session| now < session.expires;
-        let session = rows.first().map(read::session).transpose()?.filter(live);
-        if let Some(session) = session {
-            self.known.insert(token, session, now);
-        }
-        Ok(session)
-    }
-
-    pub(super) async fn extend(
-        &self,
-        token: TokenDigest,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let expires = self.rules.lifetime.expiry(now);
-        self.ask([(statements::EXTEND, &[&token.as_bytes().as_slice(), &expires])])
-            .await
-            .map_err(|error| StoreError::NotWritten(error.into()))?;
-        self.known.remove(token);
-        Ok(())
-    }
-
-    pub(super) async fn postpone_removal(
-        &self,
-        client: ClientId,
-        token: TokenDigest,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let (ids, until) = ([*client.uuid()], Session::unused_until(now));
-        self.ask([(statements::POSTPONE, &[&ids.as_slice(), &until])])
-            .await
-            .map_err(|error| StoreError::NotWritten(error.into()))?;
-        self.known.remove(token);
-        Ok(())
-    }
-
-    pub(super) async fn mark_used(
-        &self,
-        client: ClientId,
-        token: TokenDigest,
-    ) -> Result<(), StoreError> {
-        self.ask([(statements::MARK_USED, &[client.uuid()])])
-            .await
-            .map_err(|error| StoreError::NotWritten(error.into()))?;
-        self.known.remove(token);
-        Ok(())
-    }
-
-    pub(super) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
-        let before = now.saturating_sub(self.rules.lifetime.millis());
-        let reap = async |session: &ClientWrapper| {
-            batch::or_roll_back(session, upkeep::reap(session, self.rules, before, now)).await
-        };
-        while self
-            .sessions
-            .lend(reap)
-            .await
-            .map_err(|error| StoreError::NotWritten(error.into()))?
-        {}
-        Ok(())
+    pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, Error> {
+        let [found] = self.ask([(read::SESSION, &[&token.as_bytes().as_slice()])]).await?;
+        Ok(found.first().map(|row| rows::session(&mut row.into())).transpose()?)
     }
 
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         self.reader.get(key).await
-    }
-
-    pub(super) async fn set(
-        &self,
-        object: Object,
-        intent: Intent,
-    ) -> Result<Result<Revision, Refusal>, StoreError> {
-        let object = Arc::new(object);
-        self.queue.write(Operation::Set { object, intent }).await
-    }
-
-    pub(super) async fn delete(
-        &self,
-        key: Key,
-        intent: Intent,
-    ) -> Result<Result<Revision, Refusal>, StoreError> {
-        self.queue.write(Operation::Delete { key, intent }).await
     }
 
     pub(super) async fn find(
@@ -301,37 +186,13 @@ impl Postgres {
         find::page_end(&self.sessions, &Search::new(pattern, after, None), limit).await
     }
 
-    pub(super) async fn watch(
-        &self,
-        client: ClientId,
-        pattern: Pattern,
-    ) -> Result<Result<(), Refusal>, StoreError> {
-        Ok(self.queue.write(Operation::Watch { client, pattern }).await?.map(drop))
-    }
-
-    pub(super) async fn unwatch(
-        &self,
-        client: ClientId,
-        pattern: Pattern,
-    ) -> Result<(), StoreError> {
-        self.queue.write(Operation::Unwatch { client, pattern }).await.map(drop)
-    }
-
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
-        // In this order: what leaves the map in between is committed before it is read there.
-        let acknowledged = self.shared.positions().of(client);
         let turn = self.following().await?;
         let [rows] = self.ask([(read::CLIENT, &[client.uuid()])]).await?;
         // A client may have very many watches: others take their turns meanwhile.
         let read = tokio::task::spawn_blocking(move || read::client(&rows)).await;
         drop(turn);
-        let mut state = read.map_err(|_| StoreError::Panicked)??;
-        state.position = state.position.max(acknowledged);
-        Ok(state)
-    }
-
-    pub(super) fn acknowledge(&self, client: ClientId, position: Revision) {
-        self.shared.positions().advance(client, position);
+        Ok(read.map_err(|_| StoreError::Panicked)??)
     }
 
     async fn following(&self) -> Result<Option<SemaphorePermit<'_>>, Error> {

@@ -3,10 +3,7 @@
 use common::postgres::{Error, Sessions, ask};
 use tokio_postgres::{Row, types::ToSql};
 
-use super::{
-    super::{Page, PageEnd, order::Range},
-    read,
-};
+use super::super::{Page, PageEnd, order::Range, rows};
 use crate::domain::{Key, Pattern};
 
 /// Bytes of values after which a page takes no more objects.
@@ -54,8 +51,9 @@ pub(super) async fn page(
              ) AS before FROM ({range}) AS range
          ) AS page WHERE coalesce(before, 0) < {PAGE_BYTES} ORDER BY {columns}"
     );
-    let rows = search.ask(sessions, &sql, limit).await?;
-    let objects = rows.iter().map(read::stored).collect::<Result<Vec<_>, _>>()?;
+    let found = search.ask(sessions, &sql, limit).await?;
+    let objects = found.iter().map(|row| rows::stored(&mut row.into()));
+    let objects = objects.collect::<Result<Vec<_>, _>>()?;
     let bytes: usize = objects.iter().map(|stored| stored.object.value.as_bytes().len()).sum();
     let more = objects.len() >= limit || bytes >= PAGE_BYTES;
     Ok(Page { objects, more })
@@ -66,7 +64,8 @@ pub(super) async fn page_end(
     search: &Search,
     limit: usize,
 ) -> Result<Option<PageEnd>, Error> {
-    let rows = search.ask(sessions, &search.sql("type, namespace, name"), limit + 1).await?;
-    let end = rows.iter().take(limit).next_back().map(read::key).transpose()?;
-    Ok(end.map(|key| PageEnd { key, more: rows.len() > limit }))
+    let found = search.ask(sessions, &search.sql("type, namespace, name"), limit + 1).await?;
+    let end = found.iter().take(limit).next_back();
+    let end = end.map(|row| rows::key(&mut row.into())).transpose()?;
+    Ok(end.map(|key| PageEnd { key, more: found.len() > limit }))
 }

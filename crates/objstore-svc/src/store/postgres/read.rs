@@ -1,15 +1,16 @@
 //! What is read of the database, but for searches.
 
-use std::{collections::HashMap, error::Error as StdError};
+use std::collections::HashMap;
 
-use common::postgres::{Error, ask};
+use common::{
+    postgres::{Error, ask},
+    sql::Columns,
+};
 use deadpool_postgres::ClientWrapper;
 use tokio_postgres::Row;
 
-use super::super::{ClientState, LogPage, columns::Columns};
-use crate::domain::{
-    ClientId, Key, Object, Owner, Pattern, Record, Revision, Session, Stored, Value, Watches,
-};
+use super::super::{ClientState, LogPage, rows};
+use crate::domain::{Key, Pattern, Record, Revision, Stored, Watches};
 
 /// The session of the token `$1`.
 pub(super) const SESSION: &str = "SELECT client, expires, unused_until
@@ -39,53 +40,19 @@ const LOG: &str =
              (SELECT bytes_through FROM log WHERE revision > $1 ORDER BY revision LIMIT 1) + 262144
      ) AS page ON TRUE ORDER BY page.revision";
 
-pub(super) fn session(row: &Row) -> Result<Session, Error> {
-    let client = client_id(row, 0)?;
-    Ok(Session { client, expires: row.try_get(1)?, unused_until: row.try_get(2)? })
-}
-
 /// Reads what [`OBJECTS`] selects.
-pub(super) fn objects(rows: &[Row]) -> Result<HashMap<Key, Stored>, Error> {
-    let objects = rows.iter().map(|row| {
-        let stored = stored(row)?;
+pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, Stored>, Error> {
+    let objects = found.iter().map(|row| {
+        let stored = rows::stored(&mut row.into())?;
         Ok((stored.object.key.clone(), stored))
     });
     objects.collect()
 }
 
-/// Reads type, namespace, name, value, owner, revision.
-pub(super) fn stored(row: &Row) -> Result<Stored, Error> {
-    let object = Object {
-        key: key(row)?,
-        value: Value::stored(row.try_get(3)?),
-        owner: Owner::new(row.try_get(4)?).map_err(broken)?,
-    };
-    Ok(Stored { object, revision: revision(row, 5)? })
-}
-
-/// Reads type, namespace, name.
-pub(super) fn key(row: &Row) -> Result<Key, Error> {
-    Key::new(row.try_get(0)?, row.try_get(1)?, row.try_get(2)?).map_err(broken)
-}
-
-/// Reads type, namespace, name from a column on.
-pub(super) fn pattern(row: &Row, first: usize) -> Result<Pattern, Error> {
-    let part = |offset| row.try_get::<_, &str>(first + offset);
-    Pattern::new(part(0)?, part(1)?, part(2)?).map_err(broken)
-}
-
-pub(super) fn client_id(row: &Row, column: usize) -> Result<ClientId, Error> {
-    ClientId::new(row.try_get(column)?).map_err(broken)
-}
-
-pub(super) fn revision(row: &Row, column: usize) -> Result<Revision, Error> {
-    Ok(row.try_get::<_, i64>(column)?.cast_unsigned())
-}
-
 /// Reads what [`CLIENT`] selects. One that is not registered (any more) watches nothing.
-pub(super) fn client(rows: &[Row]) -> Result<ClientState, Error> {
-    let row = rows.first().ok_or(Error::NoRow)?;
-    let now = revision(row, 0)?;
+pub(super) fn client(found: &[Row]) -> Result<ClientState, Error> {
+    let row = found.first().ok_or(Error::NoRow)?;
+    let now = rows::number(&mut row.into())?;
     let position = row.try_get::<_, Option<i64>>(1)?.map_or(now, i64::cast_unsigned);
     let parts = |column| Ok::<_, Error>(row.try_get::<_, Option<Vec<&str>>>(column)?);
     let (kinds, namespaces, names) = (parts(2)?, parts(3)?, parts(4)?);
@@ -99,7 +66,8 @@ pub(super) fn client(rows: &[Row]) -> Result<ClientState, Error> {
         .zip(names.into_iter().flatten())
         .zip(ends)
         .map(|(((kind, namespace), name), (since, until))| {
-            let pattern = Pattern::new(kind, namespace, name).map_err(broken)?;
+            let pattern =
+                Pattern::new(kind, namespace, name).map_err(|error| Error::Column(error.into()))?;
             Ok((pattern, since.cast_unsigned(), until.map(i64::cast_unsigned)))
         });
     let watches = Watches::stored(watches.collect::<Result<Vec<_>, Error>>()?);
@@ -112,9 +80,9 @@ pub(super) async fn log(
     session: &ClientWrapper,
     after: Revision,
 ) -> Result<(LogPage, Revision), Error> {
-    let [rows] = ask(session, [(LOG, &[&after.cast_signed()])]).await?;
-    let head = revision(rows.first().ok_or(Error::NoRow)?, 0)?;
-    let records = rows.iter().filter_map(|row| record(row).transpose());
+    let [found] = ask(session, [(LOG, &[&after.cast_signed()])]).await?;
+    let head = rows::number(&mut found.first().ok_or(Error::NoRow)?.into())?;
+    let records = found.iter().filter_map(|row| record(row).transpose());
     let records = records.collect::<Result<Vec<_>, _>>()?;
     let complete = match records.first() {
         Some(first) => first.revision == after + 1,
@@ -125,23 +93,7 @@ pub(super) async fn log(
 
 /// Reads from the second column on what [`LOG`] selects, if it has found a record.
 fn record(row: &Row) -> Result<Option<Record>, Error> {
-    let Some(revision) = row.try_get::<_, Option<i64>>(1)? else { return Ok(None) };
-    let columns = Columns {
-        event: row.try_get(2)?,
-        parts: [row.try_get(3)?, row.try_get(4)?, row.try_get(5)?],
-        value: row.try_get(6)?,
-        owner: row.try_get(7)?,
-        client: row.try_get(8)?,
-    };
-    let entry = columns.entry().ok_or_else(|| broken(Unknown))?;
-    Ok(Some(Record { revision: revision.cast_unsigned(), entry }))
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("a record of the log is of no known kind")]
-struct Unknown;
-
-/// The store holds what its own types would refuse: it was changed by somebody else.
-fn broken(error: impl StdError + Send + Sync + 'static) -> Error {
-    Error::Column(Box::new(error))
+    let mut columns = Columns::from(row);
+    columns.skip(1);
+    if columns.is_null()? { Ok(None) } else { Ok(Some(rows::record(&mut columns)?)) }
 }

@@ -8,7 +8,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{super::StoreError, batch::Keys, read};
+use super::{super::StoreError, load::Keys, read};
 use crate::domain::{Key, Stored};
 
 /// Statements under way at once.
@@ -77,8 +77,8 @@ async fn run(sessions: Arc<Sessions>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
 }
 
 async fn read(sessions: &Sessions, batch: &[Job]) -> Result<HashMap<Key, Stored>, Error> {
-    let Keys { kinds, namespaces, names } = Keys::of(batch.iter().map(|job| job.key.parts()));
-    let asked = (read::OBJECTS, &[&kinds as _, &namespaces as _, &names as _][..]);
+    let keys = Keys::of(batch.iter().map(|job| job.key.parts()));
+    let asked = (read::OBJECTS, &keys.parameters()[..]);
     let [rows] = sessions.lend(async |session| ask(session, [asked]).await).await?;
     read::objects(&rows)
 }

@@ -5,7 +5,10 @@
 //! replica notifies of something new, and in any case every now and then.
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,8 +21,8 @@ use tokio::{
 
 use super::{
     super::{LogPage, News},
-    SETTINGS, read, statements,
-    writer::Shared,
+    SETTINGS, read,
+    writes::CHANNEL,
 };
 use crate::domain::{Record, Revision};
 
@@ -35,7 +38,8 @@ const RETRY_EVERY: Duration = Duration::from_millis(250);
 /// The task that follows the log.
 pub(super) struct Tail {
     pub(super) database: Database,
-    pub(super) shared: Arc<Shared>,
+    /// The process in the database of the session that writes.
+    pub(super) backend: Arc<AtomicI32>,
     /// What this replica committed.
     pub(super) committed: mpsc::Receiver<Vec<Record>>,
     pub(super) news: mpsc::Sender<News>,
@@ -82,15 +86,15 @@ impl Tail {
 
     async fn follow(&mut self) -> Result<Over, Interruption> {
         let (wake, mut woken) = mpsc::channel(1);
-        let shared = Arc::clone(&self.shared);
+        let backend = Arc::clone(&self.backend);
         let listening = self.database.listen(SETTINGS, move |notification| {
-            if notification.process_id() != shared.backend.load(Ordering::Relaxed) {
+            if notification.process_id() != backend.load(Ordering::Relaxed) {
                 // One that waits already is enough.
                 let _ = wake.try_send(());
             }
         });
         let session = listening.await?;
-        let listen = format!("LISTEN {}", statements::CHANNEL);
+        let listen = format!("LISTEN {}", CHANNEL);
         timeout(ANSWER, session.batch_execute(&listen)).await.map_err(|_| Error::Silent)??;
         let mut is_behind = true;
         loop {

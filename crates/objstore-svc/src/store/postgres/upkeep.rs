@@ -1,32 +1,24 @@
-//! What has to be done again and again: the log is trimmed, sessions that are over are removed, and
-//! the numbers for the metrics are read.
+//! What has to be done again and again: the log is trimmed, and the numbers for the metrics are read.
 
 use std::{
-    collections::HashSet,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use common::postgres::{Asked, Error, Sessions, ask};
+use common::{
+    postgres::{Asked, Error, Sessions, ask},
+    sql::Columns,
+};
 use deadpool_postgres::ClientWrapper;
 use tokio::time::sleep;
 
-use super::{
-    super::{Figures, StoreConfig},
-    batch::{self, Needs},
-    fold::{Fold, Rules},
-    read, statements,
-};
-use crate::domain::Timestamp;
+use super::super::{Figures, StoreConfig, rows};
 
 /// How often it is done.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Records dropped with one commit.
 const TRIM_BATCH: i64 = 4096;
-
-/// Sessions removed with one commit.
-const REAP_BATCH: i64 = 1000;
 
 /// Drops some of the records that are too old or too many: those before the first that is not, or
 /// before the last that was looked at. One replica does it at a time.
@@ -81,53 +73,19 @@ async fn once(
     let retention = i64::try_from(config.log_retention.as_millis()).unwrap_or(i64::MAX / 2);
     let size = i64::try_from(config.log_size).unwrap_or(i64::MAX);
     let trim: Asked<'_> = (TRIM, &[&TRIM_BATCH, &retention, &size]);
-    let [trimmed, rows] = ask(session, [trim, (FIGURES, &[])]).await?;
-    let row = rows.first().ok_or(Error::NoRow)?;
+    let [trimmed, found] = ask(session, [trim, (FIGURES, &[])]).await?;
+    let mut columns = Columns::from(found.first().ok_or(Error::NoRow)?);
+    let mut number = || rows::number(&mut columns);
+    let (revision, bytes, clients) = (number()?, number()?, number()?);
+    let (oldest, dropped_bytes) = (number()?, number()?);
     let now = Figures {
-        revision: read::revision(row, 0)?,
-        log_floor: read::revision(row, 3)?.saturating_sub(1),
-        log_bytes: (row.try_get::<_, i64>(1)? - row.try_get::<_, i64>(4)?).cast_unsigned(),
-        clients: row.try_get::<_, i64>(2)?.cast_unsigned(),
+        revision,
+        log_floor: oldest.saturating_sub(1),
+        log_bytes: bytes.saturating_sub(dropped_bytes),
+        clients,
         ..Figures::default()
     };
     *figures.lock().unwrap_or_else(PoisonError::into_inner) = now;
     let dropped: i64 = trimmed.first().ok_or(Error::NoRow)?.try_get(0)?;
     Ok(dropped >= TRIM_BATCH - 1)
-}
-
-/// Removes some of the sessions that ended by `before`, clients that have none left, and unused
-/// clients whose time has come by `now`. Whether there are more.
-pub(super) async fn reap(
-    session: &ClientWrapper,
-    rules: Rules,
-    before: Timestamp,
-    now: Timestamp,
-) -> Result<bool, Error> {
-    let [any] = ask(session, [(statements::ENDED, &[&before, &now])]).await?;
-    if any.is_empty() {
-        return Ok(false);
-    }
-    let (known, begun) = batch::begin(session, &Needs::default(), rules.max_watches).await?;
-    let asked: [Asked<'_>; 3] = [
-        (statements::REAP, &[&before, &REAP_BATCH]),
-        (statements::MARK_WATCHING_USED, &[&now]),
-        (statements::UNUSED, &[&now, &REAP_BATCH]),
-    ];
-    let [reaped, _, unused] = ask(session, asked).await?;
-    let mut forgotten = HashSet::new();
-    let mut fold = Fold::new(rules, &known);
-    let mut sessions = 0;
-    for row in &reaped {
-        sessions += row.try_get::<_, i64>(1)?;
-        if !row.try_get::<_, bool>(2)? {
-            forgotten.insert(read::client_id(row, 0)?);
-        }
-    }
-    for row in &unused {
-        forgotten.insert(read::client_id(row, 0)?);
-    }
-    forgotten.into_iter().for_each(|client| fold.forget(client));
-    batch::commit(session, Some(begun), &fold, &[]).await?;
-    let unused = i64::try_from(unused.len()).unwrap_or(i64::MAX);
-    Ok(sessions.max(unused) >= REAP_BATCH)
 }

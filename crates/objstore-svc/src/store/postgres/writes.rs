@@ -1,17 +1,55 @@
-//! What a batch changes, as statements.
+//! The rows that a batch changes, as statements that take arrays.
 
-use std::collections::HashMap;
-
+use common::{postgres::Asked, sql::PostgresRows};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::{
-    super::columns::Columns,
-    batch::Keys,
-    fold::{Fold, Stretch},
-    statements,
+    super::{rows::LogRow, tables},
+    load::Keys,
 };
-use crate::domain::{ClientId, MAX_SESSIONS, Revision};
+use crate::domain::{ClientId, Revision, fold::Changes};
+
+/// Removes the ended watches that the position of their client has passed.
+const PRUNE_WATCHES: &str = "DELETE FROM watches USING clients
+     WHERE clients.id = ANY ($1) AND client = clients.id AND until <= position";
+
+const POSTPONE: &str = "UPDATE clients SET unused_until = new.until
+     FROM unnest($1::uuid[], $2::bigint[]) AS new (id, until)
+     WHERE clients.id = new.id AND unused_until < new.until";
+
+const EXTEND: &str = "UPDATE sessions SET expires = greatest(sessions.expires, new.expires)
+     FROM unnest($1::bytea[], $2::bigint[]) AS new (digest, expires)
+     WHERE sessions.digest = new.digest";
+
+const MOVE_POSITIONS: &str = "UPDATE clients SET position = moved.position
+     FROM unnest($1::uuid[], $2::bigint[]) AS moved (id, position)
+     WHERE clients.id = moved.id AND clients.position < moved.position";
+
+/// Revisions count from the newest of the store.
+const SET: &str = "INSERT INTO objects
+     SELECT type, namespace, name, value, owner, store.revision + set.revision
+     FROM store, unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[])
+         AS set (type, namespace, name, value, owner, revision)
+     ON CONFLICT (type, namespace, name) DO UPDATE
+     SET value = excluded.value, owner = excluded.owner, revision = excluded.revision";
+
+/// Revisions, and bytes, count from those of the store.
+const APPEND: &str = "INSERT INTO log
+     SELECT store.revision + new.revision, floor(extract(epoch FROM clock_timestamp()) * 1000),
+         store.bytes_through + new.bytes_through, event, type, namespace, name, value, owner, client
+     FROM store, unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[], $6::text[],
+             $7::bytea[], $8::text[], $9::uuid[])
+         AS new (revision, bytes_through, event, type, namespace, name, value, owner, client)";
+
+/// What comes to the numbers of the store; written last, as others count from them.
+const ADVANCE: &str = "UPDATE store
+     SET revision = revision + $1, bytes_through = bytes_through + $2, clients = clients + $3";
+
+/// The channel on which replicas tell each other that there is something new in the log.
+pub(super) const CHANNEL: &str = "objstore";
+
+const NOTIFY: &str = "NOTIFY objstore";
 
 /// Values to put into a statement.
 type Parameters<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
@@ -22,169 +60,105 @@ macro_rules! parameters {
 }
 
 /// Statements in their order, with what is put into them.
-#[derive(Default)]
-pub(super) struct Writes<'a>(pub(super) Vec<(&'static str, Parameters<'a>)>);
+pub(super) struct Writes<'a> {
+    rows: PostgresRows<'a>,
+    others: Vec<(&'static str, Parameters<'a>)>,
+}
 
 impl<'a> Writes<'a> {
-    /// What a batch changes, and what clients have acknowledged.
-    pub(super) fn of(fold: &'a Fold<'_>, positions: &[(ClientId, Revision)]) -> Self {
-        let mut writes = Self::default();
-        writes.clients(fold);
-        writes.deleted(fold);
-        writes.set(fold);
-        writes.stretches(statements::UNWATCH, &fold.ended);
-        writes.stretches(statements::WATCH, &fold.begun);
-        writes.by_client(statements::MOVE_POSITIONS, positions.iter().copied());
-        writes.log(fold);
+    /// What a batch changes.
+    pub(super) fn of(changes: &'a Changes) -> Self {
+        let mut rows = PostgresRows::default();
+        let Ok(()) = tables::write(&mut rows, changes);
+        let mut writes = Self { rows, others: Vec::new() };
+        if !changes.pruned.is_empty() {
+            let ids: Vec<Uuid> = changes.pruned.iter().map(|client| *client.uuid()).collect();
+            writes.push(PRUNE_WATCHES, parameters![ids]);
+        }
+        writes.by_client(POSTPONE, changes.postponed.iter().copied());
+        if !changes.extended.is_empty() {
+            let (digests, expiries): (Vec<&[u8]>, Vec<i64>) =
+                changes.extended.iter().map(|(token, at)| (&token.as_bytes()[..], at)).unzip();
+            writes.push(EXTEND, parameters![digests, expiries]);
+        }
+        let position =
+            |&(client, position): &(ClientId, Revision)| (client, position.cast_signed());
+        writes.by_client(MOVE_POSITIONS, changes.positions.iter().map(position));
+        writes.set(changes);
+        writes.log(changes);
         writes
     }
 
     /// What is put into each statement, as the database is handed it.
     pub(super) fn parameters(&self) -> Vec<Vec<&(dyn ToSql + Sync)>> {
-        self.0
-            .iter()
-            .map(|(_, values)| values.iter().map(|value| &**value as _).collect())
-            .collect()
+        let others = self.others.iter();
+        let others = others.map(|(_, values)| values.iter().map(|value| &**value as _).collect());
+        self.rows.params().into_iter().chain(others).collect()
+    }
+
+    /// The statements with their [`Self::parameters`].
+    pub(super) fn asked<'s>(
+        &'s self,
+        parameters: &'s [Vec<&'s (dyn ToSql + Sync)>],
+    ) -> impl Iterator<Item = Asked<'s>> {
+        let rows = self.rows.asked(parameters);
+        let others = self.others.iter().zip(&parameters[rows.len()..]);
+        rows.into_iter().chain(others.map(|((sql, _), values)| (*sql, &values[..])))
     }
 
     fn push(&mut self, sql: &'static str, parameters: Parameters<'a>) {
-        self.0.push((sql, parameters));
+        self.others.push((sql, parameters));
     }
 
     /// A statement that takes a number for each client.
-    fn by_client(
-        &mut self,
-        sql: &'static str,
-        numbers: impl Iterator<Item = (ClientId, Revision)>,
-    ) {
+    fn by_client(&mut self, sql: &'static str, numbers: impl Iterator<Item = (ClientId, i64)>) {
         let (ids, numbers): (Vec<Uuid>, Vec<i64>) =
-            numbers.map(|(client, number)| (*client.uuid(), number.cast_signed())).unzip();
+            numbers.map(|(client, number)| (*client.uuid(), number)).unzip();
         if !ids.is_empty() {
             self.push(sql, parameters![ids, numbers]);
         }
     }
 
-    fn clients(&mut self, fold: &'a Fold<'_>) {
-        if !fold.registered.is_empty() {
-            let registered = fold.registered.iter();
-            let ids: Vec<Uuid> = registered.clone().map(|it| *it.client.uuid()).collect();
-            let positions: Vec<i64> =
-                registered.clone().map(|it| it.position.cast_signed()).collect();
-            let unused_until: Vec<i64> = registered.map(|it| it.unused_until).collect();
-            self.push(statements::REGISTER, parameters![ids, positions, unused_until]);
-        }
-        if !fold.returned.is_empty() {
-            let ids: Vec<Uuid> = fold.returned.iter().map(|(id, _)| *id.uuid()).collect();
-            let until = fold.returned.iter().map(|&(_, until)| until).max().unwrap_or_default();
-            self.push(statements::POSTPONE, parameters![ids, until]);
-        }
-        if !fold.sessions.is_empty() {
-            let mut made = HashMap::<Uuid, usize>::new();
-            let mut sessions = fold.sessions.clone();
-            sessions.reverse();
-            sessions.retain(|(_, client, _)| {
-                let made = made.entry(*client.uuid()).or_default();
-                *made += 1;
-                *made <= MAX_SESSIONS
-            });
-            let (clients, kept): (Vec<Uuid>, Vec<i64>) = made
-                .into_iter()
-                .map(|(client, made)| (client, MAX_SESSIONS.saturating_sub(made)))
-                .map(|(client, kept)| (client, i64::try_from(kept).unwrap_or(i64::MAX)))
-                .unzip();
-            self.push(statements::END_SESSIONS, parameters![clients, kept]);
-            let sessions = sessions.into_iter();
-            let digests: Vec<Vec<u8>> =
-                sessions.clone().map(|(token, ..)| token.as_bytes().to_vec()).collect();
-            let clients: Vec<Uuid> = sessions.clone().map(|(_, id, _)| *id.uuid()).collect();
-            let expiries: Vec<i64> = sessions.map(|(.., expires)| expires).collect();
-            self.push(statements::BEGIN_SESSIONS, parameters![digests, clients, expiries]);
-        }
-        self.watch_counts(fold);
-        if !fold.forgotten.is_empty() {
-            let ids: Vec<Uuid> = fold.forgotten.iter().map(|id| *id.uuid()).collect();
-            self.push(statements::FORGET_SESSIONS, parameters![ids.clone()]);
-            self.push(statements::FORGET_WATCHES, parameters![ids.clone()]);
-            self.push(statements::FORGET, parameters![ids]);
-        }
-    }
-
-    fn watch_counts(&mut self, fold: &'a Fold<'_>) {
-        let counted = fold.clients.iter().filter(|(_, watching)| watching.is_counted);
-        let counted: Vec<Uuid> = counted.map(|(id, _)| *id.uuid()).collect();
-        if !counted.is_empty() {
-            self.push(statements::PRUNE_WATCHES, parameters![counted]);
-        }
-        if !fold.clients.is_empty() {
-            let counts = fold.clients.iter().map(|(id, watching)| (*id.uuid(), watching.counts));
-            let ids: Vec<Uuid> = counts.clone().map(|(id, _)| id).collect();
-            let open: Vec<i64> = counts.clone().map(|(_, it)| it.open.cast_signed()).collect();
-            let ended: Vec<i64> = counts.map(|(_, it)| it.ended.cast_signed()).collect();
-            self.push(statements::COUNT_WATCHES, parameters![ids, open, ended]);
-        }
-    }
-
-    fn deleted(&mut self, fold: &'a Fold<'_>) {
-        let deleted = fold.objects.iter().filter(|(_, state)| state.is_none());
-        let Keys { kinds, namespaces, names } = Keys::of(deleted.map(|(key, _)| key.parts()));
-        if !names.is_empty() {
-            self.push(statements::DELETE, parameters![kinds, namespaces, names]);
-        }
-    }
-
-    fn set(&mut self, fold: &'a Fold<'_>) {
-        let set = fold.objects.values().flatten();
-        let Keys { kinds, namespaces, names } =
-            Keys::of(set.clone().map(|(object, _)| object.key.parts()));
-        if !names.is_empty() {
-            let values: Vec<&[u8]> = set.clone().map(|(it, _)| it.value.as_bytes()).collect();
-            let owners: Vec<&str> = set.clone().map(|(it, _)| it.owner.as_str()).collect();
-            let revisions: Vec<i64> = set.map(|(_, revision)| fold.beyond(*revision)).collect();
-            self.push(
-                statements::SET,
-                parameters![kinds, namespaces, names, values, owners, revisions],
-            );
-        }
-    }
-
-    fn stretches(&mut self, sql: &'static str, stretches: &'a [Stretch<'_>]) {
-        if stretches.is_empty() {
+    fn set(&mut self, changes: &'a Changes) {
+        if changes.set.is_empty() {
             return;
         }
-        let clients: Vec<Uuid> = stretches.iter().map(|it| *it.client.uuid()).collect();
-        let Keys { kinds, namespaces, names } =
-            Keys::of(stretches.iter().map(|it| it.pattern.parts()));
-        let since: Vec<i64> = stretches.iter().map(|it| it.since.cast_signed()).collect();
-        let until: Vec<Option<i64>> =
-            stretches.iter().map(|it| it.until.map(Revision::cast_signed)).collect();
-        self.push(sql, parameters![clients, kinds, namespaces, names, since, until]);
+        let set = changes.set.iter();
+        let Keys([kinds, namespaces, names]) =
+            Keys::of(set.clone().map(|(object, _)| object.key.parts()));
+        let values: Vec<&[u8]> = set.clone().map(|(it, _)| it.value.as_bytes()).collect();
+        let owners: Vec<&str> = set.clone().map(|(it, _)| it.owner.as_str()).collect();
+        let revisions: Vec<i64> = set.map(|(_, revision)| changes.beyond(*revision)).collect();
+        self.push(SET, parameters![kinds, namespaces, names, values, owners, revisions]);
     }
 
-    fn log(&mut self, fold: &'a Fold<'_>) {
-        if !fold.records.is_empty() {
-            self.push(statements::APPEND, appended(fold));
-            self.push(statements::NOTIFY, Vec::new());
+    fn log(&mut self, changes: &'a Changes) {
+        let Changes { before, head, records, .. } = changes;
+        if !records.is_empty() {
+            self.push(APPEND, appended(changes));
+            self.push(NOTIFY, Vec::new());
         }
-        if !fold.records.is_empty() || !fold.registered.is_empty() {
-            let (from, to) = (fold.known.head, fold.head);
-            let bytes = to.bytes - from.bytes;
-            let clients = to.clients.cast_signed() - from.clients.cast_signed();
-            self.push(statements::ADVANCE, parameters![fold.beyond(to.revision), bytes, clients]);
+        if before != head {
+            let bytes = head.bytes - before.bytes;
+            let clients = head.clients.cast_signed() - before.clients.cast_signed();
+            self.push(ADVANCE, parameters![changes.beyond(head.revision), bytes, clients]);
         }
     }
 }
 
-fn appended<'a>(fold: &'a Fold<'_>) -> Parameters<'a> {
-    let records = &fold.records;
-    let columns: Vec<_> = records.iter().map(|(record, _)| Columns::of(&record.entry)).collect();
-    let revisions: Vec<i64> = records.iter().map(|(it, _)| fold.beyond(it.revision)).collect();
+fn appended(changes: &Changes) -> Parameters<'_> {
+    let records = &changes.records;
+    let columns: Vec<_> = records.iter().map(|(record, _)| LogRow::of(&record.entry)).collect();
+    let revisions: Vec<i64> =
+        records.iter().map(|(record, _)| changes.beyond(record.revision)).collect();
     let bytes_through: Vec<i64> =
-        records.iter().map(|(_, bytes_through)| bytes_through - fold.known.head.bytes).collect();
+        records.iter().map(|(_, through)| through - changes.before.bytes).collect();
     let events: Vec<i16> = columns.iter().map(|it| it.event).collect();
     let [kinds, namespaces, names] =
         [0, 1, 2].map(|part| columns.iter().map(|it| it.parts[part]).collect::<Vec<_>>());
     let values: Vec<Option<&[u8]>> = columns.iter().map(|it| it.value).collect();
     let owners: Vec<Option<&str>> = columns.iter().map(|it| it.owner).collect();
-    let clients: Vec<Option<Uuid>> = columns.iter().map(|it| it.client).collect();
+    let clients: Vec<Option<Uuid>> =
+        columns.iter().map(|it| it.client.map(|client| *client.uuid())).collect();
     parameters![revisions, bytes_through, events, kinds, namespaces, names, values, owners, clients]
 }

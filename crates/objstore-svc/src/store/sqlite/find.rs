@@ -2,10 +2,7 @@
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::{
-    super::{Page, PageEnd, order::Range},
-    read,
-};
+use super::super::{Page, PageEnd, order::Range, rows};
 use crate::domain::{Key, Pattern};
 
 /// Bytes after which a page takes no more objects.
@@ -38,14 +35,14 @@ pub(super) fn page(
 ) -> rusqlite::Result<Page> {
     let sql = format!("SELECT type, namespace, name, value, owner, revision {}", search.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(&search.parameters))?;
+    let mut found = statement.query(params_from_iter(&search.parameters))?;
     let mut objects = Vec::new();
     let mut bytes = 0;
     while objects.len() < limit && bytes < PAGE_BYTES {
-        let Some(row) = rows.next()? else {
+        let Some(row) = found.next()? else {
             return Ok(Page { objects, more: false });
         };
-        let stored = read::stored(row)?;
+        let stored = rows::stored(&mut row.into())?;
         bytes += stored.object.size();
         objects.push(stored);
     }
@@ -59,15 +56,15 @@ pub(super) fn page_end(
 ) -> rusqlite::Result<Option<PageEnd>> {
     let sql = format!("SELECT type, namespace, name {}", search.clauses);
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(&search.parameters))?;
+    let mut found = statement.query(params_from_iter(&search.parameters))?;
     let mut end = None;
     for _ in 0..limit {
-        match rows.next()? {
-            Some(row) => end = Some(read::key(row, 0)?),
+        match found.next()? {
+            Some(row) => end = Some(rows::key(&mut row.into())?),
             None => return Ok(end.map(|key| PageEnd { key, more: false })),
         }
     }
-    let more = rows.next()?.is_some();
+    let more = found.next()?.is_some();
     Ok(end.map(|key| PageEnd { key, more }))
 }
 

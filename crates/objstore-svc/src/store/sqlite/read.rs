@@ -1,11 +1,11 @@
 //! What is read of the database, but for searches.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, types::Type};
+use common::sql::Columns;
+use rusqlite::{Connection, OptionalExtension as _};
 
-use super::super::{ClientState, LogPage, columns::Columns};
+use super::super::{ClientState, LogPage, rows};
 use crate::domain::{
-    ClientId, Epoch, Key, Object, Owner, Pattern, Record, Revision, Session, Stored, TokenDigest,
-    Value, WatchCounts, Watches,
+    ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest, Watches,
 };
 
 /// Records in one page of the log.
@@ -43,10 +43,7 @@ pub(super) fn session(
             "SELECT client, expires, unused_until FROM sessions JOIN clients ON clients.id = client
              WHERE digest = ?1",
         )?
-        .query_row([token.as_bytes()], |row| {
-            let client = client_id(row, 0)?;
-            Ok(Session { client, expires: row.get(1)?, unused_until: row.get(2)? })
-        })
+        .query_row([token.as_bytes()], |row| Ok(rows::session(&mut row.into())?))
         .optional()
 }
 
@@ -56,7 +53,7 @@ pub(super) fn object(connection: &Connection, key: &Key) -> rusqlite::Result<Opt
             "SELECT type, namespace, name, value, owner, revision FROM objects
              WHERE type = ?1 AND namespace = ?2 AND name = ?3",
         )?
-        .query_row(key.parts(), stored)
+        .query_row(key.parts(), |row| Ok(rows::stored(&mut row.into())?))
         .optional()
 }
 
@@ -68,52 +65,14 @@ pub(super) fn revision_of(
         .prepare_cached(
             "SELECT revision FROM objects WHERE type = ?1 AND namespace = ?2 AND name = ?3",
         )?
-        .query_row(key.parts(), |row| revision(row, 0))
+        .query_row(key.parts(), |row| Ok(rows::number(&mut row.into())?))
         .optional()
-}
-
-/// Reads type, namespace, name, value, owner, revision.
-pub(super) fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    let object = Object {
-        key: key(row, 0)?,
-        value: Value::stored(row.get_ref(3)?.as_blob()?),
-        owner: Owner::new(row.get_ref(4)?.as_str()?).map_err(|error| invalid(4, error))?,
-    };
-    Ok(Stored { object, revision: revision(row, 5)? })
-}
-
-pub(super) fn key(row: &Row<'_>, first: usize) -> rusqlite::Result<Key> {
-    let part = |offset| Ok::<_, rusqlite::Error>(row.get_ref(first + offset)?.as_str()?);
-    Key::new(part(0)?, part(1)?, part(2)?).map_err(|error| invalid(first, error))
-}
-
-fn pattern(row: &Row<'_>, first: usize) -> rusqlite::Result<Pattern> {
-    let part = |offset| Ok::<_, rusqlite::Error>(row.get_ref(first + offset)?.as_str()?);
-    Pattern::new(part(0)?, part(1)?, part(2)?).map_err(|error| invalid(first, error))
-}
-
-pub(super) fn client_id(row: &Row<'_>, column: usize) -> rusqlite::Result<ClientId> {
-    let id = uuid::Uuid::from_slice(row.get_ref(column)?.as_blob()?);
-    let id = id.map_err(|error| invalid(column, error))?;
-    ClientId::new(id).map_err(|error| invalid(column, error))
-}
-
-pub(super) fn revision(row: &Row<'_>, column: usize) -> rusqlite::Result<Revision> {
-    Ok(row.get::<_, i64>(column)?.cast_unsigned())
-}
-
-/// The store holds what its own types would refuse: it was changed by somebody else.
-fn invalid(
-    column: usize,
-    error: impl std::error::Error + Send + Sync + 'static,
-) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(column, Type::Blob, Box::new(error))
 }
 
 pub(super) fn head(connection: &Connection) -> rusqlite::Result<Revision> {
     connection
         .prepare_cached("SELECT coalesce(max(revision), 0) FROM log")?
-        .query_row([], |row| revision(row, 0))
+        .query_row([], |row| Ok(rows::number(&mut row.into())?))
 }
 
 /// Where the open watch of a pattern begins. It is the newest of the pattern, so those that ended
@@ -127,49 +86,35 @@ pub(super) fn open_watch(
     let newest = connection
         .prepare_cached(NEWEST_WATCH)?
         .query_row((client.uuid().as_bytes(), kind, namespace, name), |row| {
-            Ok((revision(row, 0)?, row.get::<_, Option<i64>>(1)?))
+            let mut columns = Columns::from(row);
+            Ok((rows::number(&mut columns)?, columns.is_null()?))
         })
         .optional()?;
-    Ok(newest.filter(|(_, until)| until.is_none()).map(|(since, _)| since))
+    Ok(newest.filter(|&(_, is_open)| is_open).map(|(since, _)| since))
 }
 
 pub(super) const NEWEST_WATCH: &str = "SELECT since, until FROM watches
      WHERE client = ?1 AND type = ?2 AND namespace = ?3 AND name = ?4
      ORDER BY since DESC LIMIT 1";
 
-/// How many watches a client has; none where it is not registered.
-pub(super) fn watch_counts(
-    connection: &Connection,
-    client: ClientId,
-) -> rusqlite::Result<Option<WatchCounts>> {
-    connection
-        .prepare_cached("SELECT watches, ended FROM clients WHERE id = ?1")?
-        .query_row([client.uuid().as_bytes()], |row| {
-            Ok(WatchCounts { open: count(row, 0)?, ended: count(row, 1)? })
-        })
-        .optional()
-}
-
-pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    Ok(row.get::<_, i64>(column)?.cast_unsigned())
-}
-
 /// A client at one moment. One that is not registered (any more) watches nothing.
 pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Result<ClientState> {
-    let revision_now = head(connection)?;
+    let revision = head(connection)?;
     let position = connection
         .prepare_cached("SELECT position FROM clients WHERE id = ?1")?
-        .query_row([client.uuid().as_bytes()], |row| revision(row, 0))
+        .query_row([client.uuid().as_bytes()], |row| Ok(rows::number(&mut row.into())?))
         .optional()?;
     let mut statement = connection.prepare_cached(
         "SELECT type, namespace, name, since, until FROM watches WHERE client = ?1",
     )?;
     let watches = statement.query_map([client.uuid().as_bytes()], |row| {
-        let until = row.get::<_, Option<i64>>(4)?.map(i64::cast_unsigned);
-        Ok((pattern(row, 0)?, revision(row, 3)?, until))
+        let mut columns = Columns::from(row);
+        let pattern = rows::pattern(&mut columns)?;
+        let (since, until) = (rows::number(&mut columns)?, columns.read::<Option<i64>>()?);
+        Ok((pattern, since, until.map(i64::cast_unsigned)))
     })?;
     let watches = Watches::stored(watches.collect::<rusqlite::Result<Vec<_>>>()?);
-    Ok(ClientState { revision: revision_now, watches, position: position.unwrap_or(revision_now) })
+    Ok(ClientState { revision, watches, position: position.unwrap_or(revision) })
 }
 
 /// The records after `after`. The log has no gaps and always keeps its newest record, so what does
@@ -179,14 +124,14 @@ pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<
         "SELECT revision, event, type, namespace, name, value, owner, client FROM log
          WHERE revision > ?1 ORDER BY revision",
     )?;
-    let mut rows = statement.query([after.cast_signed()])?;
+    let mut found = statement.query([after.cast_signed()])?;
     let mut records = Vec::new();
     let mut bytes = 0;
     while records.len() < LOG_PAGE
         && bytes < LOG_PAGE_BYTES
-        && let Some(row) = rows.next()?
+        && let Some(row) = found.next()?
     {
-        let record = record(row)?;
+        let record = rows::record(&mut row.into())?;
         bytes += record.entry.size();
         records.push(record);
     }
@@ -195,19 +140,4 @@ pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<
         None => after <= head(connection)?,
     };
     Ok(if complete { LogPage::Records(records) } else { LogPage::Trimmed })
-}
-
-/// Reads revision, event, type, namespace, name, value, owner, client.
-fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
-    let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str_or_null()?);
-    let client = row.get_ref(7)?.as_blob_or_null()?.map(uuid::Uuid::from_slice).transpose();
-    let columns = Columns {
-        event: row.get(1)?,
-        parts: [text(2)?, text(3)?, text(4)?],
-        value: row.get_ref(5)?.as_blob_or_null()?,
-        owner: text(6)?,
-        client: client.map_err(|error| invalid(7, error))?,
-    };
-    let unknown = || rusqlite::Error::IntegralValueOutOfRange(1, columns.event.into());
-    Ok(Record { revision: revision(row, 0)?, entry: columns.entry().ok_or_else(unknown)? })
 }

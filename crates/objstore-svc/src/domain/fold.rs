@@ -1,0 +1,305 @@
+//! A batch in memory: each operation sees the changes of those before it, and nothing is written
+//! yet.
+
+use std::{
+    collections::{HashMap, HashSet},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use super::{
+    Answer, ClientId, Done, Entry, Intent, Key, MAX_SESSIONS, OVERHEAD, Object, Operation, Pattern,
+    Record, Refusal, Revision, Rules, Session, Timestamp, TokenDigest, WatchCounts,
+};
+
+mod changes;
+mod known;
+
+pub(crate) use changes::{Changes, NewClient, NewSession, Stretch};
+pub(crate) use known::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap, Watching};
+
+/// Decides a batch, one operation after the other, or returns the place of an operation that
+/// panics. `known` holds what [`Needs::of`] names.
+pub(crate) fn decide(
+    rules: &Rules,
+    known: Known,
+    batch: &[&Operation],
+) -> Result<(Vec<Answer>, Changes), usize> {
+    let mut fold = Fold::new(rules, known);
+    let mut answers = Vec::with_capacity(batch.len());
+    for (place, operation) in batch.iter().enumerate() {
+        let apply = AssertUnwindSafe(|| fold.apply(operation));
+        answers.push(catch_unwind(apply).map_err(|_| place)?);
+    }
+    Ok((answers, fold.into_changes()))
+}
+
+struct Fold<'a> {
+    rules: &'a Rules,
+    known: Known,
+    head: Head,
+    /// Everything that needs no look-up later is noted here at once.
+    changes: Changes,
+    /// The last of each object, and none where it was deleted.
+    objects: HashMap<&'a Key, Option<(Arc<Object>, Revision)>>,
+    registered: HashMap<ClientId, NewClient>,
+    /// Clients that were registered before, with the time until which they stay unused, and none
+    /// where they are used.
+    unused: HashMap<ClientId, Option<Timestamp>>,
+    begun: HashMap<TokenDigest, NewSession>,
+    extended: HashMap<TokenDigest, Timestamp>,
+    /// Clients whose number of watches changes.
+    counted: HashSet<ClientId>,
+    open: HashMap<(ClientId, &'a Pattern), Open>,
+}
+
+/// Whether a pattern is watched, and since when.
+#[derive(Clone, Copy)]
+enum Open {
+    No,
+    Before(Revision),
+    /// Since the batch's stretch with this index.
+    Begun(usize),
+}
+
+impl<'a> Fold<'a> {
+    fn new(rules: &'a Rules, known: Known) -> Self {
+        Self {
+            rules,
+            head: known.head,
+            changes: Changes { before: known.head, ..Changes::default() },
+            known,
+            objects: HashMap::new(),
+            registered: HashMap::new(),
+            unused: HashMap::new(),
+            begun: HashMap::new(),
+            extended: HashMap::new(),
+            counted: HashSet::new(),
+            open: HashMap::new(),
+        }
+    }
+
+    fn apply(&mut self, operation: &'a Operation) -> Answer {
+        let mut more = false;
+        match operation {
+            Operation::Register { client, token, now } => self.register(*client, *token, *now)?,
+            Operation::Extend { token, now } => self.extend(*token, *now),
+            Operation::Postpone { client, now } => self.postpone(*client, *now),
+            Operation::MarkUsed { client } => self.mark_used(*client),
+            Operation::Reap { now } => more = self.reap(*now),
+            Operation::Set { object, intent } => self.set(object, intent)?,
+            Operation::Delete { key, intent } => self.delete(key, intent)?,
+            Operation::Watch { client, pattern } => self.watch(*client, pattern)?,
+            Operation::Unwatch { client, pattern } => self.unwatch(*client, pattern),
+            Operation::Upkeep { positions, trims } => {
+                self.changes.positions.extend(positions);
+                self.changes.trims |= trims;
+            }
+        }
+        Ok(Done { revision: self.head.revision, more })
+    }
+
+    fn set(&mut self, object: &'a Arc<Object>, intent: &Intent) -> Result<(), Refusal> {
+        let current =
+            if intent.precondition.is_empty() { None } else { self.revision(&object.key) };
+        intent.decide_set(object, current, self.rules.owner, self.rules.epoch)?;
+        let revision = self.append(Entry::Set(Arc::clone(object)));
+        self.objects.insert(&object.key, Some((Arc::clone(object), revision)));
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &'a Key, intent: &Intent) -> Result<(), Refusal> {
+        let known = || self.known.objects.get(key).cloned();
+        let current = self.objects.get(key).cloned().unwrap_or_else(known);
+        let object = intent.decide_delete(current, self.rules.owner, self.rules.epoch)?;
+        self.append(Entry::Delete(object));
+        self.objects.insert(key, None);
+        Ok(())
+    }
+
+    fn revision(&self, key: &Key) -> Option<Revision> {
+        if let Some(last) = self.objects.get(key) {
+            return last.as_ref().map(|&(_, revision)| revision);
+        }
+        let whole = self.known.objects.get(key).map(|&(_, revision)| revision);
+        whole.or_else(|| self.known.revisions.get(key).copied())
+    }
+
+    fn register(
+        &mut self,
+        client: ClientId,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), Refusal> {
+        if self.known.clients.contains_key(&client) {
+            self.postpone(client, now);
+        } else {
+            if self.head.clients >= self.rules.max_clients {
+                return Err(Refusal::TooManyClients);
+            }
+            self.head.clients += 1;
+            let new = NewClient {
+                client,
+                position: self.head.revision,
+                unused_until: Some(Session::unused_until(now)),
+                counts: WatchCounts::default(),
+            };
+            // Noted before it registered, when there was no such client.
+            self.unused.remove(&client);
+            self.registered.insert(client, new);
+            self.known.clients.insert(client, Watching::default());
+        }
+        let expires = self.rules.lifetime.expiry(now);
+        let sessions = self.known.sessions.entry(client).or_default();
+        while sessions.len() >= MAX_SESSIONS {
+            let oldest = (0..sessions.len()).min_by_key(|&place| sessions[place].1).unwrap_or(0);
+            let (token, _) = sessions.swap_remove(oldest);
+            if self.begun.remove(&token).is_none() {
+                self.extended.remove(&token);
+                self.changes.ended.push(token);
+            }
+        }
+        sessions.push((token, expires));
+        self.begun.insert(token, NewSession { token, client, expires });
+        Ok(())
+    }
+
+    fn extend(&mut self, token: TokenDigest, now: Timestamp) {
+        let expires = self.rules.lifetime.expiry(now);
+        let mut known = self.known.sessions.values_mut().flatten();
+        if let Some(session) = known.find(|session| session.0 == token) {
+            session.1 = session.1.max(expires);
+        }
+        let begun = self.begun.get_mut(&token).map(|session| &mut session.expires);
+        let stored = begun.unwrap_or_else(|| self.extended.entry(token).or_insert(expires));
+        *stored = expires.max(*stored);
+    }
+
+    fn postpone(&mut self, client: ClientId, now: Timestamp) {
+        let until = Session::unused_until(now);
+        let registered = self.registered.get_mut(&client).map(|new| &mut new.unused_until);
+        let unused = registered.unwrap_or_else(|| self.unused.entry(client).or_insert(Some(until)));
+        *unused = unused.map(|known| known.max(until));
+    }
+
+    fn mark_used(&mut self, client: ClientId) {
+        match self.registered.get_mut(&client) {
+            Some(new) => new.unused_until = None,
+            None => drop(self.unused.insert(client, None)),
+        }
+    }
+
+    /// Sessions stay for one more lifetime after their end, and a client as long as any of them:
+    /// so it goes when it has had neither a live session nor a socket, which extends its session,
+    /// for that long. An unused client goes when its time has come. Returns whether there are more.
+    fn reap(&mut self, now: Timestamp) -> bool {
+        let before = Reap::at(now, self.rules).before;
+        let Due { clients, more } = std::mem::take(&mut self.known.due);
+        for DueClient { client, unused_until, open } in clients {
+            let is_over = unused_until.is_some_and(|until| until <= now);
+            if is_over && open > 0 {
+                // Marking it as used has failed.
+                self.mark_used(client);
+            }
+            let is_forgotten = is_over && open == 0;
+            let sessions = self.known.sessions.remove(&client).unwrap_or_default();
+            let (ended, left): (Vec<_>, Vec<_>) =
+                sessions.into_iter().partition(|(_, expires)| is_forgotten || *expires <= before);
+            self.changes.ended.extend(ended.into_iter().map(|(token, _)| token));
+            if left.is_empty() {
+                self.append(Entry::Forget(client));
+                self.head.clients = self.head.clients.saturating_sub(1);
+                self.unused.remove(&client);
+                self.changes.forgotten.push(client);
+            }
+        }
+        more
+    }
+
+    fn watch(&mut self, client: ClientId, pattern: &'a Pattern) -> Result<(), Refusal> {
+        if !matches!(self.open(client, pattern), Open::No) {
+            return Ok(());
+        }
+        // A client that was removed may watch nothing.
+        let watching = self.known.clients.get_mut(&client).ok_or(Refusal::TooManyWatches)?;
+        watching.counts = watching.counts.begin(self.rules.max_watches)?;
+        self.counted.insert(client);
+        let since = self.append(Entry::Watch(client, pattern.clone()));
+        self.open.insert((client, pattern), Open::Begun(self.changes.watched.len()));
+        let pattern = pattern.clone();
+        self.changes.watched.push(Stretch { client, pattern, since, until: None });
+        Ok(())
+    }
+
+    fn unwatch(&mut self, client: ClientId, pattern: &'a Pattern) {
+        let open = self.open(client, pattern);
+        if matches!(open, Open::No) {
+            return;
+        }
+        let until = Some(self.append(Entry::Unwatch(client, pattern.clone())));
+        self.open.insert((client, pattern), Open::No);
+        match open {
+            Open::No => {}
+            Open::Before(since) => {
+                let pattern = pattern.clone();
+                self.changes.unwatched.push(Stretch { client, pattern, since, until });
+            }
+            Open::Begun(index) => self.changes.watched[index].until = until,
+        }
+        if let Some(watching) = self.known.clients.get_mut(&client) {
+            watching.counts = watching.counts.end();
+            self.counted.insert(client);
+        }
+    }
+
+    fn open(&self, client: ClientId, pattern: &'a Pattern) -> Open {
+        self.open.get(&(client, pattern)).copied().unwrap_or_else(|| {
+            let before = self.known.watches.get(&(client, pattern.clone()));
+            before.map_or(Open::No, |&since| Open::Before(since))
+        })
+    }
+
+    fn append(&mut self, entry: Entry) -> Revision {
+        let bytes = i64::try_from(entry.size() + OVERHEAD).unwrap_or(i64::MAX);
+        self.head.bytes = self.head.bytes.saturating_add(bytes);
+        self.head.revision += 1;
+        let record = Record { revision: self.head.revision, entry };
+        self.changes.records.push((record, self.head.bytes));
+        self.head.revision
+    }
+
+    fn into_changes(mut self) -> Changes {
+        let mut changes = Changes { head: self.head, ..self.changes };
+        for (key, last) in self.objects {
+            match last {
+                Some(object) => changes.set.push(object),
+                None => changes.deleted.push(key.clone()),
+            }
+        }
+        for (client, unused_until) in self.unused {
+            match unused_until {
+                Some(until) => changes.postponed.push((client, until)),
+                None => changes.used.push(client),
+            }
+        }
+        changes.begun.extend(self.begun.into_values());
+        changes.extended.extend(self.extended);
+        for client in self.counted {
+            let Watching { counts, is_counted } = self.known.clients[&client];
+            match self.registered.get_mut(&client) {
+                Some(new) => new.counts = counts,
+                None => changes.counts.push((client, counts)),
+            }
+            if is_counted {
+                changes.pruned.push(client);
+            }
+        }
+        changes.registered.extend(self.registered.into_values());
+        changes
+    }
+}
+
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,286 @@
+//! A batch does what its operations do one by one, and needs only the rows that it names.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use proptest::{prelude::*, sample::select};
+use uuid::Uuid;
+
+use super::*;
+use crate::domain::{Epoch, Lifetime, Owner, OwnerRule, Precondition, Tag, Value};
+
+const LIFETIME: Timestamp = 60_000;
+
+fn rules() -> Rules {
+    Rules {
+        epoch: Epoch::new(7),
+        owner: OwnerRule::Free,
+        lifetime: Lifetime::new(Duration::from_secs(60)),
+        max_clients: 3,
+        max_watches: 2,
+    }
+}
+
+/// A store in memory.
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Rows {
+    head: Head,
+    objects: BTreeMap<[String; 3], (Arc<Object>, Revision)>,
+    clients: BTreeMap<ClientId, ClientRow>,
+    sessions: BTreeMap<[u8; 32], (ClientId, Timestamp)>,
+    /// Each with its end.
+    watches: BTreeMap<(ClientId, [String; 3], Revision), Option<Revision>>,
+    log: Vec<(Record, i64)>,
+}
+
+#[derive(Debug, Default, Clone, PartialEq)]
+struct ClientRow {
+    position: Revision,
+    unused_until: Option<Timestamp>,
+    counts: WatchCounts,
+}
+
+fn owned(parts: [&str; 3]) -> [String; 3] {
+    parts.map(str::to_owned)
+}
+
+impl Rows {
+    /// The rows that are needed, and no others.
+    fn load(&self, needs: &Needs<'_>) -> Known {
+        if needs.is_empty() {
+            return Known::default();
+        }
+        let object = |key: &Key| self.objects.get(&owned(key.parts())).cloned();
+        let mut known = Known { head: self.head, ..Known::default() };
+        for &key in &needs.revisions {
+            known.revisions.extend(object(key).map(|(_, revision)| (key.clone(), revision)));
+        }
+        for &key in &needs.objects {
+            known.objects.extend(object(key).map(|object| (key.clone(), object)));
+        }
+        for &client in &needs.clients {
+            let Some(ClientRow { position, counts, .. }) = self.clients.get(&client) else {
+                continue;
+            };
+            let is_counted = counts.ended >= needs.counted_from;
+            let mut counts = *counts;
+            if is_counted {
+                counts.ended = self.still_needed(client, *position);
+            }
+            known.clients.insert(client, Watching { counts, is_counted });
+        }
+        for &(client, pattern) in &needs.watches {
+            let parts = owned(pattern.parts());
+            let newest =
+                self.watches.iter().rfind(|((id, of, _), _)| (*id, of) == (client, &parts));
+            if let Some(((.., since), None)) = newest {
+                known.watches.insert((client, pattern.clone()), *since);
+            }
+        }
+        for &client in &needs.sessions {
+            known.sessions.insert(client, self.sessions_of(client));
+        }
+        if let Some(Reap { before, now }) = needs.reap {
+            for (&client, row) in &self.clients {
+                let sessions = self.sessions_of(client);
+                let is_due = sessions.iter().any(|(_, expires)| *expires <= before)
+                    || row.unused_until.is_some_and(|until| until <= now);
+                if is_due {
+                    let ClientRow { unused_until, counts, .. } = *row;
+                    known.due.clients.push(DueClient { client, unused_until, open: counts.open });
+                    known.sessions.insert(client, sessions);
+                }
+            }
+        }
+        known
+    }
+
+    fn still_needed(&self, client: ClientId, position: Revision) -> u64 {
+        let ends = self.watches.iter().filter(|((id, ..), _)| *id == client);
+        let ends = ends.filter(|(_, until)| until.is_some_and(|until| until > position));
+        u64::try_from(ends.count()).unwrap()
+    }
+
+    fn sessions_of(&self, client: ClientId) -> Vec<(TokenDigest, Timestamp)> {
+        let sessions = self.sessions.iter().filter(|(_, (id, _))| *id == client);
+        sessions.map(|(token, (_, expires))| (TokenDigest::stored(*token), *expires)).collect()
+    }
+
+    /// Writes changes as the engines do, and returns by how much revisions are shifted.
+    fn write(&mut self, changes: Changes) -> Revision {
+        let shift = self.head.revision - changes.before.revision;
+        let bytes = self.head.bytes - changes.before.bytes;
+        for token in &changes.ended {
+            self.sessions.remove(token.as_bytes()).unwrap();
+        }
+        for client in &changes.forgotten {
+            self.watches.retain(|(id, ..), _| id != client);
+            self.clients.remove(client).unwrap();
+        }
+        for client in &changes.pruned {
+            let position = self.clients[client].position;
+            let is_kept = |until: Option<Revision>| until.is_none_or(|until| until > position);
+            self.watches.retain(|(id, ..), until| id != client || is_kept(*until));
+        }
+        for NewClient { client, position, unused_until, counts } in changes.registered {
+            let row = ClientRow { position, unused_until, counts };
+            assert_eq!(self.clients.insert(client, row), None);
+        }
+        for (client, counts) in changes.counts {
+            self.clients.get_mut(&client).unwrap().counts = counts;
+        }
+        for (client, until) in changes.postponed {
+            if let Some(row) = self.clients.get_mut(&client) {
+                row.unused_until = row.unused_until.map(|before| before.max(until));
+            }
+        }
+        for client in changes.used {
+            self.clients.entry(client).and_modify(|row| row.unused_until = None);
+        }
+        for NewSession { token, client, expires } in changes.begun {
+            assert!(self.clients.contains_key(&client));
+            assert_eq!(self.sessions.insert(*token.as_bytes(), (client, expires)), None);
+        }
+        for (token, expires) in changes.extended {
+            let session = self.sessions.entry(*token.as_bytes());
+            session.and_modify(|session| session.1 = session.1.max(expires));
+        }
+        for key in changes.deleted {
+            self.objects.remove(&owned(key.parts()));
+        }
+        for (object, revision) in changes.set {
+            self.objects.insert(owned(object.key.parts()), (object, revision + shift));
+        }
+        for Stretch { client, pattern, since, until } in changes.unwatched {
+            let open = self.watches.get_mut(&(client, owned(pattern.parts()), since)).unwrap();
+            assert_eq!(std::mem::replace(open, until), None);
+        }
+        for Stretch { client, pattern, since, until } in changes.watched {
+            self.watches.insert((client, owned(pattern.parts()), since), until);
+        }
+        for (client, position) in changes.positions {
+            let row = self.clients.entry(client);
+            row.and_modify(|row| row.position = row.position.max(position));
+        }
+        for (mut record, through) in changes.records {
+            record.revision += shift;
+            self.log.push((record, through + bytes));
+        }
+        self.head.revision = changes.head.revision + shift;
+        self.head.bytes = changes.head.bytes + bytes;
+        self.head.clients = self.head.clients + changes.head.clients - changes.before.clients;
+        shift
+    }
+
+    fn run(&mut self, batch: &[&Operation]) -> Vec<Answer> {
+        let known = self.load(&Needs::of(batch, &rules()));
+        let (answers, changes) = decide(&rules(), known, batch).unwrap();
+        let shift = self.write(changes);
+        let shifted = |done: Done| Done { revision: done.revision + shift, ..done };
+        answers.into_iter().map(|answer| answer.map(shifted)).collect()
+    }
+
+    /// The rows without what may be removed sooner or later: ended watches that nobody needs, and
+    /// how many ended ones there are, which may be too many.
+    fn settled(mut self) -> Self {
+        assert_eq!(u64::try_from(self.clients.len()).unwrap(), self.head.clients);
+        for (&client, row) in &mut self.clients {
+            let position = row.position;
+            let is_kept = |until: Option<Revision>| until.is_none_or(|until| until > position);
+            self.watches.retain(|(id, ..), until| *id != client || is_kept(*until));
+            let of_client = self.watches.iter().filter(|((id, ..), _)| *id == client);
+            let (open, ended): (Vec<_>, Vec<_>) = of_client.partition(|(_, until)| until.is_none());
+            assert_eq!(u64::try_from(open.len()).unwrap(), row.counts.open);
+            assert!(u64::try_from(ended.len()).unwrap() <= row.counts.ended, "{row:?}");
+            row.counts.ended = 0;
+        }
+        self
+    }
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let client = || (1..=4_u128).prop_map(|bits| ClientId::new(Uuid::from_u128(bits)).unwrap());
+    let token = || (0..6_u8).prop_map(|token| TokenDigest::stored([token; 32]));
+    let now = || (0..8_i64).prop_map(|step| step * LIFETIME / 2);
+    let pattern = || select(vec!["t", "u", "v"]).prop_map(|it| Pattern::new(it, "", "").unwrap());
+    let key = || select(vec!["a", "b"]).prop_map(|name| Key::new("t", "ns", name).unwrap());
+    let intent = || {
+        let precondition = prop_oneof![
+            Just(Precondition::default()),
+            Just(Precondition::parse(&["*"], &[]).unwrap()),
+            Just(Precondition::parse(&[], &["*"]).unwrap()),
+            (1..20_u64).prop_map(|revision| {
+                let tag = Tag::new(Epoch::new(7), revision).to_string();
+                Precondition::parse(&[&tag], &[]).unwrap()
+            }),
+        ];
+        (client(), precondition).prop_map(|(client, precondition)| Intent { client, precondition })
+    };
+    let object = || {
+        (key(), 0..9).prop_map(|(key, number)| {
+            let value = Value::compact(&format!("{{\"n\":{number}}}")).unwrap();
+            Arc::new(Object { key, value, owner: Owner::new("o").unwrap() })
+        })
+    };
+    let position = || (client(), 0..20_u64);
+    prop_oneof![
+        (client(), token(), now()).prop_map(|(client, token, now)| Operation::Register {
+            client,
+            token,
+            now
+        }),
+        (token(), now()).prop_map(|(token, now)| Operation::Extend { token, now }),
+        (client(), now()).prop_map(|(client, now)| Operation::Postpone { client, now }),
+        client().prop_map(|client| Operation::MarkUsed { client }),
+        now().prop_map(|now| Operation::Reap { now: now * 40 }),
+        (object(), intent()).prop_map(|(object, intent)| Operation::Set { object, intent }),
+        (key(), intent()).prop_map(|(key, intent)| Operation::Delete { key, intent }),
+        (client(), pattern()).prop_map(|(client, pattern)| Operation::Watch { client, pattern }),
+        (client(), pattern()).prop_map(|(client, pattern)| Operation::Unwatch { client, pattern }),
+        prop::collection::vec(position(), 1..3)
+            .prop_map(|positions| Operation::Upkeep { positions, trims: false }),
+    ]
+}
+
+/// Batches as the engines form them: tokens are new when they are registered, a reap is alone, and the engine's own work is
+/// the last of a batch.
+fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
+    let mut used = HashSet::new();
+    operations.retain(|operation| match operation {
+        Operation::Register { token, .. } => used.insert(*token),
+        Operation::Extend { token, .. } => used.contains(token),
+        _ => true,
+    });
+    let mut lengths = lengths.iter().copied().cycle();
+    let mut ends = Vec::new();
+    let mut room = 0;
+    for (place, operation) in operations.iter().enumerate() {
+        let is_reap = matches!(operation, Operation::Reap { .. });
+        if room == 0 || is_reap {
+            ends.push(place);
+            room = lengths.next().unwrap_or(1);
+        }
+        let is_last = is_reap || matches!(operation, Operation::Upkeep { .. });
+        room = if is_last { 0 } else { room - 1 };
+    }
+    ends.push(operations.len());
+    ends
+}
+
+proptest! {
+    #[test]
+    fn a_batch_does_what_its_operations_do_one_by_one(
+        mut operations in prop::collection::vec(operation(), 1..80),
+        lengths in prop::collection::vec(1..20_usize, 1..8),
+    ) {
+        let ends = batches(&mut operations, &lengths);
+        let operations: Vec<_> = operations.iter().collect();
+        let (mut batched, mut single) = (Rows::default(), Rows::default());
+        for (from, to) in ends.iter().zip(&ends[1..]) {
+            let batch = &operations[*from..*to];
+            let answers = batched.run(batch);
+            let one_by_one = batch.iter().flat_map(|operation| single.run(&[operation]));
+            prop_assert_eq!(answers, one_by_one.collect::<Vec<_>>());
+            prop_assert_eq!(batched.clone().settled(), single.clone().settled());
+        }
+    }
+}

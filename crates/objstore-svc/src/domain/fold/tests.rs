@@ -1,0 +1,218 @@
+//! What operations of one batch see of each other.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::*;
+use crate::domain::{Epoch, Lifetime, Owner, OwnerRule, Precondition, Tag, Value};
+
+const EPOCH: u64 = 7;
+
+fn rules() -> Rules {
+    Rules {
+        epoch: Epoch::new(EPOCH),
+        owner: OwnerRule::Free,
+        lifetime: Lifetime::new(Duration::from_secs(60)),
+        max_clients: 2,
+        max_watches: 2,
+    }
+}
+
+/// A store whose newest revision is 10, with one client that watches nothing.
+fn known() -> Known {
+    Known {
+        head: Head { revision: 10, bytes: 1000, clients: 1 },
+        clients: HashMap::from([(client(1), Watching::default())]),
+        ..Known::default()
+    }
+}
+
+fn client(number: u128) -> ClientId {
+    ClientId::new(Uuid::from_u128(number)).unwrap()
+}
+
+fn key() -> Key {
+    Key::new("t", "ns", "n").unwrap()
+}
+
+fn pattern(kind: &str) -> Pattern {
+    Pattern::new(kind, "", "").unwrap()
+}
+
+fn intent(if_match: &[&str], if_none_match: &[&str]) -> Intent {
+    let precondition = Precondition::parse(if_match, if_none_match).unwrap();
+    Intent { client: client(1), precondition }
+}
+
+fn set(if_match: &[&str], if_none_match: &[&str]) -> Operation {
+    let value = Value::compact("{}").unwrap();
+    let object = Object { key: key(), value, owner: Owner::new("o").unwrap() };
+    Operation::Set { object: Arc::new(object), intent: intent(if_match, if_none_match) }
+}
+
+fn delete() -> Operation {
+    Operation::Delete { key: key(), intent: intent(&[], &[]) }
+}
+
+/// The revisions that the operations are answered with, and what they change.
+fn fold(known: Known, operations: &[Operation]) -> (Vec<Result<Revision, Refusal>>, Changes) {
+    let operations: Vec<_> = operations.iter().collect();
+    let (answers, changes) = decide(&rules(), known, &operations).unwrap();
+    (answers.into_iter().map(|answer| answer.map(|done| done.revision)).collect(), changes)
+}
+
+#[test]
+fn a_precondition_sees_the_operations_before_it() {
+    let first = Tag::new(Epoch::new(EPOCH), 11).to_string();
+    let operations = [
+        set(&[], &["*"]),
+        set(&[], &["*"]),
+        set(&[&first], &[]),
+        set(&[&first], &[]),
+        delete(),
+        delete(),
+        set(&[], &["*"]),
+    ];
+    let expected = [
+        Ok(11),
+        Err(Refusal::PreconditionFailed),
+        Ok(12),
+        Err(Refusal::PreconditionFailed),
+        Ok(13),
+        Err(Refusal::NoObject),
+        Ok(14),
+    ];
+    assert_eq!(fold(known(), &operations).0, expected);
+}
+
+#[test]
+fn of_an_object_only_the_last_is_written_and_the_log_has_all() {
+    let (_, changes) = fold(known(), &[set(&[], &[]), set(&[], &[]), delete(), set(&[], &[])]);
+    assert_eq!((changes.set.len(), changes.set[0].1, changes.deleted.len()), (1, 14, 0));
+    let revisions: Vec<_> = changes.records.iter().map(|(record, _)| record.revision).collect();
+    assert_eq!(revisions, [11, 12, 13, 14]);
+    assert!(changes.records.is_sorted_by_key(|(_, bytes_through)| *bytes_through));
+    assert_eq!(changes.records.last().unwrap().1, changes.head.bytes);
+}
+
+#[test]
+fn a_watch_may_end_in_the_batch_it_begins_in() {
+    let (pattern, other, third) = (pattern("t"), pattern("u"), pattern("v"));
+    let client = client(1);
+    let operations = [
+        Operation::Watch { client, pattern: pattern.clone() },
+        Operation::Watch { client, pattern: pattern.clone() },
+        Operation::Watch { client, pattern: other },
+        Operation::Watch { client, pattern: third.clone() },
+        Operation::Unwatch { client, pattern: pattern.clone() },
+        Operation::Unwatch { client, pattern },
+        Operation::Watch { client, pattern: third },
+    ];
+    let (answers, changes) = fold(known(), &operations);
+    let too_many = Err(Refusal::TooManyWatches);
+    assert_eq!(answers, [Ok(11), Ok(11), Ok(12), too_many, Ok(13), Ok(13), Ok(14)]);
+    let begun: Vec<_> =
+        changes.watched.iter().map(|stretch| (stretch.since, stretch.until)).collect();
+    assert_eq!(begun, [(11, Some(13)), (12, None), (14, None)]);
+    assert!(changes.unwatched.is_empty());
+    assert_eq!(changes.counts, [(client, WatchCounts { open: 2, ended: 1 })]);
+}
+
+#[test]
+fn a_watch_begun_before_ends_and_begins_again() {
+    let pattern = pattern("t");
+    let client = client(1);
+    let mut known = known();
+    let counts = WatchCounts { open: 1, ended: 0 };
+    known.clients.insert(client, Watching { counts, is_counted: false });
+    known.watches.insert((client, pattern.clone()), 7);
+    let operations = [
+        Operation::Unwatch { client, pattern: pattern.clone() },
+        Operation::Watch { client, pattern },
+    ];
+    let (answers, changes) = fold(known, &operations);
+    assert_eq!(answers, [Ok(11), Ok(12)]);
+    assert_eq!((changes.unwatched[0].since, changes.unwatched[0].until), (7, Some(11)));
+    assert_eq!(changes.watched[0].since, 12);
+    assert_eq!(changes.counts, [(client, WatchCounts { open: 1, ended: 1 })]);
+}
+
+fn register(number: u128, token: &str) -> Operation {
+    Operation::Register { client: client(number), token: TokenDigest::of(token), now: 0 }
+}
+
+#[test]
+fn clients_are_counted_within_the_batch_and_registered_once() {
+    let operations = [register(1, "a"), register(2, "b"), register(2, "c"), register(3, "d")];
+    let (answers, changes) = fold(known(), &operations);
+    assert_eq!(answers, [Ok(10), Ok(10), Ok(10), Err(Refusal::TooManyClients)]);
+    let registered = NewClient {
+        client: client(2),
+        position: 10,
+        unused_until: Some(Session::unused_until(0)),
+        counts: WatchCounts::default(),
+    };
+    assert_eq!(changes.registered, [registered]);
+    assert_eq!((changes.begun.len(), changes.head.clients), (3, 2));
+    assert!(changes.records.is_empty());
+}
+
+#[test]
+fn a_new_session_ends_the_one_that_ends_first() {
+    let stored = (0..100).map(|number| (TokenDigest::of(&number.to_string()), number));
+    let sessions = HashMap::from([(client(1), stored.collect())]);
+    let first = TokenDigest::of("0");
+    let extend = Operation::Extend { token: first, now: 100 };
+    let (_, changes) =
+        fold(Known { sessions, ..known() }, &[extend, register(1, "a"), register(1, "b")]);
+    assert!(changes.ended == ["1", "2"].map(TokenDigest::of));
+    assert_eq!((changes.begun.len(), changes.extended.len()), (2, 1));
+}
+
+#[test]
+fn a_client_is_used_from_the_batch_on_in_which_it_registers() {
+    let (client, other) = (client(2), client(3));
+    let operations = [
+        register(2, "a"),
+        Operation::MarkUsed { client },
+        Operation::Postpone { client, now: 9 },
+        Operation::Postpone { client: other, now: 9 },
+        Operation::Postpone { client: other, now: 5 },
+    ];
+    let (_, changes) = fold(known(), &operations);
+    assert_eq!(changes.registered[0].unused_until, None);
+    assert_eq!(changes.postponed, [(other, Session::unused_until(9))]);
+    assert!(changes.used.is_empty());
+}
+
+#[test]
+fn clients_without_a_session_and_unused_ones_are_forgotten() {
+    const NOW: Timestamp = 100_000;
+    let lifetime = rules().lifetime.millis();
+    let due = |number, unused_until, open| DueClient { client: client(number), unused_until, open };
+    let clients = vec![
+        due(1, None, 3),          // All its sessions are over.
+        due(2, None, 0),          // One is left.
+        due(3, Some(NOW), 0),     // Unused.
+        due(4, Some(NOW), 1),     // Watches, so it is used.
+        due(5, Some(NOW + 1), 0), // May still be used.
+    ];
+    let over = |number: u128| (TokenDigest::of(&format!("over {number}")), NOW - lifetime);
+    let live = |number: u128| (TokenDigest::of(&format!("live {number}")), NOW - lifetime + 1);
+    let sessions = HashMap::from([
+        (client(1), vec![over(1)]),
+        (client(2), vec![over(2), live(2)]),
+        (client(3), vec![live(3)]),
+        (client(4), vec![live(4)]),
+        (client(5), vec![live(5)]),
+    ]);
+    let head = Head { clients: 5, ..known().head };
+    let known = Known { head, sessions, due: Due { clients, more: true }, ..known() };
+    let batch = [&Operation::Reap { now: NOW }];
+    let (answers, changes) = decide(&rules(), known, &batch).unwrap();
+    assert_eq!(answers, [Ok(Done { revision: 12, more: true })]);
+    assert_eq!(changes.forgotten, [client(1), client(3)]);
+    assert_eq!((changes.used, changes.head.clients), (vec![client(4)], 3));
+    assert!(changes.ended == [over(1).0, over(2).0, live(3).0]);
+}

@@ -1,0 +1,193 @@
+//! The rows that a batch depends on, read with the row of the store locked.
+
+use std::{collections::HashMap, sync::Arc};
+
+use common::{
+    postgres::{Asked, Error, Transaction},
+    sql::Columns,
+};
+use tokio_postgres::{Row, types::ToSql};
+use uuid::Uuid;
+
+use super::{super::rows, read};
+use crate::domain::{
+    ClientId, WatchCounts,
+    fold::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Watching},
+};
+
+/// The number of a session's process in the database, which signs its notifications.
+pub(super) type BackendPid = i32;
+
+/// Locks the store. It begins every batch, so the order of commits is the order of revisions.
+pub(super) const LOCK: Asked<'_> =
+    ("SELECT revision, bytes_through, clients, pg_backend_pid() FROM store FOR UPDATE", &[]);
+
+/// The revisions of the objects of the types `$1`, the namespaces `$2` and the names `$3`.
+const REVISIONS: &str = "SELECT type, namespace, name, revision FROM objects
+     JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
+         USING (type, namespace, name)";
+
+/// How many watches clients have. Where the ended ones reach `$2`, those are counted that the
+/// client's position has not passed.
+const CLIENTS: &str = "SELECT id, watches, CASE WHEN ended < $2 THEN ended ELSE
+         (SELECT count(*) FROM watches WHERE client = id AND until > position) END,
+         ended >= $2
+     FROM clients WHERE id = ANY ($1)";
+
+/// The open watches of patterns, with their begin. An open one is the newest of its pattern, so
+/// those that ended before are not read.
+const WATCHES: &str = "SELECT asked.*, newest.since
+     FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+         AS asked (client, type, namespace, name),
+     LATERAL (SELECT since, until FROM watches
+         WHERE watches.client = asked.client AND watches.type = asked.type
+             AND watches.namespace = asked.namespace AND watches.name = asked.name
+         ORDER BY since DESC LIMIT 1) AS newest
+     WHERE newest.until IS NULL";
+
+const SESSIONS: &str = "SELECT client, digest, expires FROM sessions WHERE client = ANY ($1)";
+
+/// Up to `$3` clients with a session that ended by `$1`, and as many unused ones whose time has come
+/// by `$2`, with their sessions. Replicas of the previous release change clients without the lock.
+const DUE: &str = "WITH ended AS (
+         SELECT client FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $3
+     ), unused AS (
+         SELECT id FROM clients WHERE unused_until <= $2 ORDER BY unused_until LIMIT $3
+     ), taken AS (
+         SELECT id, unused_until, watches FROM clients
+         WHERE id = ANY (ARRAY(SELECT client FROM ended UNION SELECT id FROM unused))
+         FOR UPDATE SKIP LOCKED
+     )
+     SELECT id, digest, expires, unused_until, watches,
+         greatest((SELECT count(*) FROM ended), (SELECT count(*) FROM unused)) >= $3
+     FROM taken LEFT JOIN sessions ON client = id";
+
+/// The store when its row was locked.
+#[derive(Clone, Copy)]
+pub(super) struct Locked {
+    pub(super) head: Head,
+    pub(super) backend: BackendPid,
+}
+
+impl Locked {
+    /// Reads the answer to [`LOCK`].
+    pub(super) fn read(rows: Option<&Vec<Row>>) -> Result<Self, Error> {
+        let row = rows.and_then(|rows| rows.first()).ok_or(Error::NoRow)?;
+        let mut columns = Columns::from(row);
+        let (revision, bytes) = (rows::number(&mut columns)?, columns.read()?);
+        let head = Head { revision, bytes, clients: rows::number(&mut columns)? };
+        Ok(Self { head, backend: columns.read()? })
+    }
+}
+
+/// Begins a transaction and reads what is needed, in one round trip.
+pub(super) async fn load(
+    transaction: &mut Transaction,
+    needs: &Needs<'_>,
+) -> Result<(Known, Locked), Error> {
+    let revisions = Keys::of(needs.revisions.iter().map(|key| key.parts()));
+    let objects = Keys::of(needs.objects.iter().map(|key| key.parts()));
+    let clients: Vec<Uuid> = needs.clients.iter().map(|client| *client.uuid()).collect();
+    let counted_from = i64::try_from(needs.counted_from).unwrap_or(i64::MAX);
+    let watchers: Vec<Uuid> = needs.watches.iter().map(|(client, _)| *client.uuid()).collect();
+    let patterns = Keys::of(needs.watches.iter().map(|(_, pattern)| pattern.parts()));
+    let with_sessions: Vec<Uuid> = needs.sessions.iter().map(|client| *client.uuid()).collect();
+    let due = needs.reap.map(|reap| (reap.before, reap.now));
+    let (before, now) = due.unwrap_or_default();
+    let limit = i64::try_from(REAP_CLIENTS).unwrap_or(i64::MAX);
+
+    let of_revisions: [&(dyn ToSql + Sync); 3] = revisions.parameters();
+    let of_objects: [&(dyn ToSql + Sync); 3] = objects.parameters();
+    let of_clients: [&(dyn ToSql + Sync); 2] = [&clients, &counted_from];
+    let [kinds, namespaces, names] = patterns.parameters();
+    let of_watches: [&(dyn ToSql + Sync); 4] = [&watchers, kinds, namespaces, names];
+    let of_sessions: [&(dyn ToSql + Sync); 1] = [&with_sessions];
+    let of_due: [&(dyn ToSql + Sync); 3] = [&before, &now, &limit];
+    let questions: [(bool, Asked<'_>); 7] = [
+        (true, LOCK),
+        (!needs.revisions.is_empty(), (REVISIONS, &of_revisions)),
+        (!needs.objects.is_empty(), (read::OBJECTS, &of_objects)),
+        (!needs.clients.is_empty(), (CLIENTS, &of_clients)),
+        (!needs.watches.is_empty(), (WATCHES, &of_watches)),
+        (!needs.sessions.is_empty(), (SESSIONS, &of_sessions)),
+        (due.is_some(), (DUE, &of_due)),
+    ];
+    let asked = questions.iter().filter(|(is_asked, _)| *is_asked).map(|(_, asked)| *asked);
+    let mut answers = transaction.ask(&asked.collect::<Vec<_>>()).await?.into_iter();
+    let answers = questions
+        .map(|(is_asked, _)| is_asked.then(|| answers.next()).flatten().unwrap_or_default());
+    let [locked, revisions, objects, clients, watches, sessions, due] = answers;
+    let locked = Locked::read(Some(&locked))?;
+    let mut known = Known {
+        head: locked.head,
+        revisions: each(&revisions, |columns| Ok((rows::key(columns)?, rows::number(columns)?)))?,
+        objects: each(&objects, |columns| {
+            let stored = rows::stored(columns)?;
+            Ok((stored.object.key.clone(), (Arc::new(stored.object), stored.revision)))
+        })?,
+        clients: each(&clients, |columns| {
+            let (client, open) = (columns.read()?, rows::number(columns)?);
+            let counts = WatchCounts { open, ended: rows::number(columns)? };
+            Ok((client, Watching { counts, is_counted: columns.read()? }))
+        })?,
+        watches: each(&watches, |columns| {
+            let (client, pattern) = (columns.read()?, rows::pattern(columns)?);
+            Ok(((client, pattern), rows::number(columns)?))
+        })?,
+        ..Known::default()
+    };
+    for row in &sessions {
+        let mut columns = Columns::from(row);
+        let known = known.sessions.entry(columns.read()?).or_default();
+        known.push((columns.read()?, columns.read()?));
+    }
+    read_due(&due, &mut known)?;
+    Ok((known, locked))
+}
+
+/// Reads the answer to [`DUE`].
+fn read_due(found: &[Row], known: &mut Known) -> Result<(), Error> {
+    let mut clients = HashMap::new();
+    let mut more = false;
+    for row in found {
+        let mut columns = Columns::from(row);
+        let client: ClientId = columns.read()?;
+        let known = known.sessions.entry(client).or_default();
+        match columns.is_null()? {
+            true => columns.skip(2),
+            false => known.push((columns.read()?, columns.read()?)),
+        }
+        let unused_until = columns.read()?;
+        clients
+            .insert(client, DueClient { client, unused_until, open: rows::number(&mut columns)? });
+        more = columns.read()?;
+    }
+    known.due = Due { clients: clients.into_values().collect(), more };
+    Ok(())
+}
+
+fn each<T, C: FromIterator<T>>(
+    rows: &[Row],
+    read: impl Fn(&mut Columns<'_>) -> Result<T, Error>,
+) -> Result<C, Error> {
+    rows.iter().map(|row| read(&mut row.into())).collect()
+}
+
+/// Keys, or patterns, by their parts.
+pub(super) struct Keys<'a>(pub(super) [Vec<&'a str>; 3]);
+
+impl<'a> Keys<'a> {
+    pub(super) fn of(keys: impl Iterator<Item = [&'a str; 3]>) -> Self {
+        let mut parts = [const { Vec::new() }; 3];
+        for key in keys {
+            parts.iter_mut().zip(key).for_each(|(parts, part)| parts.push(part));
+        }
+        Self(parts)
+    }
+
+    /// Types, namespaces and names.
+    pub(super) fn parameters(&self) -> [&(dyn ToSql + Sync); 3] {
+        let [kinds, namespaces, names] = &self.0;
+        [kinds, namespaces, names]
+    }
+}

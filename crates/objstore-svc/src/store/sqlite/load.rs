@@ -1,0 +1,118 @@
+//! The rows that a batch depends on, each looked up by its key.
+
+use std::{collections::HashSet, sync::Arc};
+
+use common::sql::Columns;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{super::rows, read};
+use crate::domain::{
+    ClientId, Timestamp, TokenDigest, WatchCounts,
+    fold::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap, Watching},
+};
+
+pub(super) const COUNT_ENDED: &str =
+    "SELECT count(*) FROM watches WHERE client = ?1 AND until > ?2";
+
+/// Reads what a batch that begins at `head` depends on.
+pub(super) fn load(
+    connection: &Connection,
+    needs: &Needs<'_>,
+    head: Head,
+) -> rusqlite::Result<Known> {
+    let mut known = Known { head, ..Known::default() };
+    for &key in &needs.revisions {
+        if let Some(revision) = read::revision_of(connection, key)? {
+            known.revisions.insert(key.clone(), revision);
+        }
+    }
+    for &key in &needs.objects {
+        if let Some(stored) = read::object(connection, key)? {
+            known.objects.insert(key.clone(), (Arc::new(stored.object), stored.revision));
+        }
+    }
+    for &client in &needs.clients {
+        if let Some(watching) = watching(connection, client, needs.counted_from)? {
+            known.clients.insert(client, watching);
+        }
+    }
+    for &(client, pattern) in &needs.watches {
+        if let Some(since) = read::open_watch(connection, client, pattern)? {
+            known.watches.insert((client, pattern.clone()), since);
+        }
+    }
+    for &client in &needs.sessions {
+        known.sessions.insert(client, sessions(connection, client)?);
+    }
+    if let Some(reap) = needs.reap {
+        known.due = due(connection, reap)?;
+        for &DueClient { client, .. } in &known.due.clients {
+            known.sessions.insert(client, sessions(connection, client)?);
+        }
+    }
+    Ok(known)
+}
+
+fn watching(
+    connection: &Connection,
+    client: ClientId,
+    counted_from: u64,
+) -> rusqlite::Result<Option<Watching>> {
+    let id = client.uuid().as_bytes();
+    let row = connection
+        .prepare_cached("SELECT watches, ended, position FROM clients WHERE id = ?1")?
+        .query_row([id], |row| {
+            let mut columns = Columns::from(row);
+            let open = rows::number(&mut columns)?;
+            let counts = WatchCounts { open, ended: rows::number(&mut columns)? };
+            Ok((counts, columns.read::<i64>()?))
+        })
+        .optional()?;
+    let Some((mut counts, position)) = row else { return Ok(None) };
+    let is_counted = counts.ended >= counted_from;
+    if is_counted {
+        let mut count = connection.prepare_cached(COUNT_ENDED)?;
+        counts.ended = count.query_row((id, position), |row| Ok(rows::number(&mut row.into())?))?;
+    }
+    Ok(Some(Watching { counts, is_counted }))
+}
+
+fn sessions(
+    connection: &Connection,
+    client: ClientId,
+) -> rusqlite::Result<Vec<(TokenDigest, Timestamp)>> {
+    connection
+        .prepare_cached("SELECT digest, expires FROM sessions WHERE client = ?1")?
+        .query_map([client.uuid().as_bytes()], |row| {
+            let mut columns = Columns::from(row);
+            Ok((columns.read()?, columns.read()?))
+        })?
+        .collect()
+}
+
+fn due(connection: &Connection, Reap { before, now }: Reap) -> rusqlite::Result<Due> {
+    let limit = i64::try_from(REAP_CLIENTS).unwrap_or(i64::MAX);
+    let mut found = HashSet::new();
+    let mut more = false;
+    for (sql, until) in [
+        ("SELECT client FROM sessions WHERE expires <= ?1 ORDER BY expires LIMIT ?2", before),
+        ("SELECT id FROM clients WHERE unused_until <= ?1 ORDER BY unused_until LIMIT ?2", now),
+    ] {
+        let mut statement = connection.prepare_cached(sql)?;
+        let clients = statement
+            .query_map((until, limit), |row| Ok(Columns::from(row).read::<ClientId>()?))?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        more |= clients.len() >= REAP_CLIENTS;
+        found.extend(clients);
+    }
+    let mut statement =
+        connection.prepare_cached("SELECT unused_until, watches FROM clients WHERE id = ?1")?;
+    let clients = found.into_iter().map(|client| {
+        statement.query_row(params![client.uuid().as_bytes()], |row| {
+            let mut columns = Columns::from(row);
+            let unused_until = columns.read()?;
+            Ok(DueClient { client, unused_until, open: rows::number(&mut columns)? })
+        })
+    });
+    Ok(Due { clients: clients.collect::<rusqlite::Result<_>>()?, more })
+}

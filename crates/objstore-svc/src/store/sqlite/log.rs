@@ -1,0 +1,115 @@
+//! The log: appended to by every change, trimmed by age and size.
+
+use common::sql::Columns;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+use uuid::Uuid;
+
+use super::super::{
+    StoreConfig,
+    rows::{self, LogRow},
+};
+use crate::domain::{Record, Revision, Timestamp, fold::Head};
+
+/// Records dropped in one commit: more than are added from one trim to the next.
+const TRIM_BATCH: usize = 4096;
+
+/// The oldest record that the log holds.
+#[derive(Clone, Copy)]
+pub(super) struct Oldest {
+    pub(super) revision: Revision,
+    pub(super) at: Timestamp,
+    pub(super) bytes_through: i64,
+}
+
+/// How much of the log is kept.
+#[derive(Clone, Copy)]
+pub(super) struct Retention {
+    age: Timestamp,
+    bytes: i64,
+}
+
+impl Retention {
+    pub(super) fn of(config: &StoreConfig) -> Self {
+        let age = Timestamp::try_from(config.log_retention.as_millis());
+        let bytes = i64::try_from(config.log_size);
+        Self { age: age.unwrap_or(Timestamp::MAX), bytes: bytes.unwrap_or(i64::MAX) }
+    }
+
+    /// Whether the log's oldest record is too old or one of too many.
+    pub(super) fn is_over(self, oldest: Oldest, head: Head, now: Timestamp) -> bool {
+        oldest.revision < head.revision
+            && (now.saturating_sub(oldest.at) > self.age
+                || head.bytes.saturating_sub(oldest.bytes_through) > self.bytes)
+    }
+
+    /// Drops records, and returns the oldest one that is left.
+    pub(super) fn trim(
+        self,
+        transaction: &Connection,
+        head: Head,
+        now: Timestamp,
+    ) -> rusqlite::Result<Option<Oldest>> {
+        let mut statement = transaction
+            .prepare_cached("SELECT revision, at, bytes_through FROM log ORDER BY revision")?;
+        let mut rows = statement.query([])?;
+        let mut kept = None;
+        for _ in 0..=TRIM_BATCH {
+            let Some(row) = rows.next()? else { break };
+            let oldest = read_oldest(row)?;
+            kept = Some(oldest);
+            if !self.is_over(oldest, head, now) {
+                break;
+            }
+        }
+        let first = kept.map_or(0, |oldest| oldest.revision).cast_signed();
+        transaction.prepare_cached("DELETE FROM log WHERE revision < ?1")?.execute([first])?;
+        transaction.prepare_cached(DROP_WATCHES)?.execute([first - 1])?;
+        Ok(kept)
+    }
+}
+
+pub(super) const DROP_WATCHES: &str = "DELETE FROM watches WHERE until <= ?1";
+
+/// Appends records, each with the bytes of all records up to it.
+pub(super) fn append(
+    transaction: &Connection,
+    records: &[(Record, i64)],
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    let mut statement = transaction
+        .prepare_cached("INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    for (Record { revision, entry }, bytes_through) in records {
+        let LogRow { event, parts: [kind, namespace, name], value, owner, client } =
+            LogRow::of(entry);
+        let client = client.as_ref().map(|client| Uuid::as_bytes(client.uuid()));
+        statement.execute((
+            revision.cast_signed(),
+            at,
+            bytes_through,
+            event,
+            kind,
+            namespace,
+            name,
+            value,
+            owner,
+            client,
+        ))?;
+    }
+    Ok(())
+}
+
+pub(super) fn oldest(connection: &Connection) -> rusqlite::Result<Option<Oldest>> {
+    connection
+        .query_row(
+            "SELECT revision, at, bytes_through FROM log ORDER BY revision LIMIT 1",
+            [],
+            read_oldest,
+        )
+        .optional()
+}
+
+fn read_oldest(row: &Row<'_>) -> rusqlite::Result<Oldest> {
+    let mut columns = Columns::from(row);
+    let revision = rows::number(&mut columns)?;
+    Ok(Oldest { revision, at: columns.read()?, bytes_through: columns.read()? })
+}

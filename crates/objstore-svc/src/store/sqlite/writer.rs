@@ -1,0 +1,174 @@
+//! The engine behind the one thread that writes.
+
+use std::{
+    cell::Cell,
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use common::{
+    batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
+    sqlite::{Embedded, failure},
+};
+use rusqlite::{Connection, OptionalExtension as _, Transaction};
+use tokio::sync::mpsc;
+
+use super::{
+    super::{Figures, LIMITS, News, Shared, StoreConfig, cost, now},
+    load::load,
+    log::{self, Oldest, Retention},
+    read,
+    write::write,
+};
+use crate::domain::{
+    Answer, Operation,
+    fold::{self, Changes, Head, Known, Needs},
+};
+
+/// How often the log is trimmed, while there are writes.
+const TRIM_EVERY: Duration = Duration::from_millis(50);
+
+/// The numbers that every batch moves on.
+#[derive(Clone, Copy)]
+struct State {
+    head: Head,
+    /// The oldest record of the log.
+    oldest: Option<Oldest>,
+}
+
+/// What the thread that writes owns.
+pub(in crate::store) struct Writer {
+    pub(super) database: Embedded,
+    shared: Arc<Shared>,
+    retention: Retention,
+    /// As it is on disk.
+    state: Cell<State>,
+    feed: mpsc::Sender<News>,
+    trimmed: Cell<Instant>,
+    figures: Arc<Mutex<Figures>>,
+}
+
+impl Writer {
+    /// A writer that begins with what `connection` reads.
+    pub(super) fn new(
+        database: Embedded,
+        connection: &Connection,
+        config: &StoreConfig,
+        shared: Arc<Shared>,
+        feed: mpsc::Sender<News>,
+        figures: Arc<Mutex<Figures>>,
+    ) -> rusqlite::Result<Self> {
+        let bytes = "SELECT bytes_through FROM log ORDER BY revision DESC LIMIT 1";
+        let bytes = connection.query_row(bytes, [], |row| row.get(0)).optional()?;
+        let clients: i64 =
+            connection.query_row("SELECT count(*) FROM clients", [], |row| row.get(0))?;
+        let head = Head {
+            revision: read::head(connection)?,
+            bytes: bytes.unwrap_or(0),
+            clients: clients.cast_unsigned(),
+        };
+        let writer = Self {
+            database,
+            shared,
+            retention: Retention::of(config),
+            state: Cell::new(State { head, oldest: log::oldest(connection)? }),
+            feed,
+            trimmed: Cell::new(Instant::now()),
+            figures,
+        };
+        writer.publish();
+        Ok(writer)
+    }
+
+    fn publish(&self) {
+        let State { head, oldest } = self.state.get();
+        let Head { revision, bytes, clients } = head;
+        let log_floor = oldest.map_or(revision, |oldest| oldest.revision - 1);
+        let log_bytes = oldest.map_or(0, |oldest| bytes - oldest.bytes_through).cast_unsigned();
+        let figures = Figures { revision, log_floor, log_bytes, clients, ..Figures::default() };
+        *self.figures.lock().unwrap_or_else(PoisonError::into_inner) = figures;
+    }
+
+    /// Whether the log is to be trimmed with the next batch.
+    fn trims(&self) -> bool {
+        if self.trimmed.get().elapsed() < TRIM_EVERY {
+            return false;
+        }
+        self.trimmed.set(Instant::now());
+        let State { head, oldest } = self.state.get();
+        oldest.is_some_and(|oldest| self.retention.is_over(oldest, head, now()))
+    }
+}
+
+impl Engine for Writer {
+    const LIMITS: Limits = Limits { patience: Duration::MAX, ..LIMITS };
+    type Operation = Operation;
+    type Answer = Answer;
+    type Known = Known;
+    type Changes = Changes;
+    type Open<'e> = Transaction<'e>;
+
+    fn cost(operation: &Operation) -> Cost {
+        cost(operation)
+    }
+
+    fn own_work(&self, is_idle: bool) -> Option<Operation> {
+        let positions = self.shared.positions().take_due(is_idle);
+        let trims = self.trims();
+        (trims || !positions.is_empty()).then_some(Operation::Upkeep { positions, trims })
+    }
+
+    async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Transaction<'_>, Known>, Failure> {
+        let needs = Needs::of(batch, &self.shared.rules);
+        let transaction = self.database.begin().map_err(failure)?;
+        let known = load(&transaction, &needs, self.state.get().head).map_err(failure)?;
+        Ok(Loaded { open: transaction, known, locked: Vec::new() })
+    }
+
+    fn decide(
+        &self,
+        known: Known,
+        batch: &[&Operation],
+    ) -> Result<Decided<Answer, Changes>, Panicked> {
+        let (answers, changes) =
+            fold::decide(&self.shared.rules, known, batch).map_err(Panicked)?;
+        Ok(Decided { answers, changes })
+    }
+
+    async fn write<'e>(
+        &'e self,
+        open: Transaction<'e>,
+        decided: Decided<Answer, Changes>,
+    ) -> Result<Vec<Answer>, Failure> {
+        let Decided { answers, mut changes } = decided;
+        let at = now();
+        write(&open, &changes, at).map_err(failure)?;
+        let head = changes.head;
+        let mut oldest = self.state.get().oldest;
+        if changes.trims {
+            oldest = self.retention.trim(&open, head, at).map_err(failure)?;
+        } else if let (None, Some((first, bytes_through))) = (oldest, changes.records.first()) {
+            let (revision, bytes_through) = (first.revision, *bytes_through);
+            oldest = Some(Oldest { revision, at, bytes_through });
+        }
+        self.database.commit(open).map_err(failure)?;
+
+        self.state.set(State { head, oldest });
+        self.publish();
+        self.shared.committed(&changes);
+        let records: Vec<_> = mem::take(&mut changes.records).into_iter().map(|it| it.0).collect();
+        if !records.is_empty() && self.feed.send(News::Records(records)).await.is_err() {
+            tracing::debug!("nobody takes what is committed");
+        }
+        Ok(answers)
+    }
+
+    fn after_batch(&self, bytes: usize) {
+        self.database.after_batch(bytes);
+    }
+
+    fn idle(&self) {
+        self.database.idle();
+    }
+}

@@ -1,0 +1,116 @@
+//! Rows that each engine writes alike.
+
+use common::sql::{Kind, Param, Rows, Stored as _, Table};
+
+use crate::domain::{
+    ClientId, Key, TokenDigest, WatchCounts,
+    fold::{Changes, NewClient, NewSession, Stretch},
+};
+
+const CLIENT_ID: (&str, Kind) = ("id", Kind::Uuid);
+const CLIENT: (&str, Kind) = ("client", Kind::Uuid);
+const DIGEST: (&str, Kind) = ("digest", Kind::Bytes);
+const TYPE: (&str, Kind) = ("type", Kind::Text);
+const NAMESPACE: (&str, Kind) = ("namespace", Kind::Text);
+const NAME: (&str, Kind) = ("name", Kind::Text);
+const UNUSED_UNTIL: (&str, Kind) = ("unused_until", Kind::Int);
+const COUNTS: [(&str, Kind); 2] = [("watches", Kind::Int), ("ended", Kind::Int)];
+
+const ENDED: Table<TokenDigest> = Table {
+    name: "sessions",
+    key: &[DIGEST],
+    values: &[],
+    params: |token, params| params.push(token.param()),
+};
+
+const WATCHES_OF_FORGOTTEN: Table<ClientId> = Table {
+    name: "watches",
+    key: &[CLIENT],
+    values: &[],
+    params: |client, params| params.push(client.param()),
+};
+
+const FORGOTTEN: Table<ClientId> = Table {
+    name: "clients",
+    key: &[CLIENT_ID],
+    values: &[],
+    params: |client, params| params.push(client.param()),
+};
+
+const REGISTERED: Table<NewClient> = Table {
+    name: "clients",
+    key: &[CLIENT_ID],
+    values: &[("position", Kind::Int), UNUSED_UNTIL, COUNTS[0], COUNTS[1]],
+    params: |new, params| {
+        let position = Param::Int(new.position.cast_signed());
+        params.extend([new.client.param(), position, new.unused_until.param()]);
+        params.extend(counts(new.counts));
+    },
+};
+
+const COUNTED: Table<(ClientId, WatchCounts)> = Table {
+    name: "clients",
+    key: &[CLIENT_ID],
+    values: &COUNTS,
+    params: |(client, new), params| {
+        params.push(client.param());
+        params.extend(counts(*new));
+    },
+};
+
+const USED: Table<ClientId> = Table {
+    name: "clients",
+    key: &[CLIENT_ID],
+    values: &[UNUSED_UNTIL],
+    params: |client, params| params.extend([client.param(), Param::Null]),
+};
+
+const BEGUN: Table<NewSession> = Table {
+    name: "sessions",
+    key: &[DIGEST],
+    values: &[CLIENT, ("expires", Kind::Int)],
+    params: |new, params| {
+        params.extend([new.token.param(), new.client.param(), new.expires.param()]);
+    },
+};
+
+const DELETED: Table<Key> = Table {
+    name: "objects",
+    key: &[TYPE, NAMESPACE, NAME],
+    values: &[],
+    params: |key, params| params.extend(parts(key.parts())),
+};
+
+const STRETCHES: Table<Stretch> = Table {
+    name: "watches",
+    key: &[CLIENT, TYPE, NAMESPACE, NAME, ("since", Kind::Int)],
+    values: &[("until", Kind::Int)],
+    params: |stretch, params| {
+        params.push(stretch.client.param());
+        params.extend(parts(stretch.pattern.parts()));
+        params.push(Param::Int(stretch.since.cast_signed()));
+        params.push(stretch.until.map_or(Param::Null, |until| Param::Int(until.cast_signed())));
+    },
+};
+
+fn counts(counts: WatchCounts) -> [Param<'static>; 2] {
+    [counts.open, counts.ended].map(|count| Param::Int(count.cast_signed()))
+}
+
+fn parts(parts: [&str; 3]) -> [Param<'_>; 3] {
+    parts.map(|part| Param::Text(part.into()))
+}
+
+/// Writes sessions, clients and watches, and deletes objects.
+pub(super) fn write<'a, R: Rows<'a>>(rows: &mut R, changes: &'a Changes) -> Result<(), R::Error> {
+    rows.delete(&ENDED, &changes.ended)?;
+    rows.delete(&WATCHES_OF_FORGOTTEN, &changes.forgotten)?;
+    rows.delete(&FORGOTTEN, &changes.forgotten)?;
+    rows.insert(&REGISTERED, &changes.registered)?;
+    rows.update(&COUNTED, &changes.counts)?;
+    rows.update(&USED, &changes.used)?;
+    rows.insert(&BEGUN, &changes.begun)?;
+    rows.delete(&DELETED, &changes.deleted)?;
+    rows.update(&STRETCHES, &changes.unwatched)?;
+    rows.insert(&STRETCHES, &changes.watched)
+}
