@@ -2,12 +2,12 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use common::{
-    batch::{Cost, Limits, WriteError},
+    batch::WriteError,
     limits::Limited,
     postgres::{self as database, DatabaseConfig},
     sqlite::BackupError,
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use crate::domain::{
     Answer, ClientId, Epoch, Intent, Key, Lifetime, Object, Operation, OwnerRule, Pattern, Record,
-    Refusal, Revision, Rules, Session, Stored, Timestamp, TokenDigest, Watches, fold::Changes,
+    Refusal, Revision, Session, Stored, Timestamp, TokenDigest, Watches,
 };
 
 mod import;
@@ -25,6 +25,7 @@ mod positions;
 mod postgres;
 mod rows;
 mod sessions;
+mod shared;
 mod sqlite;
 mod tables;
 
@@ -32,19 +33,7 @@ pub use import::{ImportError, import};
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 
-use positions::Positions;
-use sessions::SessionCache;
-
-/// One batch at a time, since a batch counts revisions from the one before. [`Operation::Reap`] fills
-/// a batch by its rows.
-const LIMITS: Limits = Limits {
-    batches: 1,
-    another_at: usize::MAX,
-    operations: 512,
-    rows: 1024,
-    bytes: 8 * 1024 * 1024,
-    patience: Duration::from_secs(5),
-};
+use shared::Shared;
 
 /// What a store is opened with.
 #[derive(Debug, Clone)]
@@ -191,45 +180,6 @@ pub enum Store {
     Sqlite(Arc<Sqlite>),
     /// PostgreSQL, which other processes may use, too.
     Postgres(Arc<Postgres>),
-}
-
-/// What an engine shares with its writer.
-struct Shared {
-    rules: Rules,
-    sessions: SessionCache,
-    positions: Mutex<Positions>,
-}
-
-impl Shared {
-    fn new(config: &StoreConfig, epoch: Epoch) -> Arc<Self> {
-        let rules = Rules {
-            epoch,
-            owner: config.owner,
-            lifetime: config.lifetime,
-            max_clients: u64::try_from(config.max_clients).unwrap_or(u64::MAX),
-            max_watches: u64::try_from(config.max_watches).unwrap_or(u64::MAX),
-        };
-        let (sessions, positions) = (SessionCache::new(), Mutex::default());
-        Arc::new(Self { rules, sessions, positions })
-    }
-
-    fn positions(&self) -> MutexGuard<'_, Positions> {
-        self.positions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A batch is committed.
-    fn committed(&self, changes: &Changes) {
-        changes.ended.iter().for_each(|&token| self.sessions.remove(token));
-        if !changes.positions.is_empty() {
-            self.positions().written();
-        }
-    }
-}
-
-/// The share of an operation in the limits of a batch.
-fn cost(operation: &Operation) -> Cost {
-    let rows = if matches!(operation, Operation::Reap { .. }) { LIMITS.rows } else { 1 };
-    Cost { rows, bytes: operation.size(), follows_up: false }
 }
 
 /// Passes a call on to the engine.

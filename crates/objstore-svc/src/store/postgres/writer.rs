@@ -12,7 +12,7 @@ use common::{
 use tokio::sync::mpsc;
 
 use super::{
-    super::{LIMITS, Shared, cost},
+    super::shared::{LIMITS, Shared, cost},
     load::{LOCK, Locked, load},
     writes::Writes,
 };
@@ -77,8 +77,8 @@ impl Engine for Writer {
         Ok(Decided { answers, changes })
     }
 
-    async fn write<'e>(
-        &'e self,
+    async fn write(
+        &self,
         Open { transaction, locked }: Open,
         decided: Decided<Answer, Changes>,
     ) -> Result<Vec<Answer>, Failure> {

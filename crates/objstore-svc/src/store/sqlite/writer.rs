@@ -15,7 +15,10 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction};
 use tokio::sync::mpsc;
 
 use super::{
-    super::{Figures, LIMITS, News, Shared, StoreConfig, cost, now},
+    super::{
+        Figures, News, StoreConfig, now,
+        shared::{LIMITS, Shared, cost},
+    },
     load::load,
     log::{self, Oldest, Retention},
     read,
