@@ -92,8 +92,7 @@ pub(super) async fn load(
     let watchers: Vec<Uuid> = needs.watches.iter().map(|(client, _)| *client.uuid()).collect();
     let patterns = Keys::of(needs.watches.iter().map(|(_, pattern)| pattern.parts()));
     let with_sessions: Vec<Uuid> = needs.sessions.iter().map(|client| *client.uuid()).collect();
-    let due = needs.reap.map(|reap| (reap.before, reap.now));
-    let (before, now) = due.unwrap_or_default();
+    let (before, now) = needs.reap.map(|reap| (reap.before, reap.now)).unwrap_or_default();
     let limit = i64::try_from(REAP_CLIENTS).unwrap_or(i64::MAX);
 
     let of_revisions: [&(dyn ToSql + Sync); 3] = revisions.parameters();
@@ -110,39 +109,44 @@ pub(super) async fn load(
         (!needs.clients.is_empty(), (CLIENTS, &of_clients)),
         (!needs.watches.is_empty(), (WATCHES, &of_watches)),
         (!needs.sessions.is_empty(), (SESSIONS, &of_sessions)),
-        (due.is_some(), (DUE, &of_due)),
+        (needs.reap.is_some(), (DUE, &of_due)),
     ];
     let asked = questions.iter().filter(|(is_asked, _)| *is_asked).map(|(_, asked)| *asked);
     let mut answers = transaction.ask(&asked.collect::<Vec<_>>()).await?.into_iter();
     let answers = questions
         .map(|(is_asked, _)| is_asked.then(|| answers.next()).flatten().unwrap_or_default());
-    let [locked, revisions, objects, clients, watches, sessions, due] = answers;
-    let locked = Locked::read(Some(&locked))?;
+    let locked = Locked::read(answers.first())?;
+    Ok((known(locked.head, &answers)?, locked))
+}
+
+/// Reads the answers, which are empty where nothing was asked.
+fn known(head: Head, answers: &[Vec<Row>; 7]) -> Result<Known, Error> {
+    let [_, revisions, objects, clients, watches, sessions, due] = answers;
     let mut known = Known {
-        head: locked.head,
-        revisions: each(&revisions, |columns| Ok((rows::key(columns)?, rows::number(columns)?)))?,
-        objects: each(&objects, |columns| {
+        head,
+        revisions: each(revisions, |columns| Ok((rows::key(columns)?, rows::number(columns)?)))?,
+        objects: each(objects, |columns| {
             let stored = rows::stored(columns)?;
             Ok((stored.object.key.clone(), (Arc::new(stored.object), stored.revision)))
         })?,
-        clients: each(&clients, |columns| {
+        clients: each(clients, |columns| {
             let (client, open) = (columns.read()?, rows::number(columns)?);
             let counts = WatchCounts { open, ended: rows::number(columns)? };
             Ok((client, Watching { counts, is_counted: columns.read()? }))
         })?,
-        watches: each(&watches, |columns| {
+        watches: each(watches, |columns| {
             let (client, pattern) = (columns.read()?, rows::pattern(columns)?);
             Ok(((client, pattern), rows::number(columns)?))
         })?,
         ..Known::default()
     };
-    for row in &sessions {
+    for row in sessions {
         let mut columns = Columns::from(row);
-        let known = known.sessions.entry(columns.read()?).or_default();
-        known.push((columns.read()?, columns.read()?));
+        let of_client = known.sessions.entry(columns.read()?).or_default();
+        of_client.push((columns.read()?, columns.read()?));
     }
-    read_due(&due, &mut known)?;
-    Ok((known, locked))
+    read_due(due, &mut known)?;
+    Ok(known)
 }
 
 /// Reads the answer to [`DUE`].
@@ -152,10 +156,11 @@ fn read_due(found: &[Row], known: &mut Known) -> Result<(), Error> {
     for row in found {
         let mut columns = Columns::from(row);
         let client: ClientId = columns.read()?;
-        let known = known.sessions.entry(client).or_default();
-        match columns.is_null()? {
-            true => columns.skip(2),
-            false => known.push((columns.read()?, columns.read()?)),
+        let sessions = known.sessions.entry(client).or_default();
+        if columns.is_null()? {
+            columns.skip(2);
+        } else {
+            sessions.push((columns.read()?, columns.read()?));
         }
         let unused_until = columns.read()?;
         clients
