@@ -12,12 +12,6 @@ pub struct WatchCounts {
 }
 
 impl WatchCounts {
-    /// Whether the ended watches have to be counted before `begin`. Then those are
-    /// removed that the client's delivery position has passed, since no socket needs them.
-    pub fn is_count_due(self, limit: u64) -> bool {
-        self.ended >= limit
-    }
-
     /// One more open watch.
     ///
     /// It is refused while `limit` watches are open or `limit` ended ones are kept. Only a new watch
@@ -57,6 +51,5 @@ mod tests {
             counts = counts.end();
         }
         assert!(counts.ended >= LIMIT, "{counts:?}");
-        assert!(counts.is_count_due(LIMIT));
     }
 }

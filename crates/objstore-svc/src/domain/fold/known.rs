@@ -21,7 +21,8 @@ pub(crate) struct Needs<'a> {
     pub(crate) objects: HashSet<&'a Key>,
     /// Clients.
     pub(crate) clients: HashSet<ClientId>,
-    /// The number of ended watches from which on those are counted that are still needed.
+    /// The number of ended watches from which on those are counted that the client's position has
+    /// not passed. The others are removed, since no socket needs them.
     pub(crate) counted_from: u64,
     /// Open watches.
     pub(crate) watches: HashSet<(ClientId, &'a Pattern)>,
