@@ -16,7 +16,7 @@ use jiff::civil::Date;
 use lettre::message::Mailbox;
 use url::Url;
 
-use crate::domain::{Money, Ppm, Pricing};
+use crate::domain::{Id, Money, Ppm, Pricing};
 
 /// The port the service listens on unless it is told another.
 pub const DEFAULT_PORT: &str = "5002";
@@ -58,7 +58,11 @@ pub enum Command {
         to: PathBuf,
     },
     /// Adds the books up again and tells where they disagree; exits 0 when they do not
-    Check,
+    Check {
+        /// Checks only what changed after the line with this id, and no balances of merchants
+        #[arg(long, value_name = "ID")]
+        since: Option<Id>,
+    },
     /// Books payouts of positive balances to IBANs, and writes the file of the transfers; done again,
     /// it writes the same file
     Payout {

@@ -21,7 +21,9 @@ fn main() -> ExitCode {
         None => return process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
         Some(Command::Backup { to }) => or_refuse(backup(&or_refuse(store_config(&config)), &to)),
-        Some(Command::Check) => or_refuse(check(&or_refuse(store_config(&config)))),
+        Some(Command::Check { since }) => {
+            or_refuse(check(&or_refuse(store_config(&config)), since));
+        }
         Some(Command::Payout { day, test, to }) => or_refuse(payout(&config, day, test, &to)),
         Some(Command::Seed) => or_refuse(seed(&config)),
     }

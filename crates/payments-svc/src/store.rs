@@ -21,7 +21,8 @@ mod postgres;
 mod sqlite;
 mod write;
 
-pub use check::{CheckError, Disagreement};
+use check::Scope;
+pub use check::{CheckError, Disagreement, Findings};
 pub use postgres::Postgres;
 pub use sqlite::Sqlite;
 pub use write::{Answer, Keyed, Known, Outcome, Receipt, Refusal, Tell, Write};
@@ -54,12 +55,14 @@ pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// Checks the books of the store, at one moment, while services may use it.
+/// Checks the books of the store, at one moment, while services may use it: all of them, or what
+/// changed after the line with the id `since`.
 #[tokio::main(flavor = "current_thread")]
-pub async fn check(config: &StoreConfig) -> Result<(), CheckError> {
+pub async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(), CheckError> {
+    let scope = since.map_or(Scope::Everything, Scope::Since);
     match &config.database {
-        Some(database) => postgres::check(database).await,
-        None => sqlite::check(&config.data_dir),
+        Some(database) => postgres::check(database, scope).await,
+        None => sqlite::check(&config.data_dir, scope),
     }
 }
 

@@ -267,8 +267,17 @@ impl Idle {
 
     /// Whether journal, balances, counters and trails agree, and what the program says of it.
     pub async fn check(&self) -> (bool, String) {
+        self.check_with(&[]).await
+    }
+
+    /// The same of what changed after a line.
+    pub async fn check_since(&self, line: &str) -> (bool, String) {
+        self.check_with(&["--since", line]).await
+    }
+
+    async fn check_with(&self, options: &[&str]) -> (bool, String) {
         let mut command = self.command();
-        command.arg("check");
+        command.arg("check").args(options);
         let Output { status, stdout, stderr } = process::run(command).await;
         let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
         (status.success(), said.into_owned())

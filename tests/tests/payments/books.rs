@@ -1,13 +1,25 @@
 //! `check`: the program adds the books up again, and finds what is wrong with them.
 
-use blackbox::payments::{Idle, Move, Service};
+use std::time::{Duration, Instant};
+
+use blackbox::{
+    payments::{Acquirer, Idle, Merchant, Move, SECRET, Service, Transaction, minimal},
+    process,
+};
 use futures_util::future::join_all;
 use serde_json::json;
 
-/// A service that rests, and has booked some of everything.
-async fn booked() -> Idle {
-    let service = Service::with(&[]).await;
-    let merchant = service.app().await.merchant("DKK").await;
+/// An id that is older than all others.
+const FIRST: &str = "000000000000000000000000";
+
+/// Books some of everything, and returns the merchant and a transaction that can be captured.
+async fn book(service: &Service) -> (Merchant, Transaction) {
+    let mut body = minimal();
+    body["test"] = true.into();
+    body["currency"] = "DKK".into();
+    body["bank"] = json!({ "iban": "DK5000400440116243" });
+    let merchant = service.app().await.merchant_with(&body).await;
+    let acquirer = Acquirer(service);
     for currency in ["EUR", "DKK"] {
         let transaction = merchant.pay(currency, 1000).await;
         let captures = (0..20).map(async |_| transaction.capture(40).await);
@@ -16,39 +28,130 @@ async fn booked() -> Idle {
         transaction.void(100).await;
         let too_much = transaction.ask(Move::Capture, &json!({ "amount": 500 })).await;
         let _ = too_much.expect(400);
+        for (amount, end) in [(50, Some("won")), (30, Some("lost")), (20, None), (900, None)] {
+            let dispute = acquirer.open(&transaction, amount).await;
+            if let Some(end) = end {
+                acquirer.end(&transaction, &dispute, end).await;
+            }
+        }
     }
+    // So much that the smallest part of a rate is to be seen.
+    let transaction = merchant.pay("EUR", 1_000_000_000).await;
+    transaction.capture(900_000_000).await;
+    merchant.fail(100).await;
+    (merchant, transaction)
+}
+
+/// A service that rests, and has booked some of everything.
+async fn booked() -> Idle {
+    let service = Service::with(&[SECRET]).await;
+    book(&service).await;
     service.place().agrees().await;
-    service.stop().await
+    let place = service.stop().await;
+    pay_out(&place).await;
+    place
+}
+
+async fn pay_out(place: &Idle) {
+    let mut command = place.command();
+    command.args(["payout", "--test", "--to"]).arg(place.data().join("transfers.csv"));
+    assert!(process::run(command).await.status.success());
 }
 
 #[tokio::test]
 async fn books_that_were_kept_well_agree() {
-    booked().await.agrees().await;
+    let place = booked().await;
+    place.agrees().await;
+    let (agrees, said) = place.check_since(FIRST).await;
+    assert!(agrees, "{said}");
 }
 
-#[tokio::test]
+/// Expects that a full check finds a change, and a check since the first line the same, but for
+/// balances.
+async fn finds(place: &Idle, change: &str) {
+    let (agrees, said) = place.check().await;
+    assert!(!agrees && said.contains(" is kept, "), "nothing found after {change}: {said}");
+    if !change.starts_with("UPDATE balances") {
+        let (agrees, said) = place.check_since(FIRST).await;
+        assert!(!agrees && said.contains(" is kept, "), "not found since after {change}: {said}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_number_that_was_changed_is_found_wherever_it_stands() {
     let place = booked().await;
-    for (label, change, back) in [
-        ("a balance", "UPDATE balances SET balance = balance + 1", "balance = balance - 1"),
-        ("a counter", "UPDATE transactions SET captured = captured + 1", "captured = captured - 1"),
-        ("another", "UPDATE transactions SET refunded = refunded - 1", "refunded = refunded + 1"),
-        ("a third", "UPDATE transactions SET voided = voided - 1", "voided = voided + 1"),
-        ("a line", "UPDATE lines SET balance = balance + 1", "balance = balance - 1"),
-        ("a fee", "UPDATE lines SET fee = fee - 1", "fee = fee + 1"),
-        ("a step", "UPDATE trail SET amount = amount + 1", "amount = amount - 1"),
-        ("a posting", "UPDATE postings SET amount = amount + 1", "amount = amount - 1"),
-        ("what is left", "UPDATE captures SET amount_out = 0", ""),
+    for (table, number, rows) in [
+        ("balances", "balance", "TRUE"),
+        ("transactions", "captured", "voided > 0"),
+        ("transactions", "refunded", "refunded > 0"),
+        ("transactions", "voided", "voided > 0"),
+        ("transactions", "disputed", "TRUE"),
+        ("transactions", "steps", "TRUE"),
+        ("lines", "balance", "TRUE"),
+        ("lines", "fee", "TRUE"),
+        ("lines", "amount", "kind IN ('capture', 'refund')"),
+        ("lines", "amount", "kind = 'dispute'"),
+        ("lines", "amount", "kind = 'won'"),
+        ("lines", "amount", "kind = 'lost'"),
+        ("lines", "amount", "kind = 'payout'"),
+        ("trail", "amount", "movement <> 'won' AND movement <> 'lost'"),
+        ("trail", "amount", "movement = 'won'"),
+        ("trail", "amount", "movement = 'lost'"),
+        ("trail", "balance", "TRUE"),
+        ("trail", "fee_flat", "TRUE"),
+        ("trail", "fee_rate", "TRUE"),
+        ("postings", "amount", "TRUE"),
+        ("captures", "gross", "TRUE"),
+        ("captures", "fee", "TRUE"),
+        ("captures", "gross_out", "amount_out > 0"),
+        ("captures", "fee_out", "amount_out > 0"),
+        ("captures", "spread", "rate = '1/1'"),
+        ("captures", "spread", "rate <> '1/1'"),
+        ("disputes", "amount", "TRUE"),
+        ("slices", "amount", "again"),
+        ("slices", "gross", "again"),
+        ("slices", "fee", "again"),
+        ("slices", "amount", "NOT again"),
+        ("slices", "gross", "NOT again"),
+        ("slices", "fee", "NOT again"),
+        ("payouts", "amount", "TRUE"),
     ] {
-        place.change(change);
-        let (agrees, said) = place.check().await;
-        assert!(!agrees, "{label} was changed, and nothing found: {said}");
-        assert!(!said.trim().is_empty(), "{label}");
-        if !back.is_empty() {
-            let table = change.split(' ').nth(1).unwrap();
-            place.change(&format!("UPDATE {table} SET {back}"));
-            place.agrees().await;
-        }
+        let change = format!("UPDATE {table} SET {number} = {number} + 1 WHERE {rows}");
+        assert!(place.change(&change) > 0, "{change}");
+        finds(&place, &change).await;
+        place.change(&format!("UPDATE {table} SET {number} = {number} - 1 WHERE {rows}"));
+        place.agrees().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_was_changed_is_found_wherever_it_stands() {
+    let place = booked().await;
+    for (table, text, [from, to], rows) in [
+        ("lines", "currency", ["EUR", "USD"], "TRUE"),
+        ("lines", "currency", ["DKK", "USD"], "kind = 'payout'"),
+        ("transactions", "currency", ["EUR", "USD"], "captured > 0"),
+        ("merchants", "currency", ["DKK", "USD"], "TRUE"),
+        ("payouts", "currency", ["DKK", "USD"], "TRUE"),
+        ("postings", "currency", ["DKK", "USD"], "account = 'merchant'"),
+        ("postings", "currency", ["EUR", "USD"], "account = 'acquirer'"),
+        ("postings", "currency", ["EUR", "USD"], "account = 'exchange'"),
+        ("captures", "rate", ["1/1", "7/1"], "TRUE"),
+        ("captures", "rate", ["1/1", "2/2"], "TRUE"),
+        ("captures", "rate", ["1/1", "1/0"], "TRUE"),
+        ("trail", "movement", ["won", "lost"], "amount = 50"),
+        ("disputes", "decision", ["lost", "won"], "amount = 30"),
+    ] {
+        let set = |from, to| {
+            format!("UPDATE {table} SET {text} = '{to}' WHERE {text} = '{from}' AND {rows}")
+        };
+        let change = set(from, to);
+        let back = set(to, from);
+        let was = place.change(&change);
+        assert!(was > 0, "{change}");
+        finds(&place, &change).await;
+        assert_eq!(place.change(&back), was);
+        place.agrees().await;
     }
 }
 
@@ -60,10 +163,142 @@ async fn what_is_missing_is_found() {
         "trail WHERE step = 3",
         "captures WHERE amount_out > 0",
         "captures WHERE amount_out = 0",
+        "transactions WHERE captured > 0",
+        "disputes",
+        "slices WHERE number = 0",
+        "payouts",
+        "merchants",
     ] {
         let place = booked().await;
         assert!(place.change(&format!("DELETE FROM {missing}")) > 0);
-        let (agrees, said) = place.check().await;
-        assert!(!agrees, "{missing} is gone, and nothing found: {said}");
+        finds(&place, missing).await;
     }
+}
+
+#[tokio::test]
+async fn a_wrong_instruction_is_found() {
+    let place = booked().await;
+    let instruct = "INSERT INTO instructions (id, \"transaction\", movement, amount, step)";
+    let step = "FROM trail WHERE movement = 'refund'";
+    let from = |amount| format!("SELECT line, \"transaction\", movement, {amount}, step {step}");
+    place.change(&format!("{instruct} {}", from("amount")));
+    place.agrees().await;
+    place.change("DELETE FROM instructions");
+    let wrong = format!("{instruct} {}", from("amount + 1"));
+    place.change(&wrong);
+    finds(&place, &wrong).await;
+}
+
+#[tokio::test]
+async fn a_check_since_a_line_reads_only_what_changed() {
+    let service = Service::with(&[SECRET]).await;
+    let (merchant, transaction) = book(&service).await;
+    let line = merchant.list("/lines?limit=1").await.remove(0);
+    let line = line["id"].as_str().unwrap();
+    let place = service.place();
+    let since = async || place.check_since(line).await;
+    assert!(place.change("UPDATE captures SET gross = gross + 1 WHERE amount = 900000000") > 0);
+    assert!(!place.check().await.0);
+    let (agrees, said) = since().await;
+    assert!(agrees, "nothing changed: {said}");
+
+    merchant.pay("EUR", 500).await.capture(200).await;
+    let (agrees, said) = since().await;
+    assert!(agrees, "another transaction changed: {said}");
+
+    transaction.capture(1).await;
+    let (agrees, said) = since().await;
+    assert!(!agrees && said.contains(&transaction.id), "it is found now: {said}");
+}
+
+#[tokio::test]
+async fn an_id_that_is_none_is_refused() {
+    let place = Idle::new(&[]);
+    for id in ["", "x", &FIRST[1..]] {
+        let (agrees, said) = place.check_since(id).await;
+        assert!(!agrees && said.contains("24 hexadecimal digits"), "{id}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_list_of_disagreements_is_cut() {
+    let place = booked().await;
+    grow(&place, 150).await;
+    place.change("UPDATE captures SET fee = fee + 1");
+    let (agrees, said) = place.check().await;
+    assert!(!agrees);
+    let rule = "the lines of a transaction are what its captures are worth";
+    assert_eq!(said.lines().filter(|line| line.starts_with(rule)).count(), 101, "{said}");
+    assert!(said.ends_with(" more\n"), "{said}");
+}
+
+#[tokio::test]
+async fn the_time_of_a_check_does_not_grow_with_the_square() {
+    let times = async |transactions| {
+        let place = booked().await;
+        grow(&place, transactions).await;
+        let begun = Instant::now();
+        place.agrees().await;
+        let full = begun.elapsed();
+        let (agrees, said) = place.check_since(FIRST).await;
+        assert!(agrees, "{said}");
+        [full, begun.elapsed() - full]
+    };
+    let (few, many) = (times(2_000).await, times(16_000).await);
+    for (few, many) in few.into_iter().zip(many) {
+        // Eight times as many. The square would be 64 times.
+        assert!(many < 24 * few.max(Duration::from_millis(100)), "{few:?}, then {many:?}");
+    }
+}
+
+/// Adds copies of the largest transaction: what SQL alone can make of it.
+async fn grow(place: &Idle, copies: u32) {
+    let bytes = if place.database().is_some() { "bytea" } else { "BLOB" };
+    // Digits are bytes of an id, and older than all that a service makes.
+    let id = |kind: char| {
+        let digits = format!("'{kind}00000000000' || CAST(i AS TEXT)");
+        let digits =
+            format!("substr({digits}, 1, 12 - length(CAST(i AS TEXT))) || CAST(i AS TEXT)");
+        format!("CAST({digits} AS {bytes})")
+    };
+    let (transaction, line) = (id('0'), id('1'));
+    let copy = |table: &str, columns: &str, values: &str, rows: &str| {
+        place.change(&format!(
+            "WITH RECURSIVE numbers(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < {copies})
+             INSERT INTO {table} ({columns}) SELECT {values} FROM numbers, {rows}"
+        ));
+    };
+    let largest = "(SELECT * FROM transactions WHERE captured = 900000000) AS model";
+    let of_largest = |table: &str, key: &str| {
+        let line = "SELECT line FROM trail JOIN transactions ON id = \"transaction\" WHERE captured = 900000000";
+        let id = "SELECT id FROM transactions WHERE captured = 900000000";
+        let ids = if key == "\"transaction\"" { id } else { line };
+        format!("(SELECT * FROM {table} WHERE {key} IN ({ids})) AS model")
+    };
+    // The lines first: they are found by the transaction that they are copied from.
+    let rest = "number, account, currency, amount";
+    copy(
+        "postings",
+        &format!("line, {rest}"),
+        &format!("{line}, {rest}"),
+        &of_largest("postings", "line"),
+    );
+    let rest = "merchant, created, balance, fee, kind, currency, amount";
+    let values = format!("{line}, {transaction}, {rest}");
+    copy("lines", &format!("id, \"transaction\", {rest}"), &values, &of_largest("lines", "id"));
+    let rest = "step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread";
+    let values = format!("{transaction}, {rest}");
+    let key = "\"transaction\"";
+    copy("captures", &format!("{key}, {rest}"), &values, &of_largest("captures", key));
+    let rest = "step, created, movement, amount, balance, fee_flat, fee_rate, descriptor";
+    let values = format!("{transaction}, {line}, {rest}");
+    copy("trail", &format!("{key}, line, {rest}"), &values, &of_largest("trail", key));
+    let rest = "merchant, test, operation, created, currency, amount, captured, steps, descriptor, tds, \
+        recurring, has_custom";
+    copy("transactions", &format!("id, {rest}"), &format!("{transaction}, {rest}"), largest);
+    let one = if place.database().is_some() { "shard = 0" } else { "TRUE" };
+    place.change(&format!(
+        "UPDATE balances SET balance = balance + {copies} * (SELECT max(balance) FROM lines) WHERE {one}"
+    ));
+    place.agrees().await;
 }

@@ -1,0 +1,122 @@
+//! Disputes, and the slices that they hold of captures.
+
+use super::rule::{
+    Rule,
+    Test::{Rows, Sums},
+};
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "a dispute is its transaction's merchant's",
+        test: Rows(
+            "SELECT disputes.id AS place, 1 AS kept, 0 AS computed
+             FROM disputes LEFT JOIN transactions ON transactions.id = \"transaction\"
+             WHERE disputes.merchant IS DISTINCT FROM transactions.merchant",
+        ),
+    },
+    Rule {
+        name: "what is disputed is what its disputes say, but for those that were won",
+        test: Sums(
+            "SELECT id AS place, disputed AS kept, 0 AS computed FROM transactions
+             UNION ALL SELECT \"transaction\", 0, amount
+             FROM disputes WHERE decision IS DISTINCT FROM 'won'",
+        ),
+    },
+    Rule {
+        name: "a dispute is what its slices are",
+        test: Sums(
+            "SELECT id AS place, amount AS kept, 0 AS computed FROM disputes
+             UNION ALL SELECT dispute, 0, amount FROM slices",
+        ),
+    },
+    Rule {
+        name: "the line of a dispute is about its amount",
+        test: Rows(
+            "SELECT disputes.id AS place, disputes.amount AS kept, -lines.amount AS computed
+             FROM disputes LEFT JOIN lines ON lines.id = line",
+        ),
+    },
+    Rule {
+        name: "a dispute's line is what its slices are worth",
+        test: Sums(
+            "SELECT disputes.id AS place, -balance - fee AS kept, 0 AS computed
+             FROM disputes JOIN lines ON lines.id = line
+             UNION ALL SELECT dispute, 0, gross FROM slices",
+        ),
+    },
+    Rule {
+        name: "the reserve holds what the slices of open disputes are worth",
+        test: Sums(
+            "SELECT \"transaction\" AS place, postings.amount AS kept, 0 AS computed
+             FROM postings JOIN lines ON lines.id = line WHERE account = 'reserve'
+             UNION ALL SELECT \"transaction\", 0, gross
+             FROM slices JOIN disputes ON disputes.id = dispute WHERE decision IS NULL",
+        ),
+    },
+    Rule {
+        name: "a dispute that was decided has one step",
+        test: Sums(
+            "SELECT id AS place, 1 AS kept, 0 AS computed
+             FROM disputes WHERE decision IS NOT NULL
+             UNION ALL SELECT dispute, 0, 1 FROM trail WHERE dispute IS NOT NULL",
+        ),
+    },
+    Rule {
+        name: "a step that ends a dispute says how it was decided",
+        test: Rows(
+            "SELECT trail.dispute AS place, movement AS kept, decision AS computed
+             FROM trail LEFT JOIN disputes
+                 ON disputes.id = dispute AND disputes.\"transaction\" = trail.\"transaction\"
+             WHERE movement IN ('won', 'lost') OR dispute IS NOT NULL",
+        ),
+    },
+    Rule {
+        name: "a step that ends a dispute is about its amount",
+        test: Rows(
+            "SELECT disputes.id AS place, trail.amount AS kept, disputes.amount AS computed
+             FROM trail JOIN disputes ON disputes.id = dispute",
+        ),
+    },
+    Rule {
+        name: "a dispute that is won returns what its slices are worth, and a lost one nothing",
+        test: Sums(
+            "SELECT dispute AS place, balance + fee_rate AS kept, 0 AS computed
+             FROM trail WHERE dispute IS NOT NULL
+             UNION ALL SELECT dispute, 0, gross
+             FROM slices JOIN disputes ON disputes.id = dispute WHERE decision = 'won'",
+        ),
+    },
+    Rule {
+        name: "a dispute that is won takes the fees of its slices, and a lost one none",
+        test: Sums(
+            "SELECT dispute AS place, fee_flat + fee_rate AS kept, 0 AS computed
+             FROM trail WHERE dispute IS NOT NULL
+             UNION ALL SELECT dispute, 0, fee
+             FROM slices JOIN disputes ON disputes.id = dispute WHERE decision = 'won'",
+        ),
+    },
+    Rule {
+        name: "a capture has lost what the slices of disputes hold of it",
+        test: Rows(
+            "SELECT held.\"transaction\" AS place,
+                 held.amount || ' worth ' || held.gross || ' less ' || held.fee AS kept,
+                 amount_out || ' worth ' || gross_out || ' less ' || fee_out AS computed
+             FROM (
+                 SELECT \"transaction\", step, sum(slices.amount) AS amount, sum(gross) AS gross,
+                     sum(fee) AS fee
+                 FROM slices JOIN disputes ON disputes.id = dispute
+                 WHERE NOT again AND decision IS DISTINCT FROM 'won' GROUP BY \"transaction\", step
+             ) AS held LEFT JOIN captures ON captures.\"transaction\" = held.\"transaction\"
+                 AND captures.step = held.step
+             WHERE captures.step IS NULL OR held.amount > amount_out OR held.gross > gross_out
+                 OR held.fee > fee_out",
+        ),
+    },
+    Rule {
+        name: "a slice that is of no capture has no fee, and is of money that goes twice",
+        test: Rows(
+            "SELECT dispute AS place, fee + CASE WHEN again THEN 0 ELSE 1 END AS kept, 0 AS computed
+             FROM slices WHERE step IS NULL",
+        ),
+    },
+];
