@@ -113,6 +113,19 @@ async fn a_key_given_twice_or_as_a_value_and_an_object_is_400() {
 }
 
 #[tokio::test]
+async fn members_that_are_not_known_are_ignored_whatever_they_are() {
+    let service = Service::any().await;
+    let app = service.app().await;
+    for more in ["tags[]=a&tags[]=b", "note=a&note=b", "note=a&note[b]=c", "company[tags][]=a"] {
+        assert_eq!(created(&app, &format!("{MINIMAL}&{more}")).await["currency"], "EUR", "{more}");
+    }
+    for (more, field) in [("name[]=a", "name"), ("company[]=DK", "company"), ("test[]=yes", "test")]
+    {
+        app.post_form("/merchants", &format!("{MINIMAL}&{more}")).await.names(&[field]);
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_form_or_no_text_is_400() {
     let service = Service::any().await;
     let app = service.app().await;

@@ -204,6 +204,31 @@ async fn transactions_are_filtered_by_whether_they_succeeded() {
 }
 
 #[tokio::test]
+async fn filters_that_a_list_does_not_have_are_ignored() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 100).await.id;
+    for other in [
+        "filter[status]=a",
+        "filter[status][]=a",
+        "filter[status][]=a&filter[status][]=b",
+        "filter%5Bstatus%5D%5B%5D=a",
+        "filter[status]=a&filter[status]=b",
+        "filter[status][0][x]=a&filter[status][1][x]=b",
+        "filter[created][gte]=1&filter[created][lt]=2",
+    ] {
+        let path = format!("/transactions?limit=10&filter[successful]=yes&{other}");
+        assert_eq!(merchant.ids(&path).await, [transaction.as_str()], "{other}");
+        let path = merchant.app.merchants(&format!("?limit=10&{other}"));
+        assert_eq!(ids_at(&merchant.app, &path).await, [merchant.id.as_str()], "{other}");
+    }
+    for wrong in ["filter[successful][]=yes", "filter[successful]=yes&filter[successful]=yes"] {
+        let answer = merchant.get(&format!("/transactions?limit=10&{wrong}")).await;
+        answer.names(&["filter.successful"]);
+    }
+}
+
+#[tokio::test]
 async fn a_filter_that_is_no_boolean_is_400() {
     let service = Service::any().await;
     let merchant = service.merchant().await;

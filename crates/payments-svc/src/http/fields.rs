@@ -142,7 +142,13 @@ impl<'a> Fields<'a> {
 
     /// Custom data that may be left out.
     pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<Custom>, Noted> {
-        self.value(name, |value| Custom::parse(value).map_err(message))
+        let encoding = self.encoding;
+        self.value(name, |value| match encoding {
+            Encoding::Form if members::repeats(value) => {
+                Err("has a member that is given twice".into())
+            }
+            Encoding::Form | Encoding::Json => Custom::parse(value).map_err(message),
+        })
     }
 
     /// The members of a nested object. Of one that is left out, all are absent.
@@ -254,7 +260,9 @@ mod tests {
             (r#","bank":{}"#, "&unknown[deep][er]=x"),
             (r#","bank":{"iban":""},"cardId":false"#, "&bank[iban]=&cardId=false"),
             (r#","name":null,"test":null,"custom":null,"bank":null,"key":null"#, ""),
-            (r#","bank":{"iban":null},"unknown":1,"unknown":2"#, ""),
+            (r#","bank":{"iban":null},"unknown":1,"unknown":2"#, "&unknown=1&unknown=2"),
+            (r#","bank":{"unknown":["x"]}"#, "&bank[unknown][]=x&bank[unknown][]=y"),
+            (r#","unknown":["x"]"#, "&unknown[]=x&unknown[a]=y"),
         ] {
             let [json, form] = with(more, more_of_form);
             let read = everything(least.as_bytes(), Encoding::Json);
@@ -267,13 +275,16 @@ mod tests {
     fn custom_data_stays_as_it_is_written() {
         let [json, form] = with(
             r#", "custom": { "b": {"c": "v"}, "a": 1.0 }"#,
-            "&custom[007]=%22&custom[a]=1.0&custom[b][c]=v",
+            "&custom[007]=%22&custom[a]=1.0&custom[b][c]=v&custom[d][]=x&custom[d][]=y",
         );
         let custom = |bytes: String, encoding| {
             everything(bytes.as_bytes(), encoding).unwrap().custom.unwrap().as_str().to_owned()
         };
         assert_eq!(custom(json, Encoding::Json), r#"{"b":{"c":"v"},"a":1.0}"#);
-        assert_eq!(custom(form, Encoding::Form), r#"{"007":"\"","a":"1.0","b":{"c":"v"}}"#);
+        assert_eq!(
+            custom(form, Encoding::Form),
+            r#"{"007":"\"","a":"1.0","b":{"c":"v"},"d":["x","y"]}"#
+        );
     }
 
     #[test]
@@ -319,6 +330,14 @@ mod tests {
             ("", "&test=maybe", "test", "must be yes or no"),
             ("", "&test[a]=yes", "test", "must be yes or no"),
             (r#","amount":100"#, "&amount=100", "amount", "is given twice"),
+            (r#","name":["x","y"]"#, "&name[]=x&name[]=y", "name", "must be text"),
+            (r#","bank":["x"]"#, "&bank[]=x", "bank", "must be an object"),
+            (r#","bank":[{"iban":""}]"#, "&bank[][iban]=", "bank", "must be an object"),
+            (r#","bank":{"iban":["x"]}"#, "&bank[iban][]=x", "bank.iban", "must be text"),
+            ("", "&test[]=yes", "test", "must be yes or no"),
+            ("", "&custom[]=x", "custom", "must be an object"),
+            ("", "&custom[a]=1&custom[a]=2", "custom", "has a member that is given twice"),
+            ("", "&custom[a][b]=1&custom[a][b][]=2", "custom", "has a member that is given twice"),
             (r#","company":{"country":"DK"}"#, "&company=x", "company", "is given twice"),
             (
                 r#","bank":{"iban":"","iban":null}"#,

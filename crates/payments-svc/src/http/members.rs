@@ -78,6 +78,12 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
+/// Whether a member of an object is given twice, or a member of those.
+pub(super) fn repeats(value: &RawValue) -> bool {
+    let members = Members::nested(value).unwrap_or_default().0;
+    members.values().any(|values| values.len() > 1 || values.iter().any(|value| repeats(value)))
+}
+
 /// The text that a member is, wiped when it has been read: it may be of a card.
 pub(super) fn text(value: &RawValue) -> Result<Zeroizing<String>, Message> {
     let text = serde_json::from_str(value.get()).map(Zeroizing::new);

@@ -193,7 +193,9 @@ mod tests {
     fn filters_are_those_the_list_asks_for() {
         let id: Id = LOWER.parse().unwrap();
         for brackets in [["[", "]"], ["%5B", "%5D"], ["%5b", "%5d"]] {
-            let query = "limit=9&filter[successful]=no&filter[merchantId]=ID&filter[other][x]=&x=";
+            let query = "limit=9&filter[successful]=no&filter[merchantId]=ID&filter[other][x]=&x=\
+                &filter[status][]=a&filter[status][]=b&filter[kind]=a&filter[kind]=b&filter[at][0][x]=1\
+                &expand[]=card&filter[both]=a&filter[both][x]=b";
             let query = query.replace('[', brackets[0]).replace(']', brackets[1]);
             let (_, read) = read(Some(&query.replace("ID", UPPER)), filters).unwrap();
             assert_eq!(read, (Some(false), id, None));
@@ -229,8 +231,16 @@ mod tests {
         assert_eq!(fields(""), ["limit", "filter.merchantId"]);
         assert_eq!(fields("filter=x"), ["limit", "filter"]);
         assert_eq!(fields("limit=%ff"), [""]);
+        // Without them, there would be more in the list than was asked for.
         for name in ["limit", "before", "after"] {
-            let query = format!("limit=1&{name}={LOWER}&{name}={LOWER}");
+            assert_eq!(fields(&format!("limit=1&{good}&{name}[]=1"))[0], name);
+        }
+        for name in ["filter[successful][]", "filter[successful][a]", "filter[][successful]"] {
+            let field = if name.starts_with("filter[]") { "filter" } else { "filter.successful" };
+            assert_eq!(fields(&format!("limit=1&{good}&{name}=yes")), [field]);
+        }
+        for name in ["limit", "before", "after"] {
+            let query = format!("limit=1&{good}&{name}={LOWER}&{name}={LOWER}");
             assert_eq!(fields(&query), [name]);
         }
     }
