@@ -111,6 +111,9 @@ async fn members_that_are_missing_are_named_all_at_once() {
     let empty = json!({ "currency": "", "email": "", "website": " ", "descriptor": "",
         "company": { "country": "" } });
     app.post("/merchants", &empty).await.names(&required);
+    let mut blank = minimal();
+    blank["descriptor"] = "   ".into();
+    app.post("/merchants", &blank).await.names(&["descriptor"]);
 }
 
 #[tokio::test]
@@ -229,6 +232,8 @@ async fn a_change_of_nothing_changes_nothing() {
     }
     let absent = json!({ "name": null, "email": null, "descriptor": null, "currency": null });
     let _ = merchant.app.put(&merchant.path(""), &absent).await.expect(204);
+    let blank = json!({ "descriptor": "   " });
+    let _ = merchant.app.put(&merchant.path(""), &blank).await.expect(204);
     assert_eq!(merchant.fetch().await, before);
 }
 

@@ -157,7 +157,7 @@ async fn a_descriptor_may_be_given_with_a_capture_and_with_a_refund() {
             let body = json!({ "amount": 10, "descriptor": wrong });
             is_refused(&transaction, what, body, "descriptor").await;
         }
-        for absent in [Value::Null, json!("")] {
+        for absent in [Value::Null, json!(""), json!("   ")] {
             let body = json!({ "amount": 1, "descriptor": absent });
             assert_eq!(last(&transaction.make(what, &body).await)["descriptor"], "Corner shop");
         }

@@ -54,6 +54,8 @@ async fn the_members_that_published_clients_send_besides_are_ignored() {
         body[member] = value;
     }
     assert_eq!(created(&merchant, &body).await["descriptor"], "Corner shop");
+    body["descriptor"] = "   ".into();
+    assert_eq!(created(&merchant, &body).await["descriptor"], "Corner shop");
 }
 
 #[tokio::test]

@@ -91,6 +91,19 @@ impl<'a> Fields<'a> {
         value.map(Option::flatten)
     }
 
+    /// A text that may be left out, be empty or be blank, which is the same.
+    pub(crate) fn optional_or_blank<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Noted> {
+        self.optional(name, |text| match text.trim() {
+            "" => Ok(None),
+            _ => parse(text).map(Some),
+        })
+        .map(Option::flatten)
+    }
+
     /// A text that may be left out, be empty or be `false`, which published clients send for what
     /// they do not mean.
     pub(crate) fn optional_or_false<T, E: Display>(
@@ -268,6 +281,20 @@ mod tests {
             let read = everything(least.as_bytes(), Encoding::Json);
             assert_eq!(everything(json.as_bytes(), Encoding::Json), read, "{json}");
             assert_eq!(everything(form.as_bytes(), Encoding::Form), read, "{form}");
+        }
+    }
+
+    #[test]
+    fn a_blank_text_is_absent_where_it_may_be_blank() {
+        for (text, expected) in
+            [("", None), ("   ", None), ("\t", None), (" x", Some(" x".to_owned()))]
+        {
+            let json = serde_json::json!({ "name": text }).to_string();
+            let name = |text: &str| Ok::<_, String>(text.to_owned());
+            let read = read(json.as_bytes(), Encoding::Json, |fields| {
+                fields.optional_or_blank("name", name)
+            });
+            assert_eq!(read, Ok(expected), "{text:?}");
         }
     }
 

@@ -89,7 +89,7 @@ pub(super) async fn update(
     let update = body.read(|fields| {
         let name = fields.optional("name", Name::new);
         let email = fields.optional("email", Email::new);
-        let descriptor = fields.optional("descriptor", Descriptor::new);
+        let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
         fields.refuse(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;

@@ -106,7 +106,7 @@ pub(super) async fn create(
 
 fn create_input(fields: &mut Fields<'_>) -> Result<CreateInput, Noted> {
     let from = from(fields);
-    let descriptor = fields.optional("descriptor", Descriptor::new);
+    let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
     let currency = fields.required("currency", str::parse);
     let amount = fields.required_number("amount", Amount::new);
     let custom = fields.custom("custom");
@@ -158,7 +158,7 @@ pub(super) async fn capture(
         let (amount, currency, descriptor) = body.read(|fields| {
             let amount = fields.required_number("amount", Amount::new);
             let currency = fields.optional("currency", str::parse);
-            let descriptor = fields.optional("descriptor", Descriptor::new);
+            let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
             Ok((amount?, currency?, descriptor?))
         })?;
         let Reservation { id, currency: charged, terms, .. } = reservation.thing;
@@ -180,7 +180,7 @@ pub(super) async fn refund(
     api.once(key, &reservation.caller, &body, async |keyed| {
         let (amount, descriptor) = body.read(|fields| {
             let amount = fields.required_number("amount", Amount::new);
-            let descriptor = fields.optional("descriptor", Descriptor::new);
+            let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
             Ok((amount?, descriptor?))
         })?;
         api.perform(reservation.thing.id, Request::Refund { amount }, descriptor, keyed).await

@@ -62,7 +62,7 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
     let currency = fields.required("currency", str::parse);
     let amount = fields.required_number("amount", Amount::new);
     let card = card(fields);
-    let descriptor = fields.optional("descriptor", Descriptor::new);
+    let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
     let custom = custom(fields);
     Ok(PayInput {
         key: key?,
