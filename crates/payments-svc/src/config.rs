@@ -188,14 +188,14 @@ impl Config {
         Pricing { rate: self.fee_rate, flat: self.fee_flat, dispute: self.fee_dispute }
     }
 
-    /// Where customers reach the payment page.
-    pub fn pos_url(&self) -> String {
+    /// Where customers reach the payment page, which listens on this port.
+    pub fn pos_url(&self, port: u16) -> String {
         match &self.pos_url {
             Some(url) => url.to_string(),
             None => {
                 let host = self.server.host;
                 let host = if host.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { host };
-                format!("http://{}/", SocketAddr::new(host, self.pos_port))
+                format!("http://{}/", SocketAddr::new(host, port))
             }
         }
     }

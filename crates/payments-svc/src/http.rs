@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::State,
     http::header,
     response::IntoResponse,
     routing::{delete, get, post},
 };
+use bytes::Bytes;
 use common::{
     bearer::BearerToken,
     limits::Budget,
@@ -49,8 +51,11 @@ mod users;
 use error::Error;
 pub(crate) use notifications::SignatureKey;
 
-/// The description of the interface, as it is served.
+/// The description of the interface.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
+
+/// The address of the payment page in [`OPENAPI`].
+const POS_URL: &str = "http://127.0.0.1:5003";
 
 /// What handlers work with.
 pub(crate) struct Api {
@@ -67,6 +72,8 @@ pub(crate) struct Api {
     pub(crate) responses: Arc<Budget>,
     /// Of new merchants.
     pub(crate) pricing: Pricing,
+    /// The description of the interface, as it is served.
+    pub(crate) description: Bytes,
 }
 
 /// Every route of the interface, in the order of the specification.
@@ -120,6 +127,12 @@ pub(crate) fn observed(routes: Router, traffic: Arc<Traffic>) -> Router {
     Router::new().fallback_service(NormalizePath::trim_trailing_slash(routes))
 }
 
-async fn openapi() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
+/// The description of the interface, with this address of the payment page.
+pub(crate) fn description(pos_url: &str) -> Bytes {
+    let quoted = |url: &str| serde_json::Value::from(url.trim_end_matches('/')).to_string();
+    OPENAPI.replace(&quoted(POS_URL), &quoted(pos_url)).into()
+}
+
+async fn openapi(State(api): State<Arc<Api>>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], api.description.clone())
 }

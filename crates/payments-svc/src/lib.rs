@@ -148,6 +148,11 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
 
+    let at = |port| SocketAddr::new(config.server.host, port);
+    let (listener, address) = listen("HOST and PORT", at(config.server.port))?;
+    let (pos_listener, pos_address) = listen("HOST and PAYMENTS_POS_PORT", at(config.pos_port))?;
+    let pos_url = config.pos_url(pos_address.port());
+
     let api = Arc::new(Api {
         store: store.clone(),
         payments: payments.clone(),
@@ -158,13 +163,10 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         rates,
         responses: Arc::clone(connections.responses()),
         pricing: config.pricing(),
+        description: http::description(&pos_url),
     });
     let router = http::router(Arc::clone(&api), operations.clone(), Arc::clone(&traffic));
     let pos_router = pos::router(api, Arc::clone(&traffic));
-
-    let at = |port| SocketAddr::new(config.server.host, port);
-    let (listener, address) = listen("HOST and PORT", at(config.server.port))?;
-    let (pos_listener, pos_address) = listen("HOST and PAYMENTS_POS_PORT", at(config.pos_port))?;
     let shutdown = CancellationToken::new();
     let drain = config.server.drain_timeout;
     let mut serving = JoinSet::new();

@@ -84,7 +84,7 @@ async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
 
 /// A link to pay with, for a browser.
 fn link(config: &Config, key: &str) -> String {
-    let base = config.pos_url();
+    let base = config.pos_url(config.pos_port);
     format!("{base}?key={key}&test=1&currency=EUR&value=9.95&text=Two+mugs&reference=5011")
 }
 

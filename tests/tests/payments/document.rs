@@ -1,6 +1,6 @@
 //! The OpenAPI document by itself.
 
-use blackbox::payments::DOCUMENT;
+use blackbox::payments::{DOCUMENT, Service};
 use serde_json::{Value, json};
 
 /// The operations of the document: method, path, and what it says.
@@ -18,6 +18,25 @@ fn operations() -> Vec<(String, &'static str, &'static Value)> {
 fn every_example_satisfies_its_schema() {
     let checked = DOCUMENT.check_examples();
     assert!(checked > 60, "{checked} examples were found");
+}
+
+#[tokio::test]
+async fn the_served_document_names_the_payment_page_as_configured() {
+    let address = async |settings: &[_]| {
+        let service = Service::with(settings).await;
+        let document = service.fetch("/openapi.json").await.expect(200).json();
+        let of = |path| {
+            let server = &document["paths"][path]["servers"][0]["variables"]["posUrl"];
+            server["default"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(of("/transactions"), of("/cards"));
+        (of("/transactions"), service.pos_url().to_owned())
+    };
+    let (address_by_default, own) = address(&[]).await;
+    assert_eq!(address_by_default, own);
+    for url in ["https://pay.example/page/", "https://pay.example/page"] {
+        assert_eq!(address(&[("PAYMENTS_POS_URL", url)]).await.0, "https://pay.example/page");
+    }
 }
 
 #[test]
