@@ -176,6 +176,30 @@ async fn what_is_missing_is_found() {
 }
 
 #[tokio::test]
+async fn what_contradicts_itself_is_found() {
+    for (change, rule) in [
+        ("UPDATE trail SET line = NULL WHERE movement = 'refund'", "a step has a line"),
+        ("UPDATE slices SET step = NULL WHERE NOT again", "a slice that is of no capture"),
+        (
+            "UPDATE transactions SET voided = 1 WHERE error IS NOT NULL",
+            "nothing becomes of a transaction that failed",
+        ),
+        (
+            "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, recurring)
+             SELECT operation, merchant, created, currency, amount, descriptor, recurring
+             FROM transactions WHERE error IS NOT NULL",
+            "an operation is open, or it became a transaction",
+        ),
+    ] {
+        let place = booked().await;
+        assert!(place.change(change) > 0);
+        finds(&place, change).await;
+        let (_, said) = place.check().await;
+        assert!(said.contains(rule), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_instruction_is_found() {
     let place = booked().await;
     let instruct = "INSERT INTO instructions (id, \"transaction\", movement, amount, step)";
