@@ -3,10 +3,12 @@
 //! Nobody waits for ever: connecting, waiting for a session and every statement have an end, and a
 //! replica that freezes with a lock in hand loses it. Errors quote no rows.
 
+mod coalesce;
 mod database;
 mod health;
 mod session;
 
+pub use coalesce::{CoalesceError, Coalesced};
 pub(crate) use database::reason;
 pub use database::{Database, DatabaseConfig, OpenError};
 pub use health::Health;

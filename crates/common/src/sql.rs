@@ -44,6 +44,19 @@ pub enum Param<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
+impl Param<'_> {
+    /// The same, with values of its own.
+    pub fn owned(&self) -> Param<'static> {
+        match self {
+            Self::Null => Param::Null,
+            Self::Bool(flag) => Param::Bool(*flag),
+            Self::Int(number) => Param::Int(*number),
+            Self::Text(text) => Param::Text(Cow::Owned(text.clone().into_owned())),
+            Self::Bytes(bytes) => Param::Bytes(Cow::Owned(bytes.clone().into_owned())),
+        }
+    }
+}
+
 /// A value that is read from a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell<'r> {

@@ -18,12 +18,10 @@ mod checkpoint;
 mod directory;
 mod embedded;
 mod reader;
-mod writer;
 
 pub use directory::{Directory, DirectoryError};
-pub use embedded::{Embedded, WriterThread, failure};
-pub use reader::{Lookups, Readers};
-pub use writer::{Engine, Handle, StartError, WriteError, Writer};
+pub use embedded::{Embedded, StartError, WriterThread, failure};
+pub use reader::{Lookups, Readers, announce_commit};
 
 /// How long a connection waits for a lock that another process holds, such as a backup's.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -6,9 +6,12 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 
 use crate::{
-    domain::{Decision, Event, NoRate, Notification, Reference},
+    domain::{
+        Decision, Event, NoRate, Notification, Reference,
+        write::{Action, Refusal},
+    },
     rates::ExchangeRates,
-    store::{Overdue, Refusal, Store, StoreError, Write, now},
+    store::{Overdue, Store, StoreError, now},
 };
 
 /// Why something that was told is not booked.
@@ -36,6 +39,16 @@ pub struct Cases {
     due: Duration,
 }
 
+impl NoticeError {
+    /// Whether the same notification may be booked later.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::NoRate(_) | Self::Store(_) => true,
+            Self::NoSuchTransaction | Self::Refused(_) => false,
+        }
+    }
+}
+
 impl Cases {
     /// Cases at these rates. A dispute of which nothing else is said can be answered for `due`.
     pub fn new(store: Store, rates: Arc<ExchangeRates>, due: Duration) -> Self {
@@ -55,19 +68,21 @@ impl Cases {
         let exchange = self.rates.last_exchange(transaction.currency, terms)?;
         let fee_exchange = self.rates.last_exchange(terms.pricing.dispute.currency, terms)?;
         let notification = Box::new(notification);
-        let write = Write::Notice { notification, exchange, fee_exchange };
-        let _noticed = self.store.write(write, None, now()).await??;
+        let action = Action::Notice { notification, exchange, fee_exchange, steps: 0 };
+        let _noticed = self.store.write(action).await??;
         Ok(())
     }
 
     /// Loses the disputes of test merchants that nobody answered in time: the sandbox is nobody who
-    /// would.
-    pub async fn lose_overdue(&self, now: Timestamp) -> Result<(), NoticeError> {
-        for Overdue { id, transaction, reference } in self.store.overdue(now).await? {
+    /// would. One that fails keeps no other from its end.
+    pub async fn lose_overdue(&self) -> Result<(), NoticeError> {
+        let mut failed = None;
+        for Overdue { id, transaction, reference } in self.store.overdue().await? {
             let id = Reference::of_sandbox("lost", id);
             let event = Event::Decided { dispute: reference, decision: Decision::Lost };
-            self.notice(Notification { id, transaction, created: now, event }).await?;
+            let notification = Notification { id, transaction, created: now(), event };
+            failed = self.notice(notification).await.err().or(failed);
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 }

@@ -20,6 +20,7 @@ mod payout;
 mod processing;
 mod rates;
 mod transaction;
+pub mod write;
 
 pub use app::{ApiKey, App, KeyDigest, User};
 pub use card::{

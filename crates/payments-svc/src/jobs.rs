@@ -1,35 +1,35 @@
-//! What is done without anybody asking.
+//! What is done without anybody asking. Each job has a loop of its own: one that waits keeps no
+//! other from its work.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
 use common::error::Cause;
-
-use jiff::Timestamp;
 use tokio::{
-    task::{JoinSet, spawn_blocking},
+    task::{JoinError, JoinSet, spawn_blocking},
     time::{MissedTickBehavior, interval},
 };
 
 use crate::{
     acquirer::Acquirers,
     cases::Cases,
-    domain::Request,
+    domain::{
+        Id, Request,
+        write::{Action, Refusal},
+    },
     payments::Payments,
-    rates::ExchangeRates,
-    store::{Store, StoreError, Write, now},
+    rates::{ExchangeRates, RatesError},
+    store::{Expiring, Store, StoreError},
 };
 
+mod instructions;
 mod invitations;
 mod waiting;
 
+pub(crate) use instructions::Instructions;
 pub(crate) use invitations::Invitations;
 pub(crate) use waiting::Waiting;
 
-/// How often what waits is counted.
-const COUNT_EVERY: Duration = Duration::from_secs(1);
-
-/// How often payments without an answer are given up, acquirers told what was decided, and exchange
-/// rates read.
+/// How often jobs that others wait for are done.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 
 /// How often everything else is looked after.
@@ -60,103 +60,96 @@ pub(crate) struct Jobs {
 impl Jobs {
     /// Runs the jobs until what is returned is dropped.
     pub(crate) fn start(self) -> JoinSet<()> {
-        let mut jobs = JoinSet::new();
-        jobs.spawn(self.clone().count());
-        jobs.spawn(self.clone().settle());
-        jobs.spawn(self.tidy());
-        jobs
+        let jobs = Arc::new(self);
+        let mut tasks = JoinSet::new();
+        let job = |job| (Arc::clone(&jobs), job);
+        let (it, name) = job("counting what waits");
+        tasks.spawn(every(SETTLE_EVERY, name, async move || {
+            it.store.backlog().await.map(|backlog| it.waiting.set(backlog))
+        }));
+        let (it, name) = job("giving up payments without an answer");
+        tasks.spawn(every(SETTLE_EVERY, name, async move || it.payments.give_up().await));
+        let (it, name) = job("losing disputes that are due");
+        tasks.spawn(every(SETTLE_EVERY, name, async move || it.cases.lose_overdue().await));
+        let (it, name) = job("reading exchange rates");
+        tasks.spawn(every(SETTLE_EVERY, name, async move || {
+            let rates = Arc::clone(&it.rates);
+            Ok::<_, RefreshError>(spawn_blocking(move || rates.refresh()).await??)
+        }));
+        let (it, name) = job("voiding old authorisations");
+        tasks.spawn(every(TIDY_EVERY, name, async move || it.expire().await));
+        let (it, name) = job("forgetting idempotency keys");
+        tasks.spawn(every(TIDY_EVERY, name, async move || it.forget().await));
+        let instructions =
+            Instructions::new(jobs.store.clone(), Arc::clone(&jobs.acquirers), jobs.cases.clone());
+        tasks.spawn(every(SETTLE_EVERY, "instructing acquirers", async move || {
+            instructions.round().await
+        }));
+        tasks
     }
 
-    /// Apart from what may be why it waits.
-    async fn count(self) {
-        let mut ticks = interval(COUNT_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    /// Voids what old authorisations still hold. Each transaction is looked at once: nothing can be
+    /// added to what is pending.
+    async fn expire(&self) -> Result<(), StoreError> {
         loop {
-            ticks.tick().await;
-            let counted = self.store.backlog().await.map(|backlog| self.waiting.set(backlog));
-            warn("counting what waits", counted);
-        }
-    }
-
-    async fn settle(self) {
-        let mut ticks = interval(SETTLE_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            warn("giving up payments without an answer", self.payments.give_up(now()).await);
-            warn("instructing acquirers", self.instruct().await);
-            warn("losing disputes that are due", self.cases.lose_overdue(now()).await);
-            let rates = Arc::clone(&self.rates);
-            match spawn_blocking(move || rates.refresh()).await {
-                Ok(refreshed) => warn("reading exchange rates", refreshed),
-                Err(panic) => warn("reading exchange rates", Err(panic)),
-            }
-        }
-    }
-
-    /// Tells acquirers what was decided, until there is nothing left to tell but what an acquirer
-    /// did not answer to: that is told again, and carried out once.
-    async fn instruct(&self) -> Result<(), StoreError> {
-        loop {
-            let mut carried_out = Vec::new();
-            for instruction in self.store.instructions().await? {
-                match self.acquirers.carry_out(&instruction, now()).await {
-                    Ok(told) => {
-                        for notification in told {
-                            warn("noting a notification", self.cases.notice(notification).await);
-                        }
-                        carried_out.push(instruction.id);
-                    }
-                    Err(error) => warn("instructing an acquirer", Err(error)),
+            let expiring = self.store.expiring(self.authorization_ttl).await?;
+            let mut through = None;
+            for Expiring { transaction, is_pending } in expiring {
+                if is_pending && !self.void(transaction).await? {
+                    break;
                 }
+                through = Some(transaction);
             }
-            if carried_out.is_empty() {
+            let Some(through) = through else { return Ok(()) };
+            let _noted = self.store.write(Action::Expire { through }).await?;
+        }
+    }
+
+    /// Whether nothing of a transaction is pending any more.
+    async fn void(&self, transaction: Id) -> Result<bool, StoreError> {
+        let request = Request::Void { amount: None };
+        let action = Action::Move { transaction, request, descriptor: None, steps: 0 };
+        // Whoever captures it first has been faster, and there is nothing to void.
+        Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Refusal::Movement(_))))
+    }
+
+    async fn forget(&self) -> Result<(), StoreError> {
+        loop {
+            let keys = self.store.old_keys(KEEP_KEYS).await?;
+            if keys.is_empty() {
                 return Ok(());
             }
-            let write = Write::Confirm { instructions: carried_out };
-            let _confirmed = self.store.write(write, None, now()).await?;
+            let _forgotten = self.store.write(Action::Forget { keys }).await?;
         }
-    }
-
-    async fn tidy(self) {
-        let mut ticks = interval(TIDY_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            warn("voiding old authorisations", self.expire(now()).await);
-            warn("forgetting idempotency keys", self.forget(now()).await);
-        }
-    }
-
-    /// Voids what old authorisations still hold.
-    async fn expire(&self, now: Timestamp) -> Result<(), StoreError> {
-        loop {
-            let mut voided = 0_usize;
-            for transaction in self.store.expired(before(now, self.authorization_ttl)).await? {
-                let request = Request::Void { amount: None };
-                let write = Write::Move { transaction, request, descriptor: None };
-                // Whoever captures it first has been faster, and there is nothing to void.
-                voided += usize::from(self.store.write(write, None, now).await?.is_ok());
-            }
-            if voided == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn forget(&self, now: Timestamp) -> Result<(), StoreError> {
-        let write = Write::Forget { until: before(now, KEEP_KEYS) };
-        self.store.write(write, None, now).await.map(drop)
     }
 }
 
-/// Logs why a job was not done, if it was not: it comes round again.
+/// Why exchange rates were not read.
+#[derive(Debug, thiserror::Error)]
+enum RefreshError {
+    #[error(transparent)]
+    Rates(#[from] RatesError),
+    #[error(transparent)]
+    Panicked(#[from] JoinError),
+}
+
+/// Does a job again and again, and logs why it was not done: it comes round again.
+async fn every<E: Error + Send + Sync + 'static>(
+    period: Duration,
+    name: &'static str,
+    job: impl AsyncFn() -> Result<(), E>,
+) {
+    let mut ticks = interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        warn(name, job().await);
+    }
+}
+
+/// Logs why a job was not done, if it was not.
 fn warn(job: &str, done: Result<(), impl Error + Send + Sync + 'static>) {
     if let Err(error) = done {
         tracing::warn!(job, cause = %Cause::new(error), "job not done");
     }
-}
-
-fn before(now: Timestamp, age: Duration) -> Timestamp {
-    now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH)
 }

@@ -41,7 +41,7 @@ pub use store::{backup, check};
 
 use acquirer::Acquirers;
 use cases::Cases;
-use http::{Api, SignatureKey, answer, metrics};
+use http::{Api, SignatureKey, metrics};
 use jobs::{Invitations, Jobs, Waiting};
 use limits::Limits;
 use mail::{Mailer, UnusableServer};
@@ -120,7 +120,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let mailer = mailer(&config)?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
-    let store = Store::open(&store_config(&config)?, answer::told).await?;
+    let store = Store::open(&store_config(&config)?).await?;
     let due = config.dispute_due;
     let acquirers = Acquirers::new(config.acquirer_timeout, config.sandbox_delay, due);
     let acquirers = Arc::new(acquirers);

@@ -9,8 +9,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     acquirer::{Acquirers, Authorization, NoAnswer, Reply, Source},
-    domain::{Card, CardDetails, Challenge, Consent, Id, Payment, ProcessingError, Verdict},
-    store::{Answer, Keyed, Outcome, Refusal, Store, StoreError, Write, now},
+    domain::{
+        Card, CardDetails, Challenge, Consent, Id, Payment, ProcessingError, Verdict,
+        write::{Action, Answer, Keyed, Outcome, Refusal, Write},
+    },
+    store::{Store, StoreError, now},
 };
 
 mod attempt;
@@ -96,7 +99,7 @@ impl Payments {
 
     /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away. Where
     /// the customer has to be asked, it waits for [`Self::respond`].
-    pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Outcome, PayError> {
+    pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Answer, PayError> {
         let permit = self.in_flight.take(1).ok_or(StoreError::Overloaded)?;
         let payments = self.clone();
         let Charge { payment, card, source, test, origin } = charge;
@@ -108,9 +111,9 @@ impl Payments {
         let paying = self.under_way.spawn(async move {
             let _permit = permit;
             let (currency, amount) = (payment.currency, payment.amount);
-            let write = Write::Begin { payment: Box::new(payment) };
-            let operation = match payments.store.write(write, keyed, now()).await?? {
-                Outcome::Fresh(Answer::Begun(operation)) => operation,
+            let action = Action::Begin { payment: Box::new(payment) };
+            let operation = match payments.store.write(Write { action, keyed }).await?? {
+                Answer::Fresh { outcome: Outcome::Begun(operation), .. } => operation,
                 replayed => return Ok(replayed),
             };
             let can_challenge = matches!(origin, Origin::Page(_));
@@ -130,13 +133,13 @@ impl Payments {
         operation: Id,
         reply: Reply,
         card: Card,
-    ) -> Result<Result<Outcome, Refusal>, StoreError> {
+    ) -> Result<Result<Answer, Refusal>, StoreError> {
         match reply {
             Reply::Verdict(verdict) => self.conclude(operation, Some(verdict), Some(card)).await,
             Reply::Challenge { reference } => {
                 let until = now().checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
                 let challenge = Box::new(Challenge { card, reference, until });
-                self.store.write(Write::Challenge { operation, challenge }, None, now()).await
+                self.store.write(Action::Challenge { operation, challenge }).await
             }
         }
     }
@@ -179,8 +182,10 @@ impl Payments {
             // Whoever was faster has said the same: the acquirer answers once.
             let concluded = payments.conclude(operation, Some(verdict), None).await;
             let concluded = concluded.map_err(PayError::NotNoted)?;
-            if let Ok(Outcome::Fresh(Answer::Concluded { error: Some(error), .. })) = concluded {
-                payments.declines.add(attempt, None, error);
+            if let Ok(answer) = concluded
+                && let Outcome::Paid { error: Some(error), .. } = answer.outcome()
+            {
+                payments.declines.add(attempt, None, *error);
             }
             Ok(())
         });
@@ -192,22 +197,21 @@ impl Payments {
         operation: Id,
         verdict: Option<Verdict>,
         card: Option<Card>,
-    ) -> Result<Result<Outcome, Refusal>, StoreError> {
+    ) -> Result<Result<Answer, Refusal>, StoreError> {
         let card = card.map(Box::new);
-        let write = Write::Conclude { operation, verdict, card };
-        self.store.write(write, None, now()).await
+        self.store.write(Action::Conclude { operation, verdict, card }).await
     }
 
     /// Gives up payments that nobody answered: they have failed, and their acquirer will be told.
-    pub async fn give_up(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub async fn give_up(&self) -> Result<(), StoreError> {
         // Whoever asks gives up before.
         let patience = self.acquirers.timeout() * 2;
-        let until = now.checked_sub(patience).unwrap_or(Timestamp::UNIX_EPOCH);
-        for operation in self.store.unanswered(until, now).await? {
-            let given_up = self.conclude(operation, None, None).await?;
-            let Ok(Outcome::Fresh(Answer::Concluded { error, .. })) = given_up else { continue };
+        for operation in self.store.unanswered(patience).await? {
+            let Ok(given_up) = self.conclude(operation, None, None).await? else { continue };
             // That a customer goes away is nothing to warn of.
-            if error == Some(ProcessingError::TRY_AGAIN) {
+            if let Outcome::Paid { error: Some(ProcessingError::TRY_AGAIN), .. } =
+                given_up.outcome()
+            {
                 tracing::warn!(operation.id = %operation, "payment without an answer given up");
             }
         }
@@ -222,9 +226,9 @@ impl Payments {
 }
 
 /// What came of noting what the acquirer said.
-fn noted(written: Result<Result<Outcome, Refusal>, StoreError>) -> Result<Outcome, PayError> {
+fn noted(written: Result<Result<Answer, Refusal>, StoreError>) -> Result<Answer, PayError> {
     match written {
-        Ok(Ok(outcome)) => Ok(outcome),
+        Ok(Ok(answer)) => Ok(answer),
         // Somebody gave the payment up meanwhile, and lets go of what is reserved.
         Ok(Err(_)) => Err(NoAnswer.into()),
         // It stays as it is until it is given up.

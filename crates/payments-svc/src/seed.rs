@@ -2,16 +2,18 @@
 
 use std::{fs, io, path::PathBuf};
 
-use bytes::Bytes;
 use common::config::SecretError;
 use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::{
     Config,
-    domain::{ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Website},
+    domain::{
+        ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Website,
+        write::{Action, Outcome, Refusal},
+    },
     file,
-    store::{Answer, OpenError, Outcome, Refusal, Store, StoreError, Write, now},
+    store::{OpenError, Store, StoreError},
     store_config,
 };
 
@@ -54,7 +56,7 @@ pub async fn seed(config: &Config) -> Result<(), SeedError> {
     if path.exists() {
         return Ok(());
     }
-    let store = Store::open(&store_config(config)?, |_| Bytes::new()).await?;
+    let store = Store::open(&store_config(config)?).await?;
     let made = fill(&store, config).await;
     store.close().await;
     let refused = |source| SeedError::File { path: path.clone(), source };
@@ -66,10 +68,9 @@ pub async fn seed(config: &Config) -> Result<(), SeedError> {
 async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
     let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
     let name = Name::new("Demo").map_err(|_| SeedError::Broken)?;
-    let app = Write::CreateApp { name: Some(name), digest: key.digest() };
-    let Outcome::Fresh(Answer::App(app)) = store.write(app, None, now()).await?? else {
-        return Err(SeedError::Broken);
-    };
+    let app = Action::CreateApp { name: Some(name), digest: key.digest() };
+    let answer = store.write(app).await??;
+    let Outcome::App(app) = answer.outcome() else { return Err(SeedError::Broken) };
     let mut lines = format!("PAYMENTS_APP_ID={}\nPAYMENTS_API_KEY={}\n", app.id, key.expose());
     for currency in ["EUR", "DKK"] {
         let (id, public) = merchant(store, config, app.id, currency).await?;
@@ -97,9 +98,9 @@ async fn merchant(
     let currency = currency.parse().map_err(|_| SeedError::Broken)?;
     let details = Box::new(details(currency).ok_or(SeedError::Broken)?);
     let (key, pricing) = (Uuid::new_v4().to_string(), config.pricing());
-    let write = Write::CreateMerchant { app, key, details, pricing };
-    match store.write(write, None, now()).await?? {
-        Outcome::Fresh(Answer::Merchant(merchant)) => Ok((merchant.id, merchant.key)),
+    let action = Action::CreateMerchant { app, key: key.clone(), details, pricing };
+    match store.write(action).await??.outcome() {
+        Outcome::Merchant(texts) => Ok((texts.merchant, key)),
         _ => Err(SeedError::Broken),
     }
 }

@@ -1,4 +1,8 @@
 //! The state of the service. Every write is atomic, and durable before it is answered.
+//!
+//! Writes run in batches: an engine loads the rows that a batch needs, the domain decides, and the
+//! engine writes the changes. The engines differ in how rows are found by their keys, in locks, in
+//! new ids and in migrations; everything else is said once, for both.
 
 use std::{
     path::{Path, PathBuf},
@@ -6,26 +10,43 @@ use std::{
 };
 
 use common::{
+    batch::{Stats, WriteError},
+    limits::Limited,
     postgres::{self as database, DatabaseConfig},
+    sql::Param,
     sqlite::BackupError,
 };
 use jiff::Timestamp;
+use quick_cache::sync::Cache;
 
 use crate::domain::{
-    App, Challenge, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original,
-    Payout, PayoutRun, Reference, Reservation, SavedCard, Transaction, User, Window,
+    App, Id, KeyDigest, Payout, PayoutRun, Reference,
+    write::{Answer, Refusal, Write},
 };
 
+mod batch;
 mod check;
+mod lists;
+mod load;
+mod outcomes;
+mod payouts;
 mod postgres;
+mod reads;
+mod rows;
+mod seen;
 mod sqlite;
-mod write;
+mod tables;
+mod values;
 
 use check::Scope;
 pub use check::{CheckError, Disagreement, Findings};
 pub use postgres::Postgres;
+pub use reads::JOB_BATCH;
+pub use seen::Seen;
 pub use sqlite::Sqlite;
-pub use write::{Answer, Keyed, Known, Outcome, Receipt, Refusal, Tell, Write};
+
+/// Apps kept in memory, so that a request does not look its own up. Apps never change.
+const APP_CACHE: usize = 100_000;
 
 /// What a store is opened with.
 #[derive(Debug, Clone)]
@@ -84,6 +105,7 @@ pub async fn pay_out(config: &StoreConfig, run: PayoutRun) -> Result<Vec<Payout>
     match &config.database {
         Some(database) => postgres::pay_out(database, run).await,
         None => sqlite::pay_out(&config.data_dir, run)
+            .await
             .map_err(|error| PayoutError::NotBooked(error.into())),
     }
 }
@@ -103,6 +125,16 @@ pub enum StoreError {
     /// The operation itself is broken. Nothing was done.
     #[error("the operation panicked")]
     Panicked,
+}
+
+impl From<WriteError> for StoreError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Overloaded => Self::Overloaded,
+            WriteError::Panicked => Self::Panicked,
+            WriteError::NotCommitted(_) | WriteError::Stopped => Self::NotWritten(error.into()),
+        }
+    }
 }
 
 /// Now, in whole milliseconds.
@@ -127,8 +159,17 @@ pub struct Overdue {
     pub id: Id,
     /// The transaction.
     pub transaction: Id,
-    /// What the acquirer knows it by.
+    /// The acquirer's id of it.
     pub reference: Reference,
+}
+
+/// A transaction that has become too old to be captured.
+#[derive(Debug, Clone, Copy)]
+pub struct Expiring {
+    /// The transaction.
+    pub transaction: Id,
+    /// Whether it still holds money.
+    pub is_pending: bool,
 }
 
 /// What disputes and suspicions are about.
@@ -140,19 +181,8 @@ pub enum About {
     Transaction(Id),
 }
 
-/// Numbers for the metrics.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Figures {
-    /// Batches committed since the start.
-    pub commits: u64,
-    /// Writes in them.
-    pub writes: u64,
-    /// Bytes of writes that wait.
-    pub waiting_bytes: u64,
-}
-
 /// How much waits for somebody else.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Backlog {
     /// Invitations that are not sent yet.
     pub invitations: i64,
@@ -162,9 +192,19 @@ pub struct Backlog {
     pub operations: i64,
 }
 
-/// The store, on the engine it was configured with.
+/// A statement, with its parameters.
+type Asked<'a> = (&'a str, &'a [Param<'a>]);
+
+/// The store.
 #[derive(Clone)]
-pub enum Store {
+pub struct Store {
+    engine: Engine,
+    apps: Arc<Cache<KeyDigest, App>>,
+}
+
+/// The engine that the store was configured with.
+#[derive(Clone)]
+enum Engine {
     /// SQLite in a directory of this process.
     Sqlite(Arc<Sqlite>),
     /// PostgreSQL, which other processes may use, too.
@@ -174,20 +214,21 @@ pub enum Store {
 /// Passes a call on to the engine.
 macro_rules! engine {
     ($store:expr, $engine:ident => $call:expr) => {
-        match $store {
-            Self::Sqlite($engine) => $call,
-            Self::Postgres($engine) => $call,
+        match &$store.engine {
+            Engine::Sqlite($engine) => $call,
+            Engine::Postgres($engine) => $call,
         }
     };
 }
 
 impl Store {
-    /// Opens the store, making it where there is none. It keeps answers as clients are told of them.
-    pub async fn open(config: &StoreConfig, tell: Tell) -> Result<Self, OpenError> {
-        Ok(match &config.database {
-            Some(database) => Self::Postgres(Arc::new(Postgres::open(database, tell).await?)),
-            None => Self::Sqlite(Arc::new(Sqlite::open(&config.data_dir, tell)?)),
-        })
+    /// Opens the store, making it where there is none.
+    pub async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
+        let engine = match &config.database {
+            Some(database) => Engine::Postgres(Arc::new(Postgres::open(database).await?)),
+            None => Engine::Sqlite(Arc::new(Sqlite::open(&config.data_dir)?)),
+        };
+        Ok(Self { engine, apps: Arc::new(Cache::new(APP_CACHE)) })
     }
 
     /// Whether the store answers.
@@ -205,194 +246,31 @@ impl Store {
         engine!(self, engine => engine.close().await)
     }
 
-    /// Numbers for the metrics.
-    pub fn figures(&self) -> Figures {
-        engine!(self, engine => engine.figures())
+    /// Counts of batches, for the metrics.
+    pub fn stats(&self) -> Stats {
+        engine!(self, engine => engine.queue().stats())
     }
 
-    /// Writes, at `now`; with an idempotency key, once.
+    /// The limits of the queue of writes, for the metrics.
+    pub fn limits(&self) -> [Arc<dyn Limited>; 2] {
+        engine!(self, engine => engine.queue().limits())
+    }
+
+    /// Writes; with an idempotency key, once.
     pub async fn write(
         &self,
-        write: Write,
-        keyed: Option<Keyed>,
-        now: Timestamp,
-    ) -> Result<Result<Outcome, Refusal>, StoreError> {
-        engine!(self, engine => engine.write(write, keyed, now).await)
+        write: impl Into<Write>,
+    ) -> Result<Result<Answer, Refusal>, StoreError> {
+        let write = write.into();
+        Ok(engine!(self, engine => engine.queue().write(write).await)?)
     }
 
-    /// What is known of an idempotency key. Changes nothing.
-    pub async fn known(&self, keyed: &Keyed) -> Result<Option<Known>, StoreError> {
-        engine!(self, engine => Ok(engine.known(keyed).await?))
-    }
-
-    /// The app with this key.
-    pub async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
-        engine!(self, engine => Ok(engine.app_by_key(key).await?))
-    }
-
-    /// Whether there is such an app.
-    pub async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
-        engine!(self, engine => Ok(engine.has_app(id).await?))
-    }
-
-    /// A merchant, as `app` sees it.
-    pub async fn merchant(&self, id: Id, app: Id) -> Result<Option<Found<Merchant>>, StoreError> {
-        engine!(self, engine => Ok(engine.merchant(id, app).await?))
-    }
-
-    /// A transaction, as `app` sees it.
-    pub async fn transaction(
-        &self,
-        id: Id,
-        app: Id,
-    ) -> Result<Option<Found<Transaction>>, StoreError> {
-        engine!(self, engine => Ok(engine.transaction(id, app).await?))
-    }
-
-    /// What of a transaction never changes, as `app` sees it.
-    pub async fn reservation(
-        &self,
-        id: Id,
-        app: Id,
-    ) -> Result<Option<Found<Reservation>>, StoreError> {
-        engine!(self, engine => Ok(engine.reservation(id, app).await?))
-    }
-
-    /// A transaction as it was when its trail had this many steps, and this was disputed of it.
-    pub async fn transaction_as_of(
-        &self,
-        id: Id,
-        steps: u32,
-        disputed: i64,
-    ) -> Result<Option<Transaction>, StoreError> {
-        let found = engine!(self, engine => engine.transaction_with(id, steps).await?);
-        Ok(found.map(|transaction| transaction.as_of_its_trail(disputed)))
-    }
-
-    /// What of a transaction never changes, whoever asks.
-    pub async fn reservation_of(&self, id: Id) -> Result<Option<Reservation>, StoreError> {
-        let found = self.reservation(id, Id::FIRST).await?;
-        Ok(found.map(|found| found.thing))
-    }
-
-    /// A line, as `app` sees it.
-    pub async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {
-        engine!(self, engine => Ok(engine.line(id, app).await?))
-    }
-
-    /// A saved card, as `app` sees it.
-    pub async fn card(&self, id: Id, app: Id) -> Result<Option<Found<SavedCard>>, StoreError> {
-        engine!(self, engine => Ok(engine.card(id, app).await?))
-    }
-
-    /// A dispute, as `app` sees it.
-    pub async fn dispute(&self, id: Id, app: Id) -> Result<Option<Found<Dispute>>, StoreError> {
-        engine!(self, engine => Ok(engine.dispute(id, app).await?))
-    }
-
-    /// A suspicion of fraud, as `app` sees it.
-    pub async fn fraud(&self, id: Id, app: Id) -> Result<Option<Found<FraudAlert>>, StoreError> {
-        engine!(self, engine => Ok(engine.fraud(id, app).await?))
-    }
-
-    /// The merchant with this public key.
-    pub async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
-        engine!(self, engine => Ok(engine.merchant_by_key(key).await?))
-    }
-
-    /// The card of a transaction of the merchant that succeeded and that a customer made.
-    pub async fn original(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
-        engine!(self, engine => Ok(engine.original(merchant, id).await?))
-    }
-
-    /// A card that the merchant keeps.
-    pub async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
-        engine!(self, engine => Ok(engine.kept(merchant, id).await?))
-    }
-
-    /// The merchants of an app: all, those for tests, or the others.
-    pub async fn merchants(
-        self,
-        app: Id,
-        window: Window,
-        test: Option<bool>,
-    ) -> Result<Vec<Merchant>, StoreError> {
-        engine!(self, engine => Ok(engine.merchants(app, window, test).await?))
-    }
-
-    /// The users of a merchant.
-    pub async fn users(self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
-        engine!(self, engine => Ok(engine.users(merchant, window).await?))
-    }
-
-    /// The apps of a merchant.
-    pub async fn apps(self, merchant: Id, window: Window) -> Result<Vec<App>, StoreError> {
-        engine!(self, engine => Ok(engine.apps(merchant, window).await?))
-    }
-
-    /// The lines of a merchant.
-    pub async fn lines(self, merchant: Id, window: Window) -> Result<Vec<Line>, StoreError> {
-        engine!(self, engine => Ok(engine.lines(merchant, window).await?))
-    }
-
-    /// The transactions of a merchant: all, those that succeeded, or the others.
-    pub async fn transactions(
-        self,
-        merchant: Id,
-        window: Window,
-        successful: Option<bool>,
-    ) -> Result<Vec<Transaction>, StoreError> {
-        engine!(self, engine => Ok(engine.transactions(merchant, window, successful).await?))
-    }
-
-    /// The disputes about a merchant or a transaction.
-    pub async fn disputes(self, about: About, window: Window) -> Result<Vec<Dispute>, StoreError> {
-        engine!(self, engine => Ok(engine.disputes(about, window).await?))
-    }
-
-    /// The suspicions of fraud about a merchant or a transaction.
-    pub async fn frauds(self, about: About, window: Window) -> Result<Vec<FraudAlert>, StoreError> {
-        engine!(self, engine => Ok(engine.frauds(about, window).await?))
-    }
-
-    /// Disputes of test merchants that were due before `until` and are open; some of them, the
-    /// oldest.
-    pub async fn overdue(&self, until: Timestamp) -> Result<Vec<Overdue>, StoreError> {
-        engine!(self, engine => Ok(engine.overdue(until).await?))
-    }
-
-    /// Transactions made before `until` that still hold money; some of them, the oldest.
-    pub async fn expired(&self, until: Timestamp) -> Result<Vec<Id>, StoreError> {
-        engine!(self, engine => Ok(engine.expired(until).await?))
-    }
-
-    /// Payments that went to the acquirer before `until` and have not come back; some of them, the
-    /// oldest. Those whose customer is challenged wait as long as that may take.
-    pub async fn unanswered(
-        &self,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<Vec<Id>, StoreError> {
-        engine!(self, engine => Ok(engine.unanswered(until, now).await?))
-    }
-
-    /// What the customer of a payment is asked, if they are being asked.
-    pub async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
-        engine!(self, engine => Ok(engine.challenge(operation).await?))
-    }
-
-    /// Invitations that are to be sent at `now`; some of them, those that have waited the longest.
-    pub async fn due_invitations(&self, now: Timestamp) -> Result<Vec<Id>, StoreError> {
-        engine!(self, engine => Ok(engine.due_invitations(now).await?))
-    }
-
-    /// How much waits for somebody else.
-    pub async fn backlog(&self) -> Result<Backlog, StoreError> {
-        engine!(self, engine => Ok(engine.backlog().await?))
-    }
-
-    /// Instructions that no acquirer has confirmed; some of them, the oldest.
-    pub async fn instructions(&self) -> Result<Vec<Instruction>, StoreError> {
-        engine!(self, engine => Ok(engine.instructions().await?))
+    /// Whether this process does a job for the next ten seconds. Each job is done by one process at
+    /// a time, which has to ask again before they are over.
+    pub async fn lease(&self, job: &str, holder: &str) -> Result<bool, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(true),
+            Engine::Postgres(engine) => Ok(engine.lease(job, holder).await?),
+        }
     }
 }

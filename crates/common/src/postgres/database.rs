@@ -3,10 +3,13 @@
 use std::{error::Error, future::poll_fn, path::PathBuf, time::Duration};
 
 use deadpool_postgres::{BuildError, ClientWrapper};
-use refinery::Runner;
+use refinery::{Runner, error::Kind};
 use secrecy::{ExposeSecret as _, SecretString};
-use tokio::time::timeout;
-use tokio_postgres::{AsyncMessage, Config, Notification, error::DbError};
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{
+    AsyncMessage, Config, Notification,
+    error::{DbError, SqlState},
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::session::{OPEN, settle};
@@ -23,6 +26,10 @@ const KEEPALIVE: Duration = Duration::from_secs(5);
 
 /// How long a peer may leave unacknowledged what was sent.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+
+/// How often, and how many times, a migration is tried that does not have its locks.
+const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
+const MIGRATION_ATTEMPTS: u32 = 120;
 
 /// A database of other machines, too, and the settings that say so.
 #[derive(Debug, Clone)]
@@ -155,20 +162,35 @@ impl Database {
     }
 
     /// Brings the database to this version's shape. Replicas that start at the same time take turns.
+    /// A migration whose statements do not wait long for locks is tried again for two minutes.
     pub async fn migrate(&self, migrations: Runner) -> Result<(), OpenError> {
         let mut session = self.connect().await?;
         let turn = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
         session.batch_execute(&turn).await.map_err(|error| self.failed(error))?;
-        let migrated = migrations.run_async(&mut *session).await;
-        migrated
-            .map(drop)
-            .map_err(|error| OpenError::Migration { setting: self.setting, source: error.into() })
+        let mut attempts = 1;
+        loop {
+            let migrated = migrations.run_async(&mut *session).await;
+            let Err(error) = migrated else { return Ok(()) };
+            if !is_locked(&error) || attempts >= MIGRATION_ATTEMPTS {
+                return Err(OpenError::Migration { setting: self.setting, source: error.into() });
+            }
+            tracing::info!(attempts, "the database is in use, the migration is tried again");
+            attempts += 1;
+            sleep(MIGRATE_AGAIN).await;
+        }
     }
 
     /// What a session of one's own failed with, as an error that names the setting.
     pub fn failed(&self, source: tokio_postgres::Error) -> OpenError {
         OpenError::Connect { setting: self.setting, source }
     }
+}
+
+/// Whether a migration did not have a lock in time.
+fn is_locked(error: &refinery::Error) -> bool {
+    let Kind::Connection(_, source) = error.kind() else { return false };
+    let error = source.downcast_ref::<tokio_postgres::Error>();
+    error.and_then(tokio_postgres::Error::code) == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
 /// What an error says, in one line, without the rows that the database quotes in its details.

@@ -14,7 +14,7 @@ use std::{
 
 use rusqlite::Connection;
 
-use super::{StartError, reader::Lookups};
+use super::{embedded::StartError, reader::Lookups};
 
 /// Bytes of writes after which the writer looks at the log again.
 const LOOK_EVERY: usize = 64 * 1024;

@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    io,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
     thread::{Builder, JoinHandle},
@@ -10,8 +11,22 @@ use std::{
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::{StartError, checkpoint::Checkpointer, open, reader::Lookups};
+use super::{checkpoint::Checkpointer, open, reader::Lookups};
 use crate::batch::{Engine, Failure, Runner};
+
+/// Why a database could not be written to.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database cannot be opened.
+    #[error("the database cannot be opened: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// The database's file cannot be opened.
+    #[error("the database's file cannot be opened: {0}")]
+    File(#[source] io::Error),
+    /// A thread cannot be started.
+    #[error("a thread cannot be started: {0}")]
+    Thread(#[source] io::Error),
+}
 
 /// A database that this process alone writes to: one connection that writes, and checkpoints.
 pub struct Embedded {
@@ -118,3 +133,6 @@ impl WriterThread {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

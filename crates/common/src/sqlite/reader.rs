@@ -1,7 +1,9 @@
 //! Connections that only read. They never wait for the writer.
 
 use std::{
-    path::Path,
+    fs::{File, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
     sync::{
         Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicU64, Ordering},
@@ -39,15 +41,20 @@ impl Readers {
 /// as long as nothing is committed: beginning one costs as much as the look-up itself.
 pub struct Lookups {
     lookups: Vec<Mutex<Lookup>>,
-    /// Commits so far.
+    /// Commits of this process so far.
     commits: AtomicU64,
+    /// A file that grows with each commit of another process.
+    others: Option<File>,
 }
 
 struct Lookup {
     connection: Connection,
-    /// Commits that its transaction sees at least, while it is in one.
-    commits: u64,
+    /// What its transaction sees at least, while it is in one.
+    seen: Seen,
 }
+
+/// Commits: those of this process, and the length of the file of the others.
+type Seen = (u64, u64);
 
 impl Lookups {
     /// Opens `count` connections (at least one) to a database that exists.
@@ -55,26 +62,33 @@ impl Lookups {
         let open = |_| {
             let connection = open_reader(path)?;
             connection.pragma_update(None, "mmap_size", MAPPED)?;
-            Ok(Mutex::new(Lookup { connection, commits: 0 }))
+            Ok(Mutex::new(Lookup { connection, seen: (0, 0) }))
         };
         let lookups = (0..count.max(1)).map(open).collect::<rusqlite::Result<_>>()?;
-        Ok(Self { lookups, commits: AtomicU64::new(0) })
+        Ok(Self { lookups, commits: AtomicU64::new(0), others: None })
+    }
+
+    /// Sees what another process has written as soon as it calls [`announce_commit`].
+    pub fn with_other_writers(mut self, database: &Path) -> io::Result<Self> {
+        self.others = Some(File::create(others(database))?);
+        Ok(self)
     }
 
     /// Looks single rows up, on this thread. Sees every write that was answered before; those of
-    /// another process within a second.
+    /// another process that does not announce them within a second.
     pub fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         let mut lookup = first_free(&self.lookups);
-        let commits = self.commits.load(Ordering::Acquire);
-        if lookup.commits != commits || lookup.connection.is_autocommit() {
+        let others = self.others.as_ref().and_then(|file| file.metadata().ok());
+        let seen = (self.commits.load(Ordering::Acquire), others.map_or(0, |others| others.len()));
+        if lookup.seen != seen || lookup.connection.is_autocommit() {
             lookup.end()?;
             // The transaction sees what is there at its first read, so nothing that was counted
             // above is missing from it.
             lookup.connection.prepare_cached("BEGIN")?.execute([])?;
-            lookup.commits = commits;
+            lookup.seen = seen;
         }
         read(&lookup.connection)
     }
@@ -97,6 +111,15 @@ impl Lookup {
         }
         Ok(())
     }
+}
+
+/// Tells the process that owns a database of a commit of this one.
+pub fn announce_commit(database: &Path) -> io::Result<()> {
+    OpenOptions::new().append(true).create(true).open(others(database))?.write_all(b".")
+}
+
+fn others(database: &Path) -> PathBuf {
+    database.with_extension("beside")
 }
 
 /// The first that is free, whose caches are the warmest, or else the first.

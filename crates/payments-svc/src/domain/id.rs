@@ -30,6 +30,12 @@ impl Id {
         Self::numbered(u128::from(second) << 64)
     }
 
+    /// The id that follows this one.
+    #[must_use]
+    pub fn successor(self) -> Self {
+        Self::numbered(self.number().saturating_add(1).min(Self::LAST.number()))
+    }
+
     /// An id that was stored.
     pub fn stored(bytes: [u8; Self::BYTES]) -> Self {
         Self(bytes)

@@ -8,13 +8,10 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use super::{Api, Error};
+use super::{Api, Error, idempotency};
 use crate::{
-    domain::{
-        App, Dispute, FraudAlert, Id, KeyDigest, Line, Merchant, Reservation, SavedCard,
-        Transaction,
-    },
-    store::{Found, Store, StoreError},
+    domain::{App, Dispute, FraudAlert, Id, KeyDigest, Line, Merchant, SavedCard, Transaction},
+    store::{Found, Seen, Store, StoreError},
 };
 
 /// The app that asks, by its key.
@@ -60,6 +57,29 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Of<T> {
             None => Err(Error::NotFound),
             Some(Found { is_member: false, .. }) => Err(Error::Forbidden),
             Some(Found { thing, .. }) => Ok(Self { caller, thing }),
+        }
+    }
+}
+
+/// A transaction whose id is the first in the path, before it is moved, and the app that asks: it
+/// may use the transaction's merchant.
+pub(super) struct Movable {
+    pub(super) caller: App,
+    pub(super) seen: Seen,
+}
+
+impl FromRequestParts<Arc<Api>> for Movable {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
+        let Caller(caller) = Caller::from_request_parts(parts, api).await?;
+        let id = path_id(parts, api, 0).await?;
+        // One that is wrong is refused later.
+        let key = idempotency::key(&parts.headers).unwrap_or_default();
+        match api.store.seen(id, caller.id, key).await? {
+            None => Err(Error::NotFound),
+            Some(Found { is_member: false, .. }) => Err(Error::Forbidden),
+            Some(Found { thing: seen, .. }) => Ok(Self { caller, seen }),
         }
     }
 }
@@ -121,7 +141,6 @@ macro_rules! accessible {
 
 accessible!(
     Merchant: merchant,
-    Reservation: reservation,
     Transaction: transaction,
     Line: line,
     SavedCard: card,

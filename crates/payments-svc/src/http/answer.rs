@@ -2,30 +2,42 @@
 
 use axum::{
     Json,
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode},
     response::{IntoResponse, Response},
 };
-use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeMap as _};
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use super::{Error, merchants::MerchantOutput, transactions::TransactionOutput};
 use crate::{
-    domain::{Id, ProcessingError},
-    store::{Answer, Outcome, Receipt, Store},
+    domain::{
+        Id, ProcessingError,
+        write::{Answer, Moved, Outcome},
+    },
+    store::{Seen, Store},
 };
 
 /// Says that the answer is one from before.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The response to a write, which an idempotency key may have spared.
-pub(crate) async fn response(store: &Store, outcome: Outcome) -> Result<Response, Error> {
-    match outcome {
-        Outcome::Fresh(answer) => render(store, answer.receipt(told)).await,
-        Outcome::Replayed(receipt) => {
-            let yes = HeaderValue::from_static("true");
-            Ok(([(REPLAYED, yes)], render(store, receipt).await?).into_response())
-        }
+pub(crate) async fn response(store: &Store, answer: Answer) -> Result<Response, Error> {
+    let response = render(store, answer.outcome()).await?;
+    if let Answer::Fresh { .. } = answer {
+        return Ok(response);
     }
+    let yes = HeaderValue::from_static("true");
+    Ok(([(REPLAYED, yes)], response).into_response())
+}
+
+/// The response to a movement of a transaction that was seen before. It is rendered from memory
+/// when nobody else has moved the transaction in between.
+pub(super) async fn moved(store: &Store, seen: Seen, answer: Answer) -> Result<Response, Error> {
+    if let Answer::Fresh { outcome: Outcome::Moved(moved), step: Some(last) } = &answer
+        && let Some(transaction) = seen.after(moved.steps, last)
+    {
+        return Ok(one(StatusCode::CREATED, "transaction", TransactionOutput::new(&transaction)));
+    }
+    response(store, answer).await
 }
 
 /// A response of one thing under its name.
@@ -33,74 +45,43 @@ pub(super) fn one(status: StatusCode, name: &'static str, thing: impl Serialize)
     (status, Json(One(name, thing))).into_response()
 }
 
-async fn render(store: &Store, receipt: Receipt) -> Result<Response, Error> {
-    match receipt {
-        Receipt::Told(told) => Ok(repeat(told)),
-        Receipt::Moved { transaction, steps, disputed } => {
-            let found = store.transaction_as_of(transaction, steps, disputed).await?;
-            let transaction = found.ok_or(Error::NotFound)?;
-            Ok(one(StatusCode::CREATED, "transaction", TransactionOutput::new(&transaction)))
+/// The same for a fresh outcome and for one from before.
+async fn render(store: &Store, outcome: &Outcome) -> Result<Response, Error> {
+    let created = StatusCode::CREATED;
+    Ok(match outcome {
+        Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
+            created.into_response()
         }
-    }
-}
-
-/// What a client is told of an answer: the status, big-endian, and then the body.
-pub(crate) fn told(answer: &Answer) -> Bytes {
-    let (status, body) = status_and_body(answer);
-    let mut told = BytesMut::with_capacity(2 + body.len());
-    told.put_u16(status.as_u16());
-    told.put_slice(&body);
-    told.freeze()
-}
-
-fn repeat(mut told: Bytes) -> Response {
-    let status = told.try_get_u16().ok().and_then(|status| StatusCode::from_u16(status).ok());
-    json_response(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), told)
-}
-
-fn json_response(status: StatusCode, body: impl Into<Bytes>) -> Response {
-    let body = body.into();
-    if body.is_empty() {
-        return status.into_response();
-    }
-    let json = HeaderValue::from_static("application/json");
-    (status, [(header::CONTENT_TYPE, json)], body).into_response()
-}
-
-fn status_and_body(answer: &Answer) -> (StatusCode, Vec<u8>) {
-    let body = match answer {
-        // Of a step, the whole transaction is told.
-        Answer::Done | Answer::Begun(_) | Answer::Moved { .. } | Answer::Invitation(_) => {
-            Vec::new()
+        Outcome::Merchant(texts) => {
+            let merchant = store.merchant_of(texts.merchant).await?.ok_or(Error::NotFound)?;
+            one(created, "merchant", MerchantOutput::new(&texts.first_of(merchant)))
         }
-        Answer::App(app) => json(&One("app", IdOutput { id: app.id })),
-        Answer::Merchant(merchant) => json(&One("merchant", MerchantOutput::new(merchant))),
-        Answer::Membership { already } => json(&One("isMember", already)),
+        Outcome::Membership { already } => one(created, "isMember", already),
         // A payment that was declined is an error, whose transaction is kept.
-        Answer::Concluded { transaction: id, error: Some(error) } => {
-            return (StatusCode::BAD_REQUEST, declined(*error, Some(IdOutput { id: *id })));
+        Outcome::Paid { transaction, error: Some(error) } => {
+            declined(*error, Some(IdOutput { id: *transaction }))
         }
-        Answer::Concluded { transaction: id, error: None } => {
-            json(&One("transaction", IdOutput { id: *id }))
+        Outcome::Paid { transaction, error: None } => {
+            one(created, "transaction", IdOutput { id: *transaction })
         }
-        Answer::Card(id) => json(&One("card", IdOutput { id: *id })),
-    };
-    (StatusCode::CREATED, body)
+        Outcome::Card(id) => one(created, "card", IdOutput { id: *id }),
+        Outcome::Moved(Moved { transaction, steps, disputed }) => {
+            let found = store.transaction_as_of(*transaction, *steps, *disputed).await?;
+            let transaction = found.ok_or(Error::NotFound)?;
+            one(created, "transaction", TransactionOutput::new(&transaction))
+        }
+    })
 }
 
-/// The body of a processing error.
-fn declined(error: ProcessingError, transaction: Option<IdOutput>) -> Vec<u8> {
-    json(&DeclinedOutput { error: ProcessingErrorOutput::new(error), transaction })
+/// The response to a processing error.
+fn declined(error: ProcessingError, transaction: Option<IdOutput>) -> Response {
+    let body = DeclinedOutput { error: ProcessingErrorOutput::new(error), transaction };
+    (StatusCode::BAD_REQUEST, Json(body)).into_response()
 }
 
 /// The response to what was declined and is not kept.
 pub(crate) fn refusal(error: ProcessingError) -> Response {
-    json_response(StatusCode::BAD_REQUEST, declined(error, None))
-}
-
-/// Nothing here fails to be written as JSON.
-fn json(output: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(output).unwrap_or_default()
+    declined(error, None)
 }
 
 /// One thing under its name.
@@ -150,33 +131,6 @@ impl ProcessingErrorOutput {
     }
 }
 
-/// What came of a payment.
-pub(crate) struct Told {
-    pub(crate) transaction: Id,
-    /// Why it did not succeed, if it did not.
-    pub(crate) error: Option<ProcessingError>,
-}
-
-/// What was told of a payment, read back from what is kept of that.
-pub(crate) fn payment(receipt: &Receipt) -> Option<Told> {
-    #[derive(Deserialize)]
-    struct Kept<'a> {
-        #[serde(borrow)]
-        transaction: KeptId<'a>,
-        code: Option<u8>,
-    }
-    #[derive(Deserialize)]
-    struct KeptId<'a> {
-        id: &'a str,
-    }
-    let Receipt::Told(told) = receipt else { return None };
-    let Kept { transaction, code } = serde_json::from_slice(told.get(2..)?).ok()?;
-    Some(Told {
-        transaction: transaction.id.parse().ok()?,
-        error: code.and_then(ProcessingError::coded),
-    })
-}
-
 /// Writes what has a text as that text.
 pub(super) fn as_text<S: Serializer>(
     value: &impl std::fmt::Display,
@@ -205,23 +159,6 @@ pub(super) fn as_optional_date<S: Serializer>(
 }
 
 /// An empty answer, to whatever has nothing to tell.
-pub(super) fn nothing(_: Outcome) -> StatusCode {
+pub(super) fn nothing(_: Answer) -> StatusCode {
     StatusCode::NO_CONTENT
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_told_of_a_payment_can_be_read_back() {
-        let id: Id = "6b016ea00000000000000001".parse().unwrap();
-        for error in [None, Some(ProcessingError::DECLINED)] {
-            let concluded = Answer::Concluded { transaction: id, error };
-            let Told { transaction, error: read } = payment(&concluded.receipt(told)).unwrap();
-            assert_eq!((transaction, read), (id, error));
-        }
-        assert!(payment(&Answer::Done.receipt(told)).is_none());
-        assert!(payment(&Receipt::Moved { transaction: id, steps: 1, disputed: 0 }).is_none());
-    }
 }

@@ -22,8 +22,11 @@ use super::{
     page::{self, Item},
 };
 use crate::{
-    domain::{ApiKey, App, Id, Merchant, Name},
-    store::{Answer, Outcome, StoreError, Write, now},
+    domain::{
+        ApiKey, App, Id, Merchant, Name,
+        write::{Action, Outcome, Write},
+    },
+    store::StoreError,
 };
 
 /// A caller who may make an app.
@@ -51,9 +54,10 @@ pub(super) async fn create(
 ) -> Result<Response, Error> {
     let name = body.read(|fields| fields.optional("name", Name::new))?;
     let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
-    let write = Write::CreateApp { name, digest: key.digest() };
-    match api.store.write(write, None, now()).await?? {
-        Outcome::Fresh(Answer::App(App { id, name, .. })) => {
+    let action = Action::CreateApp { name, digest: key.digest() };
+    match api.store.write(action).await??.outcome() {
+        Outcome::App(App { id, name, .. }) => {
+            let id = *id;
             let (name, key) = (name.as_ref().map(Name::as_str), key.expose());
             Ok(answer::one(StatusCode::CREATED, "app", NewAppOutput { id, name, key }))
         }
@@ -87,8 +91,8 @@ pub(super) async fn add(
 ) -> Result<Response, Error> {
     api.once(key, &merchant.caller, &body, async |keyed| {
         let app = body.read(|fields| fields.required("appId", str::parse))?;
-        let write = Write::AddApp { merchant: merchant.thing.id, app };
-        Ok(api.store.write(write, keyed, now()).await??)
+        let action = Action::AddApp { merchant: merchant.thing.id, app };
+        Ok(api.store.write(Write { action, keyed }).await??)
     })
     .await
 }
@@ -99,8 +103,8 @@ pub(super) async fn revoke(
     merchant: Of<Merchant>,
     Second(app): Second,
 ) -> Result<StatusCode, Error> {
-    let write = Write::RevokeApp { merchant: merchant.thing.id, app };
-    Ok(answer::nothing(api.store.write(write, None, now()).await??))
+    let action = Action::RevokeApp { merchant: merchant.thing.id, app };
+    Ok(answer::nothing(api.store.write(action).await??))
 }
 
 #[derive(Serialize)]

@@ -13,9 +13,9 @@ use super::{
     body::Body,
     idempotency::IdempotencyKey,
 };
-use crate::{
-    domain::{Id, Merchant, Notes, SavedCard},
-    store::{Write, now},
+use crate::domain::{
+    Id, Merchant, Notes, SavedCard,
+    write::{Action, Write},
 };
 
 /// Keeps the card of a transaction.
@@ -35,8 +35,8 @@ pub(super) async fn create(
         let original = api.store.original(merchant, transaction).await?;
         let refused = || Error::field("transactionId", "is not an original");
         let original = Box::new(original.ok_or_else(refused)?);
-        let write = Write::SaveCard { merchant, original, notes };
-        Ok(api.store.write(write, keyed, now()).await??)
+        let action = Action::SaveCard { merchant, original, notes };
+        Ok(api.store.write(Write { action, keyed }).await??)
     })
     .await
 }

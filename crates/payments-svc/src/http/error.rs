@@ -14,9 +14,9 @@ use common::{
 use super::body::BodyRefusal;
 use crate::{
     acquirer::NoAnswer,
-    domain::{Invalid, NoRate, Refused},
+    domain::{Invalid, NoRate, Refused, write::Refusal},
     payments::{PayError, VerifyError},
-    store::{Refusal, StoreError},
+    store::StoreError,
 };
 
 /// Seconds after which a client that met a full queue may try again.

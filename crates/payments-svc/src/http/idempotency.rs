@@ -10,10 +10,13 @@ use axum::{
 use sha2::{Digest as _, Sha256};
 use tokio::time::{Instant, sleep};
 
-use super::{Api, Error, answer, body::Body};
+use super::{Api, Error, access::Movable, answer, body::Body};
 use crate::{
-    domain::{App, Invalid},
-    store::{Keyed, Known, Outcome},
+    domain::{
+        App, Invalid,
+        write::{Answer, Keyed, KnownKey, Refusal},
+    },
+    store::Seen,
 };
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -65,37 +68,71 @@ impl Api {
         key: IdempotencyKey,
         caller: &App,
         body: &Body,
-        act: impl AsyncFnOnce(Option<Keyed>) -> Result<Outcome, Error>,
+        act: impl AsyncFnOnce(Option<Keyed>) -> Result<Answer, Error>,
     ) -> Result<Response, Error> {
-        let Some(keyed) = key.of(caller, body)? else {
-            return answer::response(&self.store, act(None).await?).await;
-        };
-        let outcome = match self.first(&keyed).await? {
-            Some(outcome) => outcome,
-            None => match act(Some(keyed.clone())).await {
-                // Somebody was faster.
-                Err(Error::InFlight) => self.first(&keyed).await?.ok_or(Error::InFlight)?,
-                outcome => outcome?,
+        let answer = match key.of(caller, body)? {
+            None => act(None).await?,
+            Some(keyed) => match self.first(&keyed, self.store.key(&keyed).await?).await? {
+                Some(answer) => answer,
+                None => self.act(keyed, act).await?,
             },
         };
-        answer::response(&self.store, outcome).await
+        answer::response(&self.store, answer).await
+    }
+
+    /// The same for a movement of a transaction, which was seen with the idempotency key.
+    pub(super) async fn move_once(
+        &self,
+        key: IdempotencyKey,
+        Movable { caller, mut seen }: Movable,
+        body: &Body,
+        act: impl AsyncFnOnce(&Seen, Option<Keyed>) -> Result<Answer, Error>,
+    ) -> Result<Response, Error> {
+        let known = seen.key.take();
+        let answer = match key.of(&caller, body)? {
+            None => act(&seen, None).await?,
+            Some(keyed) => match self.first(&keyed, known).await? {
+                Some(answer) => answer,
+                None => self.act(keyed, async |keyed| act(&seen, keyed).await).await?,
+            },
+        };
+        answer::moved(&self.store, seen, answer).await
+    }
+
+    async fn act(
+        &self,
+        keyed: Keyed,
+        act: impl AsyncFnOnce(Option<Keyed>) -> Result<Answer, Error>,
+    ) -> Result<Answer, Error> {
+        match act(Some(keyed.clone())).await {
+            // Somebody was faster.
+            Err(Error::InFlight) => {
+                let known = self.store.key(&keyed).await?;
+                self.first(&keyed, known).await?.ok_or(Error::InFlight)
+            }
+            answer => answer,
+        }
     }
 
     /// What came of the first request with this key, if there was one. Waits while it is in flight.
-    async fn first(&self, keyed: &Keyed) -> Result<Option<Outcome>, Error> {
+    async fn first(
+        &self,
+        keyed: &Keyed,
+        mut known: Option<KnownKey>,
+    ) -> Result<Option<Answer>, Error> {
         let deadline = Instant::now() + IN_FLIGHT_WAIT;
         loop {
-            match self.store.known(keyed).await? {
-                Some(Known::InFlight(_)) if Instant::now() < deadline => {
-                    sleep(IN_FLIGHT_POLL).await
-                }
-                known => return Ok(known.map(Known::outcome).transpose()?),
+            let Some(first) = known else { return Ok(None) };
+            match first.answer(keyed) {
+                Err(Refusal::InFlight) if Instant::now() < deadline => sleep(IN_FLIGHT_POLL).await,
+                answer => return Ok(Some(answer?)),
             }
+            known = self.store.key(keyed).await?;
         }
     }
 }
 
-fn key(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let text = value.to_str().unwrap_or_default();

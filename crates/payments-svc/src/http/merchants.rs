@@ -20,12 +20,10 @@ use super::{
     idempotency::IdempotencyKey,
     page::{self, Item},
 };
-use crate::{
-    domain::{
-        Country, Currency, Descriptor, Email, Iban, Id, InvalidCurrency, Merchant, MerchantDetails,
-        MerchantUpdate, Money, Name, Website,
-    },
-    store::{Write, now},
+use crate::domain::{
+    Country, Currency, Descriptor, Email, Iban, Id, InvalidCurrency, Merchant, MerchantDetails,
+    MerchantUpdate, Money, Name, Website,
+    write::{Action, Write},
 };
 
 /// Makes a merchant, which the app that asks may use.
@@ -38,8 +36,8 @@ pub(super) async fn create(
     api.once(key, &app, &body, async |keyed| {
         let details = Box::new(body.read(details)?);
         let (key, pricing) = (Uuid::new_v4().to_string(), api.pricing);
-        let write = Write::CreateMerchant { app: app.id, key, details, pricing };
-        Ok(api.store.write(write, keyed, now()).await??)
+        let action = Action::CreateMerchant { app: app.id, key, details, pricing };
+        Ok(api.store.write(Write { action, keyed }).await??)
     })
     .await
 }
@@ -93,8 +91,8 @@ pub(super) async fn update(
         fields.refuse(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
-    let write = Write::UpdateMerchant { merchant: merchant.thing.id, update };
-    Ok(answer::nothing(api.store.write(write, None, now()).await??))
+    let action = Action::UpdateMerchant { merchant: merchant.thing.id, update };
+    Ok(answer::nothing(api.store.write(action).await??))
 }
 
 /// The merchants of the app that asks.

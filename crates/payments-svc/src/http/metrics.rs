@@ -1,17 +1,20 @@
 //! The service's own metrics, read from the store at each scrape.
 
-use common::telemetry::{self, Family};
+use common::{
+    batch::Stats,
+    telemetry::{self, Family},
+};
 use prometheus::core::Collector;
 
-use crate::store::{Figures, Store};
+use crate::store::Store;
 
-const FAMILIES: [Family<Figures>; 3] = [
+const FAMILIES: [Family<Stats>; 3] = [
     Family::counter("commits_total", "Batches committed.", |store| store.commits),
-    Family::counter("writes_total", "Writes in committed batches.", |store| store.writes),
+    Family::counter("writes_total", "Writes in committed batches.", |store| store.operations),
     Family::gauge("write_queue_bytes", "Bytes of writes that wait.", |store| store.waiting_bytes),
 ];
 
 /// Reads the store at each scrape.
 pub(crate) fn collector(store: Store) -> impl Collector {
-    telemetry::Figures::new(&FAMILIES, move || store.figures())
+    telemetry::Figures::new(&FAMILIES, move || store.stats())
 }

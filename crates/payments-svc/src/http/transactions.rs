@@ -10,7 +10,7 @@ use axum::{
 
 use super::{
     Api, Error,
-    access::Of,
+    access::{Movable, Of},
     answer,
     body::Body,
     fields::{Fields, Noted},
@@ -22,9 +22,10 @@ use crate::{
     domain::{
         Amount, Currency, Custom, Descriptor, Exchange, Id, Merchant, NoRate, Original, Payment,
         Request, Reservation, Terms, Transaction,
+        write::{Action, Answer, Keyed, Write},
     },
     payments::{Charge, Origin},
-    store::{Keyed, Outcome, Write, now},
+    store::{Seen, now},
 };
 
 mod output;
@@ -150,22 +151,22 @@ async fn original(api: &Api, merchant: &Merchant, from: &From) -> Result<Origina
 /// Takes money.
 pub(super) async fn capture(
     State(api): State<Arc<Api>>,
-    reservation: Of<Reservation>,
+    transaction: Movable,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    api.once(key, &reservation.caller, &body, async |keyed| {
+    api.move_once(key, transaction, &body, async |seen, keyed| {
         let (amount, currency, descriptor) = body.read(|fields| {
             let amount = fields.required_number("amount", Amount::new);
             let currency = fields.optional("currency", str::parse);
             let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
             Ok((amount?, currency?, descriptor?))
         })?;
-        let Reservation { id, currency: charged, terms, .. } = reservation.thing;
+        let Reservation { currency: charged, terms, .. } = seen.reservation;
         let exchanges = api.exchanges(charged, &terms);
         let (exchange, fee_exchange) = exchanges.map_err(Error::NoRate)?;
         let request = Request::Capture { amount, currency, exchange, fee_exchange };
-        api.perform(id, request, descriptor, keyed).await
+        api.perform(seen, request, descriptor, keyed).await
     })
     .await
 }
@@ -173,17 +174,17 @@ pub(super) async fn capture(
 /// Gives money back.
 pub(super) async fn refund(
     State(api): State<Arc<Api>>,
-    reservation: Of<Reservation>,
+    transaction: Movable,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    api.once(key, &reservation.caller, &body, async |keyed| {
+    api.move_once(key, transaction, &body, async |seen, keyed| {
         let (amount, descriptor) = body.read(|fields| {
             let amount = fields.required_number("amount", Amount::new);
             let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
             Ok((amount?, descriptor?))
         })?;
-        api.perform(reservation.thing.id, Request::Refund { amount }, descriptor, keyed).await
+        api.perform(seen, Request::Refund { amount }, descriptor, keyed).await
     })
     .await
 }
@@ -191,14 +192,13 @@ pub(super) async fn refund(
 /// Gives up what is reserved, or a part of it.
 pub(super) async fn void(
     State(api): State<Arc<Api>>,
-    reservation: Of<Reservation>,
+    transaction: Movable,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    api.once(key, &reservation.caller, &body, async |keyed| {
+    api.move_once(key, transaction, &body, async |seen, keyed| {
         let amount = body.read(|fields| fields.required_number("amount", Amount::new))?;
-        let request = Request::Void { amount: Some(amount) };
-        api.perform(reservation.thing.id, request, None, keyed).await
+        api.perform(seen, Request::Void { amount: Some(amount) }, None, keyed).await
     })
     .await
 }
@@ -217,12 +217,13 @@ impl Api {
 
     async fn perform(
         &self,
-        transaction: Id,
+        seen: &Seen,
         request: Request,
         descriptor: Option<Descriptor>,
         keyed: Option<Keyed>,
-    ) -> Result<Outcome, Error> {
-        let write = Write::Move { transaction, request, descriptor };
-        Ok(self.store.write(write, keyed, now()).await??)
+    ) -> Result<Answer, Error> {
+        let (transaction, steps) = (seen.reservation.id, seen.steps);
+        let action = Action::Move { transaction, request, descriptor, steps };
+        Ok(self.store.write(Write { action, keyed }).await??)
     }
 }

@@ -18,9 +18,9 @@ use super::{
     idempotency::IdempotencyKey,
     page::{self, Item},
 };
-use crate::{
-    domain::{Email, Id, Merchant, User},
-    store::{Answer, Outcome, Write, now},
+use crate::domain::{
+    Email, Id, Merchant, User,
+    write::{Action, Answer, Outcome, Write},
 };
 
 /// The users of a merchant.
@@ -45,13 +45,13 @@ pub(super) async fn invite(
     api.once(key, &merchant.caller, &body, async |keyed| {
         let email = body.read(|fields| fields.required("email", Email::new))?;
         let counted = api.limits.invitation(merchant.caller.id)?;
-        let write = Write::AddUser { merchant: merchant.thing.id, email };
-        let outcome = api.store.write(write, keyed, now()).await??;
+        let action = Action::AddUser { merchant: merchant.thing.id, email };
+        let answer = api.store.write(Write { action, keyed }).await??;
         // A user who is a member already is sent nothing.
-        if let Outcome::Fresh(Answer::Membership { already: false }) = outcome {
+        if let Answer::Fresh { outcome: Outcome::Membership { already: false }, .. } = answer {
             counted.keep();
         }
-        Ok(outcome)
+        Ok(answer)
     })
     .await
 }
@@ -62,8 +62,8 @@ pub(super) async fn revoke(
     merchant: Of<Merchant>,
     Second(user): Second,
 ) -> Result<StatusCode, Error> {
-    let write = Write::RevokeUser { merchant: merchant.thing.id, user };
-    Ok(answer::nothing(api.store.write(write, None, now()).await??))
+    let action = Action::RevokeUser { merchant: merchant.thing.id, user };
+    Ok(answer::nothing(api.store.write(action).await??))
 }
 
 #[derive(Serialize)]

@@ -12,9 +12,12 @@ use uuid::Uuid;
 
 use super::warn;
 use crate::{
-    domain::{Id, Invitation},
+    domain::{
+        Id, Invitation,
+        write::{Action, Answer, Outcome},
+    },
     mail::Mailer,
-    store::{Answer, Outcome, Store, StoreError, Write, now},
+    store::{Store, StoreError},
 };
 
 /// How often it is looked for invitations that are due.
@@ -48,7 +51,7 @@ impl Invitations {
 
     async fn round(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
         let Some(mailer) = &mut self.mailer else { return Ok(()) };
-        for id in self.store.due_invitations(now()).await? {
+        for id in self.store.due_invitations().await? {
             if stop.is_cancelled() {
                 break;
             }
@@ -56,8 +59,8 @@ impl Invitations {
             if let Some(invitation) = take(&self.store, id).await?
                 && deliver(mailer, &invitation).await
             {
-                let write = Write::RemoveInvitation { invitation: id };
-                let _removed = self.store.write(write, None, now()).await?;
+                let _removed =
+                    self.store.write(Action::RemoveInvitation { invitation: id }).await?;
             }
         }
         mailer.hang_up().await;
@@ -69,9 +72,9 @@ impl Invitations {
 /// that the mail was sent, the mail is sent once more, and by then.
 async fn take(store: &Store, invitation: Id) -> Result<Option<Box<Invitation>>, StoreError> {
     let [high, low, ..] = *Uuid::new_v4().as_bytes();
-    let write = Write::TakeInvitation { invitation, dice: u16::from_be_bytes([high, low]) };
-    match store.write(write, None, now()).await? {
-        Ok(Outcome::Fresh(Answer::Invitation(invitation))) => Ok(Some(invitation)),
+    let action = Action::TakeInvitation { invitation, jitter: u16::from_be_bytes([high, low]) };
+    match store.write(action).await? {
+        Ok(Answer::Fresh { outcome: Outcome::Invitation(invitation), .. }) => Ok(Some(invitation)),
         _ => Ok(None),
     }
 }

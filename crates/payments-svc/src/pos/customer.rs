@@ -9,7 +9,7 @@ use crate::{
     acquirer::Source,
     domain::{
         Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Notes,
-        Original, Payment, SecurityCode, Verdict,
+        Original, Payment, SecurityCode, Verdict, write::Action,
     },
     http::{
         Api, answer,
@@ -18,7 +18,6 @@ use crate::{
         fields::{Fields, Noted},
     },
     payments::{Attempt, Charge, Origin},
-    store::{Write, now},
 };
 
 /// A payment by a customer.
@@ -128,8 +127,8 @@ pub(super) async fn save(
         Verdict::Declined(error) => Ok(answer::refusal(error.generalized())),
         Verdict::Approved { reference, .. } => {
             let original = Box::new(Original { card: kept, reference });
-            let write = Write::SaveCard { merchant, original, notes };
-            answer::response(&api.store, api.store.write(write, None, now()).await??).await
+            let action = Action::SaveCard { merchant, original, notes };
+            answer::response(&api.store, api.store.write(action).await??).await
         }
     }
 }

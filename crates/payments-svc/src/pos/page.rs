@@ -20,29 +20,31 @@ use crate::{
     domain::{
         Amount, CardDetails, CardNumber, Consent, Currency, Expiry, Id, Payment, ProcessingError,
         SecurityCode,
+        write::{KeyState, KnownKey, Outcome, Refusal},
     },
     http::{
         Api,
-        answer::{self, Told},
         body::{Body, BodyRefusal},
         error::Error,
     },
     payments::{Attempt, Charge, Origin, PayError},
-    store::{Known, Refusal, now},
+    store::now,
 };
 
 /// What of a payment there is to show.
 pub(super) async fn show(State(api): State<Arc<Api>>, visit: Visit) -> Result<Response, Problem> {
     let Some(form) = visit.form.filter(|_| visit.due.is_some()) else { return Ok(begin(&visit)) };
-    let known = api.store.known(&visit.keyed(form)).await;
-    match known.map_err(|error| visit.problem(error))? {
+    let keyed = visit.keyed(form);
+    match api.store.key(&keyed).await.map_err(|error| visit.problem(error))? {
         None if form.is_stale() => Ok(begin(&visit)),
         None => Ok(card(&visit, WrongCard::default())),
-        Some(Known::OtherRequest) => Err(used(&visit)),
-        Some(Known::InFlight(operation)) => under_way(&api, &visit, form, operation).await,
-        Some(Known::Answered(receipt)) => match answer::payment(&receipt) {
-            Some(told) => Ok(concluded(&visit, told)),
-            None => Err(used(&visit)),
+        Some(known) if known.request != keyed.request => Err(used(&visit)),
+        Some(KnownKey { state: KeyState::InFlight(operation), .. }) => {
+            under_way(&api, &visit, form, operation).await
+        }
+        Some(KnownKey { state: KeyState::Answered(outcome), .. }) => match outcome {
+            Outcome::Paid { transaction, error } => Ok(concluded(&visit, transaction, error)),
+            _ => Err(used(&visit)),
         },
     }
 }
@@ -87,7 +89,7 @@ async fn under_way(
     Ok(view::page(StatusCode::OK, &page))
 }
 
-fn concluded(visit: &Visit, Told { transaction, error }: Told) -> Response {
+fn concluded(visit: &Visit, transaction: Id, error: Option<ProcessingError>) -> Response {
     let language = visit.language;
     let again = visit::address(&visit.link, None);
     let shop = visit.link.redirect.as_ref().map(|redirect| match error {
@@ -150,7 +152,7 @@ async fn limited(
     refused: Refused,
 ) -> Result<Response, Problem> {
     if let Some(form) = form {
-        let known = api.store.known(&visit.keyed(form)).await;
+        let known = api.store.key(&visit.keyed(form)).await;
         if known.map_err(|error| visit.problem(error))?.is_some() {
             return Ok(visit.lead(Some(form)));
         }
@@ -189,9 +191,11 @@ pub(super) async fn respond(
     let consent = body.read(|fields| fields.required("answer", consent));
     let consent = consent.map_err(|invalid| visit.problem(invalid))?;
     let Some(form) = visit.form else { return Ok(visit.lead(None)) };
-    let known = api.store.known(&visit.keyed(form)).await;
-    let responded = match known.map_err(|error| visit.problem(error))? {
-        Some(Known::InFlight(operation)) => {
+    let keyed = visit.keyed(form);
+    let known = api.store.key(&keyed).await.map_err(|error| visit.problem(error))?;
+    let own = known.filter(|known| known.request == keyed.request);
+    let responded = match own.map(|known| known.state) {
+        Some(KeyState::InFlight(operation)) => {
             let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
             let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
             api.payments.respond(attempt, operation, consent).await

@@ -13,13 +13,13 @@ use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
 use super::{language::Language, problem::Problem};
 use crate::{
-    domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value},
+    domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value, write::Keyed},
     http::{
         Api,
         error::Error,
         fields::{self, Fields, Noted},
     },
-    store::{Keyed, now},
+    store::now,
 };
 
 /// How long a form can be sent: less than its idempotency key is kept.

@@ -1,50 +1,67 @@
 //! The engine for many processes: a PostgreSQL database that any number of replicas share.
 
-use std::{
-    array,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use common::postgres::{Asked, Database, Error, Health, OpenError, Sessions, ask};
+use common::{
+    batch::Queue,
+    postgres::{
+        Asked as AskedOf, CoalesceError, Coalesced, Database, Error, Health, OpenError, Sessions,
+        ask_all,
+    },
+    sql::{ColumnError, Columns, Param, Stored as _},
+};
 use jiff::Timestamp;
-use quick_cache::sync::Cache;
-use tokio::sync::Semaphore;
-use tokio_postgres::Row;
-use tokio_util::task::TaskTracker;
+use tokio::time::{Duration, Instant, sleep};
+use tokio_postgres::{Row, types::ToSql};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    Backlog, DatabaseConfig, Figures, Found, Keyed, Known, Outcome, Overdue, PayoutError, Refusal,
-    StoreError, Tell, Write,
+    Asked, DatabaseConfig, Found, PayoutError, StoreError,
+    batch::LIMITS,
+    seen::{Answers, Question, Seen, statements},
+    sqlite::Each,
 };
-use crate::domain::{
-    App, Challenge, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original,
-    Reservation, SavedCard, Transaction,
-};
+use crate::domain::Id;
 
+mod batch;
 mod check;
-mod column;
-mod invitations;
-mod lists;
 mod payouts;
-mod read;
-mod unit;
-mod write;
 
 pub(super) use check::check;
 pub(super) use payouts::pay_out;
 
-use column::{CARD, millis};
-use read::{all, first, found};
-use write::{Job, QUEUES};
+use batch::Writer;
 
-/// Apps kept in memory, so that a request does not ask for its own. Apps never change.
-const APP_CACHE: usize = 100_000;
+/// How many times at once transactions are read before they are moved.
+const READERS: usize = 2;
 
-/// What a job takes up at once.
-const JOB_BATCH: i64 = 1000;
+/// How long a page waits for the transactions that were under way when it was asked for. They
+/// take milliseconds, unless somebody is stuck: then the page ends with what was settled before.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// How often it looks.
+const SETTLE_POLL: Duration = Duration::from_millis(1);
+
+/// The migration of the function `settling` says what these are.
+const SETTLING: &str = "SELECT id, xid::text FROM settling()";
+const HAS_SETTLED: &str = "SELECT $1::text::xid8 < pg_snapshot_xmin(pg_current_snapshot())";
+
+const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+/// Takes or keeps a lease of ten seconds.
+const LEASE: &str = "INSERT INTO leases VALUES ($1, $2, clock_timestamp() + interval '10 seconds')
+     ON CONFLICT (job) DO UPDATE SET holder = excluded.holder, until = excluded.until
+     WHERE leases.holder = excluded.holder OR leases.until < clock_timestamp()
+     RETURNING true";
+
+/// The statements of [`Postgres::seen`].
+static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
+    statements([
+        "unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS asked (id, app, question)",
+        "unnest($1::bytea[]) WITH ORDINALITY AS asked (id, question)",
+        "unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS asked (app, key, question)",
+    ])
+});
 
 mod migrations {
     refinery::embed_migrations!("migrations/postgres");
@@ -52,31 +69,39 @@ mod migrations {
 
 /// The engine for many processes.
 pub struct Postgres {
-    sessions: Sessions,
-    apps: Cache<KeyDigest, App>,
+    sessions: Arc<Sessions>,
+    /// Requests read what they move before they do, most of them at the same time.
+    seen: Coalesced<Question, Option<Found<Seen>>>,
+    queue: Queue<Writer>,
     /// An id such that whatever is ever to come up to it is there.
     settled: Mutex<Id>,
-    writing: TaskTracker,
-    /// Where movements of the same transaction wait for each other.
-    queues: [Semaphore; QUEUES],
-    commits: AtomicU64,
-    tell: Tell,
     health: Health,
+    /// Cancelled when the writer has ended, however it ended.
+    ended: CancellationToken,
 }
 
 impl Postgres {
-    pub(super) async fn open(config: &DatabaseConfig, tell: Tell) -> Result<Self, OpenError> {
+    pub(super) async fn open(config: &DatabaseConfig) -> Result<Self, OpenError> {
         let database = Database::of(config)?;
         database.migrate(migrations::migrations::runner()).await?;
+        let batches = Sessions::new(&database, LIMITS.batches, batch::SETTINGS)?;
+        let (queue, runner) = Queue::new(Writer::new(batches));
+        let ended = CancellationToken::new();
+        let at_the_end = ended.clone().drop_guard();
+        tokio::spawn(async move {
+            let _at_the_end = at_the_end;
+            runner.run().await;
+        });
+        let sessions = Arc::new(Sessions::new(&database, config.connections, batch::SETTINGS)?);
+        let reading = Arc::clone(&sessions);
+        let read = move |questions| seen(Arc::clone(&reading), questions);
         Ok(Self {
-            sessions: Sessions::new(&database, config.connections, "")?,
-            apps: Cache::new(APP_CACHE),
+            sessions,
+            seen: Coalesced::new(READERS, read),
+            queue,
             settled: Mutex::new(Id::FIRST),
-            writing: TaskTracker::new(),
-            queues: array::from_fn(|_| Semaphore::new(1)),
-            commits: AtomicU64::new(0),
-            tell,
             health: Health::watch(database),
+            ended,
         })
     }
 
@@ -84,257 +109,127 @@ impl Postgres {
         self.health.is_up()
     }
 
-    /// It never does: a database that is away may come back.
+    /// A database that is away may come back; a writer does not.
     pub(super) async fn failed(&self) {
-        std::future::pending().await
+        self.ended.cancelled().await;
     }
 
     pub(super) async fn close(&self) {
-        self.writing.close();
-        self.writing.wait().await;
+        self.queue.stop();
+        self.ended.cancelled().await;
         self.sessions.close();
     }
 
-    /// Each write has a commit of its own, and none waits here.
-    pub(super) fn figures(&self) -> Figures {
-        let commits = self.commits.load(Ordering::Relaxed);
-        Figures { commits, writes: commits, waiting_bytes: 0 }
+    pub(super) fn queue(&self) -> &Queue<Writer> {
+        &self.queue
     }
 
-    /// Goes on when its caller goes away, so that the session is not left in the midst of it.
-    pub(super) async fn write(
-        self: &Arc<Self>,
-        write: Write,
-        keyed: Option<Keyed>,
-        now: Timestamp,
-    ) -> Result<Result<Outcome, Refusal>, StoreError> {
-        let engine = Arc::clone(self);
-        let job = Job { write, keyed, now };
-        let writing = self.writing.spawn(async move { engine.apply(&job).await });
-        match writing.await {
-            Ok(Err(error)) if error.is_overload() => Err(StoreError::Overloaded),
-            Ok(outcome) => outcome.map_err(|error| StoreError::NotWritten(error.into())),
-            Err(_) => Err(StoreError::Panicked),
+    /// The time of the database, which replicas compare.
+    pub(super) async fn clock(&self) -> Result<Timestamp, Error> {
+        let mut now = None;
+        self.read(&[(CLOCK, &[])], &mut |_, columns| {
+            now = Some(columns.read_as(Timestamp::from_millisecond)?);
+            Ok(())
+        })
+        .await?;
+        now.ok_or(Error::NoRow)
+    }
+
+    /// Whether this process does a job for the next ten seconds. It has to ask again before they
+    /// are over.
+    pub(super) async fn lease(&self, job: &str, holder: &str) -> Result<bool, Error> {
+        let mut is_holder = false;
+        let params = [Param::Text(job.into()), Param::Text(holder.into())];
+        self.read(&[(LEASE, &params)], &mut |_, _| {
+            is_holder = true;
+            Ok(())
+        })
+        .await?;
+        Ok(is_holder)
+    }
+
+    /// Passes every row of these statements on, which are asked in one round trip.
+    pub(super) async fn read(&self, asked: &[Asked<'_>], each: &mut Each<'_>) -> Result<(), Error> {
+        let params: Vec<Vec<&(dyn ToSql + Sync)>> =
+            asked.iter().map(|(_, it)| params(it)).collect();
+        let asked: Vec<AskedOf<'_>> =
+            asked.iter().zip(&params).map(|((sql, _), params)| (*sql, &**params)).collect();
+        let answers = self.sessions.lend(async |session| ask_all(session, &asked).await).await?;
+        Ok(pass_on(&answers, each)?)
+    }
+
+    /// Reads a transaction before it is moved.
+    pub(super) async fn seen(&self, question: Question) -> Result<Option<Found<Seen>>, StoreError> {
+        Ok(self.seen.ask(question).await?)
+    }
+
+    /// An id such that whatever is ever to come up to it can be read from now on.
+    pub(super) async fn settle(&self) -> Result<Id, Error> {
+        let deadline = Instant::now() + SETTLE;
+        let mut mark = None;
+        self.read(&[(SETTLING, &[])], &mut |_, columns| {
+            mark = Some((columns.read::<Id>()?, columns.read::<String>()?));
+            Ok(())
+        })
+        .await?;
+        let (id, xid) = mark.ok_or(Error::NoRow)?;
+        let xid = [Param::Text(xid.into())];
+        loop {
+            let mut has_settled = false;
+            self.read(&[(HAS_SETTLED, &xid)], &mut |_, columns| {
+                has_settled = columns.read()?;
+                Ok(())
+            })
+            .await?;
+            {
+                let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+                if has_settled {
+                    *settled = id.max(*settled);
+                    return Ok(id);
+                }
+                if Instant::now() > deadline {
+                    return Ok(*settled);
+                }
+            }
+            sleep(SETTLE_POLL).await;
         }
     }
+}
 
-    pub(super) async fn known(&self, keyed: &Keyed) -> Result<Option<Known>, Error> {
-        let [rows] = self.ask([(unit::KNOWN, &[&keyed.app, &keyed.key])]).await?;
-        first(&rows, |columns| unit::known(columns, keyed))
+/// Answers questions about transactions in one round trip.
+async fn seen(
+    sessions: Arc<Sessions>,
+    questions: Arc<Vec<Question>>,
+) -> Result<Vec<Option<Found<Seen>>>, Error> {
+    let transactions: Vec<Param<'_>> = questions.iter().map(|it| it.transaction.param()).collect();
+    let apps: Vec<Param<'_>> = questions.iter().map(|it| it.app.param()).collect();
+    let keys: Vec<Param<'_>> = questions.iter().map(|it| it.key.param()).collect();
+    let [first, trails, of_keys] = &*SEEN;
+    let about: [&(dyn ToSql + Sync); 2] = [&transactions, &apps];
+    let about_keys: [&(dyn ToSql + Sync); 2] = [&apps, &keys];
+    let mut asked: Vec<AskedOf<'_>> = vec![(first, &about), (trails, &about[..1])];
+    if questions.iter().any(|question| question.key.is_some()) {
+        asked.push((of_keys, &about_keys));
     }
+    let rows = sessions.lend(async |session| ask_all(session, &asked).await).await?;
+    let mut answers = Answers::to(questions.len());
+    pass_on(&rows, &mut |statement, columns| answers.read(statement, columns))?;
+    Ok(answers.finished())
+}
 
-    pub(super) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, Error> {
-        if let Some(app) = self.apps.get(&key) {
-            return Ok(Some(app));
+/// Values as the database is handed them.
+fn params<'a>(params: &'a [Param<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    params.iter().map(|param| param as _).collect()
+}
+
+/// Passes rows on, with the number of their statement.
+fn pass_on(answers: &[Vec<Row>], each: &mut Each<'_>) -> Result<(), ColumnError> {
+    for (number, rows) in answers.iter().enumerate() {
+        for row in rows {
+            each(number, &mut Columns::from(row))?;
         }
-        let sql = format!("SELECT {} FROM apps WHERE key_digest = $1", read::APP);
-        let [rows] = self.ask([(&sql, &[&key.as_bytes().as_slice()])]).await?;
-        let app = first(&rows, read::app)?;
-        if let Some(app) = &app {
-            self.apps.insert(key, app.clone());
-        }
-        Ok(app)
     }
-
-    pub(super) async fn has_app(&self, id: Id) -> Result<bool, Error> {
-        let [rows] = self.ask([("SELECT 1 FROM apps WHERE id = $1", &[&id])]).await?;
-        Ok(!rows.is_empty())
-    }
-
-    pub(super) async fn merchant(&self, id: Id, app: Id) -> Result<Option<Found<Merchant>>, Error> {
-        let sql = format!(
-            "SELECT {}, {} FROM merchants WHERE merchants.id = $1",
-            read::MERCHANT,
-            is_member("merchants.id")
-        );
-        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
-        first(&rows, found(read::merchant))
-    }
-
-    pub(super) async fn transaction(
-        &self,
-        id: Id,
-        app: Id,
-    ) -> Result<Option<Found<Transaction>>, Error> {
-        let sql = format!(
-            "SELECT {}, {} FROM {} WHERE transactions.id = $1",
-            read::TRANSACTION,
-            is_member("transactions.merchant"),
-            read::TRANSACTIONS
-        );
-        let [rows, trail] = self.ask([(&sql, &[&id, &app]), (&trail(), &[&id])]).await?;
-        let Some(Found { thing, is_member }) = first(&rows, found(read::transaction))? else {
-            return Ok(None);
-        };
-        let thing = read::with_trail(thing, &mut read::trails(&trail)?);
-        Ok(Some(Found { thing, is_member }))
-    }
-
-    pub(super) async fn reservation(
-        &self,
-        id: Id,
-        app: Id,
-    ) -> Result<Option<Found<Reservation>>, Error> {
-        let sql = format!(
-            "SELECT {}, {} FROM transactions JOIN merchants ON merchants.id = merchant
-             WHERE transactions.id = $1",
-            read::RESERVATION,
-            is_member("transactions.merchant")
-        );
-        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
-        first(&rows, found(read::reservation))
-    }
-
-    /// A transaction with the first steps of its trail.
-    pub(super) async fn transaction_with(
-        &self,
-        id: Id,
-        steps: u32,
-    ) -> Result<Option<Transaction>, Error> {
-        let sql = format!(
-            "SELECT {} FROM {} WHERE transactions.id = $1",
-            read::TRANSACTION,
-            read::TRANSACTIONS
-        );
-        let [rows, trail] = self.ask([(&sql, &[&id]), (&trail(), &[&id])]).await?;
-        let Some((thing, _)) = first(&rows, read::transaction)? else { return Ok(None) };
-        Ok(Some(read::with_trail((thing, steps), &mut read::trails(&trail)?)))
-    }
-
-    pub(super) async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, Error> {
-        let sql = format!(
-            "SELECT {}, {} FROM {} WHERE lines.id = $1",
-            read::LINE,
-            is_member("lines.merchant"),
-            read::LINES
-        );
-        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
-        first(&rows, found(read::line))
-    }
-
-    pub(super) async fn card(&self, id: Id, app: Id) -> Result<Option<Found<SavedCard>>, Error> {
-        let sql = format!(
-            "SELECT id, merchant, created, {CARD}, notes, {} FROM cards WHERE id = $1",
-            is_member("cards.merchant")
-        );
-        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
-        first(&rows, found(read::saved_card))
-    }
-
-    pub(super) async fn dispute(&self, id: Id, app: Id) -> Result<Option<Found<Dispute>>, Error> {
-        let sql = format!(
-            "SELECT {}, {} FROM disputes WHERE id = $1",
-            read::DISPUTE,
-            is_member("disputes.merchant")
-        );
-        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
-        first(&rows, found(read::dispute))
-    }
-
-    pub(super) async fn fraud(&self, id: Id, app: Id) -> Result<Option<Found<FraudAlert>>, Error> {
-        let sql = format!(
-            "SELECT {}, {} FROM frauds WHERE id = $1",
-            read::FRAUD,
-            is_member("frauds.merchant")
-        );
-        let [rows] = self.ask([(&sql, &[&id, &app])]).await?;
-        first(&rows, found(read::fraud))
-    }
-
-    pub(super) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, Error> {
-        let sql = format!("SELECT {} FROM merchants WHERE key = $1", read::MERCHANT);
-        let [rows] = self.ask([(&sql, &[&key])]).await?;
-        first(&rows, read::merchant)
-    }
-
-    pub(super) async fn original(&self, merchant: Id, id: Id) -> Result<Option<Original>, Error> {
-        let sql = format!(
-            "SELECT {CARD}, reference FROM transactions
-             WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring"
-        );
-        let [rows] = self.ask([(&sql, &[&id, &merchant])]).await?;
-        first(&rows, read::known_card)
-    }
-
-    pub(super) async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, Error> {
-        let sql = format!("SELECT {CARD}, reference FROM cards WHERE id = $1 AND merchant = $2");
-        let [rows] = self.ask([(&sql, &[&id, &merchant])]).await?;
-        first(&rows, read::known_card)
-    }
-
-    /// Transactions that somebody is at are left out.
-    pub(super) async fn expired(&self, until: Timestamp) -> Result<Vec<Id>, Error> {
-        let sql = "SELECT id FROM transactions
-                   WHERE error IS NULL AND captured + voided < amount AND id < $1
-                   ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED";
-        let [rows] = self.ask([(sql, &[&Id::at(until), &JOB_BATCH])]).await?;
-        all(&rows, |columns| columns.next())
-    }
-
-    /// Two replicas may both find one: the second finds it decided.
-    pub(super) async fn overdue(&self, until: Timestamp) -> Result<Vec<Overdue>, Error> {
-        let sql = "SELECT disputes.id, \"transaction\", disputes.reference
-                   FROM disputes JOIN transactions ON transactions.id = \"transaction\"
-                   WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
-        let [rows] = self.ask([(sql, &[&column::millis(until), &JOB_BATCH])]).await?;
-        all(&rows, read::overdue)
-    }
-
-    /// Payments that somebody is at are left out.
-    pub(super) async fn unanswered(
-        &self,
-        until: Timestamp,
-        now: Timestamp,
-    ) -> Result<Vec<Id>, Error> {
-        let sql = "SELECT id FROM operations WHERE id < $1 AND coalesce(challenge_until, 0) <= $2
-                   ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED";
-        let [rows] = self.ask([(sql, &[&Id::at(until), &millis(now), &JOB_BATCH])]).await?;
-        all(&rows, |columns| columns.next())
-    }
-
-    pub(super) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, Error> {
-        let sql = format!(
-            "SELECT {CARD}, challenge, challenge_until FROM operations
-             WHERE id = $1 AND challenge IS NOT NULL"
-        );
-        let [rows] = self.ask([(&sql, &[&operation])]).await?;
-        first(&rows, read::challenge)
-    }
-
-    pub(super) async fn backlog(&self) -> Result<Backlog, Error> {
-        let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
-                       (SELECT count(*) FROM operations)";
-        let [rows] = self.ask([(sql, &[])]).await?;
-        let backlog = first(&rows, |columns| {
-            let (invitations, instructions) = (columns.next()?, columns.next()?);
-            Ok(Backlog { invitations, instructions, operations: columns.next()? })
-        });
-        backlog?.ok_or(Error::NoRow)
-    }
-
-    /// Takes them up: for a while, nobody else gets them.
-    pub(super) async fn instructions(&self) -> Result<Vec<Instruction>, Error> {
-        let sql = "WITH free AS (
-                       SELECT id FROM instructions
-                       WHERE taken IS NULL OR taken < clock_timestamp() - interval '30 seconds'
-                       ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
-                   )
-                   UPDATE instructions SET taken = clock_timestamp() FROM free, transactions
-                   WHERE instructions.id = free.id AND transactions.id = \"transaction\"
-                   RETURNING instructions.id, transactions.id, operation, reference, movement,
-                       instructions.amount, movement = 'capture' AND step = (
-                           SELECT min(step) FROM captures WHERE \"transaction\" = transactions.id
-                       )";
-        let [rows] = self.ask([(sql, &[&JOB_BATCH])]).await?;
-        let mut instructions = all(&rows, read::instruction)?;
-        instructions.sort_by_key(|instruction| instruction.id);
-        Ok(instructions)
-    }
-
-    /// Asks for all of this on one session.
-    async fn ask<const N: usize>(&self, asked: [Asked<'_>; N]) -> Result<[Vec<Row>; N], Error> {
-        self.sessions.lend(async |session| ask(session, asked).await).await
-    }
+    Ok(())
 }
 
 impl From<Error> for StoreError {
@@ -343,18 +238,19 @@ impl From<Error> for StoreError {
     }
 }
 
+impl From<CoalesceError> for StoreError {
+    fn from(error: CoalesceError) -> Self {
+        match error {
+            CoalesceError::Overloaded => Self::Overloaded,
+            CoalesceError::Failed(error) if error.is_overload() => Self::Overloaded,
+            CoalesceError::Failed(error) => Self::NotRead(error.into()),
+            CoalesceError::Panicked => Self::Panicked,
+        }
+    }
+}
+
 impl From<Error> for PayoutError {
     fn from(error: Error) -> Self {
         Self::NotBooked(error.into())
     }
-}
-
-/// A column that says whether the app `$2` is one of a merchant's.
-fn is_member(merchant: &str) -> String {
-    format!("EXISTS (SELECT 1 FROM merchant_apps WHERE merchant = {merchant} AND app = $2)")
-}
-
-/// The trail of the transaction `$1`.
-fn trail() -> String {
-    format!("SELECT {} FROM trail WHERE \"transaction\" = $1 ORDER BY step", read::STEP)
 }

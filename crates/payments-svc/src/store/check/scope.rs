@@ -47,10 +47,10 @@ const CHANGED: &str = "WITH chosen AS MATERIALIZED (
 
 impl Scope {
     /// The id that [`Scope::Since`] begins after: the parameter of a statement, if it has one.
-    pub(in super::super) fn since(self) -> Option<Id> {
+    pub(in super::super) fn since(self) -> Option<Vec<u8>> {
         match self {
             Self::Everything => None,
-            Self::Since(id) => Some(id),
+            Self::Since(id) => Some(id.as_bytes().to_vec()),
         }
     }
 

@@ -2,15 +2,14 @@
 
 use std::pin::pin;
 
-use common::postgres::Database;
+use common::{postgres::Database, sql::Columns};
 use futures_util::TryStreamExt as _;
-use tokio_postgres::{Error, Row};
 
 use super::super::{
     DatabaseConfig,
     check::{CheckError, Dialect, Findings, Scope, rules},
+    rows,
 };
-use crate::domain::Id;
 
 /// One snapshot. The joins are of whole tables: a nested loop, which the planner may take where its
 /// statistics are old, would make the time grow with the square of the rows.
@@ -37,21 +36,13 @@ pub(in super::super) async fn check(
     for rule in rules(scope) {
         let sql = rule.statement(scope, Dialect::Postgres);
         // As they come: not all are held in memory.
-        let rows = session.query_raw(&sql, scope.since()).await.map_err(failed)?;
-        let mut rows = pin!(rows);
-        while let Some(row) = rows.try_next().await.map_err(failed)? {
+        let found = session.query_raw(&sql, scope.since()).await.map_err(failed)?;
+        let mut found = pin!(found);
+        while let Some(row) = found.try_next().await.map_err(failed)? {
             let (kept, given) = (row.try_get(1), row.try_get(2));
-            let place = place(&row).map_err(failed)?;
+            let place = rows::place(&mut Columns::from(&row)).unwrap_or_default();
             findings.note(rule, place, kept.map_err(failed)?, given.map_err(failed)?);
         }
     }
     findings.judge()
-}
-
-/// An id, or the code of a currency.
-fn place(row: &Row) -> Result<String, Error> {
-    match row.try_get::<_, Id>(0) {
-        Ok(id) => Ok(id.to_string()),
-        Err(_) => row.try_get(0),
-    }
 }

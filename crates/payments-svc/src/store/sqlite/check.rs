@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, Row, params_from_iter};
+use common::sql::Columns;
+use rusqlite::{Connection, params_from_iter};
 
 use super::{
-    super::check::{CheckError, Dialect, Findings, Rule, Scope, rules},
+    super::{
+        check::{CheckError, Dialect, Findings, Rule, Scope, rules},
+        rows,
+    },
     DATABASE,
 };
-use crate::domain::Id;
 
 /// Checks the books of the store in `data_dir`, at one moment, while a service may use it.
 pub(in super::super) fn check(data_dir: &Path, scope: Scope) -> Result<(), CheckError> {
@@ -38,25 +41,20 @@ fn test(
     findings: &mut Findings,
 ) -> rusqlite::Result<()> {
     let mut statement = db.prepare(&rule.statement(scope, Dialect::Sqlite))?;
-    let mut rows = statement.query(params_from_iter(scope.since()))?;
-    while let Some(row) = rows.next()? {
-        findings.note(rule, place(row)?, row.get(1)?, row.get_ref(2)?.as_str()?);
+    let mut found = statement.query(params_from_iter(scope.since()))?;
+    while let Some(row) = found.next()? {
+        let place = rows::place(&mut Columns::from(row))?;
+        findings.note(rule, place, row.get(1)?, row.get_ref(2)?.as_str()?);
     }
     Ok(())
 }
 
-/// An id, or the code of a currency.
-fn place(row: &Row<'_>) -> rusqlite::Result<String> {
-    match row.get::<_, Id>(0) {
-        Ok(id) => Ok(id.to_string()),
-        Err(_) => row.get(0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use rusqlite::Row;
+
     use super::*;
-    use crate::store::sqlite::migrations;
+    use crate::{domain::Id, store::sqlite::migrate};
 
     /// A step of a plan: its number, that of the step it is part of, and what it does.
     type Step = (i64, i64, String);
@@ -81,7 +79,7 @@ mod tests {
     #[test]
     fn no_rule_reads_a_table_for_each_row_of_another() {
         let mut db = Connection::open_in_memory().unwrap();
-        migrations::migrations::runner().run(&mut db).unwrap();
+        migrate(&mut db).unwrap();
         for scope in [Scope::Everything, Scope::Since(Id::FIRST)] {
             for rule in rules(scope) {
                 let plan = plan(&db, &rule.statement(scope, Dialect::Sqlite), scope);

@@ -1,0 +1,176 @@
+//! Batches in an embedded database, with the smallest engine.
+
+use std::time::{Duration, Instant};
+
+use super::{
+    super::{announce_commit, reader::Lookups},
+    *,
+};
+use crate::batch::{Cost, Decided, Limits, Loaded, Panicked, Queue, WriteError};
+
+/// Counts in a table up to a thousand; an operation is the number to add, and 13 panics.
+struct Counter(Embedded);
+
+impl Engine for Counter {
+    const LIMITS: Limits = Limits {
+        batches: 1,
+        another_at: 1,
+        operations: 512,
+        rows: 4096,
+        bytes: usize::MAX,
+        patience: Duration::MAX,
+    };
+    type Operation = i64;
+    type Answer = i64;
+    type Known = i64;
+    type Changes = i64;
+    type Open<'e> = Transaction<'e>;
+
+    fn cost(_: &i64) -> Cost {
+        Cost { rows: 1, bytes: 8, follows_up: false }
+    }
+
+    async fn load(&self, _: &[&i64]) -> Result<Loaded<Transaction<'_>, i64>, Failure> {
+        let open = self.0.begin().map_err(failure)?;
+        let known = total(&open).map_err(failure)?;
+        Ok(Loaded { open, known, locked: Vec::new() })
+    }
+
+    fn decide(&self, mut total: i64, batch: &[&i64]) -> Result<Decided<i64, i64>, Panicked> {
+        let mut answers = Vec::new();
+        for (place, add) in batch.iter().enumerate() {
+            if **add == 13 {
+                return Err(Panicked(place));
+            }
+            total += **add;
+            answers.push(total);
+        }
+        Ok(Decided { answers, changes: total })
+    }
+
+    async fn write<'e>(
+        &'e self,
+        open: Transaction<'e>,
+        decided: Decided<i64, i64>,
+    ) -> Result<Vec<i64>, Failure> {
+        open.execute("UPDATE counter SET total = ?1", [decided.changes]).map_err(failure)?;
+        self.0.commit(open).map_err(failure)?;
+        Ok(decided.answers)
+    }
+
+    fn after_batch(&self, bytes: usize) {
+        self.0.after_batch(bytes);
+    }
+
+    fn idle(&self) {
+        self.0.idle();
+    }
+}
+
+fn total(db: &Connection) -> rusqlite::Result<i64> {
+    db.query_row("SELECT total FROM counter", [], |row| row.get(0))
+}
+
+struct Setup {
+    /// Another process, as far as the database can tell.
+    other: Connection,
+    path: std::path::PathBuf,
+    lookups: Arc<Lookups>,
+    queue: Queue<Counter>,
+    thread: WriterThread,
+    _directory: tempfile::TempDir,
+}
+
+fn setup(lookups: usize) -> Setup {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("counter.db");
+    let other = open(&path).unwrap();
+    let table = "CREATE TABLE counter (total CHECK (total < 1000)); INSERT INTO counter VALUES (0)";
+    other.execute_batch(table).unwrap();
+    let lookups = Lookups::open(&path, lookups).unwrap().with_other_writers(&path).unwrap();
+    let lookups = Arc::new(lookups);
+    let embedded = Embedded::open(&path, Arc::clone(&lookups)).unwrap();
+    let (queue, runner) = Queue::new(Counter(embedded));
+    let thread = WriterThread::start(runner, |counter: Counter| counter.0.close()).unwrap();
+    Setup { other, path, lookups, queue, thread, _directory: directory }
+}
+
+impl Setup {
+    async fn stop(self) -> Connection {
+        self.queue.stop();
+        self.thread.ended().await;
+        self.other
+    }
+}
+
+#[tokio::test]
+async fn a_failure_undoes_its_own_operation_and_no_other() {
+    let setup = setup(1);
+    let adds = [1, 13, 2, 5000, 13, 3].map(|add| {
+        let queue = setup.queue.clone();
+        tokio::spawn(async move { (add, queue.write(add).await) })
+    });
+    for add in adds {
+        match add.await.unwrap() {
+            (13, answer) => assert!(matches!(answer, Err(WriteError::Panicked))),
+            (5000, answer) => assert!(matches!(answer, Err(WriteError::NotCommitted(_)))),
+            (add, answer) => assert!(answer.unwrap() >= add),
+        }
+    }
+    assert_eq!(total(&setup.stop().await).unwrap(), 6);
+}
+
+#[tokio::test]
+async fn a_look_up_sees_every_write_that_was_answered() {
+    let setup = setup(2);
+    for written in 1..=20 {
+        assert_eq!(setup.queue.write(1).await.unwrap(), written);
+        assert_eq!(setup.lookups.read(total).unwrap(), written);
+        assert_eq!(setup.lookups.read(total).unwrap(), written, "within the same transaction");
+    }
+    let failed = setup.lookups.read(|db| db.execute("DELETE FROM counter", []));
+    assert!(failed.is_err(), "a look-up cannot write");
+    assert_eq!(setup.lookups.read(total).unwrap(), 20);
+    let log = setup.path.with_extension("db-wal");
+    let _other = setup.stop().await;
+    let left = std::fs::metadata(log).map_or(0, |log| log.len());
+    assert_eq!(left, 0, "a transaction that is held keeps the log from being emptied");
+}
+
+#[tokio::test]
+async fn an_announced_commit_of_another_process_is_seen_at_once() {
+    let setup = setup(1);
+    for written in 1..=100 {
+        assert_eq!(setup.lookups.read(total).unwrap(), written - 1);
+        setup.other.execute("UPDATE counter SET total = ?1", [written]).unwrap();
+        announce_commit(&setup.path).unwrap();
+        assert_eq!(setup.lookups.read(total).unwrap(), written);
+    }
+    assert_eq!(setup.queue.write(1).await.unwrap(), 101);
+    setup.stop().await;
+}
+
+#[tokio::test]
+async fn any_commit_of_another_process_is_seen_within_seconds() {
+    let setup = setup(1);
+    assert_eq!(setup.queue.write(1).await.unwrap(), 1);
+    assert_eq!(setup.lookups.read(total).unwrap(), 1);
+    setup.other.execute("UPDATE counter SET total = 11", []).unwrap();
+    let begun = Instant::now();
+    while setup.lookups.read(total).unwrap() != 11 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it is never seen");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(setup.queue.write(1).await.unwrap(), 12);
+    setup.stop().await;
+}
+
+#[tokio::test]
+async fn an_error_fails_its_batch_and_the_writer_goes_on() {
+    let setup = setup(1);
+    setup.other.execute_batch("ALTER TABLE counter RENAME TO away").unwrap();
+    assert!(matches!(setup.queue.write(1).await, Err(WriteError::NotCommitted(_))));
+    setup.other.execute_batch("ALTER TABLE away RENAME TO counter").unwrap();
+    assert_eq!(setup.queue.write(1).await.unwrap(), 1);
+    setup.stop().await;
+}

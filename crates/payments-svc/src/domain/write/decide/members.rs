@@ -1,0 +1,164 @@
+//! Apps, merchants, who belongs to them, and who is invited.
+
+use std::time::Duration;
+
+use super::{Batch, Decision, done};
+use crate::domain::{
+    App, Email, Id, Invitation, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name,
+    Pricing, User,
+    write::{
+        Attempt, Balance, Membership, MerchantTexts, NewApp, NewInvitation, Outcome, Refusal,
+        known::InvitationState, needs::folded,
+    },
+};
+
+impl Batch {
+    pub(super) fn create_app(&mut self, name: Option<&Name>, digest: KeyDigest) -> Decision {
+        let app = App { id: self.id(), name: name.cloned(), created: self.known.now };
+        self.changes.apps.push(NewApp { app: app.clone(), digest });
+        done(Outcome::App(app))
+    }
+
+    pub(super) fn create_merchant(
+        &mut self,
+        app: Id,
+        key: &str,
+        (details, pricing): (&MerchantDetails, &Pricing),
+    ) -> Decision {
+        let id = self.id();
+        let merchant = Merchant {
+            id,
+            key: key.to_owned(),
+            created: self.known.now,
+            details: details.clone(),
+            pricing: *pricing,
+            balance: 0,
+        };
+        self.changes.merchants.push(merchant);
+        let rows = (0..self.known.shards).map(|shard| Balance { merchant: id, shard, minor: 0 });
+        self.changes.new_balances.extend(rows);
+        self.set_app(id, app, details.test, true);
+        done(Outcome::Merchant(Box::new(MerchantTexts {
+            merchant: id,
+            name: details.name.clone(),
+            email: details.email.clone(),
+            descriptor: details.descriptor.clone(),
+        })))
+    }
+
+    pub(super) fn update_merchant(&mut self, merchant: Id, update: &MerchantUpdate) -> Decision {
+        let texts = self.known.merchants.get_mut(&merchant).ok_or(Refusal::NotFound)?;
+        if let Some(name) = &update.name {
+            texts.name = Some(name.clone());
+        }
+        if let Some(email) = &update.email {
+            texts.email = email.clone();
+        }
+        if let Some(descriptor) = &update.descriptor {
+            texts.descriptor = descriptor.clone();
+        }
+        self.changes.merchant_texts.insert(merchant, texts.clone());
+        done(Outcome::Done)
+    }
+
+    /// The invitation is written with the membership, so that no member is left without.
+    pub(super) fn add_user(&mut self, merchant: Id, email: &Email) -> Decision {
+        self.exists(merchant)?;
+        let address = folded(email);
+        let user = match self.known.users_by_email.get(&address) {
+            Some(user) => *user,
+            None => {
+                let user = User { id: self.id(), email: email.clone(), created: self.known.now };
+                let id = user.id;
+                self.known.users_by_email.insert(address.clone(), id);
+                self.changes.users.insert(address, user);
+                id
+            }
+        };
+        let already = self.known.merchant_users.contains(&(merchant, user));
+        if !already {
+            self.set_user(merchant, user, true);
+            let invitation =
+                NewInvitation { id: self.id(), merchant, user, created: self.known.now };
+            self.changes.invitations.insert(invitation.id, invitation);
+        }
+        done(Outcome::Membership { already })
+    }
+
+    pub(super) fn revoke_user(&mut self, merchant: Id, user: Id) -> Decision {
+        self.exists(merchant)?;
+        if !self.known.merchant_users.contains(&(merchant, user)) {
+            let is_known = self.known.users.contains(&user);
+            return Err(if is_known { Refusal::NotAMember } else { Refusal::NotFound });
+        }
+        self.set_user(merchant, user, false);
+        self.changes.revoked.insert((merchant, user));
+        self.changes.invitations.retain(|_, it| (it.merchant, it.user) != (merchant, user));
+        self.known.invitations.retain(|_, it| it.membership != (merchant, user));
+        done(Outcome::Done)
+    }
+
+    pub(super) fn add_app(&mut self, merchant: Id, app: Id) -> Decision {
+        self.exists(merchant)?;
+        if !self.known.apps.contains(&app) {
+            return Err(Refusal::NoSuchApp);
+        }
+        let test = self.known.test_merchants.contains(&merchant);
+        self.set_app(merchant, app, test, true);
+        done(Outcome::Done)
+    }
+
+    pub(super) fn revoke_app(&mut self, merchant: Id, app: Id) -> Decision {
+        self.exists(merchant)?;
+        if !self.known.merchant_apps.contains(&(merchant, app)) {
+            let is_known = self.known.apps.contains(&app);
+            return Err(if is_known { Refusal::NotAMember } else { Refusal::NotFound });
+        }
+        let test = self.known.test_merchants.contains(&merchant);
+        self.set_app(merchant, app, test, false);
+        done(Outcome::Done)
+    }
+
+    /// Counts an attempt, and sets when the next one is due: a process that is killed before it can
+    /// delete the invitation sends it once more, and only then.
+    pub(super) fn take_invitation(&mut self, id: Id, jitter: u16) -> Decision {
+        let now = self.known.now;
+        let known = self.known.invitations.get_mut(&id).filter(|known| known.due <= now);
+        let InvitationState { invitation, due, .. } = known.ok_or(Refusal::NotFound)?;
+        invitation.attempts = invitation.attempts.saturating_add(1);
+        let spacing = Duration::from_millis(Invitation::spacing(invitation.attempts, jitter));
+        *due = now.checked_add(spacing).unwrap_or(jiff::Timestamp::MAX);
+        let attempt = Attempt { invitation: id, attempts: invitation.attempts, due: *due };
+        self.changes.attempts.insert(id, attempt);
+        done(Outcome::Invitation(Box::new(invitation.clone())))
+    }
+
+    fn exists(&self, merchant: Id) -> Result<(), Refusal> {
+        let is_known = self.known.merchants.contains_key(&merchant);
+        is_known.then_some(()).ok_or(Refusal::NotFound)
+    }
+
+    fn set_user(&mut self, merchant: Id, user: Id, is: bool) {
+        let was = !is;
+        let key = (merchant, user);
+        let change = Membership { merchant, member: user, test: false, was, is };
+        self.changes.merchant_users.entry(key).or_insert(change).is = is;
+        if is {
+            self.known.merchant_users.insert(key);
+        } else {
+            self.known.merchant_users.remove(&key);
+        }
+    }
+
+    fn set_app(&mut self, merchant: Id, app: Id, test: bool, is: bool) {
+        let key = (merchant, app);
+        let was = self.known.merchant_apps.contains(&key);
+        let change = Membership { merchant, member: app, test, was, is };
+        self.changes.merchant_apps.entry(key).or_insert(change).is = is;
+        if is {
+            self.known.merchant_apps.insert(key);
+        } else {
+            self.known.merchant_apps.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Captures, refunds, voids and payouts: what money moves, and how it is booked.
+
+use super::{Batch, Decision, MAX_BALANCE, done};
+use crate::domain::{
+    Change, Descriptor, Entry, Id, Line, LineKind, Movement, Overflow, Payout, Refused, Request,
+    Step, Transfer,
+    write::{
+        Balance, Capture, LastStep, Moved, Movements, NewPayout, NumberedPosting, NumberedStep,
+        Outcome, Refusal, known::Held,
+    },
+};
+
+impl Batch {
+    pub(super) fn perform(
+        &mut self,
+        transaction: Id,
+        request: &Request,
+        descriptor: Option<&Descriptor>,
+    ) -> Decision {
+        let held = self.known.transactions.get(&transaction).ok_or(Refusal::NotFound)?;
+        let change = held.holding.decide(request)?;
+        let disputed = change.amounts.disputed;
+        let (order, number) = ((request.order(), change.amount), held.holding.steps);
+        if let Request::Capture { .. } = request
+            && self.balance(held.merchant, change.balance)?.minor > MAX_BALANCE
+        {
+            return Err(Refused::from(Overflow).into());
+        }
+        let last = self.moved(transaction, change, descriptor, None)?.step;
+        self.instruct(transaction, order, Some(number));
+        let steps = number.saturating_add(1);
+        Ok((Outcome::Moved(Moved { transaction, steps, disputed }), last))
+    }
+
+    /// Writes a change of a transaction: its amounts, its captures, the step of its trail if there
+    /// is one, and the booking if money moved.
+    pub(super) fn moved(
+        &mut self,
+        transaction: Id,
+        change: Change,
+        descriptor: Option<&Descriptor>,
+        dispute: Option<Id>,
+    ) -> Result<Booked, Refusal> {
+        let held = self.known.transactions.get(&transaction).ok_or(Refusal::NotFound)?.clone();
+        let balance = match &change.booking {
+            Some(_) => Some(self.balance(held.merchant, change.balance)?),
+            None => None,
+        };
+        let fee = change.fee.total().map_err(Refused::from)?;
+        let line = change.booking.as_ref().map(|booking| Line {
+            id: self.id(),
+            merchant: held.merchant,
+            test: held.test,
+            created: self.known.now,
+            balance: change.balance,
+            fee,
+            kind: booking.kind,
+            transaction: Some(transaction),
+            amount: booking.amount,
+        });
+        let line_id = line.as_ref().map(|line| line.id);
+        let step = change.movement.map(|movement| Step {
+            created: self.known.now,
+            movement,
+            amount: change.amount,
+            balance: change.balance,
+            fee: change.fee,
+            descriptor: match movement {
+                Movement::Void => None,
+                _ => Some(descriptor.unwrap_or(&held.descriptor).clone()),
+            },
+            line: line_id,
+            dispute,
+        });
+        let number = held.holding.steps;
+        self.set_captures(transaction, &change);
+        self.hold(transaction, held, &change);
+        if let Some(step) = &step {
+            let step = step.clone();
+            self.changes.steps.push(NumberedStep { transaction, number, step });
+        }
+        if let (Some(line), Some(booking), Some(balance)) = (line, &change.booking, balance) {
+            self.book(line, &booking.entry, balance);
+        }
+        let amounts = change.amounts;
+        let step = step.map(|step| Box::new(LastStep { step, amounts }));
+        Ok(Booked { line: line_id, step })
+    }
+
+    /// Moves a transaction on to what it is after a change.
+    fn hold(&mut self, transaction: Id, mut held: Held, change: &Change) {
+        held.holding = held.holding.after(change);
+        let (amounts, steps) = (held.holding.amounts, held.holding.steps);
+        self.known.transactions.insert(transaction, held);
+        self.changes.movements.insert(transaction, Movements { transaction, amounts, steps });
+    }
+
+    fn set_captures(&mut self, transaction: Id, change: &Change) {
+        let is_capture = change.movement == Some(Movement::Capture);
+        for captured in &change.captures {
+            let new = Capture { transaction, captured: *captured, is_new: is_capture };
+            let key = (transaction, captured.step);
+            self.changes.captures.entry(key).or_insert(new).captured = *captured;
+        }
+    }
+
+    fn book(&mut self, line: Line, entry: &Entry, balance: Balance) {
+        self.post(line.id, entry);
+        self.changes.lines.push(line);
+        self.set_balance(balance);
+    }
+
+    fn post(&mut self, line: Id, entry: &Entry) {
+        let postings = (0..).zip(entry.postings());
+        let postings =
+            postings.map(|(number, posting)| NumberedPosting { line, number, posting: *posting });
+        self.changes.postings.extend(postings);
+    }
+
+    /// Pays all that a merchant has, once in a run. Nothing is left in any row of its balance.
+    pub(super) fn pay_out(&mut self) -> Decision {
+        let Some(mut state) = self.known.payout.take().filter(|state| !state.is_over) else {
+            return done(Outcome::Done);
+        };
+        let merchant = state.merchant.id;
+        let rows = self.known.balances.get(&merchant).cloned().unwrap_or_default();
+        let sum = rows.iter().try_fold(0_i64, |sum, row| sum.checked_add(row.minor));
+        state.merchant.balance = sum.ok_or(Refused::from(Overflow))?;
+        let Some(transfer) = Transfer::due(&state.merchant) else { return done(Outcome::Done) };
+        let (taken, entry) = transfer.booking();
+        let line = Line {
+            id: self.id(),
+            merchant,
+            test: state.merchant.details.test,
+            created: self.known.now,
+            balance: taken.minor,
+            fee: 0,
+            kind: LineKind::Payout,
+            transaction: None,
+            amount: taken,
+        };
+        let payout = Payout { id: self.id(), line: line.id, transfer };
+        self.changes.payout = Some(NewPayout { run: state.run, payout });
+        self.post(line.id, &entry);
+        self.changes.lines.push(line);
+        rows.into_iter().for_each(|row| self.set_balance(Balance { minor: 0, ..row }));
+        done(Outcome::Done)
+    }
+}
+
+/// What was written of a change.
+pub(super) struct Booked {
+    /// The line that booked it.
+    pub(super) line: Option<Id>,
+    /// The step of the trail.
+    pub(super) step: Option<Box<LastStep>>,
+}

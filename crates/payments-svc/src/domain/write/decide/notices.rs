@@ -1,0 +1,123 @@
+//! Notifications of acquirers: disputes and suspicions of fraud.
+
+use super::{Batch, done};
+use crate::domain::{
+    Change, Consequence, Contest, Decision, Dispute, Event, Exchange, FraudAlert, Id, Notification,
+    Opening, Overflow, Reference, Refused,
+    write::{NewDispute, NoticeRow, NumberedSlice, Outcome, Refusal},
+};
+
+impl Batch {
+    /// Books a notification. One that was booked before changes nothing.
+    pub(super) fn notice(
+        &mut self,
+        notification: &Notification,
+        exchanges: (Exchange, Exchange),
+    ) -> super::Decision {
+        let Notification { id, transaction, event, .. } = notification;
+        let held = self.known.transactions.get(transaction).ok_or(Refusal::NotFound)?;
+        if self.known.notifications.contains(id.as_str()) {
+            return done(Outcome::Done);
+        }
+        let about = event.dispute().map(|dispute| (*transaction, dispute.as_str().to_owned()));
+        let contest = about.as_ref().and_then(|about| self.known.disputes.get(about));
+        let waiting = about.as_ref().and_then(|about| self.known.waiting.get(about)).copied();
+        let consequence = held.holding.notice(event, (contest, waiting), exchanges);
+        let consequence = consequence.map_err(Refused::from)?;
+        let (waits, merchant) = (consequence.waits(), held.merchant);
+        match consequence {
+            Consequence::None | Consequence::Wait(_) => {}
+            Consequence::Alert => self.alert(merchant, notification),
+            Consequence::Open(opening, end) => self.open(merchant, notification, opening, end)?,
+            Consequence::End { dispute, decision, change } => {
+                self.moved(*transaction, change, None, Some(dispute))?;
+                self.end(about, dispute, decision);
+            }
+        }
+        self.note(notification, waits);
+        done(Outcome::Done)
+    }
+
+    fn alert(&mut self, merchant: Id, notification: &Notification) {
+        let Event::Fraud { reported, reason } = notification.event else { return };
+        let (id, created) = (self.id(), self.known.now);
+        let transaction = notification.transaction;
+        self.changes.frauds.push(FraudAlert {
+            id,
+            merchant,
+            transaction,
+            created,
+            reported,
+            reason,
+        });
+    }
+
+    /// Opens a dispute, and ends it where its end came first.
+    fn open(
+        &mut self,
+        merchant: Id,
+        notification: &Notification,
+        opening: Opening,
+        end: Option<(Decision, Change)>,
+    ) -> Result<(), Refusal> {
+        let Event::Opened { dispute: reference, amount, reason, due } = &notification.event else {
+            return Ok(());
+        };
+        let transaction = notification.transaction;
+        let returned = end.as_ref().map_or(0, |(_, change)| change.balance);
+        let sum = opening.change.balance.checked_add(returned).ok_or(Refused::from(Overflow))?;
+        // Both changes are booked, or none is.
+        self.balance(merchant, sum)?;
+        let id = self.id();
+        let line = self.moved(transaction, opening.change, None, Some(id))?.line;
+        let slices = (0..).zip(&opening.slices);
+        self.changes.slices.extend(slices.map(|(number, slice)| NumberedSlice {
+            dispute: id,
+            number,
+            slice: *slice,
+        }));
+        let dispute = Dispute {
+            id,
+            merchant,
+            transaction,
+            created: self.known.now,
+            amount: amount.minor(),
+            reason: reason.clone(),
+            due: *due,
+        };
+        let (reference, line) = (reference.clone(), line.unwrap_or(Id::FIRST));
+        let about = (transaction, reference.as_str().to_owned());
+        self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });
+        let contest = Contest { id, decision: None, slices: opening.slices };
+        self.known.disputes.insert(about.clone(), contest);
+        if let Some((decision, change)) = end {
+            self.moved(transaction, change, None, Some(id))?;
+            self.end(Some(about), id, decision);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, about: Option<(Id, String)>, dispute: Id, decision: Decision) {
+        if let Some(contest) = about.and_then(|about| self.known.disputes.get_mut(&about)) {
+            contest.decision = Some(decision);
+        }
+        match self.changes.disputes.get_mut(&dispute) {
+            Some(new) => new.decision = Some(decision),
+            None => drop(self.changes.decisions.insert(dispute, (dispute, decision))),
+        }
+    }
+
+    /// Notes that this was booked, and the decision that waits for its dispute.
+    fn note(&mut self, notification: &Notification, waits: Option<Decision>) {
+        let Notification { id, transaction, event, .. } = notification;
+        let waits = event.dispute().cloned().zip(waits);
+        if let Some((dispute, decision)) = &waits {
+            let about = (*transaction, Reference::as_str(dispute).to_owned());
+            self.known.waiting.entry(about).or_insert(*decision);
+        }
+        self.known.notifications.insert(id.as_str().to_owned());
+        let created = self.known.now;
+        let row = NoticeRow { id: id.clone(), transaction: *transaction, created, waits };
+        self.changes.notices.insert(id.as_str().to_owned(), row);
+    }
+}

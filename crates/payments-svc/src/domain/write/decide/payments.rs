@@ -1,0 +1,97 @@
+//! Payments in flight, what came of them, and saved cards.
+
+use super::{Batch, Decision, done};
+use crate::domain::{
+    Amounts, Card, Challenge, Conclusion, Id, Notes, Order, Original, Payment, Transaction,
+    Verdict,
+    write::{
+        KeyChange, NewInstruction, NewOperation, NewTransaction, Outcome, Refusal,
+        changes::NewCard, known::KeyState,
+    },
+};
+
+impl Batch {
+    pub(super) fn begin(&mut self, payment: &Payment) -> Decision {
+        let id = self.id();
+        let created = self.known.now;
+        self.changes.operations.push(NewOperation { id, created, payment: payment.clone() });
+        done(Outcome::Begun(id))
+    }
+
+    /// The first outcome of a payment counts: a later one finds no payment.
+    pub(super) fn conclude(
+        &mut self,
+        operation: Id,
+        verdict: Option<&Verdict>,
+        card: Option<&Card>,
+    ) -> Decision {
+        let begun = self.known.operations.remove(&operation).ok_or(Refusal::NotFound)?;
+        let (payment, id) = (begun.payment, self.id());
+        let conclusion = Conclusion::of(verdict, begun.challenged.is_some());
+        let error = conclusion.error;
+        let amount = payment.amount.minor();
+        let transaction = Transaction {
+            id,
+            merchant: payment.merchant,
+            test: begun.test,
+            created: self.known.now,
+            currency: payment.currency,
+            amounts: Amounts { amount, successful: error.is_none(), ..Amounts::default() },
+            descriptor: payment.descriptor,
+            card: card.cloned().or(begun.challenged),
+            custom: payment.custom,
+            tds: conclusion.tds,
+            recurring: payment.recurring,
+            error,
+            trail: Vec::new(),
+        };
+        let reference = conclusion.reference.map(str::to_owned);
+        self.changes.transactions.push(NewTransaction { transaction, operation, reference });
+        self.changes.concluded.insert(operation);
+        self.changes.challenges.remove(&operation);
+        if conclusion.is_reversed {
+            self.instruct(id, (Order::Reverse, amount), None);
+        }
+        let outcome = Outcome::Paid { transaction: id, error };
+        if let Some((app, key)) = begun.key {
+            let name = (app, key.clone());
+            if let Some(known) = self.known.keys.get_mut(&name) {
+                known.state = KeyState::Answered(outcome.clone());
+            }
+            let change = KeyChange { app, key, outcome: outcome.clone() };
+            self.changes.concluded_keys.insert(name, change);
+        }
+        done(outcome)
+    }
+
+    /// The customer is asked. What the payment goes on with is kept.
+    pub(super) fn challenge(&mut self, operation: Id, challenge: &Challenge) -> Decision {
+        let begun = self.known.operations.get_mut(&operation).ok_or(Refusal::NotFound)?;
+        begun.challenged = Some(challenge.card.clone());
+        self.changes.challenges.insert(operation, (operation, challenge.clone()));
+        done(Outcome::Done)
+    }
+
+    pub(super) fn save_card(
+        &mut self,
+        merchant: Id,
+        original: &Original,
+        notes: Option<&Notes>,
+    ) -> Decision {
+        let id = self.id();
+        let (created, original) = (self.known.now, original.clone());
+        self.changes.cards.push(NewCard { id, merchant, created, original, notes: notes.cloned() });
+        done(Outcome::Card(id))
+    }
+
+    /// Notes what the acquirer has to do with a transaction.
+    pub(super) fn instruct(
+        &mut self,
+        transaction: Id,
+        (order, amount): (Order, i64),
+        step: Option<u32>,
+    ) {
+        let id = self.id();
+        self.changes.instructions.push(NewInstruction { id, transaction, order, amount, step });
+    }
+}

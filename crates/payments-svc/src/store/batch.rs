@@ -1,0 +1,82 @@
+//! Batches of writes, as far as the engines share them.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher as _},
+    time::Duration,
+};
+
+use common::batch::{Cost, Decided, Limits, Panicked};
+
+use crate::domain::{
+    Custom, Id, MAX_STEPS, Request,
+    write::{Action, Answer, Changes, Known, Needs, Refusal, Write, decide as decide_writes},
+};
+
+/// The answer to a write, or why nothing was done.
+pub(super) type Decision = Result<Answer, Refusal>;
+
+/// The limits of the batches of PostgreSQL.
+pub(super) const LIMITS: Limits = Limits {
+    batches: 4,
+    another_at: 32,
+    operations: 256,
+    rows: 4096,
+    bytes: 8 * 1024 * 1024,
+    patience: Duration::from_secs(5),
+};
+
+/// Bytes that any write is taken to cost beside what it carries.
+const OVERHEAD: usize = 512;
+
+/// Rows that a movement reads and writes beside captures.
+const MOVEMENT_ROWS: usize = 8;
+
+/// The share of a write in the limits of a batch.
+pub(super) fn cost(write: &Write) -> Cost {
+    let captures = |steps: &u32| usize::try_from(*steps.min(&MAX_STEPS)).unwrap_or(usize::MAX);
+    let (rows, bytes) = match &write.action {
+        Action::Move { request: Request::Refund { .. }, steps, .. } => {
+            (MOVEMENT_ROWS + captures(steps), 0)
+        }
+        Action::Move { .. } => (MOVEMENT_ROWS, 0),
+        Action::Notice { steps, .. } => (2 * (MOVEMENT_ROWS + captures(steps)), 0),
+        Action::Begin { payment } => {
+            (2, payment.custom.as_ref().map_or(0, |custom| Custom::as_str(custom).len()))
+        }
+        Action::Confirm { instructions } => (instructions.len(), instructions.len() * Id::BYTES),
+        Action::Forget { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
+        _ => (MOVEMENT_ROWS, 0),
+    };
+    let follows_up = matches!(
+        write.action,
+        Action::Conclude { .. } | Action::Challenge { .. } | Action::Confirm { .. }
+    );
+    Cost { rows, bytes: OVERHEAD + bytes, follows_up }
+}
+
+/// Adds the names that two running batches must not share: the rows that are locked, idempotency
+/// keys, and addresses of users.
+pub(super) fn names(write: &Write, names: &mut Vec<u64>) {
+    let needs = Needs::of([write]);
+    names.extend(needs.transactions.keys().map(|id| hash(("transaction", id))));
+    names.extend(needs.operations.iter().map(|id| hash(("operation", id))));
+    names.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
+    names.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
+    names.extend(needs.keys.iter().map(|key| hash(("key", key))));
+    names.extend(needs.emails.iter().map(|(_, email)| hash(("email", email))));
+}
+
+fn hash(name: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Decides a batch.
+pub(super) fn decide(
+    known: Known,
+    batch: &[&Write],
+) -> Result<Decided<Decision, Changes>, Panicked> {
+    let (answers, changes) = decide_writes(known, batch).map_err(Panicked)?;
+    Ok(Decided { answers, changes })
+}

@@ -1,0 +1,317 @@
+//! What a batch loads: the statements that both engines share, and where their rows go.
+//!
+//! The engines add how a row is found by its key, and PostgreSQL locks.
+
+use common::sql::{ColumnError, Columns, Param, Stored as _};
+
+use super::{
+    outcomes, rows,
+    values::{optional_card, time},
+};
+use crate::domain::{
+    Contest, Holding, Id, Invitation, Name, Payment, Website, title,
+    write::{Begun, Captures, Held, InvitationState, Known, MerchantTexts, Needs},
+};
+
+/// How a value of a key is stored.
+pub(super) use common::sql::Kind;
+
+/// A statement that finds rows by their keys.
+pub(super) struct Query {
+    /// The columns and the tables.
+    pub(super) select: &'static str,
+    /// The columns of the key.
+    pub(super) key: &'static [(&'static str, Kind)],
+    /// More that has to hold, and the order.
+    pub(super) rest: &'static str,
+    /// The table whose rows are locked, where other processes may write.
+    pub(super) lock: Option<&'static str>,
+    /// The keys that are asked for, as values in the order of the columns.
+    pub(super) keys: fn(&Needs) -> Vec<Param<'_>>,
+    /// Adds a row to what is known.
+    pub(super) read: fn(&mut Known, &mut Columns<'_>) -> Result<(), ColumnError>,
+}
+
+/// Stands for the address of a user in lower case, which the engines index in their own ways.
+pub(super) const EMAIL: &str = "users.email";
+
+/// Rows that are locked come first, so that what is read after them cannot change.
+pub(super) const LOCKED: [Query; 4] = [
+    Query {
+        select: "SELECT id, name, email, descriptor, test FROM merchants",
+        key: &[("id", Kind::Bytes)],
+        rest: "",
+        lock: Some("merchants"),
+        keys: |needs| needs.merchants.iter().map(Id::param).collect(),
+        read: |known, columns| {
+            let merchant = columns.read()?;
+            let (name, email, descriptor) = (columns.read()?, columns.read()?, columns.read()?);
+            if columns.read()? {
+                known.test_merchants.insert(merchant);
+            }
+            known.merchants.insert(merchant, MerchantTexts { merchant, name, email, descriptor });
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT operations.id, operations.merchant, merchants.test, operations.currency,
+                     amount, operations.descriptor, custom, recurring, bin, last4, expiry_year,
+                     expiry_month, scheme, code_present
+                 FROM operations JOIN merchants ON merchants.id = operations.merchant",
+        key: &[("operations.id", Kind::Bytes)],
+        rest: "",
+        lock: Some("operations"),
+        keys: |needs| needs.operations.iter().map(Id::param).collect(),
+        read: |known, columns| {
+            let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
+            let payment = Payment {
+                merchant,
+                currency: columns.read()?,
+                amount: columns.read()?,
+                descriptor: columns.read()?,
+                custom: columns.read()?,
+                recurring: columns.read()?,
+            };
+            let challenged = optional_card(columns)?;
+            known.operations.insert(id, Begun { payment, test, challenged, key: None });
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT invitations.id, invitations.merchant, \"user\", users.email, name, website,
+                     attempts, due
+                 FROM invitations JOIN users ON users.id = \"user\"
+                     JOIN merchants ON merchants.id = invitations.merchant",
+        key: &[("invitations.id", Kind::Bytes)],
+        rest: "",
+        lock: Some("invitations"),
+        keys: |needs| needs.invitations.iter().map(Id::param).collect(),
+        read: |known, columns| {
+            let (id, membership) = (columns.read()?, (columns.read()?, columns.read()?));
+            let to = columns.read()?;
+            let (name, website): (Option<Name>, Website) = (columns.read()?, columns.read()?);
+            let merchant = title(name.as_ref(), &website).to_owned();
+            let invitation = Invitation { id, to, merchant, attempts: columns.read()? };
+            let due = time(columns)?;
+            known.invitations.insert(id, InvitationState { membership, invitation, due });
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT transactions.id, transactions.merchant, transactions.test,
+                     transactions.descriptor, transactions.currency, steps, merchants.currency,
+                     fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency, fee_dispute,
+                     error, amount, captured, refunded, voided, disputed
+                 FROM transactions JOIN merchants ON merchants.id = transactions.merchant",
+        key: &[("transactions.id", Kind::Bytes)],
+        rest: "",
+        lock: Some("transactions"),
+        keys: |needs| needs.transactions.keys().map(Id::param).collect(),
+        read: |known, columns| {
+            let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
+            let (descriptor, currency, steps) = (columns.read()?, columns.read()?, columns.read()?);
+            let (funding, pricing) = (columns.read()?, rows::pricing(columns)?);
+            let error = columns.read()?;
+            let amounts = rows::amounts(columns, error)?;
+            let captures = Vec::new();
+            let holding = Holding { currency, amounts, steps, captures, funding, pricing };
+            known.transactions.insert(id, Held { merchant, test, descriptor, holding });
+            Ok(())
+        },
+    },
+];
+
+/// Rows that are read after the locks.
+pub(super) const READ: [Query; 14] = [
+    Query {
+        select: "SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
+                     rate, spread FROM captures",
+        key: &[("\"transaction\"", Kind::Bytes)],
+        rest: "ORDER BY \"transaction\", step",
+        lock: None,
+        keys: |needs| captures(needs, Captures::All),
+        read: captured,
+    },
+    Query {
+        select: "SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
+                     rate, spread FROM captures",
+        key: &[("\"transaction\"", Kind::Bytes)],
+        rest: "AND amount_out < amount ORDER BY \"transaction\", step",
+        lock: None,
+        keys: |needs| captures(needs, Captures::WithRoom),
+        read: captured,
+    },
+    Query {
+        select: "SELECT \"transaction\", reference, id, decision FROM disputes",
+        key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
+        rest: "",
+        lock: None,
+        keys: disputes,
+        read: |known, columns| {
+            let about = (columns.read()?, columns.read()?);
+            let (id, decision) = (columns.read()?, columns.read()?);
+            known.disputes.insert(about, Contest { id, decision, slices: Vec::new() });
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT \"transaction\", reference, slices.step, slices.amount, slices.gross,
+                     slices.fee, again
+                 FROM disputes JOIN slices ON slices.dispute = disputes.id",
+        key: &[("\"transaction\"", Kind::Bytes), ("reference", Kind::Text)],
+        rest: "ORDER BY disputes.id, number",
+        lock: None,
+        keys: disputes,
+        read: |known, columns| {
+            let about = (columns.read()?, columns.read()?);
+            let slice = rows::slice(columns)?;
+            if let Some(contest) = known.disputes.get_mut(&about) {
+                contest.slices.push(slice);
+            }
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT \"transaction\", dispute, decision FROM notifications",
+        key: &[("\"transaction\"", Kind::Bytes), ("dispute", Kind::Text)],
+        rest: "ORDER BY created, id",
+        lock: None,
+        keys: disputes,
+        read: |known, columns| {
+            let about = (columns.read()?, columns.read()?);
+            // The first decision counts.
+            known.waiting.entry(about).or_insert(columns.read()?);
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT id FROM notifications",
+        key: &[("id", Kind::Text)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.notifications.iter().map(String::param).collect(),
+        read: |known, columns| {
+            known.notifications.insert(columns.read()?);
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT id FROM users",
+        key: &[("id", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.users.iter().map(Id::param).collect(),
+        read: |known, columns| {
+            known.users.insert(columns.read()?);
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT id, email FROM users",
+        key: &[(EMAIL, Kind::Text)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.emails.iter().map(|(_, email)| email.param()).collect(),
+        read: |known, columns| {
+            let (user, email): (Id, String) = (columns.read()?, columns.read()?);
+            known.users_by_email.insert(email.to_ascii_lowercase(), user);
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT merchant_users.merchant, merchant_users.\"user\"
+                 FROM users JOIN merchant_users ON merchant_users.\"user\" = users.id",
+        key: &[("merchant_users.merchant", Kind::Bytes), (EMAIL, Kind::Text)],
+        rest: "",
+        lock: None,
+        keys: |needs| {
+            needs.emails.iter().flat_map(|(id, email)| [id.param(), email.param()]).collect()
+        },
+        read: member,
+    },
+    Query {
+        select: "SELECT merchant_users.merchant, merchant_users.\"user\" FROM merchant_users",
+        key: &[("merchant_users.merchant", Kind::Bytes), ("\"user\"", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| pairs(&needs.merchant_users),
+        read: member,
+    },
+    Query {
+        select: "SELECT id FROM apps",
+        key: &[("id", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.apps.iter().map(Id::param).collect(),
+        read: |known, columns| {
+            known.apps.insert(columns.read()?);
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT merchant, app FROM merchant_apps",
+        key: &[("merchant", Kind::Bytes), ("app", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| pairs(&needs.merchant_apps),
+        read: |known, columns| {
+            known.merchant_apps.insert((columns.read()?, columns.read()?));
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT app, key, request, receipt, outcome, operation, \"transaction\", steps,
+                     disputed FROM idempotency",
+        key: &[("app", Kind::Bytes), ("key", Kind::Text)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.keys.iter().flat_map(|(app, key)| [app.param(), key.param()]).collect(),
+        read: |known, columns| {
+            let name = (columns.read()?, columns.read()?);
+            known.keys.insert(name, outcomes::key(columns)?);
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT operation, app, key FROM idempotency",
+        key: &[("operation", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.operations.iter().map(Id::param).collect(),
+        read: |known, columns| {
+            let operation: Id = columns.read()?;
+            let key = (columns.read()?, columns.read()?);
+            if let Some(begun) = known.operations.get_mut(&operation) {
+                begun.key = Some(key);
+            }
+            Ok(())
+        },
+    },
+];
+
+fn member(known: &mut Known, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
+    known.merchant_users.insert((columns.read()?, columns.read()?));
+    Ok(())
+}
+
+fn captured(known: &mut Known, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
+    let transaction: Id = columns.read()?;
+    let captured = rows::captured(columns)?;
+    if let Some(held) = known.transactions.get_mut(&transaction) {
+        held.holding.captures.push(captured);
+    }
+    Ok(())
+}
+
+fn captures(needs: &Needs, which: Captures) -> Vec<Param<'_>> {
+    let asked = needs.transactions.iter().filter(|(_, captures)| **captures == which);
+    asked.map(|(transaction, _)| transaction.param()).collect()
+}
+
+fn disputes(needs: &Needs) -> Vec<Param<'_>> {
+    needs.disputes.iter().flat_map(|(id, reference)| [id.param(), reference.param()]).collect()
+}
+
+fn pairs(pairs: &std::collections::BTreeSet<(Id, Id)>) -> Vec<Param<'_>> {
+    pairs.iter().flat_map(|(first, second)| [first.param(), second.param()]).collect()
+}

@@ -1,0 +1,139 @@
+//! The outcomes that are kept with idempotency keys.
+
+use common::sql::{BadCell, ColumnError, Columns, Param};
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Descriptor, Email, Id, Name, ProcessingError,
+    write::{KeyState, KnownKey, MerchantTexts, Moved, Outcome},
+};
+
+/// The columns of a key.
+pub(super) const KEY: &str = "idempotency.request, receipt, outcome, idempotency.operation,
+     idempotency.\"transaction\", steps, disputed";
+
+/// An outcome as JSON. A movement is in columns of its own, since there are many.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum StoredOutcome {
+    Done,
+    Merchant { id: String, name: Option<String>, email: String, descriptor: String },
+    Membership { already: bool },
+    Paid { transaction: String, error: Option<u8> },
+    Card { id: String },
+}
+
+/// An outcome as JSON; none of a movement.
+pub(super) fn json(outcome: &Outcome) -> Param<'_> {
+    let stored = match outcome {
+        Outcome::Moved(_) => return Param::Null,
+        Outcome::Merchant(texts) => StoredOutcome::Merchant {
+            id: texts.merchant.to_string(),
+            name: texts.name.as_ref().map(|name| name.as_str().to_owned()),
+            email: texts.email.as_str().to_owned(),
+            descriptor: texts.descriptor.as_str().to_owned(),
+        },
+        Outcome::Membership { already } => StoredOutcome::Membership { already: *already },
+        Outcome::Paid { transaction, error } => StoredOutcome::Paid {
+            transaction: transaction.to_string(),
+            error: error.map(ProcessingError::code),
+        },
+        Outcome::Card(id) => StoredOutcome::Card { id: id.to_string() },
+        // Apps and invitations are never asked for with a key.
+        Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
+            StoredOutcome::Done
+        }
+    };
+    // Nothing here fails to be written as JSON.
+    Param::Text(serde_json::to_string(&stored).unwrap_or_default().into())
+}
+
+/// The next seven columns, those of [`KEY`].
+pub(super) fn key(columns: &mut Columns<'_>) -> Result<KnownKey, ColumnError> {
+    let request = columns.read()?;
+    let receipt: Option<Outcome> =
+        columns.read_as(|told: Option<Vec<u8>>| told.as_deref().map(received).transpose())?;
+    let outcome: Option<Outcome> =
+        columns.read_as(|json: Option<String>| json.as_deref().map(parsed).transpose())?;
+    let operation: Option<Id> = columns.read()?;
+    let state = match (outcome.or(receipt), operation) {
+        (Some(outcome), _) => KeyState::Answered(outcome),
+        (None, Some(operation)) => KeyState::InFlight(operation),
+        (None, None) => KeyState::Answered(Outcome::Moved(Moved {
+            transaction: columns.read()?,
+            steps: columns.read()?,
+            disputed: columns.read()?,
+        })),
+    };
+    Ok(KnownKey { request, state })
+}
+
+fn parsed(json: &str) -> Result<Outcome, BadCell> {
+    let stored = serde_json::from_str(json).map_err(|_| BadCell)?;
+    outcome(stored).ok_or(BadCell)
+}
+
+fn outcome(stored: StoredOutcome) -> Option<Outcome> {
+    Some(match stored {
+        StoredOutcome::Done => Outcome::Done,
+        StoredOutcome::Merchant { id, name, email, descriptor } => {
+            Outcome::Merchant(Box::new(MerchantTexts {
+                merchant: id.parse().ok()?,
+                name: name.map(Name::stored),
+                email: Email::stored(email),
+                descriptor: Descriptor::stored(descriptor),
+            }))
+        }
+        StoredOutcome::Membership { already } => Outcome::Membership { already },
+        StoredOutcome::Paid { transaction, error } => Outcome::Paid {
+            transaction: transaction.parse().ok()?,
+            error: match error {
+                Some(code) => Some(ProcessingError::coded(code)?),
+                None => None,
+            },
+        },
+        StoredOutcome::Card { id } => Outcome::Card(id.parse().ok()?),
+    })
+}
+
+/// The outcome of a response that the release before this one kept: the status, in two bytes, and
+/// the body. Keys are kept for two days, so the next release can forget this.
+fn received(told: &[u8]) -> Result<Outcome, BadCell> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Body {
+        code: Option<u8>,
+        transaction: Option<Made>,
+        card: Option<Made>,
+        merchant: Option<MadeMerchant>,
+        is_member: Option<bool>,
+    }
+    #[derive(Deserialize)]
+    struct Made {
+        id: String,
+    }
+    #[derive(Deserialize)]
+    struct MadeMerchant {
+        id: String,
+        name: Option<String>,
+        email: String,
+        descriptor: String,
+    }
+    let body = told.get(2..).ok_or(BadCell)?;
+    if body.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    let body: Body = serde_json::from_slice(body).map_err(|_| BadCell)?;
+    let stored = match body {
+        Body { transaction: Some(made), code, .. } => {
+            StoredOutcome::Paid { transaction: made.id, error: code }
+        }
+        Body { card: Some(made), .. } => StoredOutcome::Card { id: made.id },
+        Body { merchant: Some(MadeMerchant { id, name, email, descriptor }), .. } => {
+            StoredOutcome::Merchant { id, name, email, descriptor }
+        }
+        Body { is_member: Some(already), .. } => StoredOutcome::Membership { already },
+        _ => return Err(BadCell),
+    };
+    outcome(stored).ok_or(BadCell)
+}

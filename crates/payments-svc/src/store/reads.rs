@@ -1,0 +1,371 @@
+//! Reads, in statements that both engines accept: parameters are numbered by their first
+//! appearance, as SQLite does.
+
+use std::collections::HashMap;
+
+use common::sql::{ColumnError, Columns, Param, Stored};
+use jiff::Timestamp;
+
+use super::{
+    Asked, Backlog, Engine, Expiring, Found, Overdue, Store, StoreError, now, outcomes,
+    rows::{self, found, is_member},
+    seen::{Question, Seen},
+    values::{CARD, millis},
+};
+use crate::domain::{
+    App, Challenge, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original,
+    Reservation, SavedCard, Transaction,
+    write::{Keyed, KnownKey},
+};
+
+/// What a job takes up at once.
+pub const JOB_BATCH: i64 = 1000;
+
+/// The same as a parameter.
+const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
+
+impl Store {
+    /// Whatever is known of an idempotency key. Changes nothing.
+    pub async fn key(&self, keyed: &Keyed) -> Result<Option<KnownKey>, StoreError> {
+        let sql = format!("SELECT {} FROM idempotency WHERE app = $1 AND key = $2", outcomes::KEY);
+        self.one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
+    }
+
+    /// The app with this key.
+    pub async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
+        if let Some(app) = self.apps.get(&key) {
+            return Ok(Some(app));
+        }
+        let sql = format!("SELECT {} FROM apps WHERE key_digest = $1", rows::APP);
+        let app = self.one(&sql, &[key.as_bytes().param()], rows::app).await?;
+        if let Some(app) = &app {
+            self.apps.insert(key, app.clone());
+        }
+        Ok(app)
+    }
+
+    /// Whether there is such an app.
+    pub async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
+        let sql = "SELECT id FROM apps WHERE id = $1";
+        Ok(self.one(sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
+    }
+
+    /// A merchant, as `app` sees it.
+    pub async fn merchant(&self, id: Id, app: Id) -> Result<Option<Found<Merchant>>, StoreError> {
+        let member = is_member("merchants.id");
+        let sql =
+            format!("SELECT {}, {member} FROM merchants WHERE merchants.id = $2", rows::MERCHANT);
+        self.one(&sql, &[app.param(), id.param()], found(rows::merchant)).await
+    }
+
+    /// A merchant, whoever asks.
+    pub async fn merchant_of(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
+        Ok(self.merchant(id, Id::FIRST).await?.map(|found| found.thing))
+    }
+
+    /// The merchant with this public key.
+    pub async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
+        let sql = format!("SELECT {} FROM merchants WHERE key = $1", rows::MERCHANT);
+        self.one(&sql, &[Param::Text(key.into())], rows::merchant).await
+    }
+
+    /// A transaction, as `app` sees it.
+    pub async fn transaction(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Transaction>>, StoreError> {
+        let sql = format!(
+            "SELECT {}, {} FROM {} WHERE transactions.id = $2",
+            rows::TRANSACTION,
+            is_member("transactions.merchant"),
+            rows::TRANSACTIONS
+        );
+        let trail = trail();
+        let params = [app.param(), id.param()];
+        let asked: [Asked<'_>; 2] = [(&sql, &params), (&trail, &params[1..])];
+        let (mut transaction, mut steps) = (None, Vec::new());
+        self.ask(&asked, &mut |number, columns| {
+            match number {
+                0 => transaction = Some(found(rows::transaction)(columns)?),
+                _ => steps.push(rows::step(columns)?),
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(transaction.map(|Found { thing, is_member }| {
+            let thing = rows::with_trail(thing, &mut HashMap::from([(id, steps)]));
+            Found { thing, is_member }
+        }))
+    }
+
+    /// A transaction as it was when its trail had this many steps, and this was disputed of it.
+    pub async fn transaction_as_of(
+        &self,
+        id: Id,
+        steps: u32,
+        disputed: i64,
+    ) -> Result<Option<Transaction>, StoreError> {
+        let found = self.transaction(id, Id::FIRST).await?;
+        Ok(found.map(|Found { mut thing, .. }| {
+            thing.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
+            thing.as_of_its_trail(disputed)
+        }))
+    }
+
+    /// What of a transaction never changes, as `app` sees it.
+    pub async fn reservation(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Reservation>>, StoreError> {
+        let sql = format!(
+            "SELECT {}, {} FROM transactions JOIN merchants ON merchants.id = transactions.merchant
+             WHERE transactions.id = $2",
+            rows::RESERVATION,
+            is_member("transactions.merchant")
+        );
+        self.one(&sql, &[app.param(), id.param()], found(rows::reservation)).await
+    }
+
+    /// What of a transaction never changes, whoever asks.
+    pub async fn reservation_of(&self, id: Id) -> Result<Option<Reservation>, StoreError> {
+        Ok(self.reservation(id, Id::FIRST).await?.map(|found| found.thing))
+    }
+
+    /// A transaction before it is moved, as `app` sees it, with what is known of an idempotency key.
+    pub async fn seen(
+        &self,
+        transaction: Id,
+        app: Id,
+        key: Option<String>,
+    ) -> Result<Option<Found<Seen>>, StoreError> {
+        let question = Question { transaction, app, key };
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.seen(&question),
+            Engine::Postgres(engine) => Ok(engine.seen(question).await?),
+        }
+    }
+
+    /// A line, as `app` sees it.
+    pub async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {
+        let sql = format!(
+            "SELECT {}, {} FROM {} WHERE lines.id = $2",
+            rows::LINE,
+            is_member("lines.merchant"),
+            rows::LINES
+        );
+        self.one(&sql, &[app.param(), id.param()], found(rows::line)).await
+    }
+
+    /// A saved card, as `app` sees it.
+    pub async fn card(&self, id: Id, app: Id) -> Result<Option<Found<SavedCard>>, StoreError> {
+        let member = is_member("cards.merchant");
+        let sql = format!(
+            "SELECT id, merchant, created, {CARD}, notes, {member} FROM cards WHERE id = $2"
+        );
+        self.one(&sql, &[app.param(), id.param()], found(rows::saved_card)).await
+    }
+
+    /// A dispute, as `app` sees it.
+    pub async fn dispute(&self, id: Id, app: Id) -> Result<Option<Found<Dispute>>, StoreError> {
+        let member = is_member("disputes.merchant");
+        let sql = format!("SELECT {}, {member} FROM disputes WHERE id = $2", rows::DISPUTE);
+        self.one(&sql, &[app.param(), id.param()], found(rows::dispute)).await
+    }
+
+    /// A suspicion of fraud, as `app` sees it.
+    pub async fn fraud(&self, id: Id, app: Id) -> Result<Option<Found<FraudAlert>>, StoreError> {
+        let member = is_member("frauds.merchant");
+        let sql = format!("SELECT {}, {member} FROM frauds WHERE id = $2", rows::FRAUD);
+        self.one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
+    }
+
+    /// The card of a transaction of the merchant that succeeded and that a customer made.
+    pub async fn original(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
+        let sql = format!(
+            "SELECT {CARD}, reference FROM transactions
+             WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring"
+        );
+        self.one(&sql, &[id.param(), merchant.param()], rows::original).await
+    }
+
+    /// A card that the merchant keeps.
+    pub async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
+        let sql = format!("SELECT {CARD}, reference FROM cards WHERE id = $1 AND merchant = $2");
+        self.one(&sql, &[id.param(), merchant.param()], rows::original).await
+    }
+
+    /// The challenge of the customer of a payment, if they are being challenged.
+    pub async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
+        let sql = format!(
+            "SELECT {CARD}, challenge, challenge_until FROM operations
+             WHERE id = $1 AND challenge IS NOT NULL"
+        );
+        self.one(&sql, &[operation.param()], rows::challenge).await
+    }
+
+    /// Disputes of test merchants that are due and open; some of them, the oldest.
+    pub async fn overdue(&self) -> Result<Vec<Overdue>, StoreError> {
+        let sql = "SELECT disputes.id, \"transaction\", disputes.reference
+                   FROM disputes JOIN transactions ON transactions.id = \"transaction\"
+                   WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
+        self.all(sql, &[millis(self.clock().await?), LIMIT], rows::overdue).await
+    }
+
+    /// Transactions older than `age` that nobody has looked at for expiry; some of them, the
+    /// oldest.
+    pub async fn expiring(&self, age: std::time::Duration) -> Result<Vec<Expiring>, StoreError> {
+        let cursor = "SELECT through FROM expiry";
+        let cursor = self.one(cursor, &[], |columns| columns.read::<Id>()).await?;
+        let before = self.settled().await?.min(Id::at(self.before(age).await?));
+        let sql = "SELECT id, error IS NULL AND captured + voided < amount FROM transactions
+                   WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3";
+        let cursor = cursor.unwrap_or(Id::FIRST);
+        let params = [cursor.param(), before.param(), LIMIT];
+        self.all(sql, &params, |columns| {
+            Ok(Expiring { transaction: columns.read()?, is_pending: columns.read()? })
+        })
+        .await
+    }
+
+    /// Payments that went to the acquirer longer than `patience` ago and have not come back; some
+    /// of them, the oldest. Those whose customer is challenged wait as long as that may take.
+    pub async fn unanswered(&self, patience: std::time::Duration) -> Result<Vec<Id>, StoreError> {
+        let now = self.clock().await?;
+        let before = now.checked_sub(patience).unwrap_or(Timestamp::UNIX_EPOCH);
+        let sql = "SELECT id FROM operations WHERE id < $1 AND coalesce(challenge_until, 0) <= $2
+                   ORDER BY id LIMIT $3";
+        let before = Id::at(before);
+        let params = [before.param(), millis(now), LIMIT];
+        self.all(sql, &params, |columns| columns.read()).await
+    }
+
+    /// Invitations that are due; some of them, those that have waited the longest.
+    pub async fn due_invitations(&self) -> Result<Vec<Id>, StoreError> {
+        let sql = "SELECT id FROM invitations WHERE due <= $1 ORDER BY due, id LIMIT $2";
+        let params = [millis(self.clock().await?), LIMIT];
+        self.all(sql, &params, |columns| columns.read()).await
+    }
+
+    /// Idempotency keys older than `age`; some of them. Those whose payment is still with the
+    /// acquirer stay.
+    pub async fn old_keys(
+        &self,
+        age: std::time::Duration,
+    ) -> Result<Vec<(Id, String)>, StoreError> {
+        let sql = "SELECT app, key FROM idempotency WHERE created <= $1 AND operation IS NULL
+                   ORDER BY created LIMIT $2";
+        let params = [millis(self.before(age).await?), LIMIT];
+        self.all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
+    }
+
+    /// How much waits for others.
+    pub async fn backlog(&self) -> Result<Backlog, StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
+                       (SELECT count(*) FROM operations)";
+        let backlog = self.all(sql, &[], |columns| {
+            let (invitations, instructions) = (columns.read()?, columns.read()?);
+            Ok(Backlog { invitations, instructions, operations: columns.read()? })
+        });
+        Ok(backlog.await?.first().copied().unwrap_or_default())
+    }
+
+    /// Instructions after this one that no acquirer has confirmed, in their order: at most
+    /// [`JOB_BATCH`].
+    pub async fn instructions(&self, after: Id) -> Result<Vec<Instruction>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM instructions JOIN transactions ON transactions.id = \"transaction\"
+             WHERE instructions.id > $1 ORDER BY instructions.id LIMIT $2",
+            rows::INSTRUCTION
+        );
+        self.all(&sql, &[after.param(), LIMIT], rows::instruction).await
+    }
+
+    /// The time that replicas compare.
+    async fn clock(&self) -> Result<Timestamp, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(now()),
+            Engine::Postgres(engine) => Ok(engine.clock().await?),
+        }
+    }
+
+    /// That time, less `age`.
+    async fn before(&self, age: std::time::Duration) -> Result<Timestamp, StoreError> {
+        Ok(self.clock().await?.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH))
+    }
+
+    /// An id such that whatever is ever to come up to it can be read from now on.
+    pub(super) async fn settled(&self) -> Result<Id, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(Id::LAST),
+            Engine::Postgres(engine) => Ok(engine.settle().await?),
+        }
+    }
+
+    /// The first row of a statement.
+    async fn one<T: Send>(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        mut read: impl FnMut(&mut Columns<'_>) -> Result<T, ColumnError> + Send,
+    ) -> Result<Option<T>, StoreError> {
+        let mut thing = None;
+        self.ask(&[(sql, params)], &mut |_, columns| {
+            thing = Some(read(columns)?);
+            Ok(())
+        })
+        .await?;
+        Ok(thing)
+    }
+
+    /// The rows of a statement, read aside.
+    pub(super) async fn all<T: Send + 'static>(
+        &self,
+        sql: &str,
+        params: &[Param<'_>],
+        mut read: impl FnMut(&mut Columns<'_>) -> Result<T, ColumnError> + Send + 'static,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut things = Vec::new();
+        match &self.engine {
+            Engine::Sqlite(engine) => {
+                let sql = sql.to_owned();
+                let params: Vec<Param<'static>> = params.iter().map(Param::owned).collect();
+                let scan = engine.scan(move |db| {
+                    super::sqlite::read(db, &[(&sql, &params)], &mut |_, columns| {
+                        things.push(read(columns)?);
+                        Ok(())
+                    })?;
+                    Ok(things)
+                });
+                scan.await
+            }
+            Engine::Postgres(engine) => {
+                engine
+                    .read(&[(sql, params)], &mut |_, columns| {
+                        things.push(read(columns)?);
+                        Ok(())
+                    })
+                    .await?;
+                Ok(things)
+            }
+        }
+    }
+
+    /// Passes the rows of these statements on: of few rows, which are looked up.
+    async fn ask(
+        &self,
+        asked: &[Asked<'_>],
+        each: &mut super::sqlite::Each<'_>,
+    ) -> Result<(), StoreError> {
+        match &self.engine {
+            Engine::Sqlite(engine) => engine.look_up(asked, each),
+            Engine::Postgres(engine) => Ok(engine.read(asked, each).await?),
+        }
+    }
+}
+
+/// The trail of the transaction `$1`.
+fn trail() -> String {
+    format!("SELECT {} FROM trail WHERE \"transaction\" = $1 ORDER BY step", rows::STEP)
+}

@@ -1,0 +1,299 @@
+//! Rows as things of the domain: which columns of either engine, and how they are read.
+
+use std::collections::HashMap;
+
+use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
+
+use super::{
+    Found, Overdue,
+    values::{card, factor, money, optional_card, optional_time, time},
+};
+use crate::domain::{
+    Amounts, App, Captured, Challenge, Dispute, Fee, FraudAlert, Id, Instruction, Line, Merchant,
+    MerchantDetails, Original, Payout, PayoutRun, Pricing, ProcessingError, Reason, Reservation,
+    SavedCard, Slice, Step, Terms, Transaction, Transfer, User,
+};
+
+type Read<T> = Result<T, ColumnError>;
+
+/// A thing, and in the column after it whether the app is a member of its merchant.
+pub(super) fn found<T>(
+    thing: impl Fn(&mut Columns<'_>) -> Read<T>,
+) -> impl Fn(&mut Columns<'_>) -> Read<Found<T>> {
+    move |columns| Ok(Found { thing: thing(columns)?, is_member: columns.read()? })
+}
+
+/// A column that says whether the app `$1` is a member of a merchant.
+pub(super) fn is_member(merchant: &str) -> String {
+    format!("EXISTS (SELECT 1 FROM merchant_apps WHERE merchant = {merchant} AND app = $1)")
+}
+
+pub(super) const APP: &str = "apps.id, name, created";
+
+pub(super) fn app(columns: &mut Columns<'_>) -> Read<App> {
+    Ok(App { id: columns.read()?, name: columns.read()?, created: time(columns)? })
+}
+
+pub(super) const USER: &str = "users.id, email, created";
+
+pub(super) fn user(columns: &mut Columns<'_>) -> Read<User> {
+    Ok(User { id: columns.read()?, email: columns.read()?, created: time(columns)? })
+}
+
+pub(super) const MERCHANT: &str =
+    "merchants.id, key, created, name, currency, merchants.test, email, website, descriptor,
+     country, number, iban, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
+     fee_dispute,
+     (SELECT CAST(sum(balance) AS bigint) FROM balances WHERE balances.merchant = merchants.id)";
+
+pub(super) fn merchant(columns: &mut Columns<'_>) -> Read<Merchant> {
+    let (id, key, created) = (columns.read()?, columns.read()?, time(columns)?);
+    let details = MerchantDetails {
+        name: columns.read()?,
+        currency: columns.read()?,
+        test: columns.read()?,
+        email: columns.read()?,
+        website: columns.read()?,
+        descriptor: columns.read()?,
+        country: columns.read()?,
+        number: columns.read()?,
+        iban: columns.read()?,
+    };
+    let (pricing, balance) = (pricing(columns)?, columns.read()?);
+    Ok(Merchant { id, key, created, details, pricing, balance })
+}
+
+pub(super) fn pricing(columns: &mut Columns<'_>) -> Read<Pricing> {
+    Ok(Pricing { rate: columns.read()?, flat: money(columns)?, dispute: money(columns)? })
+}
+
+pub(super) const RESERVATION: &str =
+    "transactions.id, transactions.merchant, transactions.currency, merchants.currency,
+     merchants.test, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency, fee_dispute";
+
+pub(super) fn reservation(columns: &mut Columns<'_>) -> Read<Reservation> {
+    let (id, merchant, currency) = (columns.read()?, columns.read()?, columns.read()?);
+    let (funding, test, pricing) = (columns.read()?, columns.read()?, pricing(columns)?);
+    let terms = Terms { currency: funding, test, pricing };
+    Ok(Reservation { id, merchant, currency, terms })
+}
+
+pub(super) const TRANSACTION: &str =
+    "transactions.id, transactions.merchant, transactions.test, transactions.created,
+     transactions.currency, error, amount, captured, refunded, voided, disputed,
+     transactions.descriptor, bin, last4, expiry_year, expiry_month, scheme, code_present, custom,
+     tds, recurring, steps";
+pub(super) const TRANSACTIONS: &str =
+    "transactions LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
+
+/// A transaction without its trail, and how many steps that has.
+pub(super) fn transaction(columns: &mut Columns<'_>) -> Read<(Transaction, u32)> {
+    let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
+    let (created, currency, error) = (time(columns)?, columns.read()?, columns.read()?);
+    let transaction = Transaction {
+        id,
+        merchant,
+        test,
+        created,
+        currency,
+        amounts: amounts(columns, error)?,
+        descriptor: columns.read()?,
+        card: optional_card(columns)?,
+        custom: columns.read()?,
+        tds: columns.read()?,
+        recurring: columns.read()?,
+        error,
+        trail: Vec::new(),
+    };
+    Ok((transaction, columns.read()?))
+}
+
+/// Five columns: amount, captured, refunded, voided, disputed.
+pub(super) fn amounts(columns: &mut Columns<'_>, error: Option<ProcessingError>) -> Read<Amounts> {
+    Ok(Amounts {
+        amount: columns.read()?,
+        captured: columns.read()?,
+        refunded: columns.read()?,
+        voided: columns.read()?,
+        disputed: columns.read()?,
+        successful: error.is_none(),
+    })
+}
+
+pub(super) const STEP: &str =
+    "trail.created, movement, trail.amount, balance, fee_flat, fee_rate, trail.descriptor, line,
+     dispute";
+
+pub(super) fn step(columns: &mut Columns<'_>) -> Read<Step> {
+    Ok(Step {
+        created: time(columns)?,
+        movement: columns.read()?,
+        amount: columns.read()?,
+        balance: columns.read()?,
+        fee: Fee { flat: columns.read()?, rate: columns.read()? },
+        descriptor: columns.read()?,
+        line: columns.read()?,
+        dispute: columns.read()?,
+    })
+}
+
+/// Gives a transaction the first `steps` of its trail. Steps that came after it had been read do
+/// not belong to it.
+pub(super) fn with_trail(
+    (mut transaction, steps): (Transaction, u32),
+    trails: &mut HashMap<Id, Vec<Step>>,
+) -> Transaction {
+    transaction.trail = trails.remove(&transaction.id).unwrap_or_default();
+    transaction.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
+    transaction
+}
+
+pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Captured> {
+    Ok(Captured {
+        step: columns.read()?,
+        amount: columns.read()?,
+        gross: columns.read()?,
+        fee: columns.read()?,
+        amount_out: columns.read()?,
+        gross_out: columns.read()?,
+        fee_out: columns.read()?,
+        rate: factor(columns)?,
+        spread: columns.read()?,
+    })
+}
+
+pub(super) const LINE: &str = "lines.id, lines.merchant, merchants.test, lines.created, balance,
+     fee, kind, \"transaction\", lines.currency, amount";
+pub(super) const LINES: &str = "lines JOIN merchants ON merchants.id = lines.merchant";
+
+pub(super) fn line(columns: &mut Columns<'_>) -> Read<Line> {
+    Ok(Line {
+        id: columns.read()?,
+        merchant: columns.read()?,
+        test: columns.read()?,
+        created: time(columns)?,
+        balance: columns.read()?,
+        fee: columns.read()?,
+        kind: columns.read()?,
+        transaction: columns.read()?,
+        amount: money(columns)?,
+    })
+}
+
+pub(super) fn saved_card(columns: &mut Columns<'_>) -> Read<SavedCard> {
+    let (id, merchant, created) = (columns.read()?, columns.read()?, time(columns)?);
+    Ok(SavedCard { id, merchant, created, card: card(columns)?, notes: columns.read()? })
+}
+
+pub(super) fn original(columns: &mut Columns<'_>) -> Read<Original> {
+    Ok(Original { card: card(columns)?, reference: columns.read()? })
+}
+
+pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
+    Ok(Challenge { card: card(columns)?, reference: columns.read()?, until: time(columns)? })
+}
+
+pub(super) const INSTRUCTION: &str =
+    "instructions.id, transactions.id, operation, reference, movement, instructions.amount,
+     movement = 'capture' AND step = (
+         SELECT min(step) FROM captures WHERE captures.\"transaction\" = transactions.id
+     )";
+
+pub(super) fn instruction(columns: &mut Columns<'_>) -> Read<Instruction> {
+    Ok(Instruction {
+        id: columns.read()?,
+        transaction: columns.read()?,
+        payment: columns.read()?,
+        reference: columns.read()?,
+        order: columns.read()?,
+        amount: columns.read()?,
+        is_first_capture: columns.read()?,
+    })
+}
+
+pub(super) const DISPUTE: &str =
+    "id, merchant, \"transaction\", created, amount, reason_code, reason_title, due";
+
+pub(super) fn dispute(columns: &mut Columns<'_>) -> Read<Dispute> {
+    let (id, merchant, transaction) = (columns.read()?, columns.read()?, columns.read()?);
+    let (created, amount) = (time(columns)?, columns.read()?);
+    let (code, title): (Option<i64>, Option<String>) = (columns.read()?, columns.read()?);
+    let reason = code.zip(title).map(|(code, title)| Reason { code, title });
+    Ok(Dispute { id, merchant, transaction, created, amount, reason, due: time(columns)? })
+}
+
+pub(super) fn overdue(columns: &mut Columns<'_>) -> Read<Overdue> {
+    let (id, transaction, reference) = (columns.read()?, columns.read()?, columns.read()?);
+    Ok(Overdue { id, transaction, reference })
+}
+
+pub(super) fn slice(columns: &mut Columns<'_>) -> Read<Slice> {
+    Ok(Slice {
+        step: columns.read()?,
+        amount: columns.read()?,
+        gross: columns.read()?,
+        fee: columns.read()?,
+        again: columns.read()?,
+    })
+}
+
+pub(super) const FRAUD: &str = "id, merchant, \"transaction\", created, reported, reason";
+
+pub(super) fn fraud(columns: &mut Columns<'_>) -> Read<FraudAlert> {
+    Ok(FraudAlert {
+        id: columns.read()?,
+        merchant: columns.read()?,
+        transaction: columns.read()?,
+        created: time(columns)?,
+        reported: optional_time(columns)?,
+        reason: columns.read()?,
+    })
+}
+
+pub(super) fn payout(columns: &mut Columns<'_>) -> Read<Payout> {
+    let (id, line) = (columns.read()?, columns.read()?);
+    let transfer = Transfer {
+        merchant: columns.read()?,
+        name: columns.read()?,
+        iban: columns.read()?,
+        amount: money(columns)?,
+    };
+    Ok(Payout { id, line, transfer })
+}
+
+/// The merchant of a payout, and whether the run is closed or the merchant was paid in it.
+pub(super) const PAYOUT_STATE: &str =
+    "SELECT merchants.id, key, created, merchants.name, merchants.currency, merchants.test, email,
+         website, descriptor, country, number, merchants.iban, fee_rate, fee_flat_currency,
+         fee_flat, fee_dispute_currency, fee_dispute, 0,
+         EXISTS (SELECT 1 FROM payout_runs
+                 WHERE payout_runs.day = $1 AND payout_runs.test = $2 AND closed)
+             OR EXISTS (SELECT 1 FROM payouts
+                        WHERE payouts.day = $1 AND payouts.merchant = merchants.id)
+     FROM merchants WHERE merchants.id = $3";
+
+/// What is put into [`PAYOUT_STATE`].
+pub(super) fn payout_params(run: PayoutRun, merchant: Id) -> [Param<'static>; 3] {
+    let id = Param::Bytes(merchant.as_bytes().to_vec().into());
+    [Param::Text(run.day.to_string().into()), Param::Bool(run.test), id]
+}
+
+/// An id, or the code of a currency.
+pub(super) fn place(columns: &mut Columns<'_>) -> Read<String> {
+    columns.read_as(|place: Place| Ok::<_, BadCell>(place.0))
+}
+
+struct Place(String);
+
+impl Stored for Place {
+    fn param(&self) -> Param<'_> {
+        self.0.param()
+    }
+
+    fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+        match cell {
+            Cell::Bytes(_) => Id::of(cell).map(|id| Self(id.to_string())),
+            cell => String::of(cell).map(Self),
+        }
+    }
+}

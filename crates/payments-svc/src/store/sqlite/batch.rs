@@ -1,0 +1,169 @@
+//! A batch of writes in SQLite: rows are found one by one, with prepared statements.
+
+use std::{cell::RefCell, collections::hash_map::Entry, sync::LazyLock, time::Duration};
+
+use common::{
+    batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
+    sql::{Columns, Param, SqliteRows, bind},
+    sqlite::{Embedded, failure},
+};
+use rusqlite::{Connection, Transaction};
+use uuid::Uuid;
+
+use super::super::{
+    batch::{self, Decision},
+    load::{LOCKED, Query, READ},
+    now, rows, tables,
+};
+use crate::domain::{
+    Id, Ids,
+    write::{Balance, Changes, Known, Needs, PayoutState, Write},
+};
+
+/// The statements of a batch, in their order.
+static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
+    let sql = |query: &'static Query| {
+        let key = (1..).zip(query.key).map(|(number, (column, _))| format!("{column} = ${number}"));
+        let key = key.collect::<Vec<_>>().join(" AND ");
+        (format!("{} WHERE {key} {}", query.select, query.rest), query)
+    };
+    LOCKED.iter().chain(&READ).map(sql).collect()
+});
+
+/// The engine that runs batches, on a thread of its own.
+pub(in super::super) struct Writer {
+    pub(super) db: Embedded,
+    ids: RefCell<Ids>,
+}
+
+impl Writer {
+    pub(super) fn new(db: Embedded) -> Self {
+        Self { db, ids: RefCell::new(new_ids()) }
+    }
+}
+
+/// Ids that have yet to follow those in the database.
+pub(super) fn new_ids() -> Ids {
+    Ids::after(Id::FIRST, Uuid::new_v4().as_u64_pair().0)
+}
+
+impl Engine for Writer {
+    const LIMITS: Limits =
+        Limits { batches: 1, another_at: 1, patience: Duration::MAX, ..batch::LIMITS };
+    type Operation = Write;
+    type Answer = Decision;
+    type Known = Known;
+    type Changes = Changes;
+    type Open<'e> = Transaction<'e>;
+
+    fn cost(write: &Write) -> Cost {
+        batch::cost(write)
+    }
+
+    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Transaction<'_>, Known>, Failure> {
+        let open = self.db.begin().map_err(failure)?;
+        let known = load(&open, batch, &mut self.ids.borrow_mut()).map_err(failure)?;
+        Ok(Loaded { open, known, locked: Vec::new() })
+    }
+
+    fn decide(
+        &self,
+        known: Known,
+        batch: &[&Write],
+    ) -> Result<Decided<Decision, Changes>, Panicked> {
+        batch::decide(known, batch)
+    }
+
+    async fn write<'e>(
+        &'e self,
+        open: Transaction<'e>,
+        decided: Decided<Decision, Changes>,
+    ) -> Result<Vec<Decision>, Failure> {
+        if !decided.changes.is_empty() {
+            write(&open, &decided.changes, self.ids.borrow().last()).map_err(failure)?;
+            self.db.commit(open).map_err(failure)?;
+        }
+        Ok(decided.answers)
+    }
+
+    fn after_batch(&self, bytes: usize) {
+        self.db.after_batch(bytes);
+    }
+
+    fn idle(&self) {
+        self.db.idle();
+    }
+}
+
+/// Reads what writes need, and draws their ids.
+pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite::Result<Known> {
+    let needs = Needs::of(batch.iter().copied());
+    let now = now();
+    ids.follow(last_id(db)?);
+    let drawn = (0..needs.ids).map(|_| ids.next(now)).collect();
+    let mut known = Known::new(now, drawn, 1);
+    for (sql, query) in &*QUERIES {
+        let keys = (query.keys)(&needs);
+        if keys.is_empty() {
+            continue;
+        }
+        let mut statement = db.prepare_cached(sql)?;
+        for key in keys.chunks_exact(query.key.len()) {
+            bind(&mut statement, key)?;
+            let mut rows = statement.raw_query();
+            while let Some(row) = rows.next()? {
+                (query.read)(&mut known, &mut Columns::from(row))?;
+            }
+        }
+    }
+    if let Some((run, merchant)) = needs.payout {
+        known.payout =
+            read(db, rows::PAYOUT_STATE, &rows::payout_params(run, merchant), |columns| {
+                let (merchant, is_over) = (rows::merchant(columns)?, columns.read()?);
+                Ok(PayoutState { run, merchant, is_over })
+            })?;
+    }
+    let held = known.transactions.values().map(|held| held.merchant);
+    let merchants: Vec<Id> = held.chain(needs.payout.map(|(_, merchant)| merchant)).collect();
+    for merchant in merchants {
+        if let Entry::Vacant(unknown) = known.balances.entry(merchant) {
+            unknown.insert(balance(db, merchant)?);
+        }
+    }
+    Ok(known)
+}
+
+fn balance(db: &Connection, merchant: Id) -> rusqlite::Result<Vec<Balance>> {
+    db.prepare_cached("SELECT shard, balance FROM balances WHERE merchant = $1")?
+        .query_map([merchant.as_bytes()], |row| {
+            Ok(Balance { merchant, shard: row.get(0)?, minor: row.get(1)? })
+        })?
+        .collect()
+}
+
+/// The last id that was given out.
+fn last_id(db: &Connection) -> rusqlite::Result<Id> {
+    let last = db.prepare_cached("SELECT last FROM ids")?.query_row([], |row| row.get(0))?;
+    Ok(Id::stored(last))
+}
+
+/// The first row of a statement, if there is one.
+fn read<T>(
+    db: &Connection,
+    sql: &str,
+    params: &[Param<'_>],
+    thing: impl Fn(&mut Columns<'_>) -> Result<T, common::sql::ColumnError>,
+) -> rusqlite::Result<Option<T>> {
+    let mut statement = db.prepare_cached(sql)?;
+    bind(&mut statement, params)?;
+    let mut rows = statement.raw_query();
+    let row = rows.next()?;
+    Ok(row.map(|row| thing(&mut Columns::from(row))).transpose()?)
+}
+
+/// Writes changes, and the last id that was given out.
+pub(super) fn write(db: &Connection, changes: &Changes, last: Id) -> rusqlite::Result<()> {
+    tables::write(changes, &mut SqliteRows(db))?;
+    db.prepare_cached("UPDATE ids SET last = $1")?.execute([last.as_bytes()])?;
+    Ok(())
+}

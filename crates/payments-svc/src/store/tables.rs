@@ -1,0 +1,447 @@
+//! How the rows that a batch changes are written, to either engine.
+
+use common::sql::{Kind, Param, Rows, Stored as _, Table};
+
+use super::{
+    outcomes,
+    values::{fraction, millis, month, optional, year},
+};
+use crate::domain::{
+    Challenge, Decision, FraudAlert, Id, Line, Merchant, User,
+    write::{
+        Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, Movements,
+        NewApp, NewCard, NewDispute, NewInstruction, NewInvitation, NewKey, NewOperation,
+        NewPayout, NewTransaction, NoticeRow, NumberedPosting, NumberedSlice, NumberedStep,
+    },
+};
+
+/// Writes changes: deletes, updates, inserts into tables of which no other batch writes the same
+/// rows, and then inserts that may meet those of another batch at a unique index, always in this
+/// order and sorted, so that two batches never wait for each other.
+pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Result<(), R::Error> {
+    rows.delete(&INSTRUCTION_IDS, &changes.confirmed)?;
+    rows.delete(&INVITATION_IDS, &changes.removed_invitations)?;
+    rows.delete(&INVITATIONS_OF_USERS, &changes.revoked)?;
+    rows.delete(&OPERATION_IDS, &changes.concluded)?;
+    rows.delete(&IDEMPOTENCY_KEYS, &changes.forgotten)?;
+    rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(|it| it.has_ended()))?;
+    rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(|it| it.has_ended()))?;
+
+    rows.update(&MERCHANT_TEXTS, changes.merchant_texts.values())?;
+    rows.update(&ATTEMPTS, changes.attempts.values())?;
+    rows.update(&CHALLENGES, changes.challenges.values())?;
+    rows.update(&MOVEMENTS, changes.movements.values())?;
+    rows.update(&CAPTURES_OUT, changes.captures.values().filter(|capture| !capture.is_new))?;
+    rows.update(&BALANCES, changes.balances.values())?;
+    rows.update(&DECISIONS, changes.decisions.values())?;
+    rows.update(&CONCLUDED_KEYS, changes.concluded_keys.values())?;
+    rows.update(&EXPIRY, &changes.expired_through)?;
+
+    rows.insert(&TRANSACTIONS, &changes.transactions)?;
+    let has_custom = |new: &&NewTransaction| new.transaction.custom.is_some();
+    rows.insert(&CUSTOMS, changes.transactions.iter().filter(has_custom))?;
+    rows.insert(&TRAIL, &changes.steps)?;
+    rows.insert(&CAPTURES, changes.captures.values().filter(|capture| capture.is_new))?;
+    rows.insert(&LINES, &changes.lines)?;
+    rows.insert(&POSTINGS, &changes.postings)?;
+    rows.insert(&INSTRUCTIONS, &changes.instructions)?;
+    rows.insert(&PAYOUTS, &changes.payout)?;
+    rows.insert(&OPERATIONS, &changes.operations)?;
+    rows.insert(&CARDS, &changes.cards)?;
+    rows.insert(&DISPUTES, changes.disputes.values())?;
+    rows.insert(&SLICES, &changes.slices)?;
+    rows.insert(&FRAUDS, &changes.frauds)?;
+    rows.insert(&APPS, &changes.apps)?;
+    rows.insert(&MERCHANTS, &changes.merchants)?;
+    rows.insert(&BALANCES, &changes.new_balances)?;
+    rows.insert(&INVITATIONS, changes.invitations.values())?;
+
+    rows.insert(&USERS, changes.users.values())?;
+    rows.insert(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(|it| it.is_new()))?;
+    rows.insert(&NEW_APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(|it| it.is_new()))?;
+    rows.insert(&NOTIFICATIONS, changes.notices.values())?;
+    rows.insert(&IDEMPOTENCY, changes.keys.values())
+}
+
+/// A table, or some of its columns: the name and the kind of each column, and its value in a row.
+macro_rules! table {
+    (
+        $name:ident: $table:literal, $type:ty = $row:pat_param,
+        key { $($key:literal $key_kind:ident: $key_value:expr),* $(,)? }
+        { $($column:literal $kind:ident: $value:expr),* $(,)? }
+    ) => {
+        const $name: Table<$type> = Table {
+            name: $table,
+            key: &[$(($key, Kind::$key_kind)),*],
+            values: &[$(($column, Kind::$kind)),*],
+            params: |$row, out| out.extend([$($key_value,)* $($value),*]),
+        };
+    };
+}
+
+table! { INSTRUCTION_IDS: "instructions", Id = id, key { "id" Bytes: id.param() } {} }
+table! { INVITATION_IDS: "invitations", Id = id, key { "id" Bytes: id.param() } {} }
+table! { OPERATION_IDS: "operations", Id = id, key { "id" Bytes: id.param() } {} }
+
+table! {
+    INVITATIONS_OF_USERS: "invitations", (Id, Id) = (merchant, user),
+    key { "merchant" Bytes: merchant.param(), "user" Bytes: user.param() } {}
+}
+
+table! {
+    APPS: "apps", NewApp = NewApp { app, digest },
+    key { "id" Bytes: app.id.param() }
+    {
+        "name" Text: app.name.param(),
+        "key_digest" Bytes: digest.as_bytes().param(),
+        "created" Int: millis(app.created),
+    }
+}
+
+table! {
+    USERS: "users", User = user,
+    key { "id" Bytes: user.id.param() }
+    { "email" Text: user.email.param(), "created" Int: millis(user.created) }
+}
+
+table! {
+    MERCHANTS: "merchants", Merchant = Merchant { id, key, created, details, pricing, balance: _ },
+    key { "id" Bytes: id.param() }
+    {
+        "key" Text: key.param(),
+        "created" Int: millis(*created),
+        "name" Text: details.name.param(),
+        "currency" Text: details.currency.param(),
+        "test" Bool: details.test.param(),
+        "email" Text: details.email.param(),
+        "website" Text: details.website.param(),
+        "descriptor" Text: details.descriptor.param(),
+        "country" Text: details.country.param(),
+        "number" Text: details.number.param(),
+        "iban" Text: details.iban.param(),
+        "fee_rate" Int: pricing.rate.param(),
+        "fee_flat_currency" Text: pricing.flat.currency.param(),
+        "fee_flat" Int: pricing.flat.minor.param(),
+        "fee_dispute_currency" Text: pricing.dispute.currency.param(),
+        "fee_dispute" Int: pricing.dispute.minor.param(),
+    }
+}
+
+table! {
+    MERCHANT_TEXTS: "merchants", MerchantTexts = texts,
+    key { "id" Bytes: texts.merchant.param() }
+    {
+        "name" Text: texts.name.param(),
+        "email" Text: texts.email.param(),
+        "descriptor" Text: texts.descriptor.param(),
+    }
+}
+
+table! {
+    BALANCES: "balances", Balance = balance,
+    key { "merchant" Bytes: balance.merchant.param(), "shard" Int: balance.shard.param() }
+    { "balance" Int: balance.minor.param() }
+}
+
+table! {
+    NEW_APPS_OF_MERCHANTS: "merchant_apps", Membership = it,
+    key { "merchant" Bytes: it.merchant.param(), "app" Bytes: it.member.param() }
+    { "test" Bool: it.test.param() }
+}
+
+table! {
+    APPS_OF_MERCHANTS: "merchant_apps", Membership = it,
+    key { "merchant" Bytes: it.merchant.param(), "app" Bytes: it.member.param() } {}
+}
+
+table! {
+    USERS_OF_MERCHANTS: "merchant_users", Membership = it,
+    key { "merchant" Bytes: it.merchant.param(), "user" Bytes: it.member.param() } {}
+}
+
+table! {
+    INVITATIONS: "invitations", NewInvitation = invitation,
+    key { "id" Bytes: invitation.id.param() }
+    {
+        "merchant" Bytes: invitation.merchant.param(),
+        "user" Bytes: invitation.user.param(),
+        "created" Int: millis(invitation.created),
+    }
+}
+
+table! {
+    ATTEMPTS: "invitations", Attempt = attempt,
+    key { "id" Bytes: attempt.invitation.param() }
+    { "attempts" Int: attempt.attempts.param(), "due" Int: millis(attempt.due) }
+}
+
+table! {
+    OPERATIONS: "operations", NewOperation = NewOperation { id, created, payment },
+    key { "id" Bytes: id.param() }
+    {
+        "merchant" Bytes: payment.merchant.param(),
+        "created" Int: millis(*created),
+        "currency" Text: payment.currency.param(),
+        "amount" Int: payment.amount.param(),
+        "descriptor" Text: payment.descriptor.param(),
+        "custom" Text: payment.custom.param(),
+        "recurring" Bool: payment.recurring.param(),
+    }
+}
+
+table! {
+    CHALLENGES: "operations", (Id, Challenge) = (operation, Challenge { card, reference, until }),
+    key { "id" Bytes: operation.param() }
+    {
+        "bin" Text: card.bin.param(),
+        "last4" Text: card.last4.param(),
+        "expiry_year" Int: year(card),
+        "expiry_month" Int: month(card),
+        "scheme" Text: card.scheme.param(),
+        "code_present" Bool: card.code_present.param(),
+        "challenge" Text: reference.param(),
+        "challenge_until" Int: millis(*until),
+    }
+}
+
+table! {
+    TRANSACTIONS: "transactions", NewTransaction = NewTransaction { transaction: it, operation, reference },
+    key { "id" Bytes: it.id.param() }
+    {
+        "merchant" Bytes: it.merchant.param(),
+        "test" Bool: it.test.param(),
+        "operation" Bytes: operation.param(),
+        "created" Int: millis(it.created),
+        "currency" Text: it.currency.param(),
+        "amount" Int: it.amounts.amount.param(),
+        "error" Int: it.error.param(),
+        "descriptor" Text: it.descriptor.param(),
+        "bin" Text: optional(it.card.as_ref(), |card| card.bin.param()),
+        "last4" Text: optional(it.card.as_ref(), |card| card.last4.param()),
+        "expiry_year" Int: optional(it.card.as_ref(), year),
+        "expiry_month" Int: optional(it.card.as_ref(), month),
+        "scheme" Text: optional(it.card.as_ref(), |card| card.scheme.param()),
+        "code_present" Bool: optional(it.card.as_ref(), |card| card.code_present.param()),
+        "tds" Text: it.tds.param(),
+        "recurring" Bool: it.recurring.param(),
+        "reference" Text: reference.param(),
+        "has_custom" Bool: Param::Bool(it.custom.is_some()),
+    }
+}
+
+table! {
+    CUSTOMS: "customs", NewTransaction = NewTransaction { transaction, .. },
+    key { "transaction" Bytes: transaction.id.param() }
+    { "custom" Text: transaction.custom.param() }
+}
+
+table! {
+    MOVEMENTS: "transactions", Movements = Movements { transaction, amounts, steps },
+    key { "id" Bytes: transaction.param() }
+    {
+        "captured" Int: amounts.captured.param(),
+        "refunded" Int: amounts.refunded.param(),
+        "voided" Int: amounts.voided.param(),
+        "disputed" Int: amounts.disputed.param(),
+        "steps" Int: steps.param(),
+    }
+}
+
+table! {
+    TRAIL: "trail", NumberedStep = NumberedStep { transaction, number, step },
+    key { "transaction" Bytes: transaction.param(), "step" Int: number.param() }
+    {
+        "created" Int: millis(step.created),
+        "movement" Text: step.movement.param(),
+        "amount" Int: step.amount.param(),
+        "balance" Int: step.balance.param(),
+        "fee_flat" Int: step.fee.flat.param(),
+        "fee_rate" Int: step.fee.rate.param(),
+        "descriptor" Text: step.descriptor.param(),
+        "line" Bytes: step.line.param(),
+        "dispute" Bytes: step.dispute.param(),
+    }
+}
+
+table! {
+    CAPTURES: "captures", Capture = Capture { transaction, captured, is_new: _ },
+    key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
+    {
+        "amount" Int: captured.amount.param(),
+        "gross" Int: captured.gross.param(),
+        "fee" Int: captured.fee.param(),
+        "rate" Text: fraction(&captured.rate),
+        "spread" Int: captured.spread.param(),
+        "amount_out" Int: captured.amount_out.param(),
+        "gross_out" Int: captured.gross_out.param(),
+        "fee_out" Int: captured.fee_out.param(),
+    }
+}
+
+table! {
+    CAPTURES_OUT: "captures", Capture = Capture { transaction, captured, is_new: _ },
+    key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
+    {
+        "amount_out" Int: captured.amount_out.param(),
+        "gross_out" Int: captured.gross_out.param(),
+        "fee_out" Int: captured.fee_out.param(),
+    }
+}
+
+table! {
+    LINES: "lines", Line = line,
+    key { "id" Bytes: line.id.param() }
+    {
+        "merchant" Bytes: line.merchant.param(),
+        "created" Int: millis(line.created),
+        "balance" Int: line.balance.param(),
+        "fee" Int: line.fee.param(),
+        "kind" Text: line.kind.param(),
+        "transaction" Bytes: line.transaction.param(),
+        "currency" Text: line.amount.currency.param(),
+        "amount" Int: line.amount.minor.param(),
+    }
+}
+
+table! {
+    POSTINGS: "postings", NumberedPosting = NumberedPosting { line, number, posting },
+    key { "line" Bytes: line.param(), "number" Int: number.param() }
+    {
+        "account" Text: posting.account.param(),
+        "currency" Text: posting.money.currency.param(),
+        "amount" Int: posting.money.minor.param(),
+    }
+}
+
+table! {
+    INSTRUCTIONS: "instructions", NewInstruction = instruction,
+    key { "id" Bytes: instruction.id.param() }
+    {
+        "transaction" Bytes: instruction.transaction.param(),
+        "movement" Text: instruction.order.param(),
+        "amount" Int: instruction.amount.param(),
+        "step" Int: instruction.step.param(),
+    }
+}
+
+table! {
+    CARDS: "cards", NewCard = NewCard { id, merchant, created, original, notes },
+    key { "id" Bytes: id.param() }
+    {
+        "merchant" Bytes: merchant.param(),
+        "created" Int: millis(*created),
+        "bin" Text: original.card.bin.param(),
+        "last4" Text: original.card.last4.param(),
+        "expiry_year" Int: year(&original.card),
+        "expiry_month" Int: month(&original.card),
+        "scheme" Text: original.card.scheme.param(),
+        "code_present" Bool: original.card.code_present.param(),
+        "reference" Text: original.reference.param(),
+        "notes" Text: notes.param(),
+    }
+}
+
+table! {
+    NOTIFICATIONS: "notifications", NoticeRow = NoticeRow { id, transaction, created, waits },
+    key { "id" Text: id.param() }
+    {
+        "transaction" Bytes: transaction.param(),
+        "created" Int: millis(*created),
+        "dispute" Text: optional(waits.as_ref(), |(dispute, _)| dispute.param()),
+        "decision" Text: optional(waits.as_ref(), |(_, decision)| decision.param()),
+    }
+}
+
+table! {
+    DISPUTES: "disputes", NewDispute = NewDispute { dispute, reference, line, decision },
+    key { "id" Bytes: dispute.id.param() }
+    {
+        "merchant" Bytes: dispute.merchant.param(),
+        "transaction" Bytes: dispute.transaction.param(),
+        "reference" Text: reference.param(),
+        "created" Int: millis(dispute.created),
+        "amount" Int: dispute.amount.param(),
+        "reason_code" Int: optional(dispute.reason.as_ref(), |reason| reason.code.param()),
+        "reason_title" Text: optional(dispute.reason.as_ref(), |reason| reason.title.param()),
+        "due" Int: millis(dispute.due),
+        "line" Bytes: line.param(),
+        "decision" Text: decision.param(),
+    }
+}
+
+table! {
+    DECISIONS: "disputes", (Id, Decision) = (dispute, decision),
+    key { "id" Bytes: dispute.param() }
+    { "decision" Text: decision.param() }
+}
+
+table! {
+    SLICES: "slices", NumberedSlice = NumberedSlice { dispute, number, slice },
+    key { "dispute" Bytes: dispute.param(), "number" Int: number.param() }
+    {
+        "step" Int: slice.step.param(),
+        "amount" Int: slice.amount.param(),
+        "gross" Int: slice.gross.param(),
+        "fee" Int: slice.fee.param(),
+        "again" Bool: slice.again.param(),
+    }
+}
+
+table! {
+    FRAUDS: "frauds", FraudAlert = fraud,
+    key { "id" Bytes: fraud.id.param() }
+    {
+        "merchant" Bytes: fraud.merchant.param(),
+        "transaction" Bytes: fraud.transaction.param(),
+        "created" Int: millis(fraud.created),
+        "reported" Int: fraud.reported.map_or(Param::Null, millis),
+        "reason" Int: fraud.reason.param(),
+    }
+}
+
+table! {
+    PAYOUTS: "payouts", NewPayout = NewPayout { run, payout },
+    key { "id" Bytes: payout.id.param() }
+    {
+        "day" Text: Param::Text(run.day.to_string().into()),
+        "test" Bool: run.test.param(),
+        "merchant" Bytes: payout.transfer.merchant.param(),
+        "line" Bytes: payout.line.param(),
+        "name" Text: payout.transfer.name.param(),
+        "iban" Text: payout.transfer.iban.param(),
+        "currency" Text: payout.transfer.amount.currency.param(),
+        "amount" Int: payout.transfer.amount.minor.param(),
+    }
+}
+
+table! {
+    IDEMPOTENCY: "idempotency", NewKey = new,
+    key { "app" Bytes: new.app.param(), "key" Text: new.key.param() }
+    {
+        "request" Bytes: new.request.param(),
+        "created" Int: millis(new.created),
+        "operation" Bytes: optional(new.state.operation(), Id::param),
+        "outcome" Text: optional(new.state.outcome(), outcomes::json),
+        "transaction" Bytes: optional(new.state.moved(), |moved| moved.transaction.param()),
+        "steps" Int: optional(new.state.moved(), |moved| moved.steps.param()),
+        "disputed" Int: optional(new.state.moved(), |moved| moved.disputed.param()),
+    }
+}
+
+table! {
+    IDEMPOTENCY_KEYS: "idempotency", (Id, String) = (app, key),
+    key { "app" Bytes: app.param(), "key" Text: key.param() } {}
+}
+
+table! {
+    CONCLUDED_KEYS: "idempotency", KeyChange = KeyChange { app, key, outcome },
+    key { "app" Bytes: app.param(), "key" Text: key.param() }
+    { "operation" Bytes: Param::Null, "outcome" Text: outcomes::json(outcome) }
+}
+
+// A table of one row.
+table! {
+    EXPIRY: "expiry", Id = through,
+    key { "only" Bool: Param::Bool(true) }
+    { "through" Bytes: through.param() }
+}

@@ -1,0 +1,133 @@
+//! Values of the domain as columns.
+
+use std::borrow::Cow;
+
+use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
+use jiff::Timestamp;
+use num_rational::Ratio;
+
+use crate::domain::{
+    Account, Amount, Card, Country, Currency, Custom, Decision, Descriptor, Email, Expiry, Factor,
+    FraudReason, Iban, Id, LineKind, Money, Movement, Name, Notes, Order, Ppm, ProcessingError,
+    Reference, Scheme, Tds, Website,
+};
+
+/// Values that are stored as another type is: how one becomes it, and how it becomes one.
+macro_rules! stored {
+    ($($value:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
+        impl Stored for $value {
+            fn param(&self) -> Param<'_> {
+                let to: fn(&$value) -> Param<'_> = $to;
+                to(self)
+            }
+
+            fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
+                let from: fn($column) -> Option<$value> = $from;
+                from(<$column>::of(cell)?).ok_or(BadCell)
+            }
+        }
+    )*};
+}
+
+fn text(text: &str) -> Param<'_> {
+    Param::Text(Cow::Borrowed(text))
+}
+
+stored! {
+    Id as [u8; Id::BYTES]: |id| id.as_bytes().param(), |bytes| Some(Self::stored(bytes));
+    Currency as String: |currency| text(currency.code()), |code| code.parse().ok();
+    Account as String: |account| text(account.name()), |name| Self::named(&name);
+    LineKind as String: |kind| text(kind.name()), |name| Self::named(&name);
+    Decision as String: |decision| text(decision.name()), |name| Self::named(&name);
+    Movement as String: |movement| text(movement.name()), |name| Self::named(&name);
+    Order as String: |order| text(order.name()), |name| Self::named(&name);
+    Scheme as String: |scheme| text(scheme.name()), |name| Self::named(&name);
+    Tds as String: |tds| text(tds.name()), |name| Self::named(&name);
+    Name as String: |name| text(name.as_str()), |name| Some(Self::stored(name));
+    Notes as String: |notes| text(notes.as_str()), |notes| Some(Self::stored(notes));
+    Email as String: |email| text(email.as_str()), |email| Some(Self::stored(email));
+    Website as String: |website| text(website.as_str()), |website| Some(Self::stored(website));
+    Country as String: |country| text(country.as_str()), |country| Some(Self::stored(country));
+    Iban as String: |iban| text(iban.as_str()), |iban| Some(Self::stored(iban));
+    Descriptor as String: |it| text(it.as_str()), |descriptor| Some(Self::stored(descriptor));
+    Reference as String: |it| text(it.as_str()), |reference| Some(Self::stored(reference));
+    Custom as String: |custom| text(custom.as_str()), |custom| Some(Self::stored(custom));
+    Ppm as u32: |share| Param::Int(share.parts().into()), |parts| Some(Self::stored(parts));
+    Amount as i64: |amount| Param::Int(amount.minor()), |minor| Self::new(minor).ok();
+    FraudReason as i64: |it| Param::Int(it.code().into()), |code| Self::new(code).ok();
+    ProcessingError as u8: |error| Param::Int(error.code().into()), Self::coded;
+}
+
+/// A time, in milliseconds since the epoch.
+pub(super) fn millis(at: Timestamp) -> Param<'static> {
+    Param::Int(at.as_millisecond())
+}
+
+/// A fraction, as text.
+pub(super) fn fraction(factor: &Factor) -> Param<'static> {
+    let (numerator, denominator) = (*factor).into();
+    Param::Text(format!("{numerator}/{denominator}").into())
+}
+
+/// The next column, a time.
+pub(super) fn time(columns: &mut Columns<'_>) -> Result<Timestamp, ColumnError> {
+    columns.read_as(Timestamp::from_millisecond)
+}
+
+/// The next column, a time or nothing.
+pub(super) fn optional_time(columns: &mut Columns<'_>) -> Result<Option<Timestamp>, ColumnError> {
+    columns.read_as(|at: Option<i64>| at.map(Timestamp::from_millisecond).transpose())
+}
+
+/// The next two columns, a currency and minor units of it.
+pub(super) fn money(columns: &mut Columns<'_>) -> Result<Money, ColumnError> {
+    Ok(Money { currency: columns.read()?, minor: columns.read()? })
+}
+
+/// The next column, a fraction.
+pub(super) fn factor(columns: &mut Columns<'_>) -> Result<Factor, ColumnError> {
+    columns.read_as(|text: String| {
+        let parts = text.split_once('/').and_then(|(numerator, denominator)| {
+            Some((numerator.parse().ok()?, denominator.parse().ok()?))
+        });
+        match parts {
+            Some((numerator, denominator @ 1..)) => Ok(Ratio::new(numerator, denominator)),
+            _ => Err(BadCell),
+        }
+    })
+}
+
+/// The columns of a card.
+pub(super) const CARD: &str = "bin, last4, expiry_year, expiry_month, scheme, code_present";
+
+/// The next six columns, those of [`CARD`].
+pub(super) fn card(columns: &mut Columns<'_>) -> Result<Card, ColumnError> {
+    let (bin, last4) = (columns.read()?, columns.read()?);
+    let year = columns.read_as(Expiry::year)?;
+    let expiry = Expiry::new(year, columns.read_as(Expiry::month)?);
+    Ok(Card { bin, last4, expiry, scheme: columns.read()?, code_present: columns.read()? })
+}
+
+/// The next six columns, those of [`CARD`] or nothing.
+pub(super) fn optional_card(columns: &mut Columns<'_>) -> Result<Option<Card>, ColumnError> {
+    if columns.is_null()? {
+        columns.skip(6);
+        return Ok(None);
+    }
+    card(columns).map(Some)
+}
+
+/// The year in which a card expires.
+pub(super) fn year(card: &Card) -> Param<'_> {
+    Param::Int(card.expiry.parts().0.into())
+}
+
+/// The month in which a card expires.
+pub(super) fn month(card: &Card) -> Param<'_> {
+    Param::Int(card.expiry.parts().1.into())
+}
+
+/// A part of a value, or nothing.
+pub(super) fn optional<'a, T>(value: Option<&'a T>, param: fn(&'a T) -> Param<'a>) -> Param<'a> {
+    value.map_or(Param::Null, param)
+}
