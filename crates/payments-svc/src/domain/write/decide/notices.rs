@@ -3,7 +3,7 @@
 use super::{Batch, done};
 use crate::domain::{
     Change, Consequence, Contest, Decision, Dispute, Event, Exchange, FraudAlert, Id, Notification,
-    Opening, Overflow, Reference, Refused,
+    Opening, Overflow, Refused,
     write::{NewDispute, NoticeRow, NumberedSlice, Outcome, Refusal},
 };
 
@@ -107,14 +107,16 @@ impl Batch {
         }
     }
 
-    /// Notes that this was booked, and the decision that waits for its dispute.
+    /// Notes that this was booked, and the decision that waits for its dispute. The first decision
+    /// counts: a later one waits for nothing.
     fn note(&mut self, notification: &Notification, waits: Option<Decision>) {
         let Notification { id, transaction, event, .. } = notification;
-        let waits = event.dispute().cloned().zip(waits);
-        if let Some((dispute, decision)) = &waits {
-            let about = (*transaction, Reference::as_str(dispute).to_owned());
+        let waits = event.dispute().cloned().zip(waits).filter(|(dispute, decision)| {
+            let about = (*transaction, dispute.as_str().to_owned());
+            let is_first = !self.known.waiting.contains_key(&about);
             self.known.waiting.entry(about).or_insert(*decision);
-        }
+            is_first
+        });
         self.known.notifications.insert(id.as_str().to_owned());
         let created = self.known.now;
         let row = NoticeRow { id: id.clone(), transaction: *transaction, created, waits };
