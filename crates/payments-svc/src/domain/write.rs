@@ -20,6 +20,8 @@ mod changes;
 mod decide;
 mod known;
 mod needs;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub use changes::{
     Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, Movements, NewApp,

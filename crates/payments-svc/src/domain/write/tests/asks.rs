@@ -1,0 +1,390 @@
+//! Writes at random, of few things, so that they meet.
+
+use std::collections::BTreeMap;
+
+use jiff::{Timestamp, civil::date};
+use num_rational::Ratio;
+use proptest::prelude::*;
+
+use super::model::Tables;
+use crate::domain::{
+    Amount, Card, Challenge, Country, Currency, Custom, Decision, Descriptor, Email, Event,
+    Exchange, Expiry, FraudReason, Iban, Id, KeyDigest, MerchantDetails, MerchantUpdate, Name,
+    Notes, Notification, Original, Payment, PayoutRun, Pricing, ProcessingError, Reason, Reference,
+    Request, Scheme, Tds, Verdict, Website,
+    write::{Action, KeyState, Keyed, Write},
+};
+
+/// The kinds of writes that services put into batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    CreateApp,
+    CreateMerchant,
+    UpdateMerchant,
+    AddUser,
+    RevokeUser,
+    AddApp,
+    RevokeApp,
+    Begin,
+    Conclude,
+    Challenge,
+    Capture,
+    Refund,
+    Void,
+    SaveCard,
+    Opened,
+    Decided,
+    Fraud,
+    Confirm,
+    TakeInvitation,
+    RemoveInvitation,
+    Forget,
+    Expire,
+}
+
+/// Kinds that are about the same things.
+const MEMBERS: &[Kind] = {
+    use Kind::{
+        AddApp, AddUser, CreateApp, CreateMerchant, RemoveInvitation, RevokeApp, RevokeUser,
+        TakeInvitation, UpdateMerchant,
+    };
+    &[
+        CreateApp,
+        CreateMerchant,
+        UpdateMerchant,
+        AddUser,
+        AddUser,
+        RevokeUser,
+        RevokeUser,
+        AddApp,
+        AddApp,
+        RevokeApp,
+        RevokeApp,
+        TakeInvitation,
+        TakeInvitation,
+        RemoveInvitation,
+    ]
+};
+const PAYMENTS: &[Kind] = {
+    use Kind::{Begin, Challenge, Conclude, Forget, SaveCard};
+    &[Begin, Begin, Conclude, Conclude, Challenge, SaveCard, Forget]
+};
+const MONEY: &[Kind] = {
+    use Kind::{Capture, Confirm, Decided, Expire, Forget, Fraud, Opened, Refund, Void};
+    &[
+        Capture, Capture, Refund, Refund, Void, Opened, Opened, Decided, Decided, Decided, Fraud,
+        Confirm, Expire, Forget,
+    ]
+};
+
+/// A write before it is known what there is to write about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) kind: Kind,
+    /// Choose among what there is.
+    pub(crate) one: u8,
+    pub(crate) other: u8,
+    pub(crate) amount: i64,
+    /// The app, the key and the request.
+    pub(crate) key: Option<(u8, u8, u8)>,
+}
+
+/// A batch: of writes of services, or of the payout of a merchant, which a command writes.
+#[derive(Debug, Clone)]
+pub(crate) enum Batch {
+    Writes(Vec<Ask>),
+    PayOut(u8),
+}
+
+/// A few batches.
+pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
+    let key = prop::option::weighted(0.4, (any::<u8>(), 0_u8..4, 0_u8..5));
+    let ask = move |kinds: &'static [Kind]| {
+        let kind = prop::sample::select(kinds);
+        (kind, any::<u8>(), any::<u8>(), 1_i64..400, key.clone())
+            .prop_map(|(kind, one, other, amount, key)| Ask { kind, one, other, amount, key })
+    };
+    let writes = |ask| prop::collection::vec(ask, 1..16).prop_map(Batch::Writes);
+    let of = |kinds| writes(ask(kinds).boxed());
+    let all = prop_oneof![ask(MEMBERS), ask(PAYMENTS), ask(MONEY)];
+    let batch = prop_oneof![
+        3 => of(MEMBERS),
+        2 => of(PAYMENTS),
+        4 => of(MONEY),
+        3 => writes(all.boxed()),
+        1 => any::<u8>().prop_map(Batch::PayOut),
+    ];
+    prop::collection::vec(batch, 1..8)
+}
+
+/// Batches that make two apps, two merchants, users, and payments of which two succeeded and some
+/// are captured.
+pub(crate) fn beginning() -> Vec<Batch> {
+    // The first and the second of what there is.
+    let ask = |kind, place: u8, key| {
+        let choice = 8 * place + 1;
+        Ask { kind, one: choice, other: choice, amount: 300, key }
+    };
+    let two = |kind| vec![ask(kind, 0, None), ask(kind, 1, None)];
+    let begun = |number: u8| ask(Kind::Begin, number, Some((1, 10 + number, 0)));
+    [
+        two(Kind::CreateApp),
+        two(Kind::CreateMerchant),
+        two(Kind::AddUser),
+        (0..5).map(begun).collect(),
+        two(Kind::Conclude),
+        two(Kind::Capture),
+    ]
+    .map(Batch::Writes)
+    .into()
+}
+
+impl Batch {
+    /// The writes, about what there is. The `number` of a batch rises.
+    pub(crate) fn writes(&self, tables: &Tables, number: u32) -> Vec<Write> {
+        match self {
+            Self::Writes(asks) => {
+                // The job that forgets keys waits for each write before it looks for more.
+                let forgets = |ask: &Ask| ask.kind == Kind::Forget;
+                let first = asks.iter().position(forgets);
+                let asks = asks.iter().enumerate();
+                let asks = asks.filter(|(place, ask)| !forgets(ask) || first == Some(*place));
+                asks.map(|(place, ask)| ask.write(tables, number, place)).collect()
+            }
+            Self::PayOut(one) => {
+                let run =
+                    PayoutRun { day: date(2026, 11, 20 + (*one % 2) as i8), test: one % 2 == 0 };
+                let merchant = pick(&tables.merchants, 2, *one);
+                vec![Action::PayOut { run, merchant }.into()]
+            }
+        }
+    }
+}
+
+impl Ask {
+    /// As the write at a `place` of the batch with this `number`.
+    fn write(&self, tables: &Tables, number: u32, place: usize) -> Write {
+        let action = self.action(tables, number, &format!("{number} {place}"));
+        let takes_key = matches!(
+            action,
+            Action::CreateMerchant { .. }
+                | Action::AddUser { .. }
+                | Action::AddApp { .. }
+                | Action::Begin { .. }
+                | Action::Move { .. }
+                | Action::SaveCard { .. }
+        );
+        let keyed = self.key.filter(|_| takes_key).map(|(app, key, request)| Keyed {
+            app: pick(&tables.apps, 2, app),
+            key: format!("key {key}"),
+            request: [request.min(1); 32],
+        });
+        Write { action, keyed }
+    }
+
+    fn action(&self, tables: &Tables, number: u32, unique: &str) -> Action {
+        let Self { kind, one, other, .. } = *self;
+        let merchant = pick(&tables.merchants, 2, one);
+        let app = pick(&tables.apps, 3, other);
+        match kind {
+            Kind::CreateApp => Action::CreateApp {
+                name: (one > 99).then(|| Name::new("Till").unwrap()),
+                digest: KeyDigest::of(unique),
+            },
+            Kind::CreateMerchant => Action::CreateMerchant {
+                app,
+                key: unique.to_owned(),
+                details: Box::new(details(one % 2 == 0)),
+                pricing: Pricing {
+                    rate: "0.025".parse().unwrap(),
+                    flat: "EUR:25".parse().unwrap(),
+                    dispute: "EUR:350".parse().unwrap(),
+                },
+            },
+            Kind::UpdateMerchant => Action::UpdateMerchant {
+                merchant,
+                update: MerchantUpdate {
+                    name: (other % 3 == 0).then(|| Name::new(&format!("Shop {other}")).unwrap()),
+                    email: (other % 3 == 1).then(|| email(other)),
+                    descriptor: (other % 3 > 0).then(|| descriptor(other)),
+                },
+            },
+            Kind::AddUser => Action::AddUser { merchant, email: email(other) },
+            Kind::RevokeUser => {
+                Action::RevokeUser { merchant, user: pick(&tables.users, 3, other) }
+            }
+            Kind::AddApp => Action::AddApp { merchant, app },
+            Kind::RevokeApp => Action::RevokeApp { merchant, app },
+            Kind::Begin => Action::Begin { payment: Box::new(self.payment(tables)) },
+            Kind::Conclude | Kind::Challenge => self.follow_up(tables),
+            Kind::Capture | Kind::Refund | Kind::Void => Action::Move {
+                transaction: pick(&tables.transactions, 3, one),
+                request: self.request(),
+                descriptor: (other % 3 == 0).then(|| descriptor(other)),
+                steps: 0,
+            },
+            Kind::SaveCard => Action::SaveCard {
+                merchant,
+                original: Box::new(Original { card: card(), reference: "card".to_owned() }),
+                notes: (other > 99).then(|| Notes::new("blue").unwrap()),
+            },
+            Kind::Opened | Kind::Decided | Kind::Fraud => Action::Notice {
+                notification: Box::new(self.notification(tables)),
+                exchange: exchange(),
+                fee_exchange: exchange(),
+                steps: 0,
+            },
+            Kind::Confirm => Action::Confirm {
+                instructions: vec![
+                    pick(&tables.instructions, 9, one),
+                    pick(&tables.instructions, 9, other),
+                ],
+            },
+            Kind::TakeInvitation => Action::TakeInvitation {
+                invitation: pick(&tables.invitations, 3, one),
+                jitter: other.into(),
+            },
+            Kind::RemoveInvitation => {
+                Action::RemoveInvitation { invitation: pick(&tables.invitations, 3, one) }
+            }
+            Kind::Forget => self.forget(tables),
+            // One process at a time goes through them, in their order.
+            Kind::Expire => Action::Expire { through: id(number.into()) },
+        }
+    }
+
+    fn payment(&self, tables: &Tables) -> Payment {
+        let merchant = pick(&tables.merchants, 2, self.one | 1);
+        let code = if self.other.is_multiple_of(2) { "EUR" } else { "DKK" };
+        Payment {
+            merchant,
+            currency: code.parse().unwrap(),
+            amount: Amount::new(self.amount * 4).unwrap(),
+            descriptor: descriptor(self.other),
+            custom: (self.other > 99).then(|| Custom::stored(r#"{"a":1}"#.to_owned())),
+            recurring: self.one > 200,
+        }
+    }
+
+    fn follow_up(&self, tables: &Tables) -> Action {
+        let operation = pick(&tables.operations, 3, self.one);
+        if self.kind == Kind::Challenge {
+            let until = Timestamp::from_second(1_800_000_000 + i64::from(self.other)).unwrap();
+            let challenge = Challenge { card: card(), reference: "challenge".to_owned(), until };
+            return Action::Challenge { operation, challenge: Box::new(challenge) };
+        }
+        let verdict = match self.other % 4 {
+            0 | 1 => Some(Verdict::Approved { reference: "card".to_owned(), tds: Tds::Full }),
+            2 => Some(Verdict::Declined(ProcessingError::DECLINED)),
+            _ => None,
+        };
+        let card = (self.other % 3 > 0).then(|| Box::new(card()));
+        Action::Conclude { operation, verdict, card }
+    }
+
+    fn request(&self) -> Request {
+        let amount = Amount::new(self.amount).unwrap();
+        match self.kind {
+            Kind::Refund => Request::Refund { amount },
+            Kind::Void => Request::Void { amount: (self.other > 50).then_some(amount) },
+            _ => Request::Capture {
+                amount,
+                currency: (self.other % 5 == 0).then_some(Currency::EUR),
+                exchange: exchange(),
+                fee_exchange: exchange(),
+            },
+        }
+    }
+
+    fn notification(&self, tables: &Tables) -> Notification {
+        let dispute = reference(&format!("dispute {}", self.other % 3));
+        let event = match self.kind {
+            Kind::Opened => Event::Opened {
+                dispute,
+                amount: Amount::new(self.amount * 2).unwrap(),
+                reason: (self.other > 99).then(|| Reason { code: 10, title: "other".to_owned() }),
+                due: Timestamp::from_second(1_900_000_000).unwrap(),
+            },
+            Kind::Decided if self.amount % 2 == 0 => {
+                Event::Decided { dispute, decision: Decision::Won }
+            }
+            Kind::Decided => Event::Decided { dispute, decision: Decision::Lost },
+            _ => Event::Fraud {
+                reported: (self.other > 99).then_some(Timestamp::UNIX_EPOCH),
+                reason: (self.other > 50).then_some(FraudReason::FRAUDULENT_USE),
+            },
+        };
+        Notification {
+            id: reference(&format!("event {}", self.amount % 40)),
+            transaction: pick(&tables.transactions, 2, self.one),
+            created: Timestamp::UNIX_EPOCH,
+            event,
+        }
+    }
+
+    /// Only what is answered is forgotten.
+    fn forget(&self, tables: &Tables) -> Action {
+        let is_answered = |state: &KeyState| matches!(state, KeyState::Answered(_));
+        let answered = tables.keys.iter().filter(|(_, key)| is_answered(&key.state));
+        let answered: Vec<_> = answered.map(|(name, _)| name.clone()).collect();
+        let chosen =
+            [self.one, self.other].map(|place| answered.get(usize::from(place % 8)).cloned());
+        Action::Forget { keys: chosen.into_iter().flatten().collect() }
+    }
+}
+
+/// One of the first `most` rows, or in one of eight cases none.
+fn pick<V>(table: &BTreeMap<Id, V>, most: usize, choice: u8) -> Id {
+    let place = usize::from(choice / 8).checked_rem(most.min(table.len()));
+    let row = place.filter(|_| choice % 8 > 0).and_then(|place| table.keys().nth(place));
+    row.copied().unwrap_or(Id::LAST)
+}
+
+/// An id of the supply that runs draw from.
+pub(crate) fn id(number: u64) -> Id {
+    let mut bytes = [1; Id::BYTES];
+    bytes[4..].copy_from_slice(&number.to_be_bytes());
+    Id::stored(bytes)
+}
+
+fn details(test: bool) -> MerchantDetails {
+    MerchantDetails {
+        name: None,
+        currency: Currency::EUR,
+        test,
+        email: email(0),
+        website: Website::new("shop.example").unwrap(),
+        descriptor: descriptor(0),
+        country: Country::new("DK").unwrap(),
+        number: None,
+        iban: Some(Iban::new("DK5000400440116243").unwrap()),
+    }
+}
+
+/// The same of three addresses in several spellings.
+fn email(number: u8) -> Email {
+    let name = ["ann", "Ann", "bob", "BOB", "eve"][usize::from(number % 5)];
+    Email::new(&format!("{name}@shop.example")).unwrap()
+}
+
+fn descriptor(number: u8) -> Descriptor {
+    Descriptor::new(&format!("Shop {number}")).unwrap()
+}
+
+fn reference(text: &str) -> Reference {
+    Reference::stored(text.to_owned())
+}
+
+pub(crate) fn exchange() -> Exchange {
+    Exchange { rate: Ratio::new(74_735, 10_000), spread: "0.02".parse().unwrap() }
+}
+
+fn card() -> Card {
+    Card {
+        bin: "411111".to_owned(),
+        last4: "1111".to_owned(),
+        expiry: Expiry::new(Expiry::year(2030).unwrap(), Expiry::month(8).unwrap()),
+        scheme: Scheme::Visa,
+        code_present: true,
+    }
+}

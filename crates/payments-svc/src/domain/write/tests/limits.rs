@@ -1,0 +1,84 @@
+//! The limits of balances, and writes that panic.
+
+use super::{
+    asks::{Ask, Kind},
+    *,
+};
+use crate::domain::{LineKind, Overflow, Refused};
+
+const OVERFLOW: Refusal = Refusal::Movement(Refused::Overflow(Overflow));
+
+/// Has the first transaction moved while the balance of its merchant is this. Returns the balance
+/// after it.
+fn moved(kind: Kind, balance: i64) -> Result<i64, Refusal> {
+    let mut run = Run::new();
+    let transaction = run.tables.transactions.values().next().unwrap();
+    let row = (transaction.new.transaction.merchant, 0);
+    run.tables.balances.insert(row, balance);
+    let ask = Ask { kind, one: 1, other: 1, amount: 100, key: None };
+    let writes = Batch::Writes(vec![ask]).writes(&run.tables, 99);
+    let before = run.tables.clone();
+    let answer = run.single(&writes[0], (at(99), 0));
+    assert!(answer.is_ok() || run.tables == before);
+    answer.map(|_| run.tables.balances[&row])
+}
+
+#[test]
+fn a_capture_may_fill_a_row_of_a_balance_up_to_the_limit_and_no_further() {
+    const MOST: i64 = 1 << 58;
+    let gain = moved(Kind::Capture, 0).unwrap();
+    assert!(gain > 0);
+    assert_eq!(moved(Kind::Capture, MOST - gain), Ok(MOST));
+    assert_eq!(moved(Kind::Capture, MOST - gain + 1), Err(OVERFLOW));
+    assert_eq!(moved(Kind::Capture, MOST), Err(OVERFLOW));
+    assert_eq!(moved(Kind::Capture, i64::MAX), Err(OVERFLOW));
+    // As many rows as a balance is ever kept in add up.
+    assert!(MOST.checked_mul(16).is_some());
+}
+
+#[test]
+fn refunds_and_disputes_are_refused_only_where_a_number_would_overflow() {
+    for kind in [Kind::Refund, Kind::Opened] {
+        let gain = moved(kind, 0).unwrap();
+        assert!(gain < 0);
+        assert_eq!(moved(kind, i64::MAX), Ok(i64::MAX + gain));
+        assert_eq!(moved(kind, i64::MIN - gain), Ok(i64::MIN));
+        assert_eq!(moved(kind, i64::MIN - gain - 1), Err(OVERFLOW));
+        assert_eq!(moved(kind, i64::MIN), Err(OVERFLOW));
+    }
+}
+
+#[test]
+fn a_dispute_that_was_won_before_it_was_opened_is_booked_twice_or_not_at_all() {
+    let mut run = Run::new();
+    let ask = |kind| Ask { kind, one: 9, other: 1, amount: 100, key: None };
+    run.write(&Batch::Writes(vec![ask(Kind::Decided)]), 0);
+    let transaction = run.tables.transactions.keys().nth(1).unwrap();
+    let merchant = run.tables.transactions[transaction].new.transaction.merchant;
+    let opened = Ask { amount: 101, ..ask(Kind::Opened) };
+    let opened = Batch::Writes(vec![opened]).writes(&run.tables, 99);
+    for balance in [i64::MIN, i64::MIN + 3_000] {
+        run.tables.balances.insert((merchant, 0), balance);
+        let before = run.tables.clone();
+        assert_eq!(run.single(&opened[0], (at(99), 0)), Err(OVERFLOW), "{balance}");
+        assert_eq!(run.tables, before);
+    }
+    run.tables.balances.insert((merchant, 0), 0);
+    assert!(run.single(&opened[0], (at(99), 0)).is_ok());
+    let lines = run.tables.lines.values().rev().take(2).map(|line| line.kind);
+    assert_eq!(lines.collect::<Vec<_>>(), [LineKind::Won, LineKind::Dispute]);
+}
+
+#[test]
+fn the_place_of_a_write_that_panics_is_told() {
+    let run = Run::new();
+    let ask = |kind| Ask { kind, one: 1, other: 1, amount: 100, key: None };
+    let asks =
+        vec![ask(Kind::AddApp), ask(Kind::AddUser), ask(Kind::CreateApp), ask(Kind::Capture)];
+    let writes = Batch::Writes(asks).writes(&run.tables, 99);
+    let needs = Needs::of(&writes);
+    // There is no id for the app.
+    let known = run.tables.load(&needs, (at(99), Vec::new()), (SHARDS, 0));
+    let decided = decide(known, &writes.iter().collect::<Vec<_>>());
+    assert_eq!(decided.map(|(answers, _)| answers), Err(2));
+}

@@ -1,0 +1,362 @@
+//! The tables, in memory: what a batch loads of them, and what its changes make of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::domain::write::{
+    Balance, Begun, Capture, Captures, Changes, Held, InvitationState, KeyState, Known, KnownKey,
+    Membership, MerchantTexts, Movements, Needs, NewApp, NewCard, NewDispute, NewInstruction,
+    NewInvitation, NewKey, NewOperation, NewPayout, NewTransaction, NoticeRow, PayoutState,
+};
+use crate::domain::{
+    Captured, Challenge, Contest, FraudAlert, Holding, Id, Invitation, Line, Merchant, PayoutRun,
+    Posting, Reference, Slice, Step, User,
+};
+
+/// Every table, by its primary key.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tables {
+    pub(crate) apps: BTreeMap<Id, NewApp>,
+    pub(crate) users: BTreeMap<Id, User>,
+    pub(crate) merchants: BTreeMap<Id, Merchant>,
+    pub(crate) balances: BTreeMap<(Id, i64), i64>,
+    pub(crate) merchant_apps: BTreeMap<(Id, Id), bool>,
+    pub(crate) merchant_users: BTreeSet<(Id, Id)>,
+    pub(crate) invitations: BTreeMap<Id, InvitationRow>,
+    pub(crate) operations: BTreeMap<Id, (NewOperation, Option<Challenge>)>,
+    pub(crate) transactions: BTreeMap<Id, TransactionRow>,
+    pub(crate) trail: BTreeMap<(Id, u32), Step>,
+    pub(crate) captures: BTreeMap<(Id, u32), Captured>,
+    pub(crate) lines: BTreeMap<Id, Line>,
+    pub(crate) postings: BTreeMap<(Id, u32), Posting>,
+    pub(crate) instructions: BTreeMap<Id, NewInstruction>,
+    pub(crate) cards: BTreeMap<Id, NewCard>,
+    pub(crate) notifications: BTreeMap<String, NoticeRow>,
+    pub(crate) disputes: BTreeMap<Id, NewDispute>,
+    pub(crate) slices: BTreeMap<(Id, u32), Slice>,
+    pub(crate) frauds: BTreeMap<Id, FraudAlert>,
+    pub(crate) payouts: BTreeMap<Id, NewPayout>,
+    pub(crate) keys: BTreeMap<(Id, String), NewKey>,
+    pub(crate) expired_through: Option<Id>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InvitationRow {
+    new: NewInvitation,
+    attempts: u32,
+    due: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TransactionRow {
+    pub(crate) new: NewTransaction,
+    pub(crate) steps: u32,
+}
+
+impl Tables {
+    /// What a batch loads: the rows that it needs and no others. Of a balance that is kept in
+    /// `shards` rows, a booking finds the one numbered `free`.
+    pub(crate) fn load(
+        &self,
+        needs: &Needs,
+        (now, ids): (Timestamp, Vec<Id>),
+        (shards, free): (i64, i64),
+    ) -> Known {
+        let mut known = Known::new(now, ids, shards);
+        for name in &needs.keys {
+            if let Some(NewKey { request, state, .. }) = self.keys.get(name) {
+                let key = KnownKey { request: *request, state: state.clone() };
+                known.keys.insert(name.clone(), key);
+            }
+        }
+        for (&id, &captures) in &needs.transactions {
+            if let Some(row) = self.transactions.get(&id) {
+                let held = self.held(row, captures);
+                let balance = self.balance(held.merchant, free);
+                known.balances.insert(held.merchant, vec![balance]);
+                known.transactions.insert(id, held);
+            }
+        }
+        for id in &needs.operations {
+            if let Some((row, challenge)) = self.operations.get(id) {
+                known.operations.insert(*id, self.begun(row, challenge.as_ref()));
+            }
+        }
+        for id in &needs.merchants {
+            if let Some(merchant) = self.merchants.get(id) {
+                known.merchants.insert(*id, texts(merchant));
+                if merchant.details.test {
+                    known.test_merchants.insert(*id);
+                }
+            }
+        }
+        known.apps.extend(needs.apps.iter().filter(|id| self.apps.contains_key(id)));
+        known.users.extend(needs.users.iter().filter(|id| self.users.contains_key(id)));
+        for (merchant, email) in &needs.emails {
+            let is_theirs = |user: &&User| user.email.as_str().eq_ignore_ascii_case(email);
+            if let Some(user) = self.users.values().find(is_theirs) {
+                known.users_by_email.insert(email.clone(), user.id);
+                let membership = (*merchant, user.id);
+                known.merchant_users.extend(self.merchant_users.get(&membership));
+            }
+        }
+        let members = needs.merchant_users.iter();
+        known.merchant_users.extend(members.filter(|it| self.merchant_users.contains(it)));
+        let members = needs.merchant_apps.iter();
+        known.merchant_apps.extend(members.filter(|it| self.merchant_apps.contains_key(it)));
+        let notifications = needs.notifications.iter();
+        let booked = notifications.filter(|id| self.notifications.contains_key(*id));
+        known.notifications.extend(booked.cloned());
+        for about in &needs.disputes {
+            if let Some(contest) = self.contest(about) {
+                known.disputes.insert(about.clone(), contest);
+            }
+            let waits = |row: &&NoticeRow| {
+                let dispute = row.waits.as_ref().map(|(dispute, _)| dispute.as_str());
+                (row.transaction, dispute) == (about.0, Some(&*about.1))
+            };
+            let waiting = self.notifications.values().filter(waits);
+            let first = waiting.min_by_key(|row| (row.created, row.id.as_str()));
+            if let Some((_, decision)) = first.and_then(|row| row.waits.as_ref()) {
+                known.waiting.insert(about.clone(), *decision);
+            }
+        }
+        for id in &needs.invitations {
+            if let Some(row) = self.invitations.get(id) {
+                known.invitations.insert(*id, self.invitation(row));
+            }
+        }
+        if let Some((run, id)) = needs.payout {
+            known.payout = self.payout(run, id);
+            let rows = self.balances.iter().filter(|((merchant, _), _)| *merchant == id);
+            let rows = rows.map(|(&(merchant, shard), &minor)| Balance { merchant, shard, minor });
+            known.balances.insert(id, rows.collect());
+        }
+        known
+    }
+
+    /// The needs of somebody who needs everything.
+    pub(crate) fn all(&self) -> Needs {
+        let pairs = |members: Vec<Id>| -> BTreeSet<(Id, Id)> {
+            let of = |merchant: &Id| members.iter().map(|it| (*merchant, *it)).collect::<Vec<_>>();
+            self.merchants.keys().flat_map(of).collect()
+        };
+        let opened = self.disputes.values().map(|row| (row.dispute.transaction, &row.reference));
+        let waits = self.notifications.values();
+        let waits = waits.filter_map(|row| Some((row.transaction, &row.waits.as_ref()?.0)));
+        let named = |(id, it): (Id, &Reference)| (id, it.as_str().to_owned());
+        let email = |user: &User| user.email.as_str().to_ascii_lowercase();
+        let emails: Vec<_> = self.users.values().map(email).collect();
+        let merchants = self.merchants.keys();
+        let emails = merchants.flat_map(|id| emails.iter().map(|email| (*id, email.clone())));
+        Needs {
+            keys: self.keys.keys().cloned().collect(),
+            transactions: self.transactions.keys().map(|id| (*id, Captures::All)).collect(),
+            operations: self.operations.keys().copied().collect(),
+            merchants: self.merchants.keys().copied().collect(),
+            apps: self.apps.keys().copied().collect(),
+            users: self.users.keys().copied().collect(),
+            emails: emails.collect(),
+            merchant_users: pairs(self.users.keys().copied().collect()),
+            merchant_apps: pairs(self.apps.keys().copied().collect()),
+            notifications: self.notifications.keys().cloned().collect(),
+            disputes: opened.chain(waits).map(named).collect(),
+            invitations: self.invitations.keys().copied().collect(),
+            payout: None,
+            ids: 0,
+        }
+    }
+
+    fn balance(&self, merchant: Id, shard: i64) -> Balance {
+        Balance { merchant, shard, minor: self.balances[&(merchant, shard)] }
+    }
+
+    fn held(&self, row: &TransactionRow, captures: Captures) -> Held {
+        let transaction = &row.new.transaction;
+        let merchant = &self.merchants[&transaction.merchant];
+        let is_needed = |captured: &&Captured| match captures {
+            Captures::None => false,
+            Captures::WithRoom => captured.amount_out < captured.amount,
+            Captures::All => true,
+        };
+        let own = self.captures.range((transaction.id, 0)..=(transaction.id, u32::MAX));
+        Held {
+            merchant: transaction.merchant,
+            test: transaction.test,
+            descriptor: transaction.descriptor.clone(),
+            holding: Holding {
+                currency: transaction.currency,
+                amounts: transaction.amounts,
+                steps: row.steps,
+                captures: own.map(|(_, captured)| captured).filter(is_needed).copied().collect(),
+                funding: merchant.details.currency,
+                pricing: merchant.pricing,
+            },
+        }
+    }
+
+    fn begun(&self, row: &NewOperation, challenge: Option<&Challenge>) -> Begun {
+        let waits = |key: &&NewKey| key.state == KeyState::InFlight(row.id);
+        let key = self.keys.values().find(waits).map(|key| (key.app, key.key.clone()));
+        Begun {
+            payment: row.payment.clone(),
+            test: self.merchants[&row.payment.merchant].details.test,
+            challenged: challenge.map(|challenge| challenge.card.clone()),
+            key,
+        }
+    }
+
+    fn contest(&self, (transaction, reference): &(Id, String)) -> Option<Contest> {
+        let is_it = |row: &&NewDispute| {
+            (row.dispute.transaction, row.reference.as_str()) == (*transaction, reference)
+        };
+        let row = self.disputes.values().find(is_it)?;
+        let id = row.dispute.id;
+        let slices = self.slices.range((id, 0)..=(id, u32::MAX));
+        let slices = slices.map(|(_, slice)| *slice).collect();
+        Some(Contest { id, decision: row.decision, slices })
+    }
+
+    fn invitation(&self, row: &InvitationRow) -> InvitationState {
+        let NewInvitation { id, merchant, user, .. } = row.new;
+        let invitation = Invitation {
+            id,
+            to: self.users[&user].email.clone(),
+            merchant: self.merchants[&merchant].details.title().to_owned(),
+            attempts: row.attempts,
+        };
+        InvitationState { membership: (merchant, user), invitation, due: row.due }
+    }
+
+    fn payout(&self, run: PayoutRun, merchant: Id) -> Option<PayoutState> {
+        let is_it =
+            |paid: &NewPayout| paid.run.day == run.day && paid.payout.transfer.merchant == merchant;
+        let is_over = self.payouts.values().any(is_it);
+        let merchant = self.merchants.get(&merchant)?.clone();
+        Some(PayoutState { run, merchant, is_over })
+    }
+
+    /// Makes the changes, deletes before updates before inserts. No row is inserted twice, and
+    /// none is updated that is not there.
+    pub(crate) fn apply(&mut self, changes: Changes) {
+        self.delete(&changes);
+        self.update(&changes);
+        self.insert(changes);
+    }
+
+    fn delete(&mut self, changes: &Changes) {
+        self.instructions.retain(|id, _| !changes.confirmed.contains(id));
+        self.invitations.retain(|id, _| !changes.removed_invitations.contains(id));
+        let membership = |row: &InvitationRow| (row.new.merchant, row.new.user);
+        self.invitations.retain(|_, row| !changes.revoked.contains(&membership(row)));
+        self.operations.retain(|id, _| !changes.concluded.contains(id));
+        self.keys.retain(|name, _| !changes.forgotten.contains(name));
+        let is_gone = |it: &&Membership| it.was && !it.is;
+        for it in changes.merchant_apps.values().filter(is_gone) {
+            assert!(self.merchant_apps.remove(&(it.merchant, it.member)).is_some(), "{it:?}");
+        }
+        for it in changes.merchant_users.values().filter(is_gone) {
+            assert!(self.merchant_users.remove(&(it.merchant, it.member)), "{it:?}");
+        }
+    }
+
+    fn update(&mut self, changes: &Changes) {
+        for (id, texts) in &changes.merchant_texts {
+            let details = &mut self.merchants.get_mut(id).unwrap().details;
+            details.name = texts.name.clone();
+            details.email = texts.email.clone();
+            details.descriptor = texts.descriptor.clone();
+        }
+        for attempt in changes.attempts.values() {
+            // It may have been deleted with this batch.
+            if let Some(row) = self.invitations.get_mut(&attempt.invitation) {
+                (row.attempts, row.due) = (attempt.attempts, attempt.due);
+            }
+        }
+        for (id, challenge) in changes.challenges.values() {
+            self.operations.get_mut(id).unwrap().1 = Some(challenge.clone());
+        }
+        for Movements { transaction, amounts, steps } in changes.movements.values() {
+            let row = self.transactions.get_mut(transaction).unwrap();
+            (row.new.transaction.amounts, row.steps) = (*amounts, *steps);
+        }
+        for (key, capture) in changes.captures.iter().filter(|(_, it)| !it.is_new) {
+            *self.captures.get_mut(key).unwrap() = capture.captured;
+        }
+        for (key, balance) in &changes.balances {
+            *self.balances.get_mut(key).unwrap() = balance.minor;
+        }
+        for (dispute, decision) in changes.decisions.values() {
+            self.disputes.get_mut(dispute).unwrap().decision = Some(*decision);
+        }
+        for (key, change) in &changes.concluded_keys {
+            self.keys.get_mut(key).unwrap().state = KeyState::Answered(change.outcome.clone());
+        }
+        self.expired_through = changes.expired_through.or(self.expired_through);
+    }
+
+    fn insert(&mut self, changes: Changes) {
+        let transactions = changes
+            .transactions
+            .into_iter()
+            .map(|new| (new.transaction.id, TransactionRow { new, steps: 0 }));
+        add(&mut self.transactions, transactions);
+        add(
+            &mut self.trail,
+            changes.steps.into_iter().map(|it| ((it.transaction, it.number), it.step)),
+        );
+        let captures = changes.captures.into_iter().filter(|(_, it)| it.is_new);
+        add(&mut self.captures, captures.map(|(key, Capture { captured, .. })| (key, captured)));
+        add(&mut self.lines, changes.lines.into_iter().map(|line| (line.id, line)));
+        let postings = changes.postings.into_iter();
+        add(&mut self.postings, postings.map(|it| ((it.line, it.number), it.posting)));
+        add(&mut self.instructions, changes.instructions.into_iter().map(|it| (it.id, it)));
+        add(&mut self.payouts, changes.payout.into_iter().map(|it| (it.payout.id, it)));
+        add(&mut self.operations, changes.operations.into_iter().map(|it| (it.id, (it, None))));
+        add(&mut self.cards, changes.cards.into_iter().map(|it| (it.id, it)));
+        add(&mut self.disputes, changes.disputes);
+        let slices = changes.slices.into_iter();
+        add(&mut self.slices, slices.map(|it| ((it.dispute, it.number), it.slice)));
+        add(&mut self.frauds, changes.frauds.into_iter().map(|it| (it.id, it)));
+        add(&mut self.apps, changes.apps.into_iter().map(|it| (it.app.id, it)));
+        add(&mut self.merchants, changes.merchants.into_iter().map(|it| (it.id, it)));
+        let balances = changes.new_balances.into_iter();
+        add(&mut self.balances, balances.map(|it| ((it.merchant, it.shard), it.minor)));
+        let invitation =
+            |new: NewInvitation| InvitationRow { new, attempts: 0, due: Timestamp::UNIX_EPOCH };
+        add(
+            &mut self.invitations,
+            changes.invitations.into_iter().map(|(id, it)| (id, invitation(it))),
+        );
+        add(&mut self.users, changes.users.into_values().map(|user| (user.id, user)));
+        let is_new = |it: &Membership| it.is && !it.was;
+        let members = changes.merchant_apps.into_iter().filter(|(_, it)| is_new(it));
+        add(&mut self.merchant_apps, members.map(|(key, it)| (key, it.test)));
+        for (key, it) in changes.merchant_users.into_iter().filter(|(_, it)| is_new(it)) {
+            assert!(self.merchant_users.insert(key), "{it:?}");
+        }
+        add(&mut self.notifications, changes.notices);
+        add(&mut self.keys, changes.keys);
+    }
+}
+
+fn texts(merchant: &Merchant) -> MerchantTexts {
+    let details = &merchant.details;
+    MerchantTexts {
+        merchant: merchant.id,
+        name: details.name.clone(),
+        email: details.email.clone(),
+        descriptor: details.descriptor.clone(),
+    }
+}
+
+fn add<K: Ord + std::fmt::Debug, V>(
+    table: &mut BTreeMap<K, V>,
+    rows: impl IntoIterator<Item = (K, V)>,
+) {
+    for (key, row) in rows {
+        let label = format!("{key:?}");
+        assert!(table.insert(key, row).is_none(), "{label} is inserted twice");
+    }
+}
