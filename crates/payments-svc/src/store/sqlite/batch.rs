@@ -30,6 +30,9 @@ static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
     LOCKED.iter().chain(&READ).map(sql).collect()
 });
 
+/// The rows of a merchant's balance.
+const BALANCE: &str = "SELECT shard, balance FROM balances WHERE merchant = $1";
+
 /// The engine that runs batches, on a thread of its own.
 pub(in super::super) struct Writer {
     pub(super) db: Embedded,
@@ -134,7 +137,7 @@ pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite
 }
 
 fn balance(db: &Connection, merchant: Id) -> rusqlite::Result<Vec<Balance>> {
-    db.prepare_cached("SELECT shard, balance FROM balances WHERE merchant = $1")?
+    db.prepare_cached(BALANCE)?
         .query_map([merchant.as_bytes()], |row| {
             Ok(Balance { merchant, shard: row.get(0)?, minor: row.get(1)? })
         })?
@@ -167,3 +170,6 @@ pub(super) fn write(db: &Connection, changes: &Changes, last: Id) -> rusqlite::R
     db.prepare_cached("UPDATE ids SET last = $1")?.execute([last.as_bytes()])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Batches in a database of SQLite, held against the tables in memory.
+
+use std::{collections::BTreeSet, convert::Infallible};
+
+use common::sql::{Rows, Table};
+use proptest::{
+    prelude::*,
+    strategy::ValueTree as _,
+    test_runner::{Config, TestRunner},
+};
+
+use super::*;
+use crate::{
+    domain::write::{
+        decide,
+        tests::{
+            asks::{Batch, batches, beginning},
+            model::Tables,
+        },
+    },
+    store::{check::rules, sqlite::migrate},
+};
+
+fn database() -> Connection {
+    let mut db = Connection::open_in_memory().unwrap();
+    migrate(&mut db).unwrap();
+    db
+}
+
+/// The steps of the plan of a statement.
+fn plan(db: &Connection, sql: &str) -> Vec<String> {
+    let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let steps = plan.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>();
+    steps.unwrap()
+}
+
+/// A database, and the tables in memory that have to say the same.
+struct Both {
+    db: Connection,
+    ids: Ids,
+    tables: Tables,
+    batch: u32,
+}
+
+impl Both {
+    fn new() -> Self {
+        Self { db: database(), ids: new_ids(), tables: Tables::default(), batch: 1 }
+    }
+
+    /// Writes a batch to both, and returns its changes.
+    fn write(&mut self, batch: &Batch) -> Changes {
+        let writes = batch.writes(&self.tables, self.batch);
+        let borrowed: Vec<&Write> = writes.iter().collect();
+        let open = self.db.transaction().unwrap();
+        let known = load(&open, &borrowed, &mut self.ids).unwrap();
+        let drawn = (known.now, known.ids.as_slice().to_vec());
+        let expected = self.tables.load(&Needs::of(&writes), drawn, (1, 0));
+        let expected = decide(expected, &borrowed).unwrap();
+        let (answers, changes) = decide(known, &borrowed).unwrap();
+        assert_eq!((&answers, &changes), (&expected.0, &expected.1), "{writes:#?}");
+        write(&open, &changes, self.ids.last()).unwrap();
+        open.commit().unwrap();
+        self.tables.apply(changes);
+        self.batch += 1;
+        expected.1
+    }
+
+    /// The books add up, by the rules of the command that checks them.
+    fn agree(&self) {
+        for (rule, sql) in rules() {
+            let broken = self.db.prepare(&sql).unwrap().exists([]).unwrap();
+            assert!(!broken, "{rule}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(Config::with_cases(64))]
+    #[test]
+    fn a_database_keeps_and_finds_what_the_tables_in_memory_do(batches in batches()) {
+        let mut both = Both::new();
+        for batch in beginning().iter().chain(&batches) {
+            let changes = both.write(batch);
+            let Ok(()) = tables::write(&changes, &mut Seen::default());
+        }
+        both.agree();
+    }
+}
+
+/// The statements that write rows, and those of them that had rows to write.
+#[derive(Default)]
+struct Seen {
+    all: BTreeSet<String>,
+    used: BTreeSet<String>,
+}
+
+impl Seen {
+    /// Each row has a key of its own: PostgreSQL would take any of two.
+    fn see<'a, R: 'a>(
+        &mut self,
+        verb: &str,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Result<(), Infallible> {
+        let statement = format!("{verb} {} {:?} {:?}", table.name, table.key, table.values);
+        let mut keys = BTreeSet::new();
+        for row in rows {
+            let mut params = Vec::new();
+            (table.params)(row, &mut params);
+            assert_eq!(params.len(), table.key.len() + table.values.len(), "{statement}");
+            let key = format!("{:?}", &params[..table.key.len()]);
+            assert!(keys.insert(key), "{statement}: {params:?} comes twice");
+        }
+        if !keys.is_empty() {
+            self.used.insert(statement.clone());
+        }
+        self.all.insert(statement);
+        Ok(())
+    }
+}
+
+impl<'a> Rows<'a> for Seen {
+    type Error = Infallible;
+
+    fn insert<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Result<(), Infallible> {
+        self.see("insert", table, rows)
+    }
+
+    fn update<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Result<(), Infallible> {
+        self.see("update", table, rows)
+    }
+
+    fn delete<R: 'a>(
+        &mut self,
+        table: &Table<R>,
+        rows: impl IntoIterator<Item = &'a R>,
+    ) -> Result<(), Infallible> {
+        self.see("delete", table, rows)
+    }
+}
+
+#[test]
+fn every_statement_that_writes_rows_is_executed() {
+    let mut runner = TestRunner::deterministic();
+    let mut seen = Seen::default();
+    for _ in 0..40 {
+        let mut both = Both::new();
+        let batches = batches().new_tree(&mut runner).unwrap().current();
+        for batch in beginning().iter().chain(&batches) {
+            let Ok(()) = tables::write(&both.write(batch), &mut seen);
+        }
+    }
+    assert_eq!(seen.used, seen.all);
+}
+
+#[test]
+fn rows_are_found_by_an_index() {
+    let db = database();
+    let statements = QUERIES.iter().map(|(sql, _)| sql.as_str());
+    for sql in statements.chain([BALANCE, rows::PAYOUT_STATE]) {
+        let plan = plan(&db, sql);
+        assert!(plan.iter().any(|step| step.starts_with("SEARCH")), "{sql}: {plan:?}");
+        let is_scan = |step: &String| step.starts_with("SCAN") && step != "SCAN CONSTANT ROW";
+        assert!(!plan.iter().any(is_scan), "{sql}: {plan:?}");
+    }
+}
+
+#[test]
+fn the_parameters_of_a_statement_are_numbered_by_their_first_appearance() {
+    let db = database();
+    for (sql, query) in &*QUERIES {
+        let statement = db.prepare(sql).unwrap();
+        assert_eq!(statement.parameter_count(), query.key.len(), "{sql}");
+        for place in 1..=query.key.len() {
+            assert_eq!(statement.parameter_name(place), Some(&*format!("${place}")), "{sql}");
+        }
+    }
+}
