@@ -99,14 +99,14 @@ fn outcome(stored: StoredOutcome) -> Option<Outcome> {
 /// The outcome of a response that the release before this one kept: the status, in two bytes, and
 /// the body. Keys are kept for two days, so the next release can forget this.
 fn received(told: &[u8]) -> Result<Outcome, BadCell> {
+    // A declined payment has a flag `merchant`, too.
     #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Body {
-        code: Option<u8>,
-        transaction: Option<Made>,
-        card: Option<Made>,
-        merchant: Option<MadeMerchant>,
-        is_member: Option<bool>,
+    #[serde(untagged, rename_all_fields = "camelCase")]
+    enum Body {
+        Payment { transaction: Made, code: Option<u8> },
+        Card { card: Made },
+        Merchant { merchant: MadeMerchant },
+        Membership { is_member: bool },
     }
     #[derive(Deserialize)]
     struct Made {
@@ -123,17 +123,15 @@ fn received(told: &[u8]) -> Result<Outcome, BadCell> {
     if body.is_empty() {
         return Ok(Outcome::Done);
     }
-    let body: Body = serde_json::from_slice(body).map_err(|_| BadCell)?;
-    let stored = match body {
-        Body { transaction: Some(made), code, .. } => {
-            StoredOutcome::Paid { transaction: made.id, error: code }
+    let stored = match serde_json::from_slice(body).map_err(|_| BadCell)? {
+        Body::Payment { transaction, code } => {
+            StoredOutcome::Paid { transaction: transaction.id, error: code }
         }
-        Body { card: Some(made), .. } => StoredOutcome::Card { id: made.id },
-        Body { merchant: Some(MadeMerchant { id, name, email, descriptor }), .. } => {
+        Body::Card { card } => StoredOutcome::Card { id: card.id },
+        Body::Merchant { merchant: MadeMerchant { id, name, email, descriptor } } => {
             StoredOutcome::Merchant { id, name, email, descriptor }
         }
-        Body { is_member: Some(already), .. } => StoredOutcome::Membership { already },
-        _ => return Err(BadCell),
+        Body::Membership { is_member } => StoredOutcome::Membership { already: is_member },
     };
     outcome(stored).ok_or(BadCell)
 }
