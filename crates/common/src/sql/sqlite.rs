@@ -44,12 +44,20 @@ pub(super) fn cell<'r>(
     })
 }
 
-/// Puts values into a statement.
+/// Puts values into a statement, which numbers them by their first appearance: SQLite does so,
+/// whatever the numbers say.
 pub fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> rusqlite::Result<()> {
+    debug_assert_eq!(statement.parameter_count(), params.len(), "{statement:?}");
+    debug_assert!((1..=params.len()).all(|place| is_numbered(statement, place)), "{statement:?}");
     for (place, param) in (1..).zip(params) {
         statement.raw_bind_parameter(place, param)?;
     }
     Ok(())
+}
+
+fn is_numbered(statement: &Statement<'_>, place: usize) -> bool {
+    let name = statement.parameter_name(place).unwrap_or_default();
+    name.strip_prefix(['$', '?']).is_some_and(|number| number.parse() == Ok(place))
 }
 
 /// Writes rows with a connection.

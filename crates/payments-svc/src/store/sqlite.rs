@@ -191,3 +191,6 @@ impl From<rusqlite::Error> for StoreError {
 pub(super) fn backup(data_dir: &Path, target: &Path) -> Result<(), engine::BackupError> {
     engine::backup(&data_dir.join(DATABASE), target, |_| Ok(()))
 }
+
+#[cfg(test)]
+mod tests;

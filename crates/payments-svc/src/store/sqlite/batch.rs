@@ -172,4 +172,4 @@ pub(super) fn write(db: &Connection, changes: &Changes, last: Id) -> rusqlite::R
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

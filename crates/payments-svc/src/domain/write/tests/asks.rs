@@ -134,6 +134,7 @@ pub(crate) fn beginning() -> Vec<Batch> {
         (0..5).map(begun).collect(),
         two(Kind::Conclude),
         two(Kind::Capture),
+        two(Kind::Capture),
     ]
     .map(Batch::Writes)
     .into()
@@ -152,8 +153,9 @@ impl Batch {
                 asks.map(|(place, ask)| ask.write(tables, number, place)).collect()
             }
             Self::PayOut(one) => {
-                let run =
-                    PayoutRun { day: date(2026, 11, 20 + (*one % 2) as i8), test: one % 2 == 0 };
+                let test = one.is_multiple_of(2);
+                let day = if test { date(2026, 11, 20) } else { date(2026, 11, 21) };
+                let run = PayoutRun { day, test };
                 let merchant = pick(&tables.merchants, 2, *one);
                 vec![Action::PayOut { run, merchant }.into()]
             }
@@ -164,7 +166,7 @@ impl Batch {
 impl Ask {
     /// As the write at a `place` of the batch with this `number`.
     fn write(&self, tables: &Tables, number: u32, place: usize) -> Write {
-        let action = self.action(tables, number, &format!("{number} {place}"));
+        let action = self.action(tables, &format!("{number} {place}"));
         let takes_key = matches!(
             action,
             Action::CreateMerchant { .. }
@@ -175,14 +177,14 @@ impl Ask {
                 | Action::SaveCard { .. }
         );
         let keyed = self.key.filter(|_| takes_key).map(|(app, key, request)| Keyed {
-            app: pick(&tables.apps, 2, app),
+            app: pick(&tables.apps, 2, app | 1),
             key: format!("key {key}"),
             request: [request.min(1); 32],
         });
         Write { action, keyed }
     }
 
-    fn action(&self, tables: &Tables, number: u32, unique: &str) -> Action {
+    fn action(&self, tables: &Tables, unique: &str) -> Action {
         let Self { kind, one, other, .. } = *self;
         let merchant = pick(&tables.merchants, 2, one);
         let app = pick(&tables.apps, 3, other);
@@ -192,9 +194,9 @@ impl Ask {
                 digest: KeyDigest::of(unique),
             },
             Kind::CreateMerchant => Action::CreateMerchant {
-                app,
+                app: pick(&tables.apps, 3, other | 1),
                 key: unique.to_owned(),
-                details: Box::new(details(one % 2 == 0)),
+                details: Box::new(details((one / 8).is_multiple_of(2))),
                 pricing: Pricing {
                     rate: "0.025".parse().unwrap(),
                     flat: "EUR:25".parse().unwrap(),
@@ -204,9 +206,11 @@ impl Ask {
             Kind::UpdateMerchant => Action::UpdateMerchant {
                 merchant,
                 update: MerchantUpdate {
-                    name: (other % 3 == 0).then(|| Name::new(&format!("Shop {other}")).unwrap()),
+                    name: other
+                        .is_multiple_of(3)
+                        .then(|| Name::new(&format!("Shop {other}")).unwrap()),
                     email: (other % 3 == 1).then(|| email(other)),
-                    descriptor: (other % 3 > 0).then(|| descriptor(other)),
+                    descriptor: (!other.is_multiple_of(3)).then(|| descriptor(other)),
                 },
             },
             Kind::AddUser => Action::AddUser { merchant, email: email(other) },
@@ -220,7 +224,7 @@ impl Ask {
             Kind::Capture | Kind::Refund | Kind::Void => Action::Move {
                 transaction: pick(&tables.transactions, 3, one),
                 request: self.request(),
-                descriptor: (other % 3 == 0).then(|| descriptor(other)),
+                descriptor: other.is_multiple_of(3).then(|| descriptor(other)),
                 steps: 0,
             },
             Kind::SaveCard => Action::SaveCard {
@@ -248,8 +252,14 @@ impl Ask {
                 Action::RemoveInvitation { invitation: pick(&tables.invitations, 3, one) }
             }
             Kind::Forget => self.forget(tables),
-            // One process at a time goes through them, in their order.
-            Kind::Expire => Action::Expire { through: id(number.into()) },
+            Kind::Expire => {
+                // One process at a time goes through them, in their order.
+                let next =
+                    tables.transactions.keys().find(|id| Some(**id) > tables.expired_through);
+                Action::Expire {
+                    through: next.copied().or(tables.expired_through).unwrap_or(Id::FIRST),
+                }
+            }
         }
     }
 
@@ -278,7 +288,7 @@ impl Ask {
             2 => Some(Verdict::Declined(ProcessingError::DECLINED)),
             _ => None,
         };
-        let card = (self.other % 3 > 0).then(|| Box::new(card()));
+        let card = (!self.other.is_multiple_of(3)).then(|| Box::new(card()));
         Action::Conclude { operation, verdict, card }
     }
 
@@ -289,7 +299,7 @@ impl Ask {
             Kind::Void => Request::Void { amount: (self.other > 50).then_some(amount) },
             _ => Request::Capture {
                 amount,
-                currency: (self.other % 5 == 0).then_some(Currency::EUR),
+                currency: self.other.is_multiple_of(5).then_some(Currency::EUR),
                 exchange: exchange(),
                 fee_exchange: exchange(),
             },
@@ -297,15 +307,16 @@ impl Ask {
     }
 
     fn notification(&self, tables: &Tables) -> Notification {
-        let dispute = reference(&format!("dispute {}", self.other % 3));
+        let name = if self.other < 200 { self.other % 3 } else { self.other };
+        let dispute = reference(&format!("dispute {name}"));
         let event = match self.kind {
             Kind::Opened => Event::Opened {
                 dispute,
                 amount: Amount::new(self.amount * 2).unwrap(),
                 reason: (self.other > 99).then(|| Reason { code: 10, title: "other".to_owned() }),
-                due: Timestamp::from_second(1_900_000_000).unwrap(),
+                due: if self.amount > 200 { later() } else { Timestamp::UNIX_EPOCH },
             },
-            Kind::Decided if self.amount % 2 == 0 => {
+            Kind::Decided if self.amount & 1 == 0 => {
                 Event::Decided { dispute, decision: Decision::Won }
             }
             Kind::Decided => Event::Decided { dispute, decision: Decision::Lost },
@@ -315,7 +326,7 @@ impl Ask {
             },
         };
         Notification {
-            id: reference(&format!("event {}", self.amount % 40)),
+            id: reference(&format!("event {}", self.amount % 150)),
             transaction: pick(&tables.transactions, 2, self.one),
             created: Timestamp::UNIX_EPOCH,
             event,
@@ -336,7 +347,7 @@ impl Ask {
 /// One of the first `most` rows, or in one of eight cases none.
 fn pick<V>(table: &BTreeMap<Id, V>, most: usize, choice: u8) -> Id {
     let place = usize::from(choice / 8).checked_rem(most.min(table.len()));
-    let row = place.filter(|_| choice % 8 > 0).and_then(|place| table.keys().nth(place));
+    let row = place.filter(|_| !choice.is_multiple_of(8)).and_then(|place| table.keys().nth(place));
     row.copied().unwrap_or(Id::LAST)
 }
 
@@ -377,6 +388,11 @@ fn reference(text: &str) -> Reference {
 
 pub(crate) fn exchange() -> Exchange {
     Exchange { rate: Ratio::new(74_735, 10_000), spread: "0.02".parse().unwrap() }
+}
+
+/// A time that does not come soon.
+fn later() -> Timestamp {
+    Timestamp::from_second(1_900_000_000).unwrap()
 }
 
 fn card() -> Card {

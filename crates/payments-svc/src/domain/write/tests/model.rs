@@ -43,9 +43,9 @@ pub(crate) struct Tables {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InvitationRow {
-    new: NewInvitation,
+    pub(crate) new: NewInvitation,
     attempts: u32,
-    due: Timestamp,
+    pub(crate) due: Timestamp,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -35,20 +35,21 @@ fn plan(db: &Connection, sql: &str) -> Vec<String> {
 }
 
 /// A database, and the tables in memory that have to say the same.
-struct Both {
+pub(in super::super) struct Both {
     db: Connection,
     ids: Ids,
-    tables: Tables,
+    pub(in super::super) tables: Tables,
     batch: u32,
 }
 
 impl Both {
-    fn new() -> Self {
-        Self { db: database(), ids: new_ids(), tables: Tables::default(), batch: 1 }
+    /// Tables in memory beside an empty database.
+    pub(in super::super) fn of(db: Connection) -> Self {
+        Self { db, ids: new_ids(), tables: Tables::default(), batch: 1 }
     }
 
     /// Writes a batch to both, and returns its changes.
-    fn write(&mut self, batch: &Batch) -> Changes {
+    pub(in super::super) fn write(&mut self, batch: &Batch) -> Changes {
         let writes = batch.writes(&self.tables, self.batch);
         let borrowed: Vec<&Write> = writes.iter().collect();
         let open = self.db.transaction().unwrap();
@@ -78,7 +79,7 @@ proptest! {
     #![proptest_config(Config::with_cases(64))]
     #[test]
     fn a_database_keeps_and_finds_what_the_tables_in_memory_do(batches in batches()) {
-        let mut both = Both::new();
+        let mut both = Both::of(database());
         for batch in beginning().iter().chain(&batches) {
             let changes = both.write(batch);
             let Ok(()) = tables::write(&changes, &mut Seen::default());
@@ -152,7 +153,7 @@ fn every_statement_that_writes_rows_is_executed() {
     let mut runner = TestRunner::deterministic();
     let mut seen = Seen::default();
     for _ in 0..40 {
-        let mut both = Both::new();
+        let mut both = Both::of(database());
         let batches = batches().new_tree(&mut runner).unwrap().current();
         for batch in beginning().iter().chain(&batches) {
             let Ok(()) = tables::write(&both.write(batch), &mut seen);

@@ -1,0 +1,322 @@
+//! Reads of a store, held against the tables in memory.
+
+use std::{collections::BTreeMap, fmt::Debug, time::Duration};
+
+use jiff::civil::date;
+use proptest::{
+    strategy::{Strategy as _, ValueTree as _},
+    test_runner::TestRunner,
+};
+
+use super::{
+    super::{About, Found, Store, StoreConfig, now},
+    batch::tests::Both,
+    *,
+};
+use crate::domain::{
+    Id, Instruction, Order, Original, PayoutRun, Reservation, SavedCard, Transaction, Window,
+    write::{
+        KeyState, Keyed, KnownKey,
+        tests::{
+            asks::{batches, beginning},
+            model::Tables,
+        },
+    },
+};
+
+/// A store with rows in every table, and the same in memory.
+async fn filled() -> (tempfile::TempDir, Store, Tables) {
+    begun(40).await
+}
+
+/// A store that random batches were written to so many times, and the same in memory.
+async fn begun(times: usize) -> (tempfile::TempDir, Store, Tables) {
+    let place = tempfile::tempdir().unwrap();
+    let config = StoreConfig { data_dir: place.path().to_owned(), database: None };
+    let store = Store::open(&config).await.unwrap();
+    let mut both = Both::of(engine::open(&place.path().join(DATABASE)).unwrap());
+    let mut runner = TestRunner::deterministic();
+    for batch in beginning() {
+        both.write(&batch);
+    }
+    for _ in 0..times {
+        for batch in batches().new_tree(&mut runner).unwrap().current() {
+            both.write(&batch);
+        }
+    }
+    engine::announce_commit(&place.path().join(DATABASE)).unwrap();
+    (place, store, both.tables)
+}
+
+/// A thing of the merchant, for each of two apps.
+#[track_caller]
+fn is<T: PartialEq + Debug>(found: Option<Found<T>>, thing: &T, is_member: bool) {
+    let found = found.unwrap();
+    assert_eq!((&found.thing, found.is_member), (thing, is_member));
+}
+
+/// The transaction with its trail.
+fn whole(tables: &Tables, id: Id) -> Transaction {
+    let mut transaction = tables.transactions[&id].new.transaction.clone();
+    transaction.trail = of(&tables.trail, id);
+    transaction
+}
+
+/// The rows that begin with this id.
+fn of<T: Clone>(rows: &BTreeMap<(Id, u32), T>, id: Id) -> Vec<T> {
+    rows.range((id, 0)..=(id, u32::MAX)).map(|(_, row)| row.clone()).collect()
+}
+
+#[tokio::test]
+async fn a_thing_is_read_as_it_was_written() {
+    let (_place, store, tables) = filled().await;
+    for (id, row) in &tables.apps {
+        assert_eq!(store.app_by_key(row.digest).await.unwrap(), Some(row.app.clone()));
+        assert!(store.has_app(*id).await.unwrap());
+    }
+    assert!(!store.has_app(Id::LAST).await.unwrap());
+    for &app in tables.apps.keys() {
+        let is_member = |merchant| tables.merchant_apps.contains_key(&(merchant, app));
+        for (&id, merchant) in &tables.merchants {
+            let mut merchant = merchant.clone();
+            let rows = tables.balances.iter().filter(|((of, _), _)| *of == id);
+            merchant.balance = rows.map(|(_, minor)| minor).sum();
+            is(store.merchant(id, app).await.unwrap(), &merchant, is_member(id));
+            assert_eq!(store.merchant_of(id).await.unwrap(), Some(merchant.clone()));
+            let by_key = store.merchant_by_key(&merchant.key).await.unwrap();
+            assert_eq!(by_key, Some(merchant));
+        }
+        for &id in tables.transactions.keys() {
+            let transaction = whole(&tables, id);
+            let (merchant, is_member) = (transaction.merchant, is_member(transaction.merchant));
+            is(store.transaction(id, app).await.unwrap(), &transaction, is_member);
+            let currency = transaction.currency;
+            let terms = tables.merchants[&merchant].terms();
+            let reservation = Reservation { id, merchant, currency, terms };
+            is(store.reservation(id, app).await.unwrap(), &reservation, is_member);
+            assert_eq!(store.reservation_of(id).await.unwrap(), Some(reservation));
+        }
+        for line in tables.lines.values() {
+            is(store.line(line.id, app).await.unwrap(), line, is_member(line.merchant));
+        }
+        for row in tables.cards.values() {
+            let card = SavedCard {
+                id: row.id,
+                merchant: row.merchant,
+                created: row.created,
+                card: row.original.card.clone(),
+                notes: row.notes.as_ref().map(|notes| notes.as_str().to_owned()),
+            };
+            is(store.card(row.id, app).await.unwrap(), &card, is_member(row.merchant));
+        }
+        for row in tables.disputes.values() {
+            let dispute = &row.dispute;
+            let found = store.dispute(dispute.id, app).await.unwrap();
+            is(found, dispute, is_member(dispute.merchant));
+        }
+        for fraud in tables.frauds.values() {
+            is(store.fraud(fraud.id, app).await.unwrap(), fraud, is_member(fraud.merchant));
+        }
+    }
+    store.close().await;
+}
+
+#[tokio::test]
+async fn what_later_payments_and_repeats_need_is_read_as_it_was_written() {
+    let (_place, store, tables) = filled().await;
+    for ((app, key), row) in &tables.keys {
+        let keyed = Keyed { app: *app, key: key.clone(), request: [9; 32] };
+        let known = KnownKey { request: row.request, state: row.state.clone() };
+        assert_eq!(store.key(&keyed).await.unwrap(), Some(known));
+        let other = Keyed { app: Id::LAST, ..keyed };
+        assert_eq!(store.key(&other).await.unwrap(), None);
+    }
+    for (&id, row) in &tables.transactions {
+        let transaction = &row.new.transaction;
+        let is_one = transaction.error.is_none() && !transaction.recurring;
+        let reference = row.new.reference.clone();
+        let original = || Some(Original { card: transaction.card.clone()?, reference: reference? });
+        // Whoever was approved by nobody who knew the card left none.
+        if transaction.card.is_some() || !is_one {
+            let expected = is_one.then(original).flatten();
+            assert_eq!(store.original(transaction.merchant, id).await.unwrap(), expected);
+        }
+        assert_eq!(store.original(Id::LAST, id).await.unwrap(), None);
+        let whole = whole(&tables, id);
+        for steps in 0..=row.steps {
+            let mut then = whole.clone();
+            then.trail.truncate(steps.try_into().unwrap());
+            let then = then.as_of_its_trail(3);
+            assert_eq!(store.transaction_as_of(id, steps, 3).await.unwrap(), Some(then));
+        }
+    }
+    for row in tables.cards.values() {
+        let kept = store.kept(row.merchant, row.id).await.unwrap();
+        assert_eq!(kept, Some(row.original.clone()));
+        assert_eq!(store.kept(Id::FIRST, row.id).await.unwrap(), None);
+    }
+    for (id, (_, challenge)) in &tables.operations {
+        assert_eq!(store.challenge(*id).await.unwrap(), *challenge);
+    }
+    store.close().await;
+}
+
+#[tokio::test]
+async fn jobs_find_what_they_have_to_do() {
+    let (_place, store, tables) = filled().await;
+    let none = Duration::ZERO;
+    // What is due is compared with the end of the second.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    let backlog = store.backlog().await.unwrap();
+    let lengths = [tables.invitations.len(), tables.instructions.len(), tables.operations.len()];
+    let waiting = [backlog.invitations, backlog.instructions, backlog.operations];
+    assert_eq!(waiting.map(|waiting| usize::try_from(waiting).unwrap()), lengths);
+    let told = tables.instructions.values().map(|row| {
+        let transaction = &tables.transactions[&row.transaction];
+        let first = tables.captures.range((row.transaction, 0)..).next().map(|(key, _)| *key);
+        let is_first = first == row.step.map(|step| (row.transaction, step));
+        Instruction {
+            id: row.id,
+            transaction: row.transaction,
+            payment: transaction.new.operation,
+            reference: transaction.new.reference.clone(),
+            order: row.order,
+            amount: row.amount,
+            is_first_capture: row.order == Order::Capture && is_first,
+        }
+    });
+    assert_eq!(store.instructions().await.unwrap(), told.collect::<Vec<_>>());
+
+    let is_due = |until: jiff::Timestamp| until <= now();
+    let unanswered = tables.operations.iter().filter(|(_, (_, challenge))| {
+        challenge.as_ref().is_none_or(|challenge| is_due(challenge.until))
+    });
+    let unanswered: Vec<Id> = unanswered.map(|(id, _)| *id).collect();
+    assert_eq!(store.unanswered(none).await.unwrap(), unanswered);
+
+    let expiring = store.expiring(none).await.unwrap();
+    let expiring = expiring.iter().map(|it| (it.transaction, it.is_pending));
+    let through = tables.expired_through.unwrap_or(Id::FIRST);
+    let transactions = tables.transactions.iter().filter(|(id, _)| **id > through);
+    let pending = |row: &Transaction| row.amounts.pending() > 0;
+    let expected = transactions.map(|(id, row)| (*id, pending(&row.new.transaction)));
+    assert_eq!(expiring.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+
+    let mut old = store.old_keys(none).await.unwrap();
+    old.sort();
+    let is_kept = |state: &KeyState| matches!(state, KeyState::Answered(_));
+    let kept = tables.keys.iter().filter(|(_, row)| is_kept(&row.state));
+    assert_eq!(old, kept.map(|(name, _)| name.clone()).collect::<Vec<_>>());
+    assert!(store.old_keys(Duration::from_secs(3600)).await.unwrap().is_empty());
+
+    let mut due = store.due_invitations().await.unwrap();
+    due.sort();
+    let attempted = tables.invitations.values().filter(|row| is_due(row.due));
+    assert_eq!(due, attempted.map(|row| row.new.id).collect::<Vec<_>>());
+
+    let mut overdue: Vec<Id> = store.overdue().await.unwrap().iter().map(|it| it.id).collect();
+    overdue.sort();
+    let is_test = |id| tables.transactions[id].new.transaction.test;
+    let open = tables.disputes.values().filter(|row| row.decision.is_none());
+    let open = open.filter(|row| is_due(row.dispute.due) && is_test(&row.dispute.transaction));
+    assert_eq!(overdue, open.map(|row| row.dispute.id).collect::<Vec<_>>());
+    assert!(!overdue.is_empty());
+    store.close().await;
+}
+
+#[tokio::test]
+async fn lists_are_of_their_owner_and_in_order() {
+    let (_place, store, tables) = filled().await;
+    let newest = Window { limit: 1000, before: None, after: None };
+    let oldest = Window { after: Some(Id::FIRST), ..newest };
+    for (window, is_forward) in [(newest, false), (oldest, true)] {
+        let in_order = |mut ids: Vec<Id>| {
+            ids.sort();
+            if !is_forward {
+                ids.reverse();
+            }
+            ids
+        };
+        for &app in tables.apps.keys() {
+            for test in [None, Some(true), Some(false)] {
+                let found = store.clone().merchants(app, window, test).await.unwrap();
+                let own = tables.merchant_apps.iter().filter(|((_, member), kind)| {
+                    *member == app && test.is_none_or(|test| test == **kind)
+                });
+                let own = in_order(own.map(|((merchant, _), _)| *merchant).collect());
+                assert_eq!(found.iter().map(|it| it.id).collect::<Vec<_>>(), own);
+            }
+        }
+        for &merchant in tables.merchants.keys() {
+            let found = store.clone().users(merchant, window).await.unwrap();
+            let members = tables.merchant_users.iter().filter(|(of, _)| *of == merchant);
+            let users = in_order(members.map(|(_, user)| *user).collect());
+            let users: Vec<_> = users.iter().map(|id| tables.users[id].clone()).collect();
+            assert_eq!(found, users);
+            let found = store.clone().apps(merchant, window).await.unwrap();
+            let members = tables.merchant_apps.keys().filter(|(of, _)| *of == merchant);
+            let apps = in_order(members.map(|(_, app)| *app).collect());
+            let apps: Vec<_> = apps.iter().map(|id| tables.apps[id].app.clone()).collect();
+            assert_eq!(found, apps);
+            let found = store.clone().lines(merchant, window).await.unwrap();
+            let lines = tables.lines.values().filter(|line| line.merchant == merchant);
+            let lines = in_order(lines.map(|line| line.id).collect());
+            let lines: Vec<_> = lines.iter().map(|id| tables.lines[id].clone()).collect();
+            assert_eq!(found, lines);
+            for successful in [None, Some(true), Some(false)] {
+                let found = store.clone().transactions(merchant, window, successful).await.unwrap();
+                let own = tables.transactions.values().map(|row| &row.new.transaction);
+                let own = own.filter(|it| {
+                    it.merchant == merchant
+                        && successful.is_none_or(|successful| successful == it.error.is_none())
+                });
+                let own = in_order(own.map(|it| it.id).collect());
+                let own: Vec<_> = own.iter().map(|id| whole(&tables, *id)).collect();
+                assert_eq!(found, own);
+            }
+        }
+        let merchants = tables.merchants.keys().map(|id| About::Merchant(*id));
+        let transactions = tables.transactions.keys().map(|id| About::Transaction(*id));
+        for about in merchants.chain(transactions) {
+            let is_about = |merchant, transaction| match about {
+                About::Merchant(id) => id == merchant,
+                About::Transaction(id) => id == transaction,
+            };
+            let found = store.clone().disputes(about, window).await.unwrap();
+            let own = tables.disputes.values().map(|row| &row.dispute);
+            let own = own.filter(|it| is_about(it.merchant, it.transaction));
+            let own = in_order(own.map(|it| it.id).collect());
+            let own: Vec<_> = own.iter().map(|id| tables.disputes[id].dispute.clone()).collect();
+            assert_eq!(found, own);
+            let found = store.clone().frauds(about, window).await.unwrap();
+            let own = tables.frauds.values().filter(|it| is_about(it.merchant, it.transaction));
+            let own = in_order(own.map(|it| it.id).collect());
+            let own: Vec<_> = own.iter().map(|id| tables.frauds[id].clone()).collect();
+            assert_eq!(found, own);
+        }
+    }
+    store.close().await;
+}
+
+#[tokio::test]
+async fn the_command_pays_what_every_merchant_of_a_kind_has() {
+    let (place, store, tables) = begun(0).await;
+    for test in [true, false] {
+        let run = PayoutRun { day: date(2026, 12, 1), test };
+        let payouts = pay_out(place.path(), run).await.unwrap();
+        let balances = tables.balances.iter().map(|((merchant, _), minor)| (*merchant, *minor));
+        let owed =
+            balances.filter(|(id, minor)| *minor > 0 && tables.merchants[id].details.test == test);
+        let owed: Vec<_> = owed.collect();
+        assert!(!owed.is_empty());
+        let paid = payouts.iter().map(|it| (it.transfer.merchant, it.transfer.amount.minor));
+        assert_eq!(paid.collect::<Vec<_>>(), owed);
+        for payout in &payouts {
+            let merchant = store.merchant_of(payout.transfer.merchant).await.unwrap().unwrap();
+            assert_eq!(merchant.balance, 0);
+        }
+        assert_eq!(pay_out(place.path(), run).await.unwrap(), payouts);
+    }
+    super::check(place.path()).unwrap();
+    store.close().await;
+}
