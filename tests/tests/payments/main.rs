@@ -34,6 +34,7 @@ mod pos;
 mod postgres;
 mod program;
 mod rates;
+mod replays;
 mod replicas;
 mod restart;
 mod secrets;

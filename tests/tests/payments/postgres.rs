@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use blackbox::{
-    payments::{Idle, Service},
+    payments::{Acquirer, Idle, Move, SECRET, Service, email},
     postgres::Cluster,
     process::{self, DEADLINE},
 };
@@ -135,4 +135,72 @@ async fn a_database_that_cannot_be_used_ends_the_process_with_one_line_that_keep
             assert!(!said.contains("xyzzy"), "{said}");
         }
     }
+}
+
+#[tokio::test]
+async fn no_write_reads_a_table_from_end_to_end() {
+    let place = Idle::on(Some(Cluster::shared().database()), &[SECRET]);
+    let place = place.start().await.stop().await;
+    let database = place.database().unwrap();
+    // Tables of few rows are read whole otherwise, whatever indexes they have.
+    database.run(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_seqscan = off', current_database());
+         END $$",
+    );
+    database.run("SELECT pg_stat_reset()");
+    let service = place.start().await;
+    write_everything(&service).await;
+    // What sessions have counted is told when they end.
+    let place = service.stop().await;
+    // One of these has one row, the other is read at the start.
+    let read = "SELECT coalesce(string_agg(relname, ', '), 'none') FROM pg_stat_user_tables
+                WHERE seq_scan > 0 AND relname NOT IN ('expiry', 'refinery_schema_history')";
+    let written = "SELECT count(*) FROM pg_stat_user_tables WHERE n_tup_ins > 0 AND idx_scan > 0";
+    let database = place.database().unwrap();
+    assert_eq!(database.run(read), "none");
+    let written: u32 = database.run(written).parse().unwrap();
+    assert!(written >= 15, "{written} tables were written and read");
+    place.agrees().await;
+}
+
+/// Makes a write of each kind, with a key where one is taken, and some that are refused.
+async fn write_everything(service: &Service) {
+    let (merchant, other) = (service.merchant().await, service.app().await);
+    let app = &merchant.app;
+    let transaction = merchant.pay("EUR", 1000).await;
+    let (users, apps) = (merchant.path("/users"), merchant.path("/apps"));
+    let repeat = json!({ "transactionId": transaction.id, "currency": "EUR", "amount": 5 });
+    for round in 0..2 {
+        for (number, (path, body)) in [
+            (users.clone(), json!({ "email": "ann@shop.example" })),
+            (apps.clone(), json!({ "appId": other.id })),
+            (merchant.path("/transactions"), repeat.clone()),
+            (merchant.path("/cards"), json!({ "transactionId": transaction.id })),
+            (transaction.path_of(Move::Capture), json!({ "amount": 100 })),
+            (transaction.path_of(Move::Refund), json!({ "amount": 50 })),
+            (transaction.path_of(Move::Void), json!({ "amount": 9 })),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let _ = app.post_once(&format!("{number}"), &path, &body).await.expect(201);
+            let fresh = format!("{number} {round}");
+            let _ = app.post_once(&fresh, &path, &body).await.expect(201);
+        }
+    }
+    let _ = app.put(&merchant.path(""), &json!({ "email": email() })).await.expect(204);
+    let user = merchant.ids("/users?limit=1").await.remove(0);
+    for path in [format!("{users}/{user}"), format!("{apps}/{}", other.id)] {
+        let _ = app.delete(&path).await.expect(204);
+        let _ = app.delete(&path).await.expect(403);
+    }
+    let acquirer = Acquirer(service);
+    for how in ["won", "lost"] {
+        let dispute = acquirer.open(&transaction, 20).await;
+        acquirer.end(&transaction, &dispute, how).await;
+        acquirer.end(&transaction, "not opened", how).await;
+    }
+    let fraud = Acquirer::event("fraud.reported", &transaction, json!({}));
+    let _ = acquirer.tell(&fraud).await.expect(204);
+    merchant.fail(10).await;
 }

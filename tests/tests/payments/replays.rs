@@ -1,0 +1,164 @@
+//! What is kept with an `Idempotency-Key`: an outcome of each kind is told again byte for byte,
+//! whatever has happened since.
+
+use blackbox::{
+    http::Answer,
+    payments::{
+        Acquirer, App, Card, Idle, Merchant, Move, SECRET, Service, Transaction, email, minimal,
+    },
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// A request with a key, and its first answer.
+struct Kept {
+    key: String,
+    path: String,
+    body: Value,
+    answer: Answer,
+}
+
+impl Kept {
+    async fn of(app: &App, status: u16, path: String, body: Value) -> Self {
+        let key = format!("kept {}", Uuid::new_v4());
+        let answer = app.post_once(&key, &path, &body).await.expect(status);
+        assert_eq!(answer.header("idempotent-replayed"), None, "{answer:?}");
+        Self { key, path, body, answer }
+    }
+
+    async fn is_told_again(&self, app: &App) {
+        let again = app.post_once(&self.key, &self.path, &self.body).await;
+        assert_eq!(again.header("idempotent-replayed"), Some("true"), "{again:?}");
+        assert_eq!((again.status, again.text()), (self.answer.status, self.answer.text()));
+        assert_eq!(again.header("content-type"), self.answer.header("content-type"));
+        let mut other = self.body.clone();
+        other["other"] = true.into();
+        let refused = app.post_once(&self.key, &self.path, &other).await;
+        refused.refused(422, "idempotency_key_reused");
+    }
+}
+
+/// A merchant with a transaction, and an outcome of each kind that is kept.
+struct Shop {
+    merchant: Merchant,
+    transaction: Transaction,
+    kept: Vec<Kept>,
+    dispute: String,
+}
+
+impl Shop {
+    async fn at(service: &Service) -> Self {
+        let merchant = service.merchant().await;
+        let transaction = merchant.pay("EUR", 1000).await;
+        let empty = merchant.pay_with(Card::LATER_EMPTY, "EUR", 100).await;
+        let (app, user) = (service.app().await, email());
+        let repeat =
+            |of: &Transaction| json!({ "transactionId": of.id, "currency": "EUR", "amount": 100 });
+        let named = {
+            let mut body = minimal();
+            body["name"] = "Ann & \u{e9}".into();
+            body
+        };
+        let (users, transactions) = (merchant.path("/users"), merchant.path("/transactions"));
+        let captures = transaction.path_of(Move::Capture);
+        let mut kept = Vec::new();
+        for (status, path, body) in [
+            (201, "/merchants".to_owned(), minimal()),
+            (201, "/merchants".to_owned(), named),
+            (201, users.clone(), json!({ "email": user })),
+            (201, users, json!({ "email": user })),
+            (201, merchant.path("/apps"), json!({ "appId": app.id })),
+            (201, transactions.clone(), repeat(&transaction)),
+            (400, transactions, repeat(&empty)),
+            (201, merchant.path("/cards"), json!({ "transactionId": transaction.id })),
+            (201, captures.clone(), json!({ "amount": 400 })),
+            (201, transaction.path_of(Move::Refund), json!({ "amount": 50 })),
+            (201, transaction.path_of(Move::Void), json!({ "amount": 30 })),
+        ] {
+            kept.push(Kept::of(&merchant.app, status, path, body).await);
+        }
+        // While something is disputed.
+        let dispute = Acquirer(service).open(&transaction, 200).await;
+        kept.push(Kept::of(&merchant.app, 201, captures, json!({ "amount": 10 })).await);
+        Self { merchant, transaction, kept, dispute }
+    }
+
+    async fn is_told_again(&self) {
+        for kept in &self.kept {
+            kept.is_told_again(&self.merchant.app).await;
+        }
+    }
+
+    /// Changes what can be changed of all that outcomes tell of.
+    async fn change(&self, service: &Service) {
+        let app = &self.merchant.app;
+        let made = self.kept.iter().filter(|kept| kept.path == "/merchants");
+        let made =
+            made.map(|kept| kept.answer.json()["merchant"]["id"].as_str().unwrap().to_owned());
+        for id in made.chain([self.merchant.id.clone()]) {
+            let name = format!("Name {}", Uuid::new_v4());
+            let body = json!({ "name": name, "email": email(), "descriptor": "Another" });
+            let _ = app.put(&format!("/merchants/{id}"), &body).await.expect(204);
+        }
+        self.transaction.capture(20).await;
+        self.transaction.refund(20).await;
+        let dispute = Acquirer(service).open(&self.transaction, 7).await;
+        Acquirer(service).end(&self.transaction, &self.dispute, "won").await;
+        Acquirer(service).end(&self.transaction, &dispute, "lost").await;
+    }
+
+    /// The same at a service that was started again.
+    fn at_another(self, service: &Service) -> Self {
+        let app = self.merchant.app.at(service);
+        let (merchant, transaction) = (self.merchant.by(&app), self.transaction.by(&app));
+        Self { merchant, transaction, ..self }
+    }
+
+    /// Puts what is kept into the columns that the release before this one had: the status in two
+    /// bytes and the body. It kept movements as they are kept now.
+    fn age(&self, place: &Idle) {
+        for Kept { key, path, answer, .. } in &self.kept {
+            let of = format!("WHERE key = '{key}' AND receipt IS NULL AND operation IS NULL");
+            if path.starts_with("/transactions/") {
+                let moved =
+                    format!("UPDATE idempotency SET receipt = NULL {of} AND outcome IS NULL");
+                assert_eq!(place.change(&moved), 1, "{path}");
+                continue;
+            }
+            let told = [&answer.status.as_u16().to_be_bytes()[..], &answer.body].concat();
+            let bytes = match place.database() {
+                Some(_) => format!("'\\x{}'", hex::encode(told)),
+                None => format!("x'{}'", hex::encode(told)),
+            };
+            let set = format!("UPDATE idempotency SET receipt = {bytes}, outcome = NULL {of}");
+            assert_eq!(place.change(&set), 1, "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_kind_of_outcome_is_told_again_whatever_happened_since() {
+    let service = Service::with(&[SECRET]).await;
+    let shop = Shop::at(&service).await;
+    shop.is_told_again().await;
+    shop.change(&service).await;
+    shop.is_told_again().await;
+    let service = service.kill().await.start().await;
+    let shop = shop.at_another(&service);
+    shop.is_told_again().await;
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn what_the_release_before_this_one_kept_is_told_again() {
+    let service = Service::with(&[SECRET]).await;
+    let shop = Shop::at(&service).await;
+    let place = service.stop().await;
+    shop.age(&place);
+    let service = place.start().await;
+    let shop = shop.at_another(&service);
+    shop.is_told_again().await;
+    shop.change(&service).await;
+    shop.is_told_again().await;
+    service.stop().await.agrees().await;
+}
