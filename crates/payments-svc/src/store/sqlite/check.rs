@@ -17,12 +17,15 @@ use super::{
 pub(in super::super) fn check(data_dir: &Path, scope: Scope) -> Result<(), CheckError> {
     let db = common::sqlite::open_reader(&data_dir.join(DATABASE))?;
     spill(&db, data_dir)?;
-    let snapshot = db.unchecked_transaction()?;
+    findings(&*db.unchecked_transaction()?, scope)?.judge()
+}
+
+pub(super) fn findings(db: &Connection, scope: Scope) -> rusqlite::Result<Findings> {
     let mut findings = Findings::default();
     for rule in rules(scope) {
-        test(&snapshot, rule, scope, &mut findings)?;
+        test(db, rule, scope, &mut findings)?;
     }
-    findings.judge()
+    Ok(findings)
 }
 
 /// Sorts that are large go to files beside the database: memory is bounded, and a container may have

@@ -9,7 +9,7 @@ use proptest::{
 };
 
 use super::{
-    super::{About, Found, Store, StoreConfig, now},
+    super::{About, Found, Store, StoreConfig, check::Scope, now},
     batch::tests::Both,
     *,
 };
@@ -185,7 +185,7 @@ async fn jobs_find_what_they_have_to_do() {
             is_first_capture: row.order == Order::Capture && is_first,
         }
     });
-    assert_eq!(store.instructions().await.unwrap(), told.collect::<Vec<_>>());
+    assert_eq!(store.instructions(Id::FIRST).await.unwrap(), told.collect::<Vec<_>>());
 
     let is_due = |until: jiff::Timestamp| until <= now();
     let unanswered = tables.operations.iter().filter(|(_, (_, challenge))| {
@@ -317,6 +317,6 @@ async fn the_command_pays_what_every_merchant_of_a_kind_has() {
         }
         assert_eq!(pay_out(place.path(), run).await.unwrap(), payouts);
     }
-    super::check(place.path()).unwrap();
+    super::check(place.path(), Scope::Everything).unwrap();
     store.close().await;
 }
