@@ -12,17 +12,28 @@ const ROOMS: [(&str, &str); 19] = [
     (
         "domain",
         "axum tokio rusqlite tokio_postgres reqwest tracing SystemTime Instant \
-         crate::config crate::store crate::watch crate::portal crate::acquirer crate::metrics crate::http \
-         crate::pos",
+         crate::config crate::store crate::watch crate::portal crate::acquirer crate::metrics crate::app \
+         crate::web crate::http crate::pos",
     ),
-    ("store", "axum StatusCode crate::http"),
+    ("store", "axum StatusCode crate::app crate::web crate::http crate::pos"),
+    (
+        "app",
+        "axum rusqlite tokio_postgres StatusCode crate::http crate::pos crate::web crate::config",
+    ),
+    (
+        "web",
+        "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env crate::store crate::acquirer \
+         crate::limits crate::rates crate::http crate::pos crate::config",
+    ),
     ("portal", "axum crate::http crate::config"),
-    ("acquirer", "axum crate::store crate::http crate::pos crate::config"),
-    ("cases", "axum rusqlite tokio_postgres crate::http crate::pos crate::config"),
-    ("payments", "axum rusqlite tokio_postgres crate::http crate::pos crate::config"),
-    ("rates", "axum rusqlite tokio_postgres crate::http crate::store"),
-    ("jobs", "axum rusqlite tokio_postgres crate::http crate::pos"),
-    ("pos", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),
+    ("acquirer", "axum crate::store crate::app crate::http crate::pos crate::config"),
+    ("rates", "axum rusqlite tokio_postgres crate::app crate::http crate::store"),
+    ("jobs", "axum rusqlite tokio_postgres crate::web crate::http crate::pos"),
+    (
+        "pos",
+        "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env crate::store crate::acquirer \
+         crate::limits crate::rates crate::http",
+    ),
     ("mail", "axum rusqlite tokio_postgres crate::store crate::http crate::pos crate::config"),
     ("payout", "axum rusqlite tokio_postgres crate::http crate::pos"),
     ("file", "axum tokio crate::domain crate::store crate::http crate::pos crate::config"),
@@ -37,7 +48,7 @@ const ROOMS: [(&str, &str); 19] = [
         "watch",
         "axum rusqlite tokio_postgres crate::store::sqlite crate::store::postgres crate::http",
     ),
-    ("http", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env"),
+    ("http", "rusqlite tokio_postgres SELECT INSERT Mutex RwLock std::env crate::pos"),
     ("config", "axum tokio rusqlite crate::store crate::watch crate::http"),
     ("main", "axum rusqlite domain"),
 ];

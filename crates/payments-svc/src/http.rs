@@ -10,71 +10,34 @@ use axum::{
     routing::{delete, get, post},
 };
 use bytes::Bytes;
-use common::{
-    bearer::BearerToken,
-    limits::Budget,
-    operations::Operations,
-    telemetry::{Observe, Traffic},
-};
-use tower_http::normalize_path::NormalizePath;
+use common::{operations::Operations, telemetry::Traffic};
 
-use crate::{
-    cases::Cases,
-    domain::Pricing,
-    limits::Limits,
-    payments::Payments,
-    rates::ExchangeRates,
-    store::{Store, StoreError},
-};
+use crate::web::{complete, observed};
 
 mod access;
-pub(crate) mod answer;
+mod api;
 mod apps;
-pub(crate) mod body;
 mod cards;
-mod cases;
 mod disputes;
-pub(crate) mod error;
-pub(crate) mod fields;
-mod form;
 mod frauds;
 mod idempotency;
 mod lines;
-mod members;
 mod merchants;
-pub(crate) mod metrics;
 mod notifications;
+mod output;
 mod page;
+mod signature;
 mod transactions;
 mod users;
 
-use error::Error;
-pub(crate) use notifications::SignatureKey;
+pub(crate) use api::Api;
+pub(crate) use signature::SignatureKey;
 
 /// The description of the interface.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 
 /// The address of the payment page in [`OPENAPI`].
 const POS_URL: &str = "http://127.0.0.1:5003";
-
-/// What handlers work with.
-pub(crate) struct Api {
-    pub(crate) store: Store,
-    pub(crate) payments: Payments,
-    pub(crate) cases: Cases,
-    pub(crate) limits: Arc<Limits>,
-    /// The token that `POST /apps` needs; without it, anybody may make an app.
-    pub(crate) apps_token: Option<BearerToken>,
-    /// What acquirers sign with. Without it, they have nobody to tell.
-    pub(crate) signature: Option<SignatureKey>,
-    pub(crate) rates: Arc<ExchangeRates>,
-    /// For responses that their clients have not taken.
-    pub(crate) responses: Arc<Budget>,
-    /// Of new merchants.
-    pub(crate) pricing: Pricing,
-    /// The description of the interface, as it is served.
-    pub(crate) description: Bytes,
-}
 
 /// Every route of the interface, in the order of the specification.
 pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic>) -> Router {
@@ -111,20 +74,6 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
     };
     let routes = routes.with_state(api).merge(operations.routes());
     observed(complete(routes), traffic)
-}
-
-/// Unknown paths and methods are told as all errors are.
-pub(crate) fn complete(routes: Router) -> Router {
-    routes
-        .fallback(async || Error::NotFound)
-        .method_not_allowed_fallback(async || Error::MethodNotAllowed)
-}
-
-/// What both origins do to every request: it is observed, and a slash at its end is nothing.
-pub(crate) fn observed(routes: Router, traffic: Arc<Traffic>) -> Router {
-    let panicked = || Error::from(StoreError::Panicked).into_response();
-    let routes = routes.layer(Observe::<Traffic>::new(traffic, panicked));
-    Router::new().fallback_service(NormalizePath::trim_trailing_slash(routes))
 }
 
 /// The description of the interface, with this address of the payment page.

@@ -11,12 +11,11 @@ use tokio::{
 
 use crate::{
     acquirer::Acquirers,
-    cases::Cases,
+    app::Payments,
     domain::{
         Id, Request,
         write::{Action, Refusal},
     },
-    payments::Payments,
     rates::{ExchangeRates, RatesError},
     store::{Expiring, Store, StoreError},
 };
@@ -46,9 +45,7 @@ pub(crate) struct Jobs {
     /// The acquirers.
     pub(crate) acquirers: Arc<Acquirers>,
     /// The payments.
-    pub(crate) payments: Payments,
-    /// The disputes and suspicions.
-    pub(crate) cases: Cases,
+    pub(crate) payments: Arc<Payments>,
     /// The exchange rates.
     pub(crate) rates: Arc<ExchangeRates>,
     /// How long an authorisation holds.
@@ -70,7 +67,7 @@ impl Jobs {
         let (it, name) = job("giving up payments without an answer");
         tasks.spawn(every(SETTLE_EVERY, name, async move || it.payments.give_up().await));
         let (it, name) = job("losing disputes that are due");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || it.cases.lose_overdue().await));
+        tasks.spawn(every(SETTLE_EVERY, name, async move || it.payments.lose_overdue().await));
         let (it, name) = job("reading exchange rates");
         tasks.spawn(every(SETTLE_EVERY, name, async move || {
             let rates = Arc::clone(&it.rates);
@@ -80,8 +77,11 @@ impl Jobs {
         tasks.spawn(every(TIDY_EVERY, name, async move || it.expire().await));
         let (it, name) = job("forgetting idempotency keys");
         tasks.spawn(every(TIDY_EVERY, name, async move || it.forget().await));
-        let instructions =
-            Instructions::new(jobs.store.clone(), Arc::clone(&jobs.acquirers), jobs.cases.clone());
+        let instructions = Instructions::new(
+            jobs.store.clone(),
+            Arc::clone(&jobs.acquirers),
+            Arc::clone(&jobs.payments),
+        );
         tasks.spawn(every(SETTLE_EVERY, "instructing acquirers", async move || {
             instructions.round().await
         }));

@@ -19,7 +19,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 pub mod acquirer;
-pub mod cases;
+mod app;
 pub mod config;
 pub mod domain;
 mod file;
@@ -27,12 +27,13 @@ mod http;
 mod jobs;
 pub mod limits;
 pub mod mail;
-pub mod payments;
+mod metrics;
 mod payout;
 mod pos;
 pub mod rates;
 mod seed;
 pub mod store;
+mod web;
 
 pub use config::Config;
 pub use payout::{PayoutError, payout};
@@ -40,12 +41,11 @@ pub use seed::{SeedError, seed};
 pub use store::{backup, check};
 
 use acquirer::Acquirers;
-use cases::Cases;
-use http::{Api, SignatureKey, metrics};
+use app::{Declines, Defaults, Payments};
+use http::{Api, SignatureKey};
 use jobs::{Invitations, Jobs, Waiting};
 use limits::Limits;
 use mail::{Mailer, UnusableServer};
-use payments::{Declines, Payments};
 use rates::{ExchangeRates, RatesError};
 use store::{OpenError, Store, StoreConfig};
 
@@ -107,7 +107,7 @@ pub struct Running {
     address: SocketAddr,
     pos_address: SocketAddr,
     store: Store,
-    payments: Payments,
+    payments: Arc<Payments>,
     operations: Operations,
     shutdown: CancellationToken,
     serving: JoinSet<()>,
@@ -121,27 +121,31 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
     let store = Store::open(&store_config(&config)?).await?;
-    let due = config.dispute_due;
-    let acquirers = Acquirers::new(config.acquirer_timeout, config.sandbox_delay, due);
-    let acquirers = Arc::new(acquirers);
+    let defaults = Defaults { pricing: config.pricing(), dispute_due: config.dispute_due };
+    let (timeout, delay) = (config.acquirer_timeout, config.sandbox_delay);
+    let acquirers = Arc::new(Acquirers::new(timeout, delay, config.dispute_due));
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
     let connections = Connections::new(&config.clients, 1);
     let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());
-    let waiting = Arc::clone(&in_flight);
-    let payments = Payments::new(store.clone(), Arc::clone(&acquirers), declines, waiting);
-    let cases = Cases::new(store.clone(), Arc::clone(&rates), due);
+    let payments = Arc::new(Payments::new(
+        store.clone(),
+        Arc::clone(&acquirers),
+        Arc::clone(&rates),
+        declines,
+        Arc::clone(&in_flight),
+        defaults,
+    ));
     let traffic = Arc::new(Traffic::new(&registry)?);
     let limited = [connections.limits(), limits.all(), vec![in_flight as _]].concat();
     registry.register(Box::new(LimitMetrics::new(limited)?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
         store: store.clone(),
-        acquirers: Arc::clone(&acquirers),
-        payments: payments.clone(),
-        cases: cases.clone(),
-        rates: Arc::clone(&rates),
+        acquirers,
+        payments: Arc::clone(&payments),
+        rates,
         authorization_ttl: config.authorization_ttl,
         waiting: Waiting::new(&registry)?,
     };
@@ -154,19 +158,14 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let pos_url = config.pos_url(pos_address.port());
 
     let api = Arc::new(Api {
-        store: store.clone(),
-        payments: payments.clone(),
-        cases,
-        limits,
+        payments: Arc::clone(&payments),
         apps_token: secret("PAYMENTS_APPS_TOKEN")?.map(|token| BearerToken::new(&token)),
         signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),
-        rates,
         responses: Arc::clone(connections.responses()),
-        pricing: config.pricing(),
         description: http::description(&pos_url),
     });
-    let router = http::router(Arc::clone(&api), operations.clone(), Arc::clone(&traffic));
-    let pos_router = pos::router(api, Arc::clone(&traffic));
+    let router = http::router(api, operations.clone(), Arc::clone(&traffic));
+    let pos_router = pos::router(Arc::clone(&payments), Arc::clone(&traffic));
     let shutdown = CancellationToken::new();
     let drain = config.server.drain_timeout;
     let mut serving = JoinSet::new();

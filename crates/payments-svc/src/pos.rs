@@ -10,7 +10,10 @@ use axum::{
 use common::telemetry::Traffic;
 use tower_http::cors::CorsLayer;
 
-use crate::http::{Api, complete, error::Error, observed};
+use crate::{
+    app::Payments,
+    web::{Error, complete, observed},
+};
 
 mod asset;
 mod customer;
@@ -21,7 +24,7 @@ mod view;
 mod visit;
 
 /// Every route of the origin.
-pub(crate) fn router(api: Arc<Api>, traffic: Arc<Traffic>) -> Router {
+pub(crate) fn router(payments: Arc<Payments>, traffic: Arc<Traffic>) -> Router {
     // Any page may use these, and may ask whether it may.
     let shared = Router::new()
         .route("/transactions", post(customer::pay))
@@ -33,5 +36,5 @@ pub(crate) fn router(api: Arc<Api>, traffic: Arc<Traffic>) -> Router {
         .route("/challenge", post(page::respond))
         .route("/page.css", get(asset::style))
         .route("/page.js", get(asset::script));
-    observed(complete(shared.merge(own).with_state(api)), traffic)
+    observed(complete(shared.merge(own).with_state(payments)), traffic)
 }

@@ -8,10 +8,11 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use super::{Api, Error, idempotency};
+use super::{api::Api, idempotency};
 use crate::{
-    domain::{App, Dispute, FraudAlert, Id, KeyDigest, Line, Merchant, SavedCard, Transaction},
-    store::{Found, Seen, Store, StoreError},
+    app::{self, Accessible, Seen},
+    domain::{App, Id, KeyDigest},
+    web::Error,
 };
 
 /// The app that asks, by its key.
@@ -22,7 +23,7 @@ impl FromRequestParts<Arc<Api>> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let digest = key(&parts.headers).ok_or(Error::Unauthenticated)?;
-        let app = api.store.app_by_key(digest).await?;
+        let app = api.payments.app_by_key(digest).await?;
         app.map(Self).ok_or(Error::Unauthenticated)
     }
 }
@@ -53,11 +54,8 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Of<T> {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let Caller(caller) = Caller::from_request_parts(parts, api).await?;
         let id = path_id(parts, api, 0).await?;
-        match T::find(&api.store, id, caller.id).await? {
-            None => Err(Error::NotFound),
-            Some(Found { is_member: false, .. }) => Err(Error::Forbidden),
-            Some(Found { thing, .. }) => Ok(Self { caller, thing }),
-        }
+        let thing = api.payments.find(id, &caller).await?;
+        Ok(Self { caller, thing })
     }
 }
 
@@ -76,11 +74,8 @@ impl FromRequestParts<Arc<Api>> for Movable {
         let id = path_id(parts, api, 0).await?;
         // One that is wrong is refused later.
         let key = idempotency::key(&parts.headers).unwrap_or_default();
-        match api.store.seen(id, caller.id, key).await? {
-            None => Err(Error::NotFound),
-            Some(Found { is_member: false, .. }) => Err(Error::Forbidden),
-            Some(Found { thing: seen, .. }) => Ok(Self { caller, seen }),
-        }
+        let seen = api.payments.seen(id, &caller, key).await?;
+        Ok(Self { caller, seen })
     }
 }
 
@@ -104,46 +99,14 @@ impl FromRequestParts<Arc<Api>> for Own {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let Caller(caller) = Caller::from_request_parts(parts, api).await?;
         let id = path_id(parts, api, 0).await?;
-        if id == caller.id {
-            return Ok(Self(caller));
-        }
-        let exists = api.store.has_app(id).await?;
-        Err(if exists { Error::Forbidden } else { Error::NotFound })
+        api.payments.is_own(&caller, id).await?;
+        Ok(Self(caller))
     }
 }
 
 /// Text that is no id names nothing.
 async fn path_id(parts: &mut Parts, api: &Arc<Api>, place: usize) -> Result<Id, Error> {
-    let params = RawPathParams::from_request_parts(parts, api).await;
-    let params = params.map_err(|_| Error::NotFound)?;
-    let id = params.iter().nth(place).and_then(|(_, id)| id.parse().ok());
-    id.ok_or(Error::NotFound)
+    let params = RawPathParams::from_request_parts(parts, api).await.ok();
+    let id = params.as_ref().and_then(|params| params.iter().nth(place)?.1.parse().ok());
+    Ok(id.ok_or(app::Error::NotFound)?)
 }
-
-/// What belongs to a merchant.
-pub(super) trait Accessible: Sized + Send {
-    fn find(
-        store: &Store,
-        id: Id,
-        app: Id,
-    ) -> impl Future<Output = Result<Option<Found<Self>>, StoreError>> + Send;
-}
-
-macro_rules! accessible {
-    ($($thing:ty: $find:ident),*) => {$(
-        impl Accessible for $thing {
-            async fn find(store: &Store, id: Id, app: Id) -> Result<Option<Found<Self>>, StoreError> {
-                store.$find(id, app).await
-            }
-        }
-    )*};
-}
-
-accessible!(
-    Merchant: merchant,
-    Transaction: transaction,
-    Line: line,
-    SavedCard: card,
-    Dispute: dispute,
-    FraudAlert: fraud
-);

@@ -9,24 +9,22 @@ use axum::{
 };
 use common::limits::ClientAddress;
 use jiff::Timestamp;
-use secrecy::SecretString;
 use serde::Serialize;
-use uuid::Uuid;
 
 use super::{
-    Api, Error,
     access::{Caller, Of, Second},
-    answer::{self, as_date, as_text},
-    body::Body,
+    api::Api,
     idempotency::IdempotencyKey,
+    output,
     page::{self, Item},
 };
 use crate::{
-    domain::{
-        ApiKey, App, Id, Merchant, Name,
-        write::{Action, Outcome, Write},
+    domain::{App, Id, Merchant, Name},
+    web::{
+        Error,
+        body::Body,
+        json::{as_date, as_text, one},
     },
-    store::StoreError,
 };
 
 /// A caller who may make an app.
@@ -38,7 +36,7 @@ impl FromRequestParts<Arc<Api>> for MayCreate {
     /// Every request counts, so that nobody can try tokens without end.
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let Ok(address) = ClientAddress::from_request_parts(parts, api).await;
-        api.limits.app(address)?;
+        api.payments.count_new_app(address)?;
         match &api.apps_token {
             Some(token) if !token.admits(&parts.headers) => Err(Error::TokenRequired),
             _ => Ok(Self),
@@ -53,21 +51,14 @@ pub(super) async fn create(
     body: Body,
 ) -> Result<Response, Error> {
     let name = body.read(|fields| fields.optional("name", Name::new))?;
-    let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
-    let action = Action::CreateApp { name, digest: key.digest() };
-    match api.store.write(action).await??.outcome() {
-        Outcome::App(App { id, name, .. }) => {
-            let id = *id;
-            let (name, key) = (name.as_ref().map(Name::as_str), key.expose());
-            Ok(answer::one(StatusCode::CREATED, "app", NewAppOutput { id, name, key }))
-        }
-        _ => Err(StoreError::Panicked.into()),
-    }
+    let (app, key) = api.payments.create_app(name).await?;
+    let (name, key) = (app.name.as_ref().map(Name::as_str), key.expose());
+    Ok(one(StatusCode::CREATED, "app", NewAppOutput { id: app.id, name, key }))
 }
 
 /// The app whose key is used.
 pub(super) async fn me(Caller(app): Caller) -> Response {
-    answer::one(StatusCode::OK, "identity", AppOutput::new(&app))
+    one(StatusCode::OK, "identity", AppOutput::new(&app))
 }
 
 /// The apps of a merchant.
@@ -77,9 +68,7 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    let merchant = merchant.thing.id;
-    let memory = Arc::clone(&api.responses);
-    page::list(&memory, window, move |window| api.store.clone().apps(merchant, window)).await
+    page::list(&api.responses, window, api.payments.apps(merchant.thing.id)).await
 }
 
 /// Lets an app use a merchant.
@@ -89,12 +78,12 @@ pub(super) async fn add(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    api.once(key, &merchant.caller, &body, async |keyed| {
+    let keyed = key.of(&merchant.caller, &body)?;
+    let added = api.payments.once(keyed, async |keyed| {
         let app = body.read(|fields| fields.required("appId", str::parse))?;
-        let action = Action::AddApp { merchant: merchant.thing.id, app };
-        Ok(api.store.write(Write { action, keyed }).await??)
-    })
-    .await
+        api.payments.add_app(merchant.thing.id, app, keyed).await
+    });
+    Ok(output::response(added.await?))
 }
 
 /// No longer lets an app use a merchant.
@@ -103,8 +92,8 @@ pub(super) async fn revoke(
     merchant: Of<Merchant>,
     Second(app): Second,
 ) -> Result<StatusCode, Error> {
-    let action = Action::RevokeApp { merchant: merchant.thing.id, app };
-    Ok(answer::nothing(api.store.write(action).await??))
+    api.payments.revoke_app(merchant.thing.id, app).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[derive(Serialize)]

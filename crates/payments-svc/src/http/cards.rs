@@ -6,16 +6,14 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{
-    Api, Error,
-    access::Of,
-    answer::{self, as_date, as_text},
-    body::Body,
-    idempotency::IdempotencyKey,
-};
-use crate::domain::{
-    Id, Merchant, Notes, SavedCard,
-    write::{Action, Write},
+use super::{access::Of, api::Api, idempotency::IdempotencyKey, output};
+use crate::{
+    domain::{Id, Merchant, Notes, SavedCard},
+    web::{
+        Error,
+        body::Body,
+        json::{as_date, as_text, one},
+    },
 };
 
 /// Keeps the card of a transaction.
@@ -25,25 +23,21 @@ pub(super) async fn create(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    api.once(key, &merchant.caller, &body, async |keyed| {
+    let keyed = key.of(&merchant.caller, &body)?;
+    let saved = api.payments.once(keyed, async |keyed| {
         let (transaction, notes) = body.read(|fields| {
             let transaction = fields.required("transactionId", str::parse);
             let notes = fields.optional("notes", Notes::new);
             Ok((transaction?, notes?))
         })?;
-        let merchant = merchant.thing.id;
-        let original = api.store.original(merchant, transaction).await?;
-        let refused = || Error::field("transactionId", "is not an original");
-        let original = Box::new(original.ok_or_else(refused)?);
-        let action = Action::SaveCard { merchant, original, notes };
-        Ok(api.store.write(Write { action, keyed }).await??)
-    })
-    .await
+        api.payments.save_card(merchant.thing.id, transaction, notes, keyed).await
+    });
+    Ok(output::response(saved.await?))
 }
 
 /// A saved card.
 pub(super) async fn get(card: Of<SavedCard>) -> Response {
-    answer::one(StatusCode::OK, "card", CardOutput::new(&card.thing))
+    one(StatusCode::OK, "card", CardOutput::new(&card.thing))
 }
 
 #[derive(Serialize)]

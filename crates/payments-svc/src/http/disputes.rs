@@ -11,15 +11,17 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Api, Error,
     access::{Caller, Of},
-    answer::{self, as_date, as_text},
-    cases,
-    page::Item,
+    api::Api,
+    page::{self, Item},
 };
 use crate::{
     domain::{Dispute, Id, Reason},
-    store::Store,
+    web::{
+        Error,
+        fields::{Fields, Noted},
+        json::{as_date, as_text, one},
+    },
 };
 
 /// The disputes of a merchant, or of one of its transactions.
@@ -28,12 +30,24 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    cases::list(&api, &app, query.as_deref(), Store::disputes).await
+    let (window, about) = page::read(query.as_deref(), filter)?;
+    match api.payments.disputes(&app, about).await? {
+        Some(disputes) => page::list(&api.responses, window, disputes).await,
+        None => Ok(page::empty()),
+    }
+}
+
+/// What disputes and fraud alerts are to be about: a merchant, or one of its transactions.
+pub(super) fn filter(fields: &mut Fields<'_>) -> Result<(Id, Option<Id>), Noted> {
+    let mut filter = fields.object("filter");
+    let merchant = filter.required("merchantId", str::parse);
+    let transaction = filter.given("transactionId", str::parse);
+    Ok((merchant?, transaction?))
 }
 
 /// A dispute.
 pub(super) async fn get(dispute: Of<Dispute>) -> Response {
-    answer::one(StatusCode::OK, "dispute", DisputeOutput::new(&dispute.thing))
+    one(StatusCode::OK, "dispute", DisputeOutput::new(&dispute.thing))
 }
 
 #[derive(Serialize)]

@@ -11,15 +11,17 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Api, Error,
     access::{Caller, Of},
-    answer::{self, as_date, as_optional_date, as_text},
-    cases,
-    page::Item,
+    api::Api,
+    disputes,
+    page::{self, Item},
 };
 use crate::{
     domain::{FraudAlert, FraudReason, Id},
-    store::Store,
+    web::{
+        Error,
+        json::{as_date, as_optional_date, as_text, one},
+    },
 };
 
 /// The alerts about a merchant, or about one of its transactions.
@@ -28,12 +30,16 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    cases::list(&api, &app, query.as_deref(), Store::frauds).await
+    let (window, about) = page::read(query.as_deref(), disputes::filter)?;
+    match api.payments.frauds(&app, about).await? {
+        Some(frauds) => page::list(&api.responses, window, frauds).await,
+        None => Ok(page::empty()),
+    }
 }
 
 /// An alert.
 pub(super) async fn get(fraud: Of<FraudAlert>) -> Response {
-    answer::one(StatusCode::OK, "fraud", FraudOutput::new(&fraud.thing))
+    one(StatusCode::OK, "fraud", FraudOutput::new(&fraud.thing))
 }
 
 /// Decision: what may be undefined is left out.

@@ -11,13 +11,18 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Api, Error,
     access::Of,
-    answer::{as_date, as_text},
-    merchants::MoneyOutput,
+    api::Api,
+    output::merchant::MoneyOutput,
     page::{self, Item},
 };
-use crate::domain::{Id, Line, LineKind, Merchant};
+use crate::{
+    domain::{Id, Line, LineKind, Merchant},
+    web::{
+        Error,
+        json::{as_date, as_text},
+    },
+};
 
 /// The lines of a merchant.
 pub(super) async fn list(
@@ -26,9 +31,7 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    let merchant = merchant.thing.id;
-    let memory = Arc::clone(&api.responses);
-    page::list(&memory, window, move |window| api.store.clone().lines(merchant, window)).await
+    page::list(&api.responses, window, api.payments.lines(merchant.thing.id)).await
 }
 
 /// A line.

@@ -7,23 +7,25 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use jiff::Timestamp;
-use serde::Serialize;
-use uuid::Uuid;
 
 use super::{
-    Api, Error,
     access::{Caller, Of, Own},
-    answer::{self, as_date, as_text},
-    body::Body,
-    fields::{Fields, Noted},
+    api::Api,
     idempotency::IdempotencyKey,
-    page::{self, Item},
+    output::{self, merchant::MerchantOutput},
+    page,
 };
-use crate::domain::{
-    Country, Currency, Descriptor, Email, Iban, Id, InvalidCurrency, Merchant, MerchantDetails,
-    MerchantUpdate, Money, Name, Website,
-    write::{Action, Write},
+use crate::{
+    domain::{
+        Country, Currency, Descriptor, Email, Iban, InvalidCurrency, Merchant, MerchantDetails,
+        MerchantUpdate, Name, Website,
+    },
+    web::{
+        Error,
+        body::Body,
+        fields::{Fields, Noted},
+        json::one,
+    },
 };
 
 /// Makes a merchant, which the app that asks may use.
@@ -33,13 +35,11 @@ pub(super) async fn create(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    api.once(key, &app, &body, async |keyed| {
-        let details = Box::new(body.read(details)?);
-        let (key, pricing) = (Uuid::new_v4().to_string(), api.pricing);
-        let action = Action::CreateMerchant { app: app.id, key, details, pricing };
-        Ok(api.store.write(Write { action, keyed }).await??)
-    })
-    .await
+    let keyed = key.of(&app, &body)?;
+    let created = api.payments.once(keyed, async |keyed| {
+        api.payments.create_merchant(&app, body.read(details)?, keyed).await
+    });
+    Ok(output::response(created.await?))
 }
 
 fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Noted> {
@@ -91,8 +91,8 @@ pub(super) async fn update(
         fields.refuse(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
-    let action = Action::UpdateMerchant { merchant: merchant.thing.id, update };
-    Ok(answer::nothing(api.store.write(action).await??))
+    api.payments.update_merchant(merchant.thing.id, update).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// The merchants of the app that asks.
@@ -103,133 +103,10 @@ pub(super) async fn list(
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("test");
     let (window, test) = page::read(query.as_deref(), filter)?;
-    let memory = Arc::clone(&api.responses);
-    page::list(&memory, window, move |window| api.store.clone().merchants(app.id, window, test))
-        .await
+    page::list(&api.responses, window, api.payments.merchants(app.id, test)).await
 }
 
 /// A merchant.
 pub(super) async fn get(merchant: Of<Merchant>) -> Response {
-    answer::one(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.thing))
-}
-
-/// A merchant, as a client is told.
-#[derive(Serialize)]
-pub(super) struct MerchantOutput<'a> {
-    #[serde(serialize_with = "as_text")]
-    id: Id,
-    key: &'a str,
-    name: Option<&'a str>,
-    #[serde(serialize_with = "as_date")]
-    created: Timestamp,
-    currency: &'static str,
-    test: bool,
-    email: &'a str,
-    website: &'a str,
-    descriptor: &'a str,
-    balance: i64,
-    company: CompanyOutput<'a>,
-    bank: BankOutput<'a>,
-    claim: ClaimOutput,
-    pricing: PricingOutput,
-    tds: TdsOutput,
-}
-
-#[derive(Serialize)]
-struct CompanyOutput<'a> {
-    country: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    number: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct BankOutput<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    iban: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ClaimOutput {
-    can_charge_card: bool,
-    can_save_card: bool,
-    can_transfer_to_card: bool,
-    can_capture: bool,
-    can_refund: bool,
-    can_void: bool,
-}
-
-/// Every merchant may do the same.
-const CLAIM: ClaimOutput = ClaimOutput {
-    can_charge_card: true,
-    can_save_card: true,
-    can_transfer_to_card: false,
-    can_capture: true,
-    can_refund: true,
-    can_void: true,
-};
-
-#[derive(Serialize)]
-struct TdsOutput {
-    mode: &'static str,
-}
-
-#[derive(Serialize)]
-struct PricingOutput {
-    rate: f64,
-    flat: MoneyOutput,
-    dispute: MoneyOutput,
-}
-
-/// An amount with its currency, as a client is told.
-#[derive(Serialize)]
-pub(super) struct MoneyOutput {
-    currency: &'static str,
-    amount: i64,
-}
-
-impl MoneyOutput {
-    pub(super) fn new(money: Money) -> Self {
-        Self { currency: money.currency.code(), amount: money.minor }
-    }
-}
-
-impl<'a> MerchantOutput<'a> {
-    pub(super) fn new(merchant: &'a Merchant) -> Self {
-        let Merchant { id, key, created, details, pricing, balance } = merchant;
-        Self {
-            id: *id,
-            key,
-            name: details.name.as_ref().map(Name::as_str),
-            created: *created,
-            currency: details.currency.code(),
-            test: details.test,
-            email: details.email.as_str(),
-            website: details.website.as_str(),
-            descriptor: details.descriptor.as_str(),
-            balance: *balance,
-            company: CompanyOutput {
-                country: details.country.as_str(),
-                number: details.number.as_ref().map(Name::as_str),
-            },
-            bank: BankOutput { iban: details.iban.as_ref().map(Iban::as_str) },
-            claim: CLAIM,
-            pricing: PricingOutput {
-                rate: f64::from(pricing.rate.parts()) / 1e6,
-                flat: MoneyOutput::new(pricing.flat),
-                dispute: MoneyOutput::new(pricing.dispute),
-            },
-            tds: TdsOutput { mode: "avoid" },
-        }
-    }
-}
-
-impl Item for Merchant {
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(json, &MerchantOutput::new(self))
-    }
+    one(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.thing))
 }

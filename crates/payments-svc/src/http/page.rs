@@ -10,13 +10,13 @@ use axum::{
 use common::{error::Cause, limits::Budget};
 use futures_util::{StreamExt as _, future::ready, stream};
 
-use super::{
-    Error,
-    fields::{self, Fields, Noted},
-};
 use crate::{
+    app::{List, StoreError},
     domain::{Id, Invalid, MAX_PAGE, Window},
-    store::StoreError,
+    web::{
+        Error,
+        fields::{self, Fields, Noted},
+    },
 };
 
 /// Reads which part of a list a query asks for, and with `filters` what else the list wants to know
@@ -67,15 +67,12 @@ pub(super) trait Item: Send + 'static {
 }
 
 /// A list as a bare JSON array with each item on a line of its own, since published clients read it
-/// line by line. `read` gives the items of a window.
-pub(super) async fn list<T: Item, F>(
+/// line by line.
+pub(super) async fn list<T: Item>(
     memory: &Arc<Budget>,
     window: Window,
-    read: impl Fn(Window) -> F + Send + Sync + 'static,
-) -> Result<Response, Error>
-where
-    F: Future<Output = Result<Vec<T>, StoreError>> + Send + 'static,
-{
+    read: List<T>,
+) -> Result<Response, Error> {
     let mut pieces = Pieces { read, left: Some(window), size: T::FIRST_PIECE, is_begun: false };
     // The first of it before the status line: a store that cannot read is told as such, and a page
     // that is not long has a length.
@@ -110,8 +107,8 @@ pub(super) fn empty() -> Response {
 }
 
 /// What of a list is still to be sent.
-struct Pieces<R> {
-    read: R,
+struct Pieces<T> {
+    read: List<T>,
     left: Option<Window>,
     /// How many items are read next.
     size: u32,
@@ -119,13 +116,9 @@ struct Pieces<R> {
     is_begun: bool,
 }
 
-impl<R> Pieces<R> {
+impl<T: Item> Pieces<T> {
     /// The bytes of the next piece, if there is one.
-    async fn next<T: Item, F>(&mut self) -> Result<Option<Vec<u8>>, StoreError>
-    where
-        R: Fn(Window) -> F,
-        F: Future<Output = Result<Vec<T>, StoreError>>,
-    {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(window) = self.left.take() else { return Ok(None) };
         let limit = window.limit.min(self.size);
         let items = (self.read)(Window { limit, ..window }).await?;
@@ -264,13 +257,13 @@ mod tests {
     async fn listed<T: Item>(item: fn(u32) -> T, end: u32, limit: u32) -> (String, Vec<u32>) {
         let (asked, reads) = std::sync::mpsc::channel();
         let window = Window { limit, before: None, after: None };
-        let read = move |window: Window| {
+        let read: List<T> = Box::new(move |window| {
             asked.send(window.limit).unwrap();
             let before = window.before.unwrap_or(Id::LAST);
             let items = (1..=end).rev().map(item).filter(|item| item.id() < before);
             let items = items.take(window.limit as usize).collect::<Vec<_>>();
-            ready(Ok::<_, StoreError>(items))
-        };
+            Box::pin(ready(Ok(items)))
+        });
         let response = list(&Budget::new("test", usize::MAX), window, read).await.unwrap();
         assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
         let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();

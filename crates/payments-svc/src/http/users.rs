@@ -11,16 +11,19 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    Api, Error,
     access::{Of, Second},
-    answer::{self, as_date, as_text},
-    body::Body,
+    api::Api,
     idempotency::IdempotencyKey,
+    output,
     page::{self, Item},
 };
-use crate::domain::{
-    Email, Id, Merchant, User,
-    write::{Action, Answer, Outcome, Write},
+use crate::{
+    domain::{Email, Id, Merchant, User},
+    web::{
+        Error,
+        body::Body,
+        json::{as_date, as_text},
+    },
 };
 
 /// The users of a merchant.
@@ -30,9 +33,7 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    let merchant = merchant.thing.id;
-    let memory = Arc::clone(&api.responses);
-    page::list(&memory, window, move |window| api.store.clone().users(merchant, window)).await
+    page::list(&api.responses, window, api.payments.users(merchant.thing.id)).await
 }
 
 /// Lets a user use a merchant, and invites them to.
@@ -42,18 +43,12 @@ pub(super) async fn invite(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    api.once(key, &merchant.caller, &body, async |keyed| {
+    let keyed = key.of(&merchant.caller, &body)?;
+    let invited = api.payments.once(keyed, async |keyed| {
         let email = body.read(|fields| fields.required("email", Email::new))?;
-        let counted = api.limits.invitation(merchant.caller.id)?;
-        let action = Action::AddUser { merchant: merchant.thing.id, email };
-        let answer = api.store.write(Write { action, keyed }).await??;
-        // A user who is a member already is sent nothing.
-        if let Answer::Fresh { outcome: Outcome::Membership { already: false }, .. } = answer {
-            counted.keep();
-        }
-        Ok(answer)
-    })
-    .await
+        api.payments.invite(&merchant.caller, merchant.thing.id, email, keyed).await
+    });
+    Ok(output::response(invited.await?))
 }
 
 /// No longer lets a user use a merchant.
@@ -62,8 +57,8 @@ pub(super) async fn revoke(
     merchant: Of<Merchant>,
     Second(user): Second,
 ) -> Result<StatusCode, Error> {
-    let action = Action::RevokeUser { merchant: merchant.thing.id, user };
-    Ok(answer::nothing(api.store.write(action).await??))
+    api.payments.revoke_user(merchant.thing.id, user).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 #[derive(Serialize)]

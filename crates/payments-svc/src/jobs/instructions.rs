@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::warn;
 use crate::{
     acquirer::Acquirers,
-    cases::{Cases, NoticeError},
+    app::{NoticeError, Payments},
     domain::{Id, Instruction, write::Action},
     store::{JOB_BATCH, Store, StoreError, now},
 };
@@ -32,14 +32,14 @@ const LEASE: &str = "instructions";
 pub(crate) struct Instructions {
     store: Store,
     acquirers: Arc<Acquirers>,
-    cases: Cases,
+    payments: Arc<Payments>,
     /// The name of this process.
     holder: String,
 }
 
 impl Instructions {
-    pub(super) fn new(store: Store, acquirers: Arc<Acquirers>, cases: Cases) -> Self {
-        Self { store, acquirers, cases, holder: Uuid::new_v4().to_string() }
+    pub(super) fn new(store: Store, acquirers: Arc<Acquirers>, payments: Arc<Payments>) -> Self {
+        Self { store, acquirers, payments, holder: Uuid::new_v4().to_string() }
     }
 
     /// Tells all there is to tell, unless another process does.
@@ -102,7 +102,7 @@ impl Instructions {
             match self.acquirers.carry_out(&instruction, now()).await {
                 Ok(notifications) => {
                     for notification in notifications {
-                        let noted = self.cases.notice(notification).await;
+                        let noted = self.payments.notice(notification).await;
                         let is_temporary = noted.as_ref().is_err_and(NoticeError::is_temporary);
                         warn("booking a notification", noted);
                         if is_temporary {

@@ -6,18 +6,17 @@ use axum::{extract::State, response::Response};
 use common::limits::ClientAddress;
 
 use crate::{
-    acquirer::Source,
+    app::{Attempt, Charge, Error as Failure, Origin, Payments},
     domain::{
-        Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Merchant, Notes,
-        Original, Payment, SecurityCode, Verdict, write::Action,
+        Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Notes, Payment,
+        SecurityCode,
     },
-    http::{
-        Api, answer,
+    web::{
+        Error,
         body::Body,
-        error::Error,
         fields::{Fields, Noted},
+        json,
     },
-    payments::{Attempt, Charge, Origin},
 };
 
 /// A payment by a customer.
@@ -32,28 +31,26 @@ struct PayInput {
 
 /// Pays with a card that a customer typed in.
 pub(super) async fn pay(
-    State(api): State<Arc<Api>>,
+    State(payments): State<Arc<Payments>>,
     address: ClientAddress,
     body: Body,
 ) -> Result<Response, Error> {
     let input = body.read(pay_input);
     body.wipe();
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
-    let merchant = merchant(&api, &key, address).await?;
-    api.exchanges(currency, &merchant.terms()).map_err(|error| Error::field("currency", error))?;
+    let merchant = payments.merchant_tried(&key, address).await?;
+    let exchanges = payments.exchanges(currency, &merchant.terms());
+    let _both = exchanges.map_err(|error| Failure::field("currency", error))?;
     let payment = Payment {
         merchant: merchant.id,
         currency,
         amount,
-        descriptor: descriptor.unwrap_or(merchant.details.descriptor),
+        descriptor: descriptor.unwrap_or_else(|| merchant.details.descriptor.clone()),
         custom,
         recurring: false,
     };
-    let test = merchant.details.test;
-    let (kept, source) = (card.kept(), Source::Card(card));
-    let charge =
-        Charge { payment, card: kept, source, test, origin: Origin::Transactions(address) };
-    answer::response(&api.store, api.payments.pay(charge, None).await?).await
+    let charge = Charge::typed(&merchant, payment, card, Origin::Transactions(address));
+    Ok(json::paid(payments.pay(charge).await?))
 }
 
 fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
@@ -95,19 +92,9 @@ fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Noted> {
     Ok(CardDetails { number: number?, expiry: Expiry::new(year?, month?), code: code? })
 }
 
-/// The merchant with this public key, at which an attempt is counted. An unknown key counts as that
-/// of a live merchant.
-async fn merchant(api: &Api, key: &str, address: ClientAddress) -> Result<Merchant, Error> {
-    api.limits.may_attempt(address)?;
-    let merchant = api.store.merchant_by_key(key).await?;
-    let is_test = merchant.as_ref().is_some_and(|merchant| merchant.details.test);
-    api.limits.attempt(is_test, address)?;
-    merchant.ok_or_else(|| Error::field("key", "is not the public key of a merchant"))
-}
-
 /// Keeps a card that a customer typed in (deprecated).
 pub(super) async fn save(
-    State(api): State<Arc<Api>>,
+    State(payments): State<Arc<Payments>>,
     address: ClientAddress,
     body: Body,
 ) -> Result<Response, Error> {
@@ -119,16 +106,9 @@ pub(super) async fn save(
     });
     body.wipe();
     let (key, card, notes) = input?;
-    let merchant = merchant(&api, &key, address).await?;
-    let kept = card.kept();
+    let merchant = payments.merchant_tried(&key, address).await?;
     let (merchant, test) = (merchant.id, merchant.details.test);
     let attempt = Attempt { merchant, test, origin: Origin::Cards(address) };
-    match api.payments.verify(attempt, card).await? {
-        Verdict::Declined(error) => Ok(answer::refusal(error.generalized())),
-        Verdict::Approved { reference, .. } => {
-            let original = Box::new(Original { card: kept, reference });
-            let action = Action::SaveCard { merchant, original, notes };
-            answer::response(&api.store, api.store.write(action).await??).await
-        }
-    }
+    let saved = payments.save_typed_card(attempt, card, notes).await?;
+    Ok(saved.map_or_else(json::declined, json::saved))
 }

@@ -4,10 +4,7 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
-use common::{
-    error::Cause,
-    limits::{ClientAddress, Refused},
-};
+use common::{error::Cause, limits::ClientAddress};
 use jiff::Timestamp;
 
 use super::{
@@ -16,31 +13,28 @@ use super::{
     visit::{self, Form, Mistyped, Visit, see},
 };
 use crate::{
-    acquirer::Source,
+    app::{self, Attempt, Charge, Origin, Payments, now},
     domain::{
         Amount, CardDetails, CardNumber, Consent, Currency, Expiry, Id, Payment, ProcessingError,
         SecurityCode,
-        write::{KeyState, KnownKey, Outcome, Refusal},
+        write::{KeyState, KnownKey, Outcome},
     },
-    http::{
-        Api,
-        body::{Body, BodyRefusal},
-        error::Error,
-    },
-    payments::{Attempt, Charge, Origin, PayError},
-    store::now,
+    web::{Error, body::Body},
 };
 
 /// What of a payment there is to show.
-pub(super) async fn show(State(api): State<Arc<Api>>, visit: Visit) -> Result<Response, Problem> {
+pub(super) async fn show(
+    State(payments): State<Arc<Payments>>,
+    visit: Visit,
+) -> Result<Response, Problem> {
     let Some(form) = visit.form.filter(|_| visit.due.is_some()) else { return Ok(begin(&visit)) };
     let keyed = visit.keyed(form);
-    match api.store.key(&keyed).await.map_err(|error| visit.problem(error))? {
+    match payments.key(&keyed).await.map_err(|error| visit.problem(error))? {
         None if form.is_stale() => Ok(begin(&visit)),
         None => Ok(card(&visit, WrongCard::default())),
         Some(known) if known.request != keyed.request => Err(used(&visit)),
         Some(KnownKey { state: KeyState::InFlight(operation), .. }) => {
-            under_way(&api, &visit, form, operation).await
+            under_way(&payments, &visit, form, operation).await
         }
         Some(KnownKey { state: KeyState::Answered(outcome), .. }) => match outcome {
             Outcome::Paid { transaction, error } => Ok(concluded(&visit, transaction, error)),
@@ -74,13 +68,13 @@ fn card(visit: &Visit, wrong: WrongCard) -> Response {
 }
 
 async fn under_way(
-    api: &Api,
+    payments: &Payments,
     visit: &Visit,
     form: Form,
     operation: Id,
 ) -> Result<Response, Problem> {
     let language = visit.language;
-    let challenge = api.store.challenge(operation).await;
+    let challenge = payments.challenge(operation).await;
     let Some(challenge) = challenge.map_err(|error| visit.problem(error))? else {
         return Ok(view::page(StatusCode::OK, &ProcessingPage { language, visit }));
     };
@@ -103,21 +97,21 @@ fn concluded(visit: &Visit, transaction: Id, error: Option<ProcessingError>) -> 
 
 /// The form has been sent for another payment.
 fn used(visit: &Visit) -> Problem {
-    visit.problem(Error::field("form", "was used for another payment"))
+    visit.problem(app::Error::field("form", "was used for another payment"))
 }
 
 /// Pays with a card that is typed in, once for each form.
 pub(super) async fn pay(
-    State(api): State<Arc<Api>>,
+    State(payments): State<Arc<Payments>>,
     address: ClientAddress,
     visit: Result<Visit, Problem>,
-    body: Result<Body, BodyRefusal>,
+    body: Result<Body, Error>,
 ) -> Result<Response, Problem> {
     let visit = match visit {
         Ok(visit) => visit,
         // A link that is wrong, such as one with an unknown key, counts like one of a live merchant.
         Err(Problem { language, error }) => {
-            let counted = api.limits.attempt(false, address);
+            let counted = payments.count_attempt(false, address);
             return Err(Problem { language, error: counted.err().map_or(error, Error::from) });
         }
     };
@@ -125,17 +119,17 @@ pub(super) async fn pay(
     let typed = typed(&body, now());
     body.wipe();
     let form = visit.form.filter(|form| !form.is_stale());
-    if let Err(refused) = api.limits.attempt(visit.merchant.details.test, address) {
-        return limited(&api, &visit, form, refused).await;
+    if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
+        return limited(&payments, &visit, form, refused).await;
     }
     let (Some(due), Some(form)) = (visit.due, form) else { return Ok(visit.lead(visit.form)) };
     match typed {
         Err(wrong) => Ok(card(&visit, wrong)),
         Ok(details) => {
             let charge = charge(&visit, due, details, address);
-            match api.payments.pay(charge, Some(visit.keyed(form))).await {
-                Err(PayError::RateLimited(refused)) => {
-                    limited(&api, &visit, Some(form), refused).await
+            match payments.charge(charge, Some(visit.keyed(form))).await {
+                Err(refused @ app::Error::RateLimited(_)) => {
+                    limited(&payments, &visit, Some(form), refused).await
                 }
                 paid => onward(&visit, form, paid.map(drop)),
             }
@@ -146,13 +140,13 @@ pub(super) async fn pay(
 /// Refuses a form. One that was accepted before leads to what came of it: its customer must not read
 /// that nothing was charged.
 async fn limited(
-    api: &Api,
+    payments: &Payments,
     visit: &Visit,
     form: Option<Form>,
-    refused: Refused,
+    refused: app::Error,
 ) -> Result<Response, Problem> {
     if let Some(form) = form {
-        let known = api.store.key(&visit.keyed(form)).await;
+        let known = payments.key(&visit.keyed(form)).await;
         if known.map_err(|error| visit.problem(error))?.is_some() {
             return Ok(visit.lead(Some(form)));
         }
@@ -176,29 +170,28 @@ fn charge(
         custom: visit.link.custom().unwrap_or_default(),
         recurring: false,
     };
-    let (card, source) = (details.kept(), Source::Card(details));
-    Charge { payment, card, source, test: merchant.details.test, origin: Origin::Page(address) }
+    Charge::typed(merchant, payment, details, Origin::Page(address))
 }
 
 /// Goes on with a payment as its customer has answered.
 pub(super) async fn respond(
-    State(api): State<Arc<Api>>,
+    State(payments): State<Arc<Payments>>,
     address: ClientAddress,
     visit: Visit,
-    body: Result<Body, BodyRefusal>,
+    body: Result<Body, Error>,
 ) -> Result<Response, Problem> {
     let body = body.map_err(|refusal| visit.problem(refusal))?;
     let consent = body.read(|fields| fields.required("answer", consent));
     let consent = consent.map_err(|invalid| visit.problem(invalid))?;
     let Some(form) = visit.form else { return Ok(visit.lead(None)) };
     let keyed = visit.keyed(form);
-    let known = api.store.key(&keyed).await.map_err(|error| visit.problem(error))?;
+    let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
     let own = known.filter(|known| known.request == keyed.request);
     let responded = match own.map(|known| known.state) {
         Some(KeyState::InFlight(operation)) => {
             let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
             let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
-            api.payments.respond(attempt, operation, consent).await
+            payments.respond(attempt, operation, consent).await
         }
         _ => Ok(()),
     };
@@ -216,13 +209,13 @@ fn consent(answer: &str) -> Result<Consent, &'static str> {
 
 /// Shows what came of it, with GET, so that nothing is sent again. What has no outcome yet will have
 /// one.
-fn onward(visit: &Visit, form: Form, done: Result<(), PayError>) -> Result<Response, Problem> {
+fn onward(visit: &Visit, form: Form, done: Result<(), app::Error>) -> Result<Response, Problem> {
     let mut response = visit.lead(Some(form));
     match done {
-        Ok(()) | Err(PayError::Refused(Refusal::InFlight)) => Ok(response),
-        Err(PayError::Refused(Refusal::KeyReused)) => Err(used(visit)),
-        Err(error @ (PayError::NoAnswer(_) | PayError::NotNoted(_))) => {
-            response.extensions_mut().insert(Cause::new(error));
+        Ok(()) | Err(app::Error::InFlight) => Ok(response),
+        Err(app::Error::KeyReused) => Err(used(visit)),
+        Err(app::Error::OutcomeUnknown(cause)) => {
+            response.extensions_mut().insert(Cause::new(cause));
             Ok(response)
         }
         Err(error) => Err(visit.problem(error)),

@@ -9,7 +9,7 @@ use super::{
     language::Language,
     view::{self, ProblemPage},
 };
-use crate::http::error::Error;
+use crate::{app, web::Error};
 
 /// A failure, told in a language.
 pub(super) struct Problem {
@@ -22,7 +22,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Self { language, error } = self;
         let invalid = match &error {
-            Error::Invalid(invalid) => invalid.clone(),
+            Error::App(app::Error::Invalid(invalid)) => invalid.clone(),
             _ => Vec::new(),
         };
         let (mut told, _) = error.into_response().into_parts();

@@ -13,13 +13,12 @@ use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
 use super::{language::Language, problem::Problem};
 use crate::{
+    app::{self, Payments, now},
     domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value, write::Keyed},
-    http::{
-        Api,
-        error::Error,
+    web::{
+        Error,
         fields::{self, Fields, Noted},
     },
-    store::now,
 };
 
 /// How long a form can be sent: less than its idempotency key is kept.
@@ -79,25 +78,28 @@ impl Form {
     }
 }
 
-impl FromRequestParts<Arc<Api>> for Visit {
+impl FromRequestParts<Arc<Payments>> for Visit {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        payments: &Arc<Payments>,
+    ) -> Result<Self, Problem> {
         let query = parts.uri.query();
         let locale = fields::read_query(query, |fields| fields.optional("locale", str::parse));
         let locale: Option<String> = locale.unwrap_or_default();
         let language = Language::of(locale.as_deref(), &parts.headers);
-        let visit = Self::read(api, query, language).await;
-        visit.map_err(|error| Problem { language, error })
+        let visit = Self::read(payments, query, language).await;
+        visit.map_err(|error| Problem { language, error: error.into() })
     }
 }
 
 impl Visit {
     async fn read(
-        api: &Api,
+        payments: &Payments,
         query: Option<&str>,
         language: &'static Language,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, app::Error> {
         let (link, typed, form) = fields::read_query(query, |fields| {
             let link = link(fields);
             let mut typed = fields.object("typed");
@@ -106,19 +108,17 @@ impl Visit {
             let form = fields.optional("form", |form| Uuid::parse_str(form).map(Form));
             Ok((link?, Typed { currency: currency?, value: value? }, form?))
         })?;
-        let merchant = api.store.merchant_by_key(&link.key).await?;
-        let unknown = || Error::field("key", "is not the public key of a merchant");
-        let merchant = merchant.ok_or_else(unknown)?;
+        let merchant = payments.merchant_by_key(&link.key).await?;
         let due = link.due().map_err(|error| Invalid::new("value", error.to_string()));
         let terms = merchant.terms();
-        let rate = link.currency.and_then(|currency| api.exchanges(currency, &terms).err());
+        let rate = link.currency.and_then(|currency| payments.exchanges(currency, &terms).err());
         let rate = rate.map(|error| Invalid::new("currency", error.to_string()));
         let wrong = [link.suits(&merchant).err(), due.clone().err(), rate];
         match due {
             Ok(due) if wrong.iter().all(Option::is_none) => {
                 Ok(Self { link, merchant, language, due, typed, form })
             }
-            _ => Err(Error::Invalid(wrong.into_iter().flatten().collect())),
+            _ => Err(app::Error::Invalid(wrong.into_iter().flatten().collect())),
         }
     }
 

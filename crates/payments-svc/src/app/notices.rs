@@ -1,22 +1,20 @@
 //! What acquirers tell of their own accord: disputes and suspicions of fraud. It has happened, so it
 //! is booked, whatever it does to a balance.
 
-use std::{sync::Arc, time::Duration};
-
 use jiff::Timestamp;
 
+use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
         Decision, Event, NoRate, Notification, Reference,
         write::{Action, Refusal},
     },
-    rates::ExchangeRates,
-    store::{Overdue, Store, StoreError, now},
+    store::{Overdue, StoreError, now},
 };
 
 /// Why something that was told is not booked.
 #[derive(Debug, thiserror::Error)]
-pub enum NoticeError {
+pub(crate) enum NoticeError {
     /// It is about no transaction of ours.
     #[error("there is no such transaction")]
     NoSuchTransaction,
@@ -31,17 +29,9 @@ pub enum NoticeError {
     Store(#[from] StoreError),
 }
 
-/// Books what acquirers tell.
-#[derive(Clone)]
-pub struct Cases {
-    store: Store,
-    rates: Arc<ExchangeRates>,
-    due: Duration,
-}
-
 impl NoticeError {
     /// Whether the same notification may be booked later.
-    pub fn is_temporary(&self) -> bool {
+    pub(crate) fn is_temporary(&self) -> bool {
         match self {
             Self::NoRate(_) | Self::Store(_) => true,
             Self::NoSuchTransaction | Self::Refused(_) => false,
@@ -49,19 +39,27 @@ impl NoticeError {
     }
 }
 
-impl Cases {
-    /// Cases at these rates. A dispute of which nothing else is said can be answered for `due`.
-    pub fn new(store: Store, rates: Arc<ExchangeRates>, due: Duration) -> Self {
-        Self { store, rates, due }
+impl From<NoticeError> for Error {
+    fn from(error: NoticeError) -> Self {
+        match error {
+            NoticeError::NoSuchTransaction => {
+                Self::field("transactionId", "is not one that was made here")
+            }
+            NoticeError::NoRate(error) => Self::NoRate(error),
+            NoticeError::Refused(refusal) => refusal.into(),
+            NoticeError::Store(error) => error.into(),
+        }
     }
+}
 
+impl Payments {
     /// When a dispute that was opened then has to be answered, unless something else is said.
-    pub fn due(&self, opened: Timestamp) -> Timestamp {
-        opened.checked_add(self.due).unwrap_or(Timestamp::MAX)
+    pub(crate) fn due(&self, opened: Timestamp) -> Timestamp {
+        opened.checked_add(self.defaults.dispute_due).unwrap_or(Timestamp::MAX)
     }
 
     /// Books what an acquirer told, once.
-    pub async fn notice(&self, notification: Notification) -> Result<(), NoticeError> {
+    pub(crate) async fn notice(&self, notification: Notification) -> Result<(), NoticeError> {
         let transaction = self.store.reservation_of(notification.transaction).await?;
         let transaction = transaction.ok_or(NoticeError::NoSuchTransaction)?;
         let terms = &transaction.terms;
@@ -75,7 +73,7 @@ impl Cases {
 
     /// Loses the disputes of test merchants that nobody answered in time: the sandbox is nobody who
     /// would. One that fails keeps no other from its end.
-    pub async fn lose_overdue(&self) -> Result<(), NoticeError> {
+    pub(crate) async fn lose_overdue(&self) -> Result<(), NoticeError> {
         let mut failed = None;
         for Overdue { id, transaction, reference } in self.store.overdue().await? {
             let id = Reference::of_sandbox("lost", id);

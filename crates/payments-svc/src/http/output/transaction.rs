@@ -3,12 +3,10 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use super::super::{
-    answer::{ProcessingErrorOutput, as_date, as_text},
-    page::Item,
-};
-use crate::domain::{
-    Card, Custom, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction,
+use crate::{
+    domain::{Card, Custom, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
+    http::page::Item,
+    web::json::{ProcessingErrorOutput, as_date, as_text},
 };
 
 /// A transaction, complete.

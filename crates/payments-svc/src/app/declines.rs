@@ -12,18 +12,18 @@ use crate::{
 
 /// A card that is tried at a merchant.
 #[derive(Debug, Clone, Copy)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// Whether the merchant is one for tests.
-    pub test: bool,
+    pub(crate) test: bool,
     /// The request that it comes from.
-    pub origin: Origin,
+    pub(crate) origin: Origin,
 }
 
 /// The request that an attempt comes from. Only `Api` needs credentials.
 #[derive(Debug, Clone, Copy)]
-pub enum Origin {
+pub(crate) enum Origin {
     /// `POST /merchants/<id>/transactions`.
     Api,
     /// `POST /transactions`.
@@ -56,19 +56,22 @@ impl Attempt {
 }
 
 /// Counts, limits and logs declined attempts.
-#[derive(Clone)]
-pub struct Declines {
+pub(crate) struct Declines {
     limits: Arc<Limits>,
     counter: IntCounterVec,
 }
 
 impl Declines {
     /// Makes the counter and registers it.
-    pub fn new(limits: Arc<Limits>, registry: &Registry) -> Result<Self, prometheus::Error> {
+    pub(crate) fn new(limits: Arc<Limits>, registry: &Registry) -> Result<Self, prometheus::Error> {
         let help = "Payments and cards that acquirers declined, by processing code and origin.";
         let counter = IntCounterVec::new(Opts::new("declines_total", help), &["code", "origin"])?;
         registry.register(Box::new(counter.clone()))?;
         Ok(Self { limits, counter })
+    }
+
+    pub(super) fn limits(&self) -> Arc<Limits> {
+        Arc::clone(&self.limits)
     }
 
     /// Lets an attempt with a new card begin. A merchant's server is not limited.

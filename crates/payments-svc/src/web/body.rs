@@ -3,19 +3,14 @@
 use std::fmt;
 
 use axum::{
-    Json,
     extract::{FromRequest, Request},
-    http::{HeaderMap, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, header},
 };
 use bytes::Bytes;
-use common::{
-    ErrorBody,
-    body::{self, BodyError, BufferedBody},
-    error::no_memory,
-};
+use common::body::{self, BufferedBody};
 
 use super::{
+    error::Error,
     fields::{self, Fields, Noted},
     members::Encoding,
 };
@@ -38,18 +33,18 @@ impl fmt::Debug for Body {
 }
 
 impl<S: Sync> FromRequest<S> for Body {
-    type Rejection = BodyRefusal;
+    type Rejection = Error;
 
     /// Decision: what says nothing may be of any type, since published clients send a type and no
     /// body, or `[]` for no arguments.
-    async fn from_request(request: Request, _: &S) -> Result<Self, BodyRefusal> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         let bytes = body::read(&parts.extensions, body, MAX_BODY).await?;
         if says_nothing(&bytes) {
             let nothing = Bytes::from_static(b"{}").into();
             return Ok(Self { bytes: nothing, encoding: Encoding::Json });
         }
-        let encoding = encoding(&parts.headers).ok_or(BodyRefusal::ContentType)?;
+        let encoding = encoding(&parts.headers).ok_or(Error::ContentType)?;
         Ok(Self { bytes, encoding })
     }
 }
@@ -92,65 +87,17 @@ fn encoding(headers: &HeaderMap) -> Option<Encoding> {
     }
 }
 
-/// Why a body is not taken.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BodyRefusal {
-    #[error("the body must be application/json or application/x-www-form-urlencoded")]
-    ContentType,
-    #[error("the body is longer than {limit} bytes")]
-    TooLarge { limit: usize },
-    #[error("the body did not arrive in time")]
-    TimedOut,
-    #[error("too many request bodies are waiting: try again in a second")]
-    NoMemory,
-    #[error("the request is not valid")]
-    Invalid(Vec<Invalid>),
-}
-
-impl From<BodyError> for BodyRefusal {
-    fn from(error: BodyError) -> Self {
-        match error {
-            BodyError::TooLarge { limit } => Self::TooLarge { limit },
-            BodyError::TimedOut => Self::TimedOut,
-            BodyError::NoMemory => Self::NoMemory,
-            BodyError::Broken(_) | BodyError::Gone => {
-                Self::Invalid(vec![Invalid::new("", "could not be read")])
-            }
-        }
-    }
-}
-
-impl From<Vec<Invalid>> for BodyRefusal {
-    fn from(errors: Vec<Invalid>) -> Self {
-        Self::Invalid(errors)
-    }
-}
-
-impl IntoResponse for BodyRefusal {
-    fn into_response(self) -> Response {
-        let message = self.to_string();
-        let answer = |status, name| ErrorBody::new(name, message).response(status);
-        match self {
-            Self::ContentType => {
-                answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type")
-            }
-            Self::TooLarge { .. } => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
-            Self::TimedOut => answer(StatusCode::REQUEST_TIMEOUT, "request_timeout"),
-            Self::NoMemory => no_memory(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded")),
-            Self::Invalid(errors) => (StatusCode::BAD_REQUEST, Json(errors)).into_response(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use axum::response::IntoResponse as _;
+    use common::body::BodyError;
     use proptest::prelude::*;
 
     use super::*;
     use crate::domain::{Country, Custom, Name};
 
     #[tokio::main(flavor = "current_thread")]
-    async fn body(content_type: Option<&str>, bytes: &[u8]) -> Result<Body, BodyRefusal> {
+    async fn body(content_type: Option<&str>, bytes: &[u8]) -> Result<Body, Error> {
         let mut request = Request::new(bytes.to_vec().into());
         if let Some(content_type) = content_type {
             request.headers_mut().insert(header::CONTENT_TYPE, content_type.parse().unwrap());
@@ -170,7 +117,8 @@ mod tests {
             }
         }
         for bytes in ["{}{}", "[[]]", "]", "null", "{]", "[]\0"] {
-            assert_eq!(body(None, bytes.as_bytes()).unwrap_err(), BodyRefusal::ContentType);
+            let refused = body(None, bytes.as_bytes()).unwrap_err();
+            assert!(matches!(refused, Error::ContentType), "{bytes}");
         }
     }
 
@@ -190,8 +138,14 @@ mod tests {
             ("application/json, text/plain", None),
             ("multipart/form-data; boundary=x", None),
         ] {
-            let encoding = body(Some(content_type), b"a=1").map(|body| body.encoding);
-            assert_eq!(encoding, expected.ok_or(BodyRefusal::ContentType), "{content_type}");
+            let encoding = match body(Some(content_type), b"a=1") {
+                Ok(body) => Some(body.encoding),
+                Err(refused) => {
+                    assert!(matches!(refused, Error::ContentType), "{content_type}");
+                    None
+                }
+            };
+            assert_eq!(encoding, expected, "{content_type}");
         }
     }
 
@@ -200,20 +154,21 @@ mod tests {
         let sized = |size| vec![b'a'; size];
         let form = Some("application/x-www-form-urlencoded");
         assert_eq!(body(form, &sized(MAX_BODY)).unwrap().as_bytes().len(), MAX_BODY);
-        let too_large = BodyRefusal::TooLarge { limit: 102_400 };
-        assert_eq!(body(None, &sized(MAX_BODY + 1)).unwrap_err(), too_large);
-        assert_eq!(body(None, &vec![b' '; MAX_BODY + 1]).unwrap_err(), too_large);
+        for too_large in [sized(MAX_BODY + 1), vec![b' '; MAX_BODY + 1]] {
+            let refused = body(None, &too_large).unwrap_err();
+            assert!(matches!(refused, Error::TooLarge { limit: 102_400 }));
+        }
     }
 
     #[test]
     fn refusals_have_their_status() {
-        let invalid = BodyRefusal::from(vec![Invalid::new("", "is not valid JSON")]);
+        let invalid = Error::from(vec![Invalid::new("", "is not valid JSON")]);
         for (refusal, status) in [
-            (BodyRefusal::ContentType, 415),
-            (BodyRefusal::from(BodyError::TooLarge { limit: 1 }), 413),
-            (BodyRefusal::from(BodyError::TimedOut), 408),
-            (BodyRefusal::from(BodyError::NoMemory), 503),
-            (BodyRefusal::from(BodyError::Gone), 400),
+            (Error::ContentType, 415),
+            (Error::from(BodyError::TooLarge { limit: 1 }), 413),
+            (Error::from(BodyError::TimedOut), 408),
+            (Error::from(BodyError::NoMemory), 503),
+            (Error::from(BodyError::Gone), 400),
             (invalid, 400),
         ] {
             assert_eq!(refusal.into_response().status(), status);

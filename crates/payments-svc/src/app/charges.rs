@@ -3,127 +3,92 @@
 
 use std::{sync::Arc, time::Duration};
 
-use common::limits::{Budget, Refused};
 use jiff::Timestamp;
-use tokio_util::task::TaskTracker;
 
-use crate::{
-    acquirer::{Acquirers, Authorization, NoAnswer, Reply, Source},
-    domain::{
-        Card, CardDetails, Challenge, Consent, Id, Payment, ProcessingError, Verdict,
-        write::{Action, Answer, Keyed, Outcome, Refusal, Write},
-    },
-    store::{Store, StoreError, now},
+use super::{
+    declines::{Attempt, Origin},
+    error::{Error, NoOutcome},
+    payments::Payments,
+    view::Paid,
 };
-
-mod attempt;
-
-pub use attempt::{Attempt, Declines, Origin};
+use crate::{
+    acquirer::{Authorization, NoAnswer, Reply, Source},
+    domain::{
+        Card, CardDetails, Challenge, Consent, Id, Merchant, Payment, ProcessingError, Verdict,
+        write::{Action, Answer, Keyed, Outcome, Refusal},
+    },
+    store::{StoreError, now},
+};
 
 /// How long a customer may take to answer a challenge.
 const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 
-/// Why a payment has no outcome.
-#[derive(Debug, thiserror::Error)]
-pub enum PayError {
-    /// Too many attempts were declined. Nothing was begun.
-    #[error(transparent)]
-    RateLimited(#[from] Refused),
-    /// It was not begun.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The acquirer did not answer. What it may have reserved will be let go.
-    #[error(transparent)]
-    NoAnswer(#[from] NoAnswer),
-    /// Its answer could not be noted. What it may have reserved will be let go.
-    #[error("the answer of the acquirer could not be noted")]
-    NotNoted(#[source] StoreError),
-}
-
-/// Why a card was not verified.
-#[derive(Debug, thiserror::Error)]
-pub enum VerifyError {
-    /// Too many attempts were declined.
-    #[error(transparent)]
-    RateLimited(#[from] Refused),
-    /// The acquirer did not answer.
-    #[error(transparent)]
-    NoAnswer(#[from] NoAnswer),
-    /// Too many payments wait for acquirers.
-    #[error("too much is waiting")]
-    Overloaded,
-    /// There is a defect in the service.
-    #[error("the verification panicked")]
-    Panicked,
-}
-
 /// A payment that is to be made, and what it is made with.
 #[derive(Debug)]
-pub struct Charge {
+pub(crate) struct Charge {
     /// What is kept of it.
-    pub payment: Payment,
+    pub(crate) payment: Payment,
     /// What may be kept of the card, once the acquirer has answered.
-    pub card: Card,
+    pub(crate) card: Card,
     /// Whose money.
-    pub source: Source,
+    pub(crate) source: Source,
     /// Whether the merchant is one for tests.
-    pub test: bool,
+    pub(crate) test: bool,
     /// Where it comes from.
-    pub origin: Origin,
+    pub(crate) origin: Origin,
 }
 
-/// Makes payments.
-#[derive(Clone)]
-pub struct Payments {
-    store: Store,
-    acquirers: Arc<Acquirers>,
-    declines: Declines,
-    in_flight: Arc<Budget>,
-    under_way: TaskTracker,
+impl Charge {
+    /// With a card that a customer typed in.
+    pub(crate) fn typed(
+        merchant: &Merchant,
+        payment: Payment,
+        card: CardDetails,
+        origin: Origin,
+    ) -> Self {
+        let (kept, test) = (card.kept(), merchant.details.test);
+        Self { payment, card: kept, source: Source::Card(card), test, origin }
+    }
 }
 
 impl Payments {
-    /// Payments over these acquirers.
-    /// At most so many as `in_flight` allows wait for an acquirer at once: each keeps a connection.
-    pub fn new(
-        store: Store,
-        acquirers: Arc<Acquirers>,
-        declines: Declines,
-        in_flight: Arc<Budget>,
-    ) -> Self {
-        Self { store, acquirers, declines, in_flight, under_way: TaskTracker::new() }
+    /// Makes a payment that no customer can be asked about.
+    pub(crate) async fn pay(self: &Arc<Self>, charge: Charge) -> Result<Paid, Error> {
+        Paid::of(&self.charge(charge, None).await?)
     }
 
     /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away. Where
     /// the customer has to be asked, it waits for [`Self::respond`].
-    pub async fn pay(&self, charge: Charge, keyed: Option<Keyed>) -> Result<Answer, PayError> {
-        let permit = self.in_flight.take(1).ok_or(StoreError::Overloaded)?;
-        let payments = self.clone();
+    pub(crate) async fn charge(
+        self: &Arc<Self>,
+        charge: Charge,
+        keyed: Option<Keyed>,
+    ) -> Result<Answer, Error> {
+        let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
         let Charge { payment, card, source, test, origin } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
         let admitted = match &source {
             Source::Card(details) => self.declines.admit(attempt, &details.number)?,
             Source::Reference(_) => None,
         };
+        let payments = Arc::clone(self);
         let paying = self.under_way.spawn(async move {
             let _permit = permit;
             let (currency, amount) = (payment.currency, payment.amount);
             let action = Action::Begin { payment: Box::new(payment) };
-            let operation = match payments.store.write(Write { action, keyed }).await?? {
+            let operation = match payments.write(action, keyed).await? {
                 Answer::Fresh { outcome: Outcome::Begun(operation), .. } => operation,
                 replayed => return Ok(replayed),
             };
             let can_challenge = matches!(origin, Origin::Page(_));
             let asked = Authorization { operation, currency, amount, source, can_challenge };
-            let reply = payments.acquirers.authorize(test, &asked, now()).await?;
+            let reply = payments.acquirers.authorize(test, &asked, now()).await;
+            let reply = reply.map_err(NoOutcome::from)?;
             drop(asked);
             if let Reply::Verdict(Verdict::Declined(error)) = reply {
                 payments.declines.add(attempt, admitted, error);
             }
-            noted(payments.note(operation, reply, card).await)
+            Ok(noted(payments.note(operation, reply, card).await)?)
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
@@ -145,23 +110,29 @@ impl Payments {
     }
 
     /// Looks at a card that a customer wants to save. It goes on when its caller goes away.
-    pub async fn verify(
-        &self,
+    pub(super) async fn verify(
+        self: &Arc<Self>,
         attempt: Attempt,
         card: CardDetails,
-    ) -> Result<Verdict, VerifyError> {
-        let permit = self.in_flight.take(1).ok_or(VerifyError::Overloaded)?;
+    ) -> Result<Verdict, Error> {
+        let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
         let admitted = self.declines.admit(attempt, &card.number)?;
-        let payments = self.clone();
+        let payments = Arc::clone(self);
         let verifying = self.under_way.spawn(async move {
             let _permit = permit;
-            let verdict = payments.acquirers.verify(attempt.test, &card, now()).await?;
+            let verdict = payments.acquirers.verify(attempt.test, &card, now()).await;
+            let verdict = verdict.map_err(Error::NoAnswer)?;
             if let Verdict::Declined(error) = verdict {
                 payments.declines.add(attempt, admitted, error);
             }
             Ok(verdict)
         });
-        verifying.await.unwrap_or(Err(VerifyError::Panicked))
+        verifying.await.unwrap_or(Err(StoreError::Panicked.into()))
+    }
+
+    /// What the customer of a payment is asked, if they are being asked.
+    pub(crate) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, Error> {
+        Ok(self.store.challenge(operation).await?)
     }
 
     /// Goes on with a payment whose customer was asked. It goes on when its caller goes away. Where
@@ -169,19 +140,20 @@ impl Payments {
     ///
     /// Decision: a challenge that fails counts as a decline of its customer, not of its card, whose
     /// number is no longer known. Only its holder can pass or fail it.
-    pub async fn respond(
-        &self,
+    pub(crate) async fn respond(
+        self: &Arc<Self>,
         attempt: Attempt,
         operation: Id,
         consent: Consent,
-    ) -> Result<(), PayError> {
-        let payments = self.clone();
+    ) -> Result<(), Error> {
+        let payments = Arc::clone(self);
         let responding = self.under_way.spawn(async move {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
-            let verdict = payments.acquirers.complete(operation, &challenge, consent).await?;
+            let verdict = payments.acquirers.complete(operation, &challenge, consent).await;
+            let verdict = verdict.map_err(NoOutcome::from)?;
             // Whoever was faster has said the same: the acquirer answers once.
             let concluded = payments.conclude(operation, Some(verdict), None).await;
-            let concluded = concluded.map_err(PayError::NotNoted)?;
+            let concluded = concluded.map_err(NoOutcome::NotNoted)?;
             if let Ok(answer) = concluded
                 && let Outcome::Paid { error: Some(error), .. } = answer.outcome()
             {
@@ -203,7 +175,7 @@ impl Payments {
     }
 
     /// Gives up payments that nobody answered: they have failed, and their acquirer will be told.
-    pub async fn give_up(&self) -> Result<(), StoreError> {
+    pub(crate) async fn give_up(&self) -> Result<(), StoreError> {
         // Whoever asks gives up before.
         let patience = self.acquirers.timeout() * 2;
         for operation in self.store.unanswered(patience).await? {
@@ -217,21 +189,15 @@ impl Payments {
         }
         Ok(())
     }
-
-    /// Waits until no payment is under way.
-    pub async fn finished(&self) {
-        self.under_way.close();
-        self.under_way.wait().await;
-    }
 }
 
 /// What came of noting what the acquirer said.
-fn noted(written: Result<Result<Answer, Refusal>, StoreError>) -> Result<Answer, PayError> {
+fn noted(written: Result<Result<Answer, Refusal>, StoreError>) -> Result<Answer, NoOutcome> {
     match written {
         Ok(Ok(answer)) => Ok(answer),
         // Somebody gave the payment up meanwhile, and lets go of what is reserved.
         Ok(Err(_)) => Err(NoAnswer.into()),
         // It stays as it is until it is given up.
-        Err(error) => Err(PayError::NotNoted(error)),
+        Err(error) => Err(NoOutcome::NotNoted(error)),
     }
 }

@@ -1,0 +1,29 @@
+//! The application: what the two origins and the jobs do with the store, the acquirers, the rates
+//! and the limits. It takes and returns values of the domain.
+
+mod access;
+mod cards;
+mod charges;
+mod declines;
+mod error;
+mod lists;
+mod merchants;
+mod movements;
+mod notices;
+mod once;
+mod payments;
+mod recurring;
+mod view;
+
+pub(crate) use access::Accessible;
+pub(crate) use charges::Charge;
+pub(crate) use declines::{Attempt, Declines, Origin};
+pub(crate) use error::Error;
+pub(crate) use lists::List;
+pub(crate) use movements::Capture;
+pub(crate) use notices::NoticeError;
+pub(crate) use payments::{Defaults, Payments};
+pub(crate) use recurring::{EarlierCard, RecurringPayment};
+pub(crate) use view::{Paid, View, Written};
+
+pub(crate) use crate::store::{Seen, StoreError, now};

@@ -1,0 +1,69 @@
+//! Who asks, and what they may see.
+
+use super::{error::Error, payments::Payments};
+use crate::{
+    domain::{App, Dispute, FraudAlert, Id, KeyDigest, Line, Merchant, SavedCard, Transaction},
+    store::{Found, Seen, Store, StoreError},
+};
+
+/// Belongs to a merchant, whose apps may see it.
+pub(crate) trait Accessible: Sized + Send {
+    /// Finds it, as an app sees it.
+    fn find(
+        store: &Store,
+        id: Id,
+        app: Id,
+    ) -> impl Future<Output = Result<Option<Found<Self>>, StoreError>> + Send;
+}
+
+macro_rules! accessible {
+    ($($thing:ty: $find:ident),*) => {$(
+        impl Accessible for $thing {
+            async fn find(store: &Store, id: Id, app: Id) -> Result<Option<Found<Self>>, StoreError> {
+                store.$find(id, app).await
+            }
+        }
+    )*};
+}
+
+accessible!(
+    Merchant: merchant,
+    Transaction: transaction,
+    Line: line,
+    SavedCard: card,
+    Dispute: dispute,
+    FraudAlert: fraud
+);
+
+impl Payments {
+    /// The app with this key.
+    pub(crate) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, Error> {
+        Ok(self.store.app_by_key(key).await?)
+    }
+
+    /// Refuses an app that names another than itself.
+    pub(crate) async fn is_own(&self, app: &App, id: Id) -> Result<(), Error> {
+        if id == app.id {
+            return Ok(());
+        }
+        Err(if self.store.has_app(id).await? { Error::Forbidden } else { Error::NotFound })
+    }
+
+    /// What an app may see.
+    pub(crate) async fn find<T: Accessible>(&self, id: Id, app: &App) -> Result<T, Error> {
+        permitted(T::find(&self.store, id, app.id).await?)
+    }
+
+    /// A transaction before an app moves it, with what is known of the app's idempotency key.
+    pub(crate) async fn seen(&self, id: Id, app: &App, key: Option<String>) -> Result<Seen, Error> {
+        permitted(self.store.seen(id, app.id, key).await?)
+    }
+}
+
+fn permitted<T>(found: Option<Found<T>>) -> Result<T, Error> {
+    match found {
+        None => Err(Error::NotFound),
+        Some(Found { is_member: false, .. }) => Err(Error::Forbidden),
+        Some(Found { thing, .. }) => Ok(thing),
+    }
+}

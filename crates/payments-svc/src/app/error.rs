@@ -1,0 +1,96 @@
+//! Every way a request can fail.
+
+use common::limits;
+
+use crate::{
+    acquirer::NoAnswer,
+    domain::{Invalid, NoRate, Refused, write::Refusal},
+    store::StoreError,
+};
+
+/// A request that failed, in the words that its client reads.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("this app has no access")]
+    Forbidden,
+    #[error("there is nothing under this path")]
+    NotFound,
+    #[error("the request is not valid")]
+    Invalid(Vec<Invalid>),
+    #[error("the request with this idempotency key is not finished")]
+    InFlight,
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
+    #[error("there is no exchange rate that is fresh enough")]
+    NoRate(#[source] NoRate),
+    #[error("the outcome is not known; what may have been reserved will be let go")]
+    OutcomeUnknown(#[source] NoOutcome),
+    #[error("the acquirer did not answer")]
+    NoAnswer(#[source] NoAnswer),
+    #[error(transparent)]
+    RateLimited(limits::Refused),
+    #[error("too much is waiting")]
+    Overloaded,
+    #[error("the store is not available")]
+    Store(#[source] StoreError),
+    #[error("an internal error occurred")]
+    Internal(#[source] StoreError),
+}
+
+/// Why a payment that was begun has no outcome. What it may have reserved will be let go.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoOutcome {
+    #[error(transparent)]
+    NoAnswer(#[from] NoAnswer),
+    #[error("the answer of the acquirer could not be noted")]
+    NotNoted(#[source] StoreError),
+}
+
+impl Error {
+    /// One member is wrong.
+    pub(crate) fn field(field: &'static str, message: impl ToString) -> Self {
+        Self::Invalid(vec![Invalid::new(field, message.to_string())])
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Panicked => Self::Internal(error),
+            StoreError::Overloaded => Self::Overloaded,
+            StoreError::NotRead(_) | StoreError::NotWritten(_) => Self::Store(error),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::NotFound => Self::NotFound,
+            Refusal::NotAMember => Self::Forbidden,
+            Refusal::NoSuchApp => Self::field("appId", refusal),
+            Refusal::Movement(Refused::OtherCurrency) => Self::field("currency", refusal),
+            Refusal::Movement(_) => Self::field("amount", refusal),
+            Refusal::KeyReused => Self::KeyReused,
+            Refusal::InFlight => Self::InFlight,
+        }
+    }
+}
+
+impl From<NoOutcome> for Error {
+    fn from(cause: NoOutcome) -> Self {
+        Self::OutcomeUnknown(cause)
+    }
+}
+
+impl From<limits::Refused> for Error {
+    fn from(refused: limits::Refused) -> Self {
+        Self::RateLimited(refused)
+    }
+}
+
+impl From<Vec<Invalid>> for Error {
+    fn from(invalid: Vec<Invalid>) -> Self {
+        Self::Invalid(invalid)
+    }
+}

@@ -1,0 +1,86 @@
+//! Lists.
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+
+use super::{error::Error, payments::Payments};
+use crate::{
+    domain::{App, Dispute, FraudAlert, Id, Line, Merchant, Transaction, User, Window},
+    store::{About, Found, Store, StoreError},
+};
+
+/// A list, read a window at a time.
+pub(crate) type List<T> =
+    Box<dyn Fn(Window) -> BoxFuture<'static, Result<Vec<T>, StoreError>> + Send + Sync>;
+
+impl Payments {
+    fn list<T, F>(&self, read: impl Fn(Store, Window) -> F + Send + Sync + 'static) -> List<T>
+    where
+        F: Future<Output = Result<Vec<T>, StoreError>> + Send + 'static,
+    {
+        let store = self.store.clone();
+        Box::new(move |window| read(store.clone(), window).boxed())
+    }
+
+    /// The merchants of an app: those for tests, the others, or all.
+    pub(crate) fn merchants(&self, app: Id, test: Option<bool>) -> List<Merchant> {
+        self.list(move |store, window| store.merchants(app, window, test))
+    }
+
+    /// The users of a merchant.
+    pub(crate) fn users(&self, merchant: Id) -> List<User> {
+        self.list(move |store, window| store.users(merchant, window))
+    }
+
+    /// The apps of a merchant.
+    pub(crate) fn apps(&self, merchant: Id) -> List<App> {
+        self.list(move |store, window| store.apps(merchant, window))
+    }
+
+    /// The lines of a merchant.
+    pub(crate) fn lines(&self, merchant: Id) -> List<Line> {
+        self.list(move |store, window| store.lines(merchant, window))
+    }
+
+    /// The transactions of a merchant: those that succeeded, the others, or all.
+    pub(crate) fn transactions(&self, merchant: Id, successful: Option<bool>) -> List<Transaction> {
+        self.list(move |store, window| store.transactions(merchant, window, successful))
+    }
+
+    /// The disputes of a merchant, or of one of its transactions. None, if the transaction is not
+    /// the merchant's.
+    pub(crate) async fn disputes(
+        &self,
+        app: &App,
+        (merchant, transaction): (Id, Option<Id>),
+    ) -> Result<Option<List<Dispute>>, Error> {
+        let about = self.about(app, merchant, transaction).await?;
+        Ok(about.map(|about| self.list(move |store, window| store.disputes(about, window))))
+    }
+
+    /// The same for fraud alerts.
+    pub(crate) async fn frauds(
+        &self,
+        app: &App,
+        (merchant, transaction): (Id, Option<Id>),
+    ) -> Result<Option<List<FraudAlert>>, Error> {
+        let about = self.about(app, merchant, transaction).await?;
+        Ok(about.map(|about| self.list(move |store, window| store.frauds(about, window))))
+    }
+
+    async fn about(
+        &self,
+        app: &App,
+        merchant: Id,
+        transaction: Option<Id>,
+    ) -> Result<Option<About>, Error> {
+        match self.store.merchant(merchant, app.id).await? {
+            None => return Err(Error::field("filter.merchantId", "is no merchant")),
+            Some(Found { is_member: false, .. }) => return Err(Error::Forbidden),
+            Some(_) => {}
+        }
+        let Some(transaction) = transaction else { return Ok(Some(About::Merchant(merchant))) };
+        let found = self.store.reservation_of(transaction).await?;
+        let own = found.filter(|reservation| reservation.merchant == merchant);
+        Ok(own.map(|_| About::Transaction(transaction)))
+    }
+}

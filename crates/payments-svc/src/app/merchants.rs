@@ -1,0 +1,116 @@
+//! Apps, merchants, and who may use them.
+
+use common::limits::ClientAddress;
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use super::{error::Error, payments::Payments};
+use crate::{
+    domain::{
+        ApiKey, App, Email, Id, Merchant, MerchantDetails, MerchantUpdate, Name,
+        write::{Action, Answer, Keyed, Outcome},
+    },
+    store::StoreError,
+};
+
+impl Payments {
+    /// Counts a request to make an app.
+    pub(crate) fn count_new_app(&self, address: ClientAddress) -> Result<(), Error> {
+        Ok(self.limits.app(address)?)
+    }
+
+    /// Makes an app, and its key.
+    pub(crate) async fn create_app(&self, name: Option<Name>) -> Result<(App, ApiKey), Error> {
+        let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
+        let answer = self.write(Action::CreateApp { name, digest: key.digest() }, None).await?;
+        match answer.outcome() {
+            Outcome::App(app) => Ok((app.clone(), key)),
+            _ => Err(StoreError::Panicked.into()),
+        }
+    }
+
+    /// Makes a merchant, which the app that asks may use.
+    pub(crate) async fn create_merchant(
+        &self,
+        app: &App,
+        details: MerchantDetails,
+        keyed: Option<Keyed>,
+    ) -> Result<Answer, Error> {
+        let (key, pricing) = (Uuid::new_v4().to_string(), self.defaults.pricing);
+        let details = Box::new(details);
+        self.write(Action::CreateMerchant { app: app.id, key, details, pricing }, keyed).await
+    }
+
+    /// Changes what of a merchant can change.
+    pub(crate) async fn update_merchant(
+        &self,
+        merchant: Id,
+        update: MerchantUpdate,
+    ) -> Result<(), Error> {
+        self.write(Action::UpdateMerchant { merchant, update }, None).await.map(drop)
+    }
+
+    /// The merchant with this public key.
+    pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Merchant, Error> {
+        self.store.merchant_by_key(key).await?.ok_or_else(unknown_key)
+    }
+
+    /// The same, with an attempt to pay counted. An unknown key counts as that of a live merchant.
+    pub(crate) async fn merchant_tried(
+        &self,
+        key: &str,
+        address: ClientAddress,
+    ) -> Result<Merchant, Error> {
+        self.limits.may_attempt(address)?;
+        let merchant = self.store.merchant_by_key(key).await?;
+        let is_test = merchant.as_ref().is_some_and(|merchant| merchant.details.test);
+        self.limits.attempt(is_test, address)?;
+        merchant.ok_or_else(unknown_key)
+    }
+
+    /// Counts an attempt to pay.
+    pub(crate) fn count_attempt(&self, test: bool, address: ClientAddress) -> Result<(), Error> {
+        Ok(self.limits.attempt(test, address)?)
+    }
+
+    /// Lets an app use a merchant.
+    pub(crate) async fn add_app(
+        &self,
+        merchant: Id,
+        app: Id,
+        keyed: Option<Keyed>,
+    ) -> Result<Answer, Error> {
+        self.write(Action::AddApp { merchant, app }, keyed).await
+    }
+
+    /// No longer lets an app use a merchant.
+    pub(crate) async fn revoke_app(&self, merchant: Id, app: Id) -> Result<(), Error> {
+        self.write(Action::RevokeApp { merchant, app }, None).await.map(drop)
+    }
+
+    /// Lets a user use a merchant, and invites them to.
+    pub(crate) async fn invite(
+        &self,
+        caller: &App,
+        merchant: Id,
+        email: Email,
+        keyed: Option<Keyed>,
+    ) -> Result<Answer, Error> {
+        let counted = self.limits.invitation(caller.id)?;
+        let answer = self.write(Action::AddUser { merchant, email }, keyed).await?;
+        // A user who is a member already is sent nothing.
+        if let Answer::Fresh { outcome: Outcome::Membership { already: false }, .. } = answer {
+            counted.keep();
+        }
+        Ok(answer)
+    }
+
+    /// No longer lets a user use a merchant.
+    pub(crate) async fn revoke_user(&self, merchant: Id, user: Id) -> Result<(), Error> {
+        self.write(Action::RevokeUser { merchant, user }, None).await.map(drop)
+    }
+}
+
+fn unknown_key() -> Error {
+    Error::field("key", "is not the public key of a merchant")
+}

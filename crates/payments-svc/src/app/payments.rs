@@ -1,0 +1,68 @@
+//! What the application works with.
+
+use std::{sync::Arc, time::Duration};
+
+use common::limits::Budget;
+use tokio_util::task::TaskTracker;
+
+use super::{declines::Declines, error::Error};
+use crate::{
+    acquirer::Acquirers,
+    domain::{
+        Pricing,
+        write::{Action, Answer, Keyed, Write},
+    },
+    limits::Limits,
+    rates::ExchangeRates,
+    store::Store,
+};
+
+/// What merchants and disputes have unless something else is said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Defaults {
+    /// The pricing of new merchants.
+    pub(crate) pricing: Pricing,
+    /// How long a dispute can be answered for.
+    pub(crate) dispute_due: Duration,
+}
+
+/// The application.
+pub(crate) struct Payments {
+    pub(super) store: Store,
+    pub(super) acquirers: Arc<Acquirers>,
+    pub(super) rates: Arc<ExchangeRates>,
+    pub(super) limits: Arc<Limits>,
+    pub(super) declines: Declines,
+    /// Payments that wait for an acquirer: each keeps a connection.
+    pub(super) in_flight: Arc<Budget>,
+    pub(super) under_way: TaskTracker,
+    pub(super) defaults: Defaults,
+}
+
+impl Payments {
+    pub(crate) fn new(
+        store: Store,
+        acquirers: Arc<Acquirers>,
+        rates: Arc<ExchangeRates>,
+        declines: Declines,
+        in_flight: Arc<Budget>,
+        defaults: Defaults,
+    ) -> Self {
+        let (limits, under_way) = (declines.limits(), TaskTracker::new());
+        Self { store, acquirers, rates, limits, declines, in_flight, under_way, defaults }
+    }
+
+    pub(super) async fn write(
+        &self,
+        action: Action,
+        keyed: Option<Keyed>,
+    ) -> Result<Answer, Error> {
+        Ok(self.store.write(Write { action, keyed }).await??)
+    }
+
+    /// Waits until no payment is under way.
+    pub(crate) async fn finished(&self) {
+        self.under_way.close();
+        self.under_way.wait().await;
+    }
+}

@@ -1,0 +1,72 @@
+//! Payments that a merchant's server makes with a card from earlier.
+
+use std::sync::Arc;
+
+use super::{charges::Charge, declines::Origin, error::Error, payments::Payments};
+use crate::{
+    acquirer::Source,
+    domain::{
+        Amount, Currency, Custom, Descriptor, Id, Merchant, Original, Payment,
+        write::{Answer, Keyed},
+    },
+};
+
+/// A payment with a card from earlier.
+pub(crate) struct RecurringPayment {
+    pub(crate) card: EarlierCard,
+    pub(crate) descriptor: Option<Descriptor>,
+    pub(crate) currency: Currency,
+    pub(crate) amount: Amount,
+    pub(crate) custom: Option<Custom>,
+}
+
+/// Where the card is from.
+pub(crate) enum EarlierCard {
+    /// An original transaction, and the member that names it.
+    Transaction(&'static str, Id),
+    /// A saved card (deprecated).
+    Saved(Id),
+}
+
+impl Payments {
+    /// Pays with a card from earlier.
+    pub(crate) async fn pay_again(
+        self: &Arc<Self>,
+        merchant: &Merchant,
+        payment: RecurringPayment,
+        keyed: Option<Keyed>,
+    ) -> Result<Answer, Error> {
+        let RecurringPayment { card, descriptor, currency, amount, custom } = payment;
+        let exchanges = self.exchanges(currency, &merchant.terms());
+        let _both = exchanges.map_err(|error| Error::field("currency", error))?;
+        let Original { mut card, reference } = self.original(merchant.id, card).await?;
+        // The code was given for the payment it came with, and is nowhere kept.
+        card.code_present = false;
+        let descriptor = descriptor.unwrap_or_else(|| merchant.details.descriptor.clone());
+        let payment = Payment {
+            merchant: merchant.id,
+            currency,
+            amount,
+            descriptor,
+            custom,
+            recurring: true,
+        };
+        let (source, test) = (Source::Reference(reference), merchant.details.test);
+        let charge = Charge { payment, card, source, test, origin: Origin::Api };
+        self.charge(charge, keyed).await
+    }
+
+    async fn original(&self, merchant: Id, card: EarlierCard) -> Result<Original, Error> {
+        match card {
+            EarlierCard::Transaction(field, id) => {
+                let original = self.store.original(merchant, id).await?;
+                let message = "must be a successful transaction of the merchant made by a customer";
+                original.ok_or_else(|| Error::field(field, message))
+            }
+            EarlierCard::Saved(id) => {
+                let kept = self.store.kept(merchant, id).await?;
+                kept.ok_or_else(|| Error::field("cardId", "must be a card of the merchant"))
+            }
+        }
+    }
+}

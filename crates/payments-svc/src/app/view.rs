@@ -1,0 +1,72 @@
+//! What came of a write, to be shown: the same whether it was done now or before.
+
+use super::{error::Error, payments::Payments};
+use crate::{
+    domain::{
+        Id, Merchant, ProcessingError, Transaction,
+        write::{Answer, Moved, Outcome},
+    },
+    store::StoreError,
+};
+
+/// What came of a write.
+pub(crate) struct Written {
+    pub(crate) view: View,
+    /// Whether it was done before, by a request with the same idempotency key.
+    pub(crate) is_replayed: bool,
+}
+
+/// What there is to show of a write.
+pub(crate) enum View {
+    Nothing,
+    /// As it was when it was made.
+    Merchant(Box<Merchant>),
+    Membership {
+        already: bool,
+    },
+    Paid(Paid),
+    Card(Id),
+    /// As of the step that was added.
+    Transaction(Box<Transaction>),
+}
+
+/// A payment that has an outcome.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Paid {
+    pub(crate) transaction: Id,
+    /// Why it did not succeed, if it did not.
+    pub(crate) error: Option<ProcessingError>,
+}
+
+impl Paid {
+    pub(super) fn of(answer: &Answer) -> Result<Self, Error> {
+        match *answer.outcome() {
+            Outcome::Paid { transaction, error } => Ok(Self { transaction, error }),
+            _ => Err(StoreError::Panicked.into()),
+        }
+    }
+}
+
+impl Payments {
+    pub(super) async fn written(&self, answer: &Answer) -> Result<Written, Error> {
+        let view = match answer.outcome() {
+            Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
+                View::Nothing
+            }
+            Outcome::Merchant(texts) => {
+                let merchant = self.store.merchant_of(texts.merchant).await?;
+                View::Merchant(Box::new(texts.first_of(merchant.ok_or(Error::NotFound)?)))
+            }
+            Outcome::Membership { already } => View::Membership { already: *already },
+            Outcome::Paid { transaction, error } => {
+                View::Paid(Paid { transaction: *transaction, error: *error })
+            }
+            Outcome::Card(id) => View::Card(*id),
+            Outcome::Moved(Moved { transaction, steps, disputed }) => {
+                let found = self.store.transaction_as_of(*transaction, *steps, *disputed).await?;
+                View::Transaction(Box::new(found.ok_or(Error::NotFound)?))
+            }
+        };
+        Ok(Written { view, is_replayed: matches!(answer, Answer::Replayed(_)) })
+    }
+}

@@ -1,0 +1,40 @@
+//! What a client is told of a write: the same whether it was done now or before.
+
+use axum::{
+    http::{HeaderName, HeaderValue, StatusCode},
+    response::{IntoResponse as _, Response},
+};
+
+use crate::{
+    app::{View, Written},
+    web::json::{self, one},
+};
+
+pub(super) mod merchant;
+pub(super) mod transaction;
+
+use merchant::MerchantOutput;
+use transaction::TransactionOutput;
+
+/// Says that the answer is one from before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// The response to a write, which an idempotency key may have spared.
+pub(super) fn response(Written { view, is_replayed }: Written) -> Response {
+    let created = StatusCode::CREATED;
+    let response = match view {
+        View::Nothing => created.into_response(),
+        View::Merchant(merchant) => one(created, "merchant", MerchantOutput::new(&merchant)),
+        View::Membership { already } => one(created, "isMember", already),
+        View::Paid(paid) => json::paid(paid),
+        View::Card(id) => json::saved(id),
+        View::Transaction(transaction) => {
+            one(created, "transaction", TransactionOutput::new(&transaction))
+        }
+    };
+    if is_replayed {
+        ([(REPLAYED, HeaderValue::from_static("true"))], response).into_response()
+    } else {
+        response
+    }
+}

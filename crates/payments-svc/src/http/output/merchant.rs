@@ -1,0 +1,131 @@
+//! A merchant, as a client is told.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    domain::{Iban, Id, Merchant, Money, Name},
+    http::page::Item,
+    web::json::{as_date, as_text},
+};
+
+/// A merchant, as a client is told.
+#[derive(Serialize)]
+pub(in crate::http) struct MerchantOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    key: &'a str,
+    name: Option<&'a str>,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    currency: &'static str,
+    test: bool,
+    email: &'a str,
+    website: &'a str,
+    descriptor: &'a str,
+    balance: i64,
+    company: CompanyOutput<'a>,
+    bank: BankOutput<'a>,
+    claim: ClaimOutput,
+    pricing: PricingOutput,
+    tds: TdsOutput,
+}
+
+#[derive(Serialize)]
+struct CompanyOutput<'a> {
+    country: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct BankOutput<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iban: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimOutput {
+    can_charge_card: bool,
+    can_save_card: bool,
+    can_transfer_to_card: bool,
+    can_capture: bool,
+    can_refund: bool,
+    can_void: bool,
+}
+
+/// Every merchant may do the same.
+const CLAIM: ClaimOutput = ClaimOutput {
+    can_charge_card: true,
+    can_save_card: true,
+    can_transfer_to_card: false,
+    can_capture: true,
+    can_refund: true,
+    can_void: true,
+};
+
+#[derive(Serialize)]
+struct TdsOutput {
+    mode: &'static str,
+}
+
+#[derive(Serialize)]
+struct PricingOutput {
+    rate: f64,
+    flat: MoneyOutput,
+    dispute: MoneyOutput,
+}
+
+/// An amount with its currency, as a client is told.
+#[derive(Serialize)]
+pub(in crate::http) struct MoneyOutput {
+    currency: &'static str,
+    amount: i64,
+}
+
+impl MoneyOutput {
+    pub(in crate::http) fn new(money: Money) -> Self {
+        Self { currency: money.currency.code(), amount: money.minor }
+    }
+}
+
+impl<'a> MerchantOutput<'a> {
+    pub(in crate::http) fn new(merchant: &'a Merchant) -> Self {
+        let Merchant { id, key, created, details, pricing, balance } = merchant;
+        Self {
+            id: *id,
+            key,
+            name: details.name.as_ref().map(Name::as_str),
+            created: *created,
+            currency: details.currency.code(),
+            test: details.test,
+            email: details.email.as_str(),
+            website: details.website.as_str(),
+            descriptor: details.descriptor.as_str(),
+            balance: *balance,
+            company: CompanyOutput {
+                country: details.country.as_str(),
+                number: details.number.as_ref().map(Name::as_str),
+            },
+            bank: BankOutput { iban: details.iban.as_ref().map(Iban::as_str) },
+            claim: CLAIM,
+            pricing: PricingOutput {
+                rate: f64::from(pricing.rate.parts()) / 1e6,
+                flat: MoneyOutput::new(pricing.flat),
+                dispute: MoneyOutput::new(pricing.dispute),
+            },
+            tds: TdsOutput { mode: "avoid" },
+        }
+    }
+}
+
+impl Item for Merchant {
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(json, &MerchantOutput::new(self))
+    }
+}

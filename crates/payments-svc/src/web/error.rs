@@ -1,0 +1,134 @@
+//! Every way a request can fail, and what the client is told.
+
+use axum::{
+    Json,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use common::{
+    ErrorBody,
+    body::BodyError,
+    error::{Cause, no_memory, retry_after},
+};
+
+use crate::{app::Error as Failure, domain::Invalid};
+
+/// Seconds after which a client that met a full queue may try again.
+const RETRY_AFTER: u64 = 1;
+
+/// What credentials are asked for.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"payments\"");
+
+/// The same where a token is asked for.
+const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
+
+/// A request that failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("the API key is missing or wrong")]
+    Unauthenticated,
+    #[error("the token for new apps is missing or wrong")]
+    TokenRequired,
+    #[error("this path has no such method")]
+    MethodNotAllowed,
+    #[error("the body must be application/json or application/x-www-form-urlencoded")]
+    ContentType,
+    #[error("the body is longer than {limit} bytes")]
+    TooLarge { limit: usize },
+    #[error("the body did not arrive in time")]
+    TimedOut,
+    #[error("too many request bodies are waiting: try again in a second")]
+    NoMemory,
+    #[error("the request is not valid")]
+    Unreadable,
+    #[error(transparent)]
+    App(Failure),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let message = self.to_string();
+        let answer = |status, name| ErrorBody::new(name, message).response(status);
+        let unavailable = StatusCode::SERVICE_UNAVAILABLE;
+        match self {
+            Self::Unauthenticated => {
+                let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
+                ([(header::WWW_AUTHENTICATE, CHALLENGE)], response).into_response()
+            }
+            Self::TokenRequired => {
+                let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
+                ([(header::WWW_AUTHENTICATE, TOKEN_CHALLENGE)], response).into_response()
+            }
+            Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            Self::ContentType => {
+                answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type")
+            }
+            Self::TooLarge { .. } => answer(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::TimedOut => answer(StatusCode::REQUEST_TIMEOUT, "request_timeout"),
+            Self::NoMemory => no_memory(answer(unavailable, "overloaded")),
+            Self::Unreadable => {
+                let invalid = [Invalid::new("", "could not be read")];
+                (StatusCode::BAD_REQUEST, Json(invalid)).into_response()
+            }
+            Self::App(Failure::Forbidden) => answer(StatusCode::FORBIDDEN, "forbidden"),
+            Self::App(Failure::NotFound) => answer(StatusCode::NOT_FOUND, "not_found"),
+            Self::App(Failure::Invalid(invalid)) => {
+                (StatusCode::BAD_REQUEST, Json(invalid)).into_response()
+            }
+            Self::App(Failure::InFlight) => {
+                answer(StatusCode::CONFLICT, "idempotency_key_in_flight")
+            }
+            Self::App(Failure::KeyReused) => {
+                answer(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
+            }
+            Self::App(Failure::NoRate(cause)) => {
+                hiding(answer(unavailable, "no_exchange_rate"), cause)
+            }
+            Self::App(Failure::OutcomeUnknown(cause)) => {
+                hiding(answer(unavailable, "outcome_unknown"), cause)
+            }
+            Self::App(Failure::NoAnswer(cause)) => {
+                hiding(answer(unavailable, "acquirer_unavailable"), cause)
+            }
+            Self::App(Failure::RateLimited(refused)) => {
+                let response = answer(StatusCode::TOO_MANY_REQUESTS, "rate_limited");
+                retry_after(response, refused.retry_after)
+            }
+            Self::App(Failure::Overloaded) => {
+                retry_after(answer(unavailable, "overloaded"), RETRY_AFTER)
+            }
+            Self::App(Failure::Store(cause)) => {
+                hiding(answer(unavailable, "storage_unavailable"), cause)
+            }
+            Self::App(Failure::Internal(cause)) => {
+                hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
+            }
+        }
+    }
+}
+
+/// A response whose cause is for the log alone.
+fn hiding(
+    mut response: Response,
+    cause: impl std::error::Error + Send + Sync + 'static,
+) -> Response {
+    response.extensions_mut().insert(Cause::new(cause));
+    response
+}
+
+impl<E: Into<Failure>> From<E> for Error {
+    fn from(error: E) -> Self {
+        Self::App(error.into())
+    }
+}
+
+impl From<BodyError> for Error {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::TooLarge { limit } => Self::TooLarge { limit },
+            BodyError::TimedOut => Self::TimedOut,
+            BodyError::NoMemory => Self::NoMemory,
+            BodyError::Broken(_) | BodyError::Gone => Self::Unreadable,
+        }
+    }
+}

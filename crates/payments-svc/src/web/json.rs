@@ -1,0 +1,116 @@
+//! JSON as clients read it.
+
+use axum::{
+    Json,
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
+
+use crate::{
+    app::Paid,
+    domain::{Id, ProcessingError},
+};
+
+/// A response of one thing under its name.
+pub(crate) fn one(status: StatusCode, name: &'static str, thing: impl Serialize) -> Response {
+    (status, Json(One(name, thing))).into_response()
+}
+
+/// The response to a payment. One that was declined is an error, whose transaction is kept.
+pub(crate) fn paid(Paid { transaction, error }: Paid) -> Response {
+    let transaction = IdOutput { id: transaction };
+    match error {
+        Some(error) => processing_error(error, Some(transaction)),
+        None => one(StatusCode::CREATED, "transaction", transaction),
+    }
+}
+
+/// The response to a card that was saved.
+pub(crate) fn saved(card: Id) -> Response {
+    one(StatusCode::CREATED, "card", IdOutput { id: card })
+}
+
+/// The response to what was declined and is not kept.
+pub(crate) fn declined(error: ProcessingError) -> Response {
+    processing_error(error, None)
+}
+
+fn processing_error(error: ProcessingError, transaction: Option<IdOutput>) -> Response {
+    let body = DeclinedOutput { error: ProcessingErrorOutput::new(error), transaction };
+    (StatusCode::BAD_REQUEST, Json(body)).into_response()
+}
+
+/// One thing under its name.
+struct One<T>(&'static str, T);
+
+impl<T: Serialize> Serialize for One<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.0, &self.1)?;
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct IdOutput {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+}
+
+#[derive(Serialize)]
+struct DeclinedOutput {
+    #[serde(flatten)]
+    error: ProcessingErrorOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction: Option<IdOutput>,
+}
+
+/// A processing error, as a client is told.
+#[derive(Serialize)]
+pub(crate) struct ProcessingErrorOutput {
+    code: u8,
+    message: &'static str,
+    text: &'static str,
+    client: bool,
+    merchant: bool,
+}
+
+impl ProcessingErrorOutput {
+    pub(crate) fn new(error: ProcessingError) -> Self {
+        Self {
+            code: error.code(),
+            message: error.message(),
+            text: error.message(),
+            client: error.blames_client(),
+            merchant: error.blames_merchant(),
+        }
+    }
+}
+
+/// Writes what has a text as that text.
+pub(crate) fn as_text<S: Serializer>(
+    value: &impl std::fmt::Display,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// Writes a time in RFC 3339 with milliseconds, in UTC.
+pub(crate) fn as_date<S: Serializer>(
+    value: &jiff::Timestamp,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{value:.3}"))
+}
+
+/// The same of a time that may not be known.
+pub(crate) fn as_optional_date<S: Serializer>(
+    value: &Option<jiff::Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => as_date(value, serializer),
+        None => serializer.serialize_none(),
+    }
+}
