@@ -20,6 +20,7 @@ mod customer;
 mod language;
 mod page;
 mod problem;
+mod screens;
 mod view;
 mod visit;
 

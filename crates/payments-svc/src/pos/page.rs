@@ -9,7 +9,8 @@ use jiff::Timestamp;
 
 use super::{
     problem::Problem,
-    view::{self, AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard},
+    screens::{AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard},
+    view,
     visit::{self, Form, Mistyped, Visit, see},
 };
 use crate::{

@@ -1,15 +1,24 @@
 //! Why there is no page to pay on: what a customer is told in its place.
 
+use askama::Template;
 use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 
-use super::{
-    language::Language,
-    view::{self, ProblemPage},
-};
-use crate::{app, web::Error};
+use super::{asset::VERSION, language::Language, view};
+use crate::{app, domain::Invalid, web::Error};
+
+/// There is nothing to pay on.
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct ProblemPage {
+    language: &'static Language,
+    heading: &'static str,
+    hint: &'static str,
+    /// The parameters of the link that are wrong.
+    invalid: Vec<Invalid>,
+}
 
 /// A failure, told in a language.
 pub(super) struct Problem {
