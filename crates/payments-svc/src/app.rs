@@ -12,10 +12,10 @@ mod movements;
 mod notices;
 mod once;
 mod payments;
-mod recurring;
 mod view;
 
 pub(crate) use access::Accessible;
+pub(crate) use cards::{EarlierCard, RecurringPayment};
 pub(crate) use charges::Charge;
 pub(crate) use declines::{Attempt, Declines, Origin};
 pub(crate) use error::Error;
@@ -23,7 +23,6 @@ pub(crate) use lists::List;
 pub(crate) use movements::Capture;
 pub(crate) use notices::NoticeError;
 pub(crate) use payments::{Defaults, Payments};
-pub(crate) use recurring::{EarlierCard, RecurringPayment};
 pub(crate) use view::{Paid, View, Written};
 
 pub(crate) use crate::store::{Seen, StoreError, now};

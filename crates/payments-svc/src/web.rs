@@ -6,14 +6,17 @@ use axum::{Router, response::IntoResponse as _};
 use common::telemetry::{Observe, Traffic};
 use tower_http::normalize_path::NormalizePath;
 
-pub(crate) mod body;
+mod body;
 mod error;
 pub(crate) mod fields;
 mod form;
 pub(crate) mod json;
 mod members;
 
+pub(crate) use body::Body;
 pub(crate) use error::Error;
+pub(crate) use fields::{Fields, Noted};
+pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, one};
 
 use crate::app::{self, StoreError};
 

@@ -42,7 +42,7 @@ impl Payments {
     }
 
     /// Refuses an app that names another than itself.
-    pub(crate) async fn is_own(&self, app: &App, id: Id) -> Result<(), Error> {
+    pub(crate) async fn require_own(&self, app: &App, id: Id) -> Result<(), Error> {
         if id == app.id {
             return Ok(());
         }

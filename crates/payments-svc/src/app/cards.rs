@@ -1,17 +1,82 @@
-//! Saved cards (deprecated).
+//! Cards from earlier: of transactions, and saved ones (deprecated).
 
 use std::sync::Arc;
 
-use super::{declines::Attempt, error::Error, payments::Payments};
+use super::{
+    charges::Charge,
+    declines::{Attempt, Origin},
+    error::Error,
+    payments::Payments,
+};
 use crate::{
+    acquirer::Source,
     domain::{
-        CardDetails, Id, Notes, Original, ProcessingError, Verdict,
+        Amount, CardDetails, Currency, Custom, Descriptor, Id, Merchant, Notes, Original, Payment,
+        ProcessingError, Verdict,
         write::{Action, Answer, Keyed, Outcome},
     },
     store::StoreError,
 };
 
+/// A payment with a card from earlier.
+pub(crate) struct RecurringPayment {
+    pub(crate) card: EarlierCard,
+    pub(crate) descriptor: Option<Descriptor>,
+    pub(crate) currency: Currency,
+    pub(crate) amount: Amount,
+    pub(crate) custom: Option<Custom>,
+}
+
+/// Where the card is from.
+pub(crate) enum EarlierCard {
+    /// An original transaction, and the member that names it.
+    Transaction(&'static str, Id),
+    /// A saved card (deprecated).
+    Saved(Id),
+}
+
 impl Payments {
+    /// Pays with a card from earlier.
+    pub(crate) async fn pay_recurring(
+        self: &Arc<Self>,
+        merchant: &Merchant,
+        payment: RecurringPayment,
+        keyed: Option<Keyed>,
+    ) -> Result<Answer, Error> {
+        let RecurringPayment { card, descriptor, currency, amount, custom } = payment;
+        let exchanges = self.exchanges(currency, &merchant.terms());
+        let _both = exchanges.map_err(|error| Error::field("currency", error))?;
+        let Original { mut card, reference } = self.original(merchant.id, card).await?;
+        // The code was given for the payment it came with, and is nowhere kept.
+        card.code_present = false;
+        let descriptor = descriptor.unwrap_or_else(|| merchant.details.descriptor.clone());
+        let payment = Payment {
+            merchant: merchant.id,
+            currency,
+            amount,
+            descriptor,
+            custom,
+            recurring: true,
+        };
+        let (source, test) = (Source::Reference(reference), merchant.details.test);
+        let charge = Charge { payment, card, source, test, origin: Origin::Api };
+        self.charge(charge, keyed).await
+    }
+
+    async fn original(&self, merchant: Id, card: EarlierCard) -> Result<Original, Error> {
+        match card {
+            EarlierCard::Transaction(field, id) => {
+                let original = self.store.original(merchant, id).await?;
+                let message = "must be a successful transaction of the merchant made by a customer";
+                original.ok_or_else(|| Error::field(field, message))
+            }
+            EarlierCard::Saved(id) => {
+                let kept = self.store.kept(merchant, id).await?;
+                kept.ok_or_else(|| Error::field("cardId", "must be a card of the merchant"))
+            }
+        }
+    }
+
     /// Saves the card of a transaction.
     pub(crate) async fn save_card(
         &self,

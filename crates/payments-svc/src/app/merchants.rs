@@ -56,7 +56,7 @@ impl Payments {
     }
 
     /// The same, with an attempt to pay counted. An unknown key counts as that of a live merchant.
-    pub(crate) async fn merchant_tried(
+    pub(crate) async fn merchant_of_attempt(
         &self,
         key: &str,
         address: ClientAddress,

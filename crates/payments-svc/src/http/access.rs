@@ -99,7 +99,7 @@ impl FromRequestParts<Arc<Api>> for Own {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let Caller(caller) = Caller::from_request_parts(parts, api).await?;
         let id = path_id(parts, api, 0).await?;
-        api.payments.is_own(&caller, id).await?;
+        api.payments.require_own(&caller, id).await?;
         Ok(Self(caller))
     }
 }

@@ -20,11 +20,7 @@ use super::{
 };
 use crate::{
     domain::{App, Id, Merchant, Name},
-    web::{
-        Error,
-        body::Body,
-        json::{as_date, as_text, one},
-    },
+    web::{Body, Error, as_date, as_text, one},
 };
 
 /// A caller who may make an app.

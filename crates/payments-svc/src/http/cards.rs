@@ -9,11 +9,7 @@ use serde::Serialize;
 use super::{access::Of, api::Api, idempotency::IdempotencyKey, output};
 use crate::{
     domain::{Id, Merchant, Notes, SavedCard},
-    web::{
-        Error,
-        body::Body,
-        json::{as_date, as_text, one},
-    },
+    web::{Body, Error, as_date, as_text, one},
 };
 
 /// Keeps the card of a transaction.

@@ -17,11 +17,7 @@ use super::{
 };
 use crate::{
     domain::{Dispute, Id, Reason},
-    web::{
-        Error,
-        fields::{Fields, Noted},
-        json::{as_date, as_text, one},
-    },
+    web::{Error, Fields, Noted, as_date, as_text, one},
 };
 
 /// The disputes of a merchant, or of one of its transactions.

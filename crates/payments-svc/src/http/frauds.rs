@@ -18,10 +18,7 @@ use super::{
 };
 use crate::{
     domain::{FraudAlert, FraudReason, Id},
-    web::{
-        Error,
-        json::{as_date, as_optional_date, as_text, one},
-    },
+    web::{Error, as_date, as_optional_date, as_text, one},
 };
 
 /// The alerts about a merchant, or about one of its transactions.

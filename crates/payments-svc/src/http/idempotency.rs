@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     domain::{App, Invalid, write::Keyed},
-    web::body::Body,
+    web::Body,
 };
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");

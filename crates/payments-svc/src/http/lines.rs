@@ -13,15 +13,12 @@ use serde::Serialize;
 use super::{
     access::Of,
     api::Api,
-    output::merchant::MoneyOutput,
+    output::MoneyOutput,
     page::{self, Item},
 };
 use crate::{
     domain::{Id, Line, LineKind, Merchant},
-    web::{
-        Error,
-        json::{as_date, as_text},
-    },
+    web::{Error, as_date, as_text},
 };
 
 /// The lines of a merchant.

@@ -12,7 +12,7 @@ use super::{
     access::{Caller, Of, Own},
     api::Api,
     idempotency::IdempotencyKey,
-    output::{self, merchant::MerchantOutput},
+    output::{self, MerchantOutput},
     page,
 };
 use crate::{
@@ -20,12 +20,7 @@ use crate::{
         Country, Currency, Descriptor, Email, Iban, InvalidCurrency, Merchant, MerchantDetails,
         MerchantUpdate, Name, Website,
     },
-    web::{
-        Error,
-        body::Body,
-        fields::{Fields, Noted},
-        json::one,
-    },
+    web::{Body, Error, Fields, Noted, one},
 };
 
 /// Makes a merchant, which the app that asks may use.

@@ -12,11 +12,7 @@ use super::api::Api;
 use crate::{
     app::{Payments, now},
     domain::{Amount, Decision, Event, FraudReason, Name, Notification, Reason, Reference},
-    web::{
-        Error,
-        body::Body,
-        fields::{Fields, Noted},
-    },
+    web::{Body, Error, Fields, Noted},
 };
 
 const SIGNATURE: HeaderName = HeaderName::from_static("acquirer-signature");

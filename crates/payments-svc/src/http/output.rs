@@ -7,14 +7,14 @@ use axum::{
 
 use crate::{
     app::{View, Written},
-    web::json::{self, one},
+    web::{json, one},
 };
 
-pub(super) mod merchant;
-pub(super) mod transaction;
+mod merchant;
+mod transaction;
 
-use merchant::MerchantOutput;
-use transaction::TransactionOutput;
+pub(super) use merchant::{MerchantOutput, MoneyOutput};
+pub(super) use transaction::TransactionOutput;
 
 /// Says that the answer is one from before.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");

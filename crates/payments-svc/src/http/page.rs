@@ -13,10 +13,7 @@ use futures_util::{StreamExt as _, future::ready, stream};
 use crate::{
     app::{List, StoreError},
     domain::{Id, Invalid, MAX_PAGE, Window},
-    web::{
-        Error,
-        fields::{self, Fields, Noted},
-    },
+    web::{Error, Fields, Noted, fields},
 };
 
 /// Reads which part of a list a query asks for, and with `filters` what else the list wants to know

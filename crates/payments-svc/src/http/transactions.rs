@@ -12,18 +12,13 @@ use super::{
     access::{Movable, Of},
     api::Api,
     idempotency::IdempotencyKey,
-    output::{self, transaction::TransactionOutput},
+    output::{self, TransactionOutput},
     page,
 };
 use crate::{
     app::{Capture, EarlierCard, RecurringPayment},
     domain::{Amount, Descriptor, Merchant, Transaction},
-    web::{
-        Error,
-        body::Body,
-        fields::{Fields, Noted},
-        json::one,
-    },
+    web::{Body, Error, Fields, Noted, one},
 };
 
 /// The transactions of a merchant.
@@ -52,7 +47,7 @@ pub(super) async fn create(
 ) -> Result<Response, Error> {
     let keyed = key.of(&merchant.caller, &body)?;
     let paid = api.payments.once(keyed, async |keyed| {
-        api.payments.pay_again(&merchant.thing, body.read(payment)?, keyed).await
+        api.payments.pay_recurring(&merchant.thing, body.read(payment)?, keyed).await
     });
     Ok(output::response(paid.await?))
 }

@@ -19,11 +19,7 @@ use super::{
 };
 use crate::{
     domain::{Email, Id, Merchant, User},
-    web::{
-        Error,
-        body::Body,
-        json::{as_date, as_text},
-    },
+    web::{Body, Error, as_date, as_text},
 };
 
 /// The users of a merchant.

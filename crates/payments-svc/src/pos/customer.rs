@@ -6,17 +6,12 @@ use axum::{extract::State, response::Response};
 use common::limits::ClientAddress;
 
 use crate::{
-    app::{Attempt, Charge, Error as Failure, Origin, Payments},
+    app::{self, Attempt, Charge, Origin, Payments},
     domain::{
         Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Notes, Payment,
         SecurityCode,
     },
-    web::{
-        Error,
-        body::Body,
-        fields::{Fields, Noted},
-        json,
-    },
+    web::{Body, Error, Fields, Noted, json},
 };
 
 /// A payment by a customer.
@@ -38,9 +33,9 @@ pub(super) async fn pay(
     let input = body.read(pay_input);
     body.wipe();
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
-    let merchant = payments.merchant_tried(&key, address).await?;
+    let merchant = payments.merchant_of_attempt(&key, address).await?;
     let exchanges = payments.exchanges(currency, &merchant.terms());
-    let _both = exchanges.map_err(|error| Failure::field("currency", error))?;
+    let _both = exchanges.map_err(|error| app::Error::field("currency", error))?;
     let payment = Payment {
         merchant: merchant.id,
         currency,
@@ -106,7 +101,7 @@ pub(super) async fn save(
     });
     body.wipe();
     let (key, card, notes) = input?;
-    let merchant = payments.merchant_tried(&key, address).await?;
+    let merchant = payments.merchant_of_attempt(&key, address).await?;
     let (merchant, test) = (merchant.id, merchant.details.test);
     let attempt = Attempt { merchant, test, origin: Origin::Cards(address) };
     let saved = payments.save_typed_card(attempt, card, notes).await?;

@@ -20,7 +20,7 @@ use crate::{
         SecurityCode,
         write::{KeyState, KnownKey, Outcome},
     },
-    web::{Error, body::Body},
+    web::{Body, Error},
 };
 
 /// What of a payment there is to show.

@@ -15,10 +15,7 @@ use super::{language::Language, problem::Problem};
 use crate::{
     app::{self, Payments, now},
     domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value, write::Keyed},
-    web::{
-        Error,
-        fields::{self, Fields, Noted},
-    },
+    web::{Error, Fields, Noted, fields},
 };
 
 /// How long a form can be sent: less than its idempotency key is kept.

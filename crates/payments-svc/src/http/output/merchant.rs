@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::{
     domain::{Iban, Id, Merchant, Money, Name},
     http::page::Item,
-    web::json::{as_date, as_text},
+    web::{as_date, as_text},
 };
 
 /// A merchant, as a client is told.

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     domain::{Card, Custom, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
     http::page::Item,
-    web::json::{ProcessingErrorOutput, as_date, as_text},
+    web::{ProcessingErrorOutput, as_date, as_text},
 };
 
 /// A transaction, complete.
