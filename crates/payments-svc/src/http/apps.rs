@@ -15,8 +15,7 @@ use super::{
     access::{Caller, Of, Second},
     api::Api,
     idempotency::IdempotencyKey,
-    output,
-    page::{self, Item},
+    output, page,
 };
 use crate::{
     domain::{App, Id, Merchant, Name},
@@ -115,12 +114,4 @@ impl<'a> AppOutput<'a> {
     }
 }
 
-impl Item for App {
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(json, &AppOutput::new(self))
-    }
-}
+page::item!(App, AppOutput::new);

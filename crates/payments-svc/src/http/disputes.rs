@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{
     access::{Caller, Of},
     api::Api,
-    page::{self, Item},
+    page,
 };
 use crate::{
     domain::{Dispute, Id, Reason},
@@ -84,12 +84,4 @@ impl<'a> DisputeOutput<'a> {
     }
 }
 
-impl Item for Dispute {
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(json, &DisputeOutput::new(self))
-    }
-}
+page::item!(Dispute, DisputeOutput::new);

@@ -13,8 +13,7 @@ use serde::Serialize;
 use super::{
     access::{Caller, Of},
     api::Api,
-    disputes,
-    page::{self, Item},
+    disputes, page,
 };
 use crate::{
     domain::{FraudAlert, FraudReason, Id},
@@ -70,12 +69,4 @@ impl FraudOutput {
     }
 }
 
-impl Item for FraudAlert {
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(json, &FraudOutput::new(self))
-    }
-}
+page::item!(FraudAlert, FraudOutput::new);

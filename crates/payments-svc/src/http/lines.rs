@@ -10,12 +10,7 @@ use axum::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{
-    access::Of,
-    api::Api,
-    output::MoneyOutput,
-    page::{self, Item},
-};
+use super::{access::Of, api::Api, output::MoneyOutput, page};
 use crate::{
     domain::{Id, Line, LineKind, Merchant},
     web::{Error, as_date, as_text},
@@ -88,12 +83,4 @@ impl LineOutput {
     }
 }
 
-impl Item for Line {
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(json, &LineOutput::new(self))
-    }
-}
+page::item!(Line, LineOutput::new);

@@ -63,6 +63,23 @@ pub(super) trait Item: Send + 'static {
     fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()>;
 }
 
+/// Lists things by their `id`, as their outputs are written.
+macro_rules! item {
+    ($thing:ty, $output:expr) => {
+        impl $crate::http::page::Item for $thing {
+            fn id(&self) -> $crate::domain::Id {
+                self.id
+            }
+
+            fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+                serde_json::to_writer(json, &$output(self))
+            }
+        }
+    };
+}
+
+pub(super) use item;
+
 /// A list as a bare JSON array with each item on a line of its own, since published clients read it
 /// line by line.
 pub(super) async fn list<T: Item>(

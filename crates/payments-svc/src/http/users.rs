@@ -14,8 +14,7 @@ use super::{
     access::{Of, Second},
     api::Api,
     idempotency::IdempotencyKey,
-    output,
-    page::{self, Item},
+    output, page,
 };
 use crate::{
     domain::{Email, Id, Merchant, User},
@@ -72,12 +71,4 @@ impl<'a> UserOutput<'a> {
     }
 }
 
-impl Item for User {
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(json, &UserOutput::new(self))
-    }
-}
+page::item!(User, UserOutput::new);

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     domain::{Iban, Id, Merchant, Money, Name},
-    http::page::Item,
+    http::page,
     web::{as_date, as_text},
 };
 
@@ -120,12 +120,4 @@ impl<'a> MerchantOutput<'a> {
     }
 }
 
-impl Item for Merchant {
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
-        serde_json::to_writer(json, &MerchantOutput::new(self))
-    }
-}
+page::item!(Merchant, MerchantOutput::new);
