@@ -138,7 +138,8 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
         defaults,
     ));
     let traffic = Arc::new(Traffic::new(&registry)?);
-    let limited = [connections.limits(), limits.all(), vec![in_flight as _]].concat();
+    let mut limited = [connections.limits(), limits.all(), vec![in_flight as _]].concat();
+    limited.extend(store.limits());
     registry.register(Box::new(LimitMetrics::new(limited)?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {

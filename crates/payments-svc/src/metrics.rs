@@ -8,9 +8,17 @@ use prometheus::core::Collector;
 
 use crate::store::Store;
 
-const FAMILIES: [Family<Stats>; 3] = [
+const FAMILIES: [Family<Stats>; 5] = [
     Family::counter("commits_total", "Batches committed.", |store| store.commits),
     Family::counter("writes_total", "Writes in committed batches.", |store| store.operations),
+    Family::counter("batch_conflicts_total", "Batches that ran again after a conflict.", |store| {
+        store.conflicts
+    }),
+    Family::counter(
+        "writes_postponed_total",
+        "Writes moved to a later batch, since their rows were locked.",
+        |store| store.postponed,
+    ),
     Family::gauge("write_queue_bytes", "Bytes of writes that wait.", |store| store.waiting_bytes),
 ];
 
