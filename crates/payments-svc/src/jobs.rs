@@ -22,11 +22,14 @@ use crate::{
 
 mod instructions;
 mod invitations;
+mod lease;
 mod waiting;
 
 pub(crate) use instructions::Instructions;
 pub(crate) use invitations::Invitations;
 pub(crate) use waiting::Waiting;
+
+use lease::Lease;
 
 /// How often jobs that others wait for are done.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
@@ -74,9 +77,11 @@ impl Jobs {
             Ok::<_, RefreshError>(spawn_blocking(move || rates.refresh()).await??)
         }));
         let (it, name) = job("voiding old authorisations");
-        tasks.spawn(every(TIDY_EVERY, name, async move || it.expire().await));
+        let lease = Lease::new(jobs.store.clone(), "expiry");
+        tasks.spawn(every(TIDY_EVERY, name, async move || lease.hold(it.expire()).await));
         let (it, name) = job("forgetting idempotency keys");
-        tasks.spawn(every(TIDY_EVERY, name, async move || it.forget().await));
+        let lease = Lease::new(jobs.store.clone(), "keys");
+        tasks.spawn(every(TIDY_EVERY, name, async move || lease.hold(it.forget()).await));
         let instructions = Instructions::new(
             jobs.store.clone(),
             Arc::clone(&jobs.acquirers),

@@ -3,14 +3,11 @@
 use std::{
     collections::{BTreeMap, HashSet},
     sync::Arc,
-    time::Duration,
 };
 
 use futures_util::{StreamExt as _, stream};
-use tokio::time::sleep;
-use uuid::Uuid;
 
-use super::warn;
+use super::{Lease, warn};
 use crate::{
     acquirer::Acquirers,
     app::{NoticeError, Payments},
@@ -21,46 +18,24 @@ use crate::{
 /// Transactions whose acquirers are told of them at once.
 const AT_ONCE: usize = 16;
 
-/// How often the lease is renewed, which is given for ten seconds.
-const RENEW_EVERY: Duration = Duration::from_secs(1);
-
-/// The name of the lease.
-const LEASE: &str = "instructions";
-
 /// Tells acquirers what was decided. One process does it at a time; one that freezes and comes back
 /// repeats instructions, which acquirers carry out once.
 pub(crate) struct Instructions {
     store: Store,
     acquirers: Arc<Acquirers>,
     payments: Arc<Payments>,
-    /// The name of this process.
-    holder: String,
+    lease: Lease,
 }
 
 impl Instructions {
     pub(super) fn new(store: Store, acquirers: Arc<Acquirers>, payments: Arc<Payments>) -> Self {
-        Self { store, acquirers, payments, holder: Uuid::new_v4().to_string() }
+        let lease = Lease::new(store.clone(), "instructions");
+        Self { store, acquirers, payments, lease }
     }
 
     /// Tells all there is to tell, unless another process does.
     pub(super) async fn round(&self) -> Result<(), StoreError> {
-        if !self.store.lease(LEASE, &self.holder).await? {
-            return Ok(());
-        }
-        tokio::select! {
-            done = self.tell() => done,
-            lost = self.lose_lease() => lost,
-        }
-    }
-
-    /// Renews the lease until it is lost.
-    async fn lose_lease(&self) -> Result<(), StoreError> {
-        loop {
-            sleep(RENEW_EVERY).await;
-            if !self.store.lease(LEASE, &self.holder).await? {
-                return Ok(());
-            }
-        }
+        self.lease.hold(self.tell()).await
     }
 
     /// Tells acquirers what was decided: all that there is by now, once.
