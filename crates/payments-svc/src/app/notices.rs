@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        Decision, Event, NoRate, Notification, Reference,
+        Decision, Event, Id, NoRate, Notification, Reference,
         write::{Action, Refusal},
     },
-    store::{Overdue, StoreError, now},
+    store::{Overdue, Seen, StoreError, now},
 };
 
 /// Why something that was told is not booked.
@@ -60,13 +60,13 @@ impl Payments {
 
     /// Books what an acquirer told, once.
     pub(crate) async fn notice(&self, notification: Notification) -> Result<(), NoticeError> {
-        let transaction = self.store.reservation_of(notification.transaction).await?;
-        let transaction = transaction.ok_or(NoticeError::NoSuchTransaction)?;
-        let terms = &transaction.terms;
-        let exchange = self.rates.last_exchange(transaction.currency, terms)?;
+        let seen = self.store.seen(notification.transaction, Id::FIRST, None).await?;
+        let Seen { reservation, steps, .. } = seen.ok_or(NoticeError::NoSuchTransaction)?.thing;
+        let terms = &reservation.terms;
+        let exchange = self.rates.last_exchange(reservation.currency, terms)?;
         let fee_exchange = self.rates.last_exchange(terms.pricing.dispute.currency, terms)?;
         let notification = Box::new(notification);
-        let action = Action::Notice { notification, exchange, fee_exchange, steps: 0 };
+        let action = Action::Notice { notification, exchange, fee_exchange, steps };
         let _noticed = self.store.write(action).await??;
         Ok(())
     }
