@@ -1,9 +1,7 @@
 //! How a payment is made: it is noted, an acquirer is asked, and the outcome is noted. Whatever
 //! breaks in between, no money stays reserved that nobody knows of.
 
-use std::{sync::Arc, time::Duration};
-
-use jiff::Timestamp;
+use std::sync::Arc;
 
 use super::{
     declines::{Attempt, Origin},
@@ -19,9 +17,6 @@ use crate::{
     },
     store::{StoreError, now},
 };
-
-/// How long a customer may take to answer a challenge.
-const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 
 /// A payment that is to be made, and what it is made with.
 #[derive(Debug)]
@@ -102,9 +97,8 @@ impl Payments {
         match reply {
             Reply::Verdict(verdict) => self.conclude(operation, Some(verdict), Some(card)).await,
             Reply::Challenge { reference } => {
-                let until = now().checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
-                let challenge = Box::new(Challenge { card, reference, until });
-                self.store.write(Action::Challenge { operation, challenge }).await
+                let card = Box::new(card);
+                self.store.write(Action::Challenge { operation, card, reference }).await
             }
         }
     }

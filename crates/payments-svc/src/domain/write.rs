@@ -9,7 +9,7 @@ use super::{
     merchant::{Descriptor, Email, MerchantDetails, MerchantUpdate, Name, Notes, Pricing},
     movement::{Refused, Request},
     notification::Notification,
-    operation::{Challenge, Original, Payment, Verdict},
+    operation::{Original, Payment, Verdict},
     payout::PayoutRun,
     processing::ProcessingError,
     rates::Exchange,
@@ -121,8 +121,10 @@ pub enum Action {
     Challenge {
         /// The operation that [`Action::Begin`] was answered with.
         operation: Id,
-        /// The challenge.
-        challenge: Box<Challenge>,
+        /// The card.
+        card: Box<Card>,
+        /// What the acquirer knows the challenge by.
+        reference: String,
     },
     /// Capture, refund or void.
     Move {

@@ -75,7 +75,9 @@ impl Batch {
             Action::Conclude { operation, verdict, card } => {
                 self.conclude(*operation, verdict.as_ref(), card.as_deref())
             }
-            Action::Challenge { operation, challenge } => self.challenge(*operation, challenge),
+            Action::Challenge { operation, card, reference } => {
+                self.challenge(*operation, card, reference)
+            }
             Action::Move { transaction, request, descriptor, .. } => {
                 self.perform(*transaction, request, descriptor.as_ref())
             }

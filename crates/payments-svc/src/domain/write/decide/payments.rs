@@ -1,5 +1,9 @@
 //! Payments in flight, what came of them, and saved cards.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
+
 use super::{Batch, Decision, done};
 use crate::domain::{
     Amounts, Card, Challenge, Conclusion, Id, Notes, Order, Original, Payment, Transaction,
@@ -9,6 +13,9 @@ use crate::domain::{
         changes::NewCard, known::KeyState,
     },
 };
+
+/// How long a customer may take to answer a challenge.
+const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 
 impl Batch {
     pub(super) fn begin(&mut self, payment: &Payment) -> Decision {
@@ -65,10 +72,12 @@ impl Batch {
     }
 
     /// The customer is asked. What the payment goes on with is kept.
-    pub(super) fn challenge(&mut self, operation: Id, challenge: &Challenge) -> Decision {
+    pub(super) fn challenge(&mut self, operation: Id, card: &Card, reference: &str) -> Decision {
         let begun = self.known.operations.get_mut(&operation).ok_or(Refusal::NotFound)?;
-        begun.challenged = Some(challenge.card.clone());
-        self.changes.challenges.insert(operation, (operation, challenge.clone()));
+        begun.challenged = Some(card.clone());
+        let until = self.known.now.checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
+        let challenge = Challenge { card: card.clone(), reference: reference.to_owned(), until };
+        self.changes.challenges.insert(operation, (operation, challenge));
         done(Outcome::Done)
     }
 

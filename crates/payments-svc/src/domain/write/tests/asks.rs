@@ -8,10 +8,10 @@ use proptest::prelude::*;
 
 use super::model::Tables;
 use crate::domain::{
-    Amount, Card, Challenge, Country, Currency, Custom, Decision, Descriptor, Email, Event,
-    Exchange, Expiry, FraudReason, Iban, Id, KeyDigest, MerchantDetails, MerchantUpdate, Name,
-    Notes, Notification, Original, Payment, PayoutRun, Pricing, ProcessingError, Reason, Reference,
-    Request, Scheme, Tds, Verdict, Website,
+    Amount, Card, Country, Currency, Custom, Decision, Descriptor, Email, Event, Exchange, Expiry,
+    FraudReason, Iban, Id, KeyDigest, MerchantDetails, MerchantUpdate, Name, Notes, Notification,
+    Original, Payment, PayoutRun, Pricing, ProcessingError, Reason, Reference, Request, Scheme,
+    Tds, Verdict, Website,
     write::{Action, KeyState, Keyed, Write},
 };
 
@@ -279,9 +279,8 @@ impl Ask {
     fn follow_up(&self, tables: &Tables) -> Action {
         let operation = pick(&tables.operations, 3, self.one);
         if self.kind == Kind::Challenge {
-            let until = Timestamp::from_second(1_800_000_000 + i64::from(self.other)).unwrap();
-            let challenge = Challenge { card: card(), reference: "challenge".to_owned(), until };
-            return Action::Challenge { operation, challenge: Box::new(challenge) };
+            let (card, reference) = (Box::new(card()), "challenge".to_owned());
+            return Action::Challenge { operation, card, reference };
         }
         let verdict = match self.other % 4 {
             0 | 1 => Some(Verdict::Approved { reference: "card".to_owned(), tds: Tds::Full }),
