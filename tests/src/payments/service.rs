@@ -84,6 +84,18 @@ impl Service {
         self.request(Method::GET, path).send().await
     }
 
+    /// A metric without labels.
+    ///
+    /// # Panics
+    ///
+    /// When there is none with this name.
+    pub async fn metric(&self, name: &str) -> u64 {
+        let scraped = self.fetch("/metrics").await.expect(200);
+        let value =
+            scraped.text().lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        value.unwrap_or_else(|| panic!("no metric {name}"))
+    }
+
     /// The address that paths of the listener for customers start with.
     pub fn pos_url(&self) -> &str {
         &self.pos

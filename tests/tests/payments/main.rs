@@ -20,6 +20,7 @@ mod limits;
 mod lines;
 mod link;
 mod lists;
+mod locks;
 mod mail;
 mod members;
 mod merchants;

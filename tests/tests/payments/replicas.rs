@@ -130,6 +130,8 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
     }
     let listed = merchants[1].ids("/transactions?limit=1000").await;
     assert_eq!(listed.len(), 1 + rounds(10, 200));
+    let met = join_all(services.iter().map(|it| it.metric("payments_batch_conflicts_total"))).await;
+    assert!(met.iter().sum::<u64>() > 0, "no key was ever claimed by both at once");
     agree(services).await;
 }
 

@@ -1,0 +1,310 @@
+//! Several services on one PostgreSQL: they wait for each other's rows, but never for ever.
+
+use std::time::{Duration, Instant};
+
+use blackbox::{
+    payments::{
+        Acquirer, Card, Idle, Merchant, Move, SECRET, Service, Transaction, email, minimal,
+    },
+    postgres::{Cluster, Database},
+    process::{self, DEADLINE},
+    soak::{rounds, seed},
+};
+use futures_util::{StreamExt as _, future::join_all, stream};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use serde_json::json;
+use tokio::{
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
+
+/// Two services on one database.
+async fn two(settings: &[(&str, &str)]) -> (Database, [Service; 2]) {
+    let database = Cluster::shared().database();
+    let started = join_all((0..2).map(|_| Idle::on(Some(database.clone()), settings).start()));
+    (database, started.await.try_into().unwrap())
+}
+
+async fn agree(services: [Service; 2]) {
+    for service in services {
+        service.stop().await.agrees().await;
+    }
+}
+
+/// One row with one number.
+fn number(database: &Database, sql: &str) -> i64 {
+    let said = database.run(sql);
+    said.parse().unwrap_or_else(|_| panic!("{sql}: {said}"))
+}
+
+/// A merchant with a bank account and some transactions, at both services.
+struct Shop {
+    merchant: [Merchant; 2],
+    transactions: Vec<[Transaction; 2]>,
+    emails: Vec<String>,
+}
+
+impl Shop {
+    async fn at(services: &[Service; 2]) -> Self {
+        let mut body = minimal();
+        body["test"] = true.into();
+        body["bank"] = json!({ "iban": "DK5000400440116243" });
+        let merchant = services[0].app().await.merchant_with(&body).await;
+        let there = merchant.app.at(&services[1]);
+        let mut transactions = Vec::new();
+        for _ in 0..4 {
+            let transaction = merchant.pay("EUR", 1_000_000).await;
+            transactions.push([transaction.clone(), transaction.by(&there)]);
+        }
+        let emails = (0..4).map(|_| email()).collect();
+        Self { merchant: [merchant.clone(), merchant.by(&there)], transactions, emails }
+    }
+
+    /// Sends one request of any kind to either service, and expects no answer but one that the
+    /// kind has.
+    async fn do_something(&self, services: &[Service; 2], (kind, one, other): (u8, usize, usize)) {
+        let replica = one % 2;
+        let (merchant, app) = (&self.merchant[replica], &self.merchant[replica].app);
+        let transaction = &self.transactions[other % self.transactions.len()][replica];
+        let email = &self.emails[other % self.emails.len()];
+        let repeat = json!({ "transactionId": transaction.id, "currency": "EUR", "amount": 5 });
+        let amount = json!({ "amount": 1 + other });
+        let key = format!("key {other}");
+        let (answer, expected): (_, &[u16]) = match kind {
+            0..8 => {
+                let what = Move::ALL[usize::from(kind) % 3];
+                (transaction.ask(what, &amount).await, &[201, 400])
+            }
+            8 => {
+                let path = transaction.path_of(Move::Capture);
+                (app.post_once(&key, &path, &json!({ "amount": 7 })).await, &[201, 409, 422])
+            }
+            9 => {
+                let path = merchant.path("/transactions");
+                (app.post_once(&format!("of {key}"), &path, &repeat).await, &[201, 409, 422])
+            }
+            10 => {
+                let acquirer = Acquirer(&services[replica]);
+                let dispute = acquirer.open(transaction, 3).await;
+                let how = if other % 2 == 0 { "won" } else { "lost" };
+                acquirer.end(transaction, &dispute, how).await;
+                return;
+            }
+            11 => (merchant.post("/users", &json!({ "email": email })).await, &[201]),
+            12 => {
+                let Some(user) = merchant.ids("/users?limit=10").await.pop() else { return };
+                (app.delete(&merchant.path(&format!("/users/{user}"))).await, &[204, 403, 404])
+            }
+            13 => (app.put(&merchant.path(""), &json!({ "email": email })).await, &[204]),
+            _ => {
+                let card = json!({ "transactionId": transaction.id });
+                (merchant.post("/cards", &card).await, &[201])
+            }
+        };
+        let status = answer.status.as_u16();
+        assert!(status == 503 || expected.contains(&status), "kind {kind}: {answer:?}");
+        if status == 503 {
+            answer.refused(503, "overloaded");
+        }
+    }
+}
+
+/// The kinds of [`Shop::do_something`].
+const KINDS: u8 = 15;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_services_under_every_kind_of_load_never_deadlock() {
+    let (database, services) = two(&[SECRET]).await;
+    // A deadlock is noticed by whoever waited that long.
+    database.run(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = 50',
+             current_database()); END $$",
+    );
+    let shop = Shop::at(&services).await;
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    let drawn = (0..rounds(3000, 100_000))
+        .map(|_| (dice.random_range(0..KINDS), dice.random_range(0..2), dice.random_range(0..40)));
+    let drawn: Vec<_> = drawn.collect();
+    let requests =
+        stream::iter(drawn).for_each_concurrent(128, |drawn| shop.do_something(&services, drawn));
+    let payouts = async {
+        for day in 1..=5 {
+            let place = services[day % 2].place();
+            let mut command = place.command();
+            command.args(["payout", "--test", "--day", &format!("2026-01-0{day}"), "--to"]);
+            command.arg(place.data().join("transfers.csv"));
+            let ended = process::run(command).await;
+            assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        }
+    };
+    let ((), ()) = tokio::join!(requests, payouts);
+    let met =
+        join_all(services.iter().map(|it| it.metric("payments_writes_postponed_total"))).await;
+    assert!(met.iter().sum::<u64>() > 0, "no request met another at the other service");
+    agree(services).await;
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+    assert_eq!(number(&database, deadlocks), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rows_that_another_service_holds_delay_their_own_transactions_only() {
+    let (database, [service, other]) = two(&[]).await;
+    let merchant = service.merchant().await;
+    let pay = |_| merchant.pay("EUR", 1_000_000);
+    let held = join_all((0..64).map(pay)).await;
+    let free = join_all((0..16).map(pay)).await;
+    // As a service that froze between reading its rows and writing them.
+    let ids: Vec<_> = held.iter().map(|held| format!("'\\x{}'", held.id)).collect();
+    let hold = format!(
+        "BEGIN; SELECT FROM transactions WHERE id IN ({}) FOR UPDATE; SELECT pg_sleep(8); COMMIT",
+        ids.join(", ")
+    );
+    let holder = spawn_blocking({
+        let database = database.clone();
+        move || database.run(&hold)
+    });
+    let is_held = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    while number(&database, is_held) == 0 {
+        sleep(Duration::from_millis(20)).await;
+    }
+    let begun = Instant::now();
+    let stuck = held.iter().map(async |held| {
+        let answer = held.ask(Move::Capture, &json!({ "amount": 1 })).await;
+        (answer, begun.elapsed())
+    });
+    let others = free.iter().map(async |free| {
+        let mut longest = Duration::ZERO;
+        while begun.elapsed() < Duration::from_secs(4) {
+            let sent = Instant::now();
+            free.capture(1).await;
+            longest = longest.max(sent.elapsed());
+        }
+        longest
+    });
+    let (stuck, others) = tokio::join!(join_all(stuck), join_all(others));
+    for (answer, after) in stuck {
+        answer.refused(503, "overloaded");
+        assert!(answer.header("retry-after").is_some(), "{answer:?}");
+        assert!(after < Duration::from_secs(7), "{after:?}");
+    }
+    let longest = others.into_iter().max().unwrap();
+    assert!(longest < Duration::from_millis(1500), "others waited {longest:?}");
+    holder.await.unwrap();
+    for held in &held {
+        assert_eq!(held.fetch().await["capturedAmount"], 0);
+    }
+    held[0].capture(1).await;
+    agree([service, other]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_services_share_a_transaction() {
+    let (_, services) = two(&[]).await;
+    let merchant = services[0].merchant().await;
+    let transaction = merchant.pay("EUR", 1_000_000_000).await;
+    let there = transaction.by(&merchant.app.at(&services[1]));
+    let long = Duration::from_secs(4);
+    let begun = Instant::now();
+    let capture = async |transaction: &Transaction| {
+        let mut captures = 0;
+        while begun.elapsed() < long {
+            let _ = transaction.ask(Move::Capture, &json!({ "amount": 1 })).await.expect(201);
+            captures += 1;
+        }
+        captures
+    };
+    let of = async |transaction: &Transaction| {
+        let captures = join_all((0..16).map(|_| capture(transaction))).await;
+        captures.into_iter().sum::<u32>()
+    };
+    let (here, there) = tokio::join!(of(&transaction), of(&there));
+    let (least, all) = (here.min(there), here + there);
+    assert!(least * 5 >= all, "one made {least} of {all} captures");
+    agree(services).await;
+}
+
+/// What the acquirer has told of a transaction: disputes and suspicions of fraud.
+async fn told(transaction: &Transaction) -> [usize; 2] {
+    let merchant = &transaction.fetch().await["merchantId"];
+    let merchant = merchant.as_str().unwrap();
+    let of =
+        format!("?limit=10&filter[merchantId]={merchant}&filter[transactionId]={}", transaction.id);
+    let list = async |path: &str| transaction.app.list(&format!("{path}{of}")).await.len();
+    [list("/disputes").await, list("/frauds").await]
+}
+
+async fn is_told(transaction: &Transaction) {
+    let told = async {
+        while told(transaction).await != [1, 1] {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, told).await.unwrap();
+}
+
+const INSTRUCTIONS: &str = "SELECT count(*) FROM instructions";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_notification_that_cannot_be_booked_is_booked_later() {
+    let database = Cluster::shared().database();
+    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay_with(Card("4100000000000103"), "EUR", 1000).await;
+    let holder = spawn_blocking({
+        let database = database.clone();
+        move || database.run("BEGIN; LOCK TABLE frauds IN SHARE MODE; SELECT pg_sleep(10); COMMIT")
+    });
+    transaction.capture(100).await;
+    let failed = |line: &str| line.contains("booking a notification");
+    service.process().logged(failed).await;
+    assert_eq!(number(&database, INSTRUCTIONS), 1, "it was confirmed");
+    holder.await.unwrap();
+    is_told(&transaction).await;
+    let confirmed = async {
+        while number(&database, INSTRUCTIONS) > 0 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, confirmed).await.unwrap();
+    assert_eq!(told(&transaction).await, [1, 1]);
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acquirers_are_instructed_by_another_service_when_one_freezes() {
+    let (database, services) = two(&[]).await;
+    let merchant = services[0].merchant().await;
+    for frozen in [0, 1] {
+        let transaction = merchant.pay_with(Card("4100000000000103"), "EUR", 1000).await;
+        let healthy = &services[1 - frozen];
+        services[frozen].process().signal("STOP").await;
+        let there = transaction.by(&merchant.app.at(healthy));
+        there.capture(100).await;
+        is_told(&there).await;
+        services[frozen].process().signal("CONT").await;
+    }
+    sleep(Duration::from_secs(2)).await;
+    let booked = "SELECT count(*) - count(DISTINCT transaction) FROM disputes";
+    assert_eq!(number(&database, booked), 0);
+    agree(services).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn captures_write_no_index_of_transactions() {
+    let database = Cluster::shared().database();
+    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1_000_000).await;
+    for _ in 0..200 {
+        transaction.capture(1).await;
+    }
+    service.stop().await.agrees().await;
+    let cold = "SELECT 100 * (n_tup_upd - n_tup_hot_upd) / n_tup_upd FROM pg_stat_user_tables
+                WHERE relname = 'transactions'";
+    let cold = number(&database, cold);
+    // A page that is full takes no further version of its rows.
+    assert!(cold <= 20, "{cold} of 100 updates wrote the indexes");
+}
