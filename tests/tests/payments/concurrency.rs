@@ -141,3 +141,30 @@ async fn what_an_answer_shows_is_a_state_that_was() {
         assert_eq!(int(&shown["capturedAmount"]), 10 * i64::try_from(trail.len()).unwrap());
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_first_answer_is_what_the_store_tells_afterwards() {
+    let service = Service::with(&[]).await;
+    let merchant = service.merchant().await;
+    let transactions = join_all((0..4).map(|_| merchant.pay("EUR", 10_000))).await;
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    let steps: Vec<_> = (0..rounds(400, 10_000))
+        .map(|_| (dice.random_range(0..4), Move::ALL[dice.random_range(0..3)]))
+        .enumerate()
+        .collect();
+    let ask = async |(number, (transaction, what)): (usize, (usize, Move))| {
+        let transaction: &Transaction = &transactions[transaction];
+        let (key, body) = (number.to_string(), json!({ "amount": 1 + number % 90 }));
+        let answer = merchant.app.post_once(&key, &transaction.path_of(what), &body).await;
+        (answer.status, answer.text().to_owned())
+    };
+    let first: Vec<_> = stream::iter(steps.clone()).map(ask).buffered(AT_ONCE).collect().await;
+    assert!(first.iter().any(|(status, _)| *status == 201));
+    let again: Vec<_> = stream::iter(steps).map(ask).buffered(AT_ONCE).collect().await;
+    for (first, again) in first.iter().zip(&again).filter(|(first, _)| first.0 == 201) {
+        assert_eq!(first, again);
+    }
+    service.stop().await.agrees().await;
+}

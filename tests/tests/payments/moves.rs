@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blackbox::{
-    payments::{Move, Refusal as _, Service, Transaction},
+    payments::{Move, Refusal as _, Service, Transaction, int},
     process::DEADLINE,
 };
 use serde_json::{Value, json};
@@ -221,6 +221,25 @@ async fn the_largest_amount_can_be_moved() {
     assert_eq!(last(&captured)["balance"], 975_000_000_000_i64 - 25);
     let refunded = transaction.refund(1_000_000_000_000).await;
     assert_eq!(last(&refunded)["balance"], -975_000_000_000_i64);
+}
+
+#[tokio::test]
+async fn a_balance_at_its_limit_refuses_captures_and_can_still_be_read() {
+    const MOST: i64 = 1 << 58;
+    let service = Service::with(&[]).await;
+    let transaction = service.merchant().await.pay("EUR", 1000).await;
+    transaction.capture(500).await;
+    let rows = service.place().change(&format!("UPDATE balances SET balance = {MOST}"));
+    let merchant = transaction.fetch().await["merchantId"].as_str().unwrap().to_owned();
+    let balance = async || {
+        let shown = transaction.app.get(&format!("/merchants/{merchant}")).await.expect(200);
+        int(&shown.json()["merchant"]["balance"])
+    };
+    is_refused(&transaction, Move::Capture, json!({ "amount": 100 }), "amount").await;
+    let most = MOST * i64::try_from(rows).unwrap();
+    assert_eq!(balance().await, most);
+    let refunded = transaction.refund(500).await;
+    assert_eq!(balance().await, most + int(&last(&refunded)["balance"]));
 }
 
 #[tokio::test]

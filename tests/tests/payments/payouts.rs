@@ -8,12 +8,14 @@ use std::{
 
 use blackbox::{
     payments::{Idle, Merchant, Service, int, minimal},
-    process::{self, DEADLINE},
+    process,
+    soak::rounds,
 };
+use jiff::{ToSpan as _, civil::Date};
 use serde_json::{Value, json};
 use tokio::{
     task::JoinSet,
-    time::{Duration, sleep, timeout},
+    time::{Duration, sleep},
 };
 
 const DANISH: &str = "DK5000400440116243";
@@ -75,16 +77,6 @@ fn transfers(file: &str) -> Vec<Value> {
     reader.records().map(|record| row(record.unwrap())).collect()
 }
 
-/// Waits until a running service shows what another process has written.
-async fn has(merchant: &Merchant, balance: i64) {
-    let shown = async {
-        while merchant.balance().await != balance {
-            sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(DEADLINE, shown).await.unwrap();
-}
-
 #[tokio::test]
 async fn a_merchant_with_money_and_an_account_is_paid_all_it_has_and_nobody_else_is() {
     let service = Service::with(&[]).await;
@@ -98,7 +90,7 @@ async fn a_merchant_with_money_and_an_account_is_paid_all_it_has_and_nobody_else
     let rows = transfers(&pay_out(service.place(), &["--test"]).await);
     assert_eq!(rows.len(), 2, "{rows:?}");
     for (row, merchant, iban) in [(&rows[0], &paid, DANISH), (&rows[1], &other, GERMAN)] {
-        has(merchant, 0).await;
+        assert_eq!(merchant.balance().await, 0);
         let line = merchant.list("/lines?limit=1").await.remove(0);
         let expected = json!({
             "id": line["id"],
@@ -165,13 +157,13 @@ async fn done_twice_it_pays_once_and_writes_the_same_file() {
         fs::remove_file(file(service.place())).unwrap();
         assert_eq!(pay_out(service.place(), &["--test"]).await, first);
     }
-    has(&merchant, 945).await;
+    assert_eq!(merchant.balance().await, 945);
     let day = "2026-01-01";
     let rows = transfers(&pay_out(service.place(), &["--test", "--day", day]).await);
     assert_eq!(rows.len(), 2, "{rows:?}");
     assert!(rows[0]["reference"].as_str().unwrap().starts_with(&format!("Payout {day} ")));
     assert_eq!(rows[0]["name"], "New");
-    has(&merchant, 0).await;
+    assert_eq!(merchant.balance().await, 0);
     assert_eq!(merchant.list("/lines?limit=10").await.len(), 4);
     service.stop().await.agrees().await;
 }
@@ -191,6 +183,24 @@ async fn several_at_once_pay_once_and_write_the_same_file() {
     let written: Vec<_> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     assert_eq!(transfers(&written[0]).len(), 5);
     assert!(written.iter().all(|file| *file == written[0]), "{written:?}");
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn the_next_request_shows_a_payout() {
+    let service = Service::with(&[]).await;
+    let merchant = funded(&service, Some(DANISH)).await;
+    let transaction = merchant.pay("EUR", 1_000_000).await;
+    let begin: Date = "2020-01-01".parse().unwrap();
+    for day in 0..i64::try_from(rounds(10, 1000)).unwrap() {
+        transaction.capture(100).await;
+        let day = (begin + day.days()).to_string();
+        pay_out(service.place(), &["--test", "--day", &day]).await;
+        let line = merchant.list("/lines?limit=1").await.remove(0);
+        assert_eq!((&line["payout"], merchant.balance().await), (&json!(true), 0));
+        let path = format!("/lines/{}", line["id"].as_str().unwrap());
+        assert_eq!(merchant.app.get(&path).await.expect(200).json(), line);
+    }
     service.stop().await.agrees().await;
 }
 
@@ -223,7 +233,7 @@ async fn nothing_is_lost_of_what_is_captured_meanwhile() {
     captures.join_all().await;
     for (merchant, paid) in merchants.iter().zip(paid) {
         assert!(paid >= 945, "{paid}");
-        has(merchant, 945 + 60 * 950 - paid).await;
+        assert_eq!(merchant.balance().await, 945 + 60 * 950 - paid);
         let lines = merchant.list("/lines?limit=1000").await;
         let ids: Vec<_> = lines.iter().map(|line| line["id"].as_str().unwrap()).collect();
         assert!(ids.windows(2).all(|pair| pair[0] > pair[1]), "ids are given twice");
