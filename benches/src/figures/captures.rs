@@ -14,9 +14,9 @@ use crate::{
     peers::{
         self,
         postgres::{Postgres, Script},
-        shop::Shop,
+        server::Server,
     },
-    report::{Rounds, Row, Table},
+    report::{Rounds, Row, Spread, Table},
 };
 
 const CONNECTIONS: u64 = 64;
@@ -25,9 +25,11 @@ const MERCHANTS: usize = 100;
 const RATE: f64 = 10_000.0;
 /// What one merchant has to reach of a hundred.
 const OF_MANY: f64 = 0.9;
-/// What captures on SQLite have to reach of those on PostgreSQL, and these of pgbench.
-const OF_POSTGRES: f64 = 2.0;
-const OF_PGBENCH: f64 = 1.0;
+/// What captures on PostgreSQL have to reach of pgbench, and two replicas together of one.
+const OF_PGBENCH: f64 = 4.0;
+const OF_ONE: f64 = 1.0;
+/// Longest p99 on PostgreSQL, in milliseconds.
+const P99: f64 = 60.0;
 
 /// Measures captures a second.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
@@ -35,10 +37,11 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let (single, many) = (shop.merchants(1).await?, shop.merchants(MERCHANTS).await?);
     let one = shop.pay(&single, bench.scale.captured).await?;
     let hundred = shop.pay(&many, bench.scale.captured).await?;
+    let load = |ids| load(bench, None, (&shop.server, &shop.credentials), (ids, CONNECTIONS));
     let (mut of_one, mut of_many) = (Rounds::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
-        of_one.add(load(bench, &shop, None, &one).await?);
-        of_many.add(load(bench, &shop, None, &hundred).await?);
+        of_one.add(load(&one).await?);
+        of_many.add(load(&hundred).await?);
     }
     let figure = format!("Durable captures on SQLite, {CONNECTIONS} connections");
     let (rate, ratio) = (of_many.rate.median(), of_one.rate.median() / of_many.rate.median());
@@ -47,43 +50,64 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let row = Row::ours(figure, "payments-svc, one merchant").exchanges(&of_one);
     table.row(row.at_least(ratio, OF_MANY, " × 100 merchants"));
     drop(shop);
-    on_postgres(bench, table, rate).await
+    on_postgres(bench, table).await
 }
 
-async fn on_postgres(bench: &Bench, table: &mut Table, on_sqlite: f64) -> Result<()> {
+async fn on_postgres(bench: &Bench, table: &mut Table) -> Result<()> {
     let Some(postgres) = Postgres::start(bench).await? else {
         table.note("PostgreSQL is left out: install Debian's postgresql.");
         return Ok(());
     };
     let shop = peers::payments_on(bench, &postgres).await?;
-    let merchants = shop.merchants(MERCHANTS).await?;
-    let ids = shop.pay(&merchants, bench.scale.captured).await?;
+    let replica = peers::payments_on(bench, &postgres).await?.server;
+    let (single, many) = (shop.merchants(1).await?, shop.merchants(MERCHANTS).await?);
+    let one = shop.pay(&single, bench.scale.captured).await?;
+    let hundred = shop.pay(&many, bench.scale.captured).await?;
     postgres.number_transactions().await?;
-    let (mut ours, mut theirs) = (Rounds::default(), Rounds::default());
+    let load =
+        |server, captures| load(bench, Some(&postgres), (server, &shop.credentials), captures);
+    let (mut of_one, mut of_many) = (Rounds::default(), Rounds::default());
+    let (mut together, mut theirs) = (Spread::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
-        ours.add(load(bench, &shop, Some(&postgres), &ids).await?);
+        of_many.add(load(&shop.server, (&hundred, CONNECTIONS)).await?);
         theirs.add_transacted(&postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
+        let half = |server| load(server, (&hundred, CONNECTIONS / 2));
+        let (first, second) = tokio::try_join!(half(&shop.server), half(&replica))?;
+        together.add(first.rate + second.rate);
+        of_one.add(load(&shop.server, (&one, CONNECTIONS)).await?);
     }
     let figure = format!("Durable captures on PostgreSQL, {CONNECTIONS} connections");
-    let rate = ours.rate.median();
-    let row = Row::ours(figure.clone(), "payments-svc").exchanges(&ours);
-    table.row(row.at_least(on_sqlite / rate, OF_POSTGRES, " × as many on SQLite"));
+    let rate = of_many.rate.median();
+    let who = format!("payments-svc, {MERCHANTS} merchants");
+    let row = Row::ours(figure.clone(), &who).exchanges(&of_many);
+    table.row(row.at_most(of_many.p99(), P99, " ms p99"));
+    let row = Row::ours(figure.clone(), "payments-svc, one merchant").exchanges(&of_one);
+    table.row(row.at_least(of_one.rate.median() / rate, OF_MANY, " × 100 merchants"));
+    let who = format!("2 replicas × {} connections", CONNECTIONS / 2);
+    let row = Row::ours(figure.clone(), &who).rate(&together);
+    table.row(row.at_least(together.median() / rate, OF_ONE, " × one replica"));
     let row = Row::peer(figure, "pgbench, the same statements").exchanges(&theirs);
     table.row(row.ratio(rate / theirs.rate.median(), OF_PGBENCH));
     Ok(())
 }
 
-async fn load(bench: &Bench, shop: &Shop, on: Option<&Postgres>, ids: &Path) -> Result<Exchanged> {
+/// Captures of these transactions by so many connections.
+async fn load(
+    bench: &Bench,
+    on: Option<&Postgres>,
+    (server, credentials): (&Server, &str),
+    (ids, connections): (&Path, u64),
+) -> Result<Exchanged> {
     let call = Call::Http {
         path: format!("/transactions/{HOLE}/captures"),
-        headers: shop.credentials.clone(),
+        headers: credentials.to_owned(),
         body: r#"{"amount":100}"#.to_owned(),
     };
     let exchange = Exchange {
         upstream: on.map(Postgres::pid),
         keys: bench.scale.captured,
         names: Some(ids.to_owned()),
-        ..bench.exchange(&shop.server, call, CONNECTIONS)
+        ..bench.exchange(server, call, connections)
     };
     load::elsewhere(&exchange, Duration::from_secs(30)).await
 }
