@@ -1,6 +1,8 @@
 //! Two services on one database are one service.
 
 use std::{
+    env::consts::ARCH,
+    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
@@ -291,4 +293,32 @@ async fn an_approval_that_comes_after_the_payment_was_given_up_changes_nothing()
     assert_eq!(ids(&failed().await), [again.declined(12)]);
     assert_eq!(merchant.list("/transactions?limit=10").await.len(), 2);
     agree([healthy, frozen]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_whose_clock_is_ahead_ends_nothing_early() {
+    let database = Cluster::shared().database();
+    let slow = [("PAYMENTS_SANDBOX_DELAY", "4s"), ("PAYMENTS_ACQUIRER_TIMEOUT", "20s")];
+    let healthy = Idle::on(Some(database.clone()), &slow).start().await;
+    let merchant = healthy.merchant().await;
+    let pending = merchant.pay("EUR", 1000).await;
+    let asked = tokio::spawn({
+        let merchant = merchant.clone();
+        async move { merchant.pay("EUR", 100).await }
+    });
+    while database.run("SELECT count(*) FROM operations") != "1" {
+        sleep(Duration::from_millis(10)).await;
+    }
+    let ahead = Idle::on(Some(database.clone()), &[("PAYMENTS_AUTHORIZATION_TTL", "30m")]);
+    let library = format!("/usr/lib/{ARCH}-linux-gnu/faketime/libfaketime.so.1");
+    assert!(Path::new(&library).exists(), "install it with: apt-get install libfaketime");
+    let mut command = ahead.command();
+    command.env("LD_PRELOAD", library).env("FAKETIME", "+1h");
+    let ahead = ahead.start_with(command).await;
+    let there = merchant.app.at(&ahead);
+    let paid = asked.await.unwrap();
+    assert_eq!(paid.by(&there).fetch().await["pendingAmount"], 100);
+    assert_eq!(pending.by(&there).fetch().await["pendingAmount"], 1000);
+    paid.by(&there).capture(100).await;
+    agree([healthy, ahead]).await;
 }
