@@ -5,10 +5,13 @@ use std::{
     time::Duration,
 };
 
-use common::batch::{Cost, Limits};
+use common::batch::{Cost, Decided, Limits, Panicked};
 
 use super::{StoreConfig, positions::Positions, sessions::SessionCache};
-use crate::domain::{Epoch, Operation, Rules, fold::Changes};
+use crate::domain::{
+    Answer, Epoch, Operation, Rules,
+    fold::{self, Changes, Known},
+};
 
 /// One batch at a time, since a batch counts revisions from the one before. [`Operation::Reap`] fills
 /// a batch by its rows.
@@ -43,6 +46,16 @@ impl Shared {
 
     pub(super) fn positions(&self) -> MutexGuard<'_, Positions> {
         self.positions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decides a batch by the rules of this store.
+    pub(super) fn decide(
+        &self,
+        known: Known,
+        batch: &[&Operation],
+    ) -> Result<Decided<Answer, Changes>, Panicked> {
+        let (answers, changes) = fold::decide(&self.rules, known, batch).map_err(Panicked)?;
+        Ok(Decided { answers, changes })
     }
 
     /// A batch is committed.

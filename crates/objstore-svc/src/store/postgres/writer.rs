@@ -18,7 +18,7 @@ use super::{
 };
 use crate::domain::{
     Answer, Operation, Record,
-    fold::{self, Changes, Known, Needs},
+    fold::{Changes, Known, Needs},
 };
 
 /// A writer on a pool of one session.
@@ -72,9 +72,7 @@ impl Engine for Writer {
         known: Known,
         batch: &[&Operation],
     ) -> Result<Decided<Answer, Changes>, Panicked> {
-        let (answers, changes) =
-            fold::decide(&self.shared.rules, known, batch).map_err(Panicked)?;
-        Ok(Decided { answers, changes })
+        self.shared.decide(known, batch)
     }
 
     async fn write(

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::domain::{
     Answer, Operation,
-    fold::{self, Changes, Head, Known, Needs},
+    fold::{Changes, Head, Known, Needs},
 };
 
 /// How often the log is trimmed, while there are writes.
@@ -134,9 +134,7 @@ impl Engine for Writer {
         known: Known,
         batch: &[&Operation],
     ) -> Result<Decided<Answer, Changes>, Panicked> {
-        let (answers, changes) =
-            fold::decide(&self.shared.rules, known, batch).map_err(Panicked)?;
-        Ok(Decided { answers, changes })
+        self.shared.decide(known, batch)
     }
 
     async fn write<'e>(
