@@ -2,7 +2,7 @@
 //!
 //! The engines add how a row is found by its key, and PostgreSQL locks.
 
-use common::sql::{ColumnError, Columns, Param, Stored as _};
+use common::sql::{ColumnError, Columns, Kind, Param, Stored as _};
 
 use super::{
     outcomes, rows,
@@ -12,9 +12,6 @@ use crate::domain::{
     Contest, Holding, Id, Invitation, Name, Payment, Website, title,
     write::{Begun, Captures, Held, InvitationState, Known, MerchantTexts, Needs},
 };
-
-/// How a value of a key is stored.
-pub(super) use common::sql::Kind;
 
 /// A statement that finds rows by their keys.
 pub(super) struct Query {

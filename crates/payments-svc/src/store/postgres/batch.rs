@@ -263,26 +263,14 @@ async fn locked(
     let invitations = needs.invitations.iter().filter(|id| !known.invitations.contains_key(id));
     let transactions = needs.transactions.keys().filter(|id| !known.transactions.contains_key(id));
     let mut plan = Plan::default();
-    plan.arrays(
-        "SELECT id FROM merchants WHERE id = ANY($1)",
-        vec![merchants.map(Id::param).collect()],
-        Into::Ids,
-    );
-    plan.arrays(
-        "SELECT id FROM operations WHERE id = ANY($1)",
-        vec![operations.map(Id::param).collect()],
-        Into::Ids,
-    );
-    plan.arrays(
-        "SELECT id FROM invitations WHERE id = ANY($1)",
-        vec![invitations.map(Id::param).collect()],
-        Into::Ids,
-    );
-    plan.arrays(
-        "SELECT id FROM transactions WHERE id = ANY($1)",
-        vec![transactions.map(Id::param).collect()],
-        Into::Ids,
-    );
+    for (sql, ids) in [
+        ("SELECT id FROM merchants WHERE id = ANY($1)", merchants.map(Id::param).collect()),
+        ("SELECT id FROM operations WHERE id = ANY($1)", operations.map(Id::param).collect()),
+        ("SELECT id FROM invitations WHERE id = ANY($1)", invitations.map(Id::param).collect()),
+        ("SELECT id FROM transactions WHERE id = ANY($1)", transactions.map(Id::param).collect()),
+    ] {
+        plan.arrays(sql, vec![ids], Into::Ids);
+    }
     let mut locked = HashSet::new();
     if !plan.0.is_empty() {
         // Rows that are there were left out for their locks.
