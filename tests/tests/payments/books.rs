@@ -82,6 +82,8 @@ async fn a_number_that_was_changed_is_found_wherever_it_stands() {
     let place = booked().await;
     for (table, number, rows) in [
         ("balances", "balance", "TRUE"),
+        ("authorizations", "amount", "TRUE"),
+        ("transactions", "amount", "TRUE"),
         ("transactions", "captured", "voided > 0"),
         ("transactions", "refunded", "refunded > 0"),
         ("transactions", "voided", "voided > 0"),

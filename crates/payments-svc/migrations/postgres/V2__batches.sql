@@ -47,3 +47,11 @@ BEGIN
     ids := ARRAY(SELECT id_of(second, nextval('id_numbers')) FROM generate_series(1, count));
     clock := (extract(epoch FROM now) * 1000)::bigint;
 END $$;
+
+-- The amount that each payment asked for, to check its transaction against. Transactions of the
+-- release before this one have none.
+CREATE TABLE authorizations (
+    operation bytea PRIMARY KEY,
+    currency text NOT NULL,
+    amount bigint NOT NULL
+);

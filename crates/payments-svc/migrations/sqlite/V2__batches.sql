@@ -12,3 +12,11 @@ CREATE TABLE expiry (
 ) STRICT;
 INSERT INTO expiry VALUES (1, zeroblob(12));
 DROP INDEX pending_transactions;
+
+-- The amount that each payment asked for, to check its transaction against. Transactions of the
+-- release before this one have none.
+CREATE TABLE authorizations (
+    operation BLOB PRIMARY KEY,
+    currency TEXT NOT NULL,
+    amount INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

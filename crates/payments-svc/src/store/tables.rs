@@ -40,6 +40,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&TRANSACTIONS, &changes.transactions)?;
     let has_custom = |new: &&NewTransaction| new.transaction.custom.is_some();
     rows.insert(&CUSTOMS, changes.transactions.iter().filter(has_custom))?;
+    rows.insert(&AUTHORIZATIONS, &changes.transactions)?;
     rows.insert(&TRAIL, &changes.steps)?;
     rows.insert(&CAPTURES, changes.captures.values().filter(|capture| capture.is_new))?;
     rows.insert(&LINES, &changes.lines)?;
@@ -131,8 +132,7 @@ table! {
     MERCHANT_TEXTS: "merchants", MerchantTexts = texts,
     key { "id" Bytes: texts.merchant.param() }
     {
-        "name" Text: texts.name.param(),
-        "email" Text: texts.email.param(),
+        "name" Text: texts.name.param(), "email" Text: texts.email.param(),
         "descriptor" Text: texts.descriptor.param(),
     }
 }
@@ -163,8 +163,7 @@ table! {
     INVITATIONS: "invitations", NewInvitation = invitation,
     key { "id" Bytes: invitation.id.param() }
     {
-        "merchant" Bytes: invitation.merchant.param(),
-        "user" Bytes: invitation.user.param(),
+        "merchant" Bytes: invitation.merchant.param(), "user" Bytes: invitation.user.param(),
         "created" Int: millis(invitation.created),
     }
 }
@@ -195,8 +194,7 @@ table! {
     {
         "bin" Text: card.bin.param(),
         "last4" Text: card.last4.param(),
-        "expiry_year" Int: year(card),
-        "expiry_month" Int: month(card),
+        "expiry_year" Int: year(card), "expiry_month" Int: month(card),
         "scheme" Text: card.scheme.param(),
         "code_present" Bool: card.code_present.param(),
         "challenge" Text: reference.param(),
@@ -233,6 +231,12 @@ table! {
     CUSTOMS: "customs", NewTransaction = NewTransaction { transaction, .. },
     key { "transaction" Bytes: transaction.id.param() }
     { "custom" Text: transaction.custom.param() }
+}
+
+table! {
+    AUTHORIZATIONS: "authorizations", NewTransaction = NewTransaction { transaction, operation, .. },
+    key { "operation" Bytes: operation.param() }
+    { "currency" Text: transaction.currency.param(), "amount" Int: transaction.amounts.amount.param() }
 }
 
 table! {
@@ -282,8 +286,7 @@ table! {
     CAPTURES_OUT: "captures", Capture = Capture { transaction, captured, is_new: _ },
     key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
     {
-        "amount_out" Int: captured.amount_out.param(),
-        "gross_out" Int: captured.gross_out.param(),
+        "amount_out" Int: captured.amount_out.param(), "gross_out" Int: captured.gross_out.param(),
         "fee_out" Int: captured.fee_out.param(),
     }
 }

@@ -49,6 +49,16 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        name: "a transaction is over what was authorized",
+        test: Rows(
+            "SELECT transactions.id AS place,
+                 transactions.currency || ' ' || transactions.amount AS kept,
+                 authorizations.currency || ' ' || authorizations.amount AS computed
+             FROM transactions
+             JOIN authorizations ON authorizations.operation = transactions.operation",
+        ),
+    },
+    Rule {
         name: "an operation is open, or it became a transaction",
         test: Rows(
             "SELECT operations.id AS place, 0 AS kept, 1 AS computed
