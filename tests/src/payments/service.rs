@@ -243,6 +243,14 @@ impl Idle {
         rows.unwrap_or_else(|| panic!("{sql}: {said}"))
     }
 
+    /// Bytes, given in hexadecimal digits, in the SQL of its engine.
+    pub fn bytes(&self, digits: &str) -> String {
+        match self.database {
+            Some(_) => format!("'\\x{digits}'"),
+            None => format!("x'{digits}'"),
+        }
+    }
+
     /// The command that runs the program with these settings.
     pub fn command(&self) -> Command {
         let settings: Vec<_> =

@@ -5,6 +5,7 @@
 mod access;
 mod apps;
 mod books;
+mod broken;
 mod cards;
 mod challenge;
 mod client;

@@ -126,10 +126,7 @@ async fn merchants_for_tests_and_others_are_never_in_one_file() {
     let service = Service::with(&[]).await;
     let [test, live] = [funded(&service, Some(DANISH)).await, funded(&service, Some(GERMAN)).await];
     let place = service.stop().await;
-    let id = match place.database() {
-        Some(_) => format!("'\\x{}'", live.id),
-        None => format!("x'{}'", live.id),
-    };
+    let id = place.bytes(&live.id);
     let yes = if place.database().is_some() { "false" } else { "0" };
     assert_eq!(place.change(&format!("UPDATE merchants SET test = {yes} WHERE id = {id}")), 1);
     for (options, merchant) in [(&[][..], &live), (&["--test"], &test), (&[], &live)] {

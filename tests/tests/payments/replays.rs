@@ -126,10 +126,7 @@ impl Shop {
                 continue;
             }
             let told = [&answer.status.as_u16().to_be_bytes()[..], &answer.body].concat();
-            let bytes = match place.database() {
-                Some(_) => format!("'\\x{}'", hex::encode(told)),
-                None => format!("x'{}'", hex::encode(told)),
-            };
+            let bytes = place.bytes(&hex::encode(told));
             let set = format!("UPDATE idempotency SET receipt = {bytes}, outcome = NULL {of}");
             assert_eq!(place.change(&set), 1, "{path}");
         }

@@ -1,0 +1,77 @@
+//! Rows that cannot be read or written: they fail their own requests, and none of the others that
+//! are committed with them.
+
+use blackbox::payments::{Idle, Move, Service, Transaction};
+use futures_util::future::join_all;
+use serde_json::json;
+
+/// Transactions that are moved at once.
+const AT_ONCE: usize = 64;
+
+/// A service, and transactions of which 100 are captured.
+async fn captured() -> (Service, Vec<Transaction>) {
+    let service = Service::with(&[]).await;
+    let merchant = service.merchant().await;
+    let transactions = join_all((0..AT_ONCE).map(|_| merchant.pay("EUR", 1000))).await;
+    join_all(transactions.iter().map(|transaction| transaction.capture(100))).await;
+    (service, transactions)
+}
+
+/// Moves all at once, several times. All but the first one go well, and nothing becomes of that.
+async fn only_the_first_fails(transactions: &[Transaction], what: Move) {
+    for round in 1..=5 {
+        let (body, (first, others)) =
+            (json!({ "amount": 10 }), transactions.split_first().unwrap());
+        let others = others.iter().map(|transaction| transaction.ask_until_heard(what, &body));
+        let (failed, answers) = tokio::join!(first.ask(what, &body), join_all(others));
+        failed.refused(503, "storage_unavailable");
+        for answer in answers {
+            let transaction = answer.expect(201).json();
+            let moved = &transaction["transaction"][what.counter()];
+            let before = if let Move::Capture = what { 100 } else { 0 };
+            assert_eq!(*moved, before + 10 * round);
+        }
+    }
+}
+
+/// Runs a statement that changes no rows.
+fn define(place: &Idle, postgres: &str, sqlite: &str) {
+    match place.database() {
+        Some(database) => drop(database.run(postgres)),
+        None => {
+            let file = place.data().join("payments.db");
+            rusqlite::Connection::open(file).unwrap().execute_batch(sqlite).unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_cannot_be_read_fails_its_own_request_alone() {
+    let (service, transactions) = captured().await;
+    let id = service.place().bytes(&transactions[0].id);
+    let set =
+        |rate: &str| format!("UPDATE captures SET rate = '{rate}' WHERE \"transaction\" = {id}");
+    assert_eq!(service.place().change(&set("none")), 1);
+    only_the_first_fails(&transactions, Move::Refund).await;
+    assert_eq!(service.place().change(&set("1/1")), 1);
+    transactions[0].refund(10).await;
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_row_that_the_database_refuses_fails_its_own_request_alone() {
+    let (service, transactions) = captured().await;
+    let id = service.place().bytes(&transactions[0].id);
+    define(
+        service.place(),
+        &format!("ALTER TABLE transactions ADD CONSTRAINT no CHECK (id <> {id}) NOT VALID"),
+        &format!(
+            "CREATE TRIGGER no BEFORE UPDATE ON transactions WHEN new.id = {id}
+             BEGIN SELECT RAISE(ABORT, 'no'); END"
+        ),
+    );
+    only_the_first_fails(&transactions, Move::Capture).await;
+    define(service.place(), "ALTER TABLE transactions DROP CONSTRAINT no", "DROP TRIGGER no");
+    transactions[0].capture(10).await;
+    service.stop().await.agrees().await;
+}
