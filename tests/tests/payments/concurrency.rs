@@ -1,6 +1,6 @@
 //! Hundreds of requests at once: no limit is passed, and everything agrees afterwards.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use blackbox::{
     payments::{Merchant, Move, Refusal as _, Service, Transaction, int},
@@ -9,6 +9,7 @@ use blackbox::{
 use futures_util::{StreamExt as _, future::join_all, stream};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 /// Requests on their way at the same time.
 const AT_ONCE: usize = 64;
@@ -166,5 +167,30 @@ async fn a_first_answer_is_what_the_store_tells_afterwards() {
     for (first, again) in first.iter().zip(&again).filter(|(first, _)| first.0 == 201) {
         assert_eq!(first, again);
     }
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_that_leave_and_come_back_have_their_captures_made_once() {
+    let service = Service::with(&[]).await;
+    let transaction = service.merchant().await.pay("EUR", 1_000_000).await;
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut dice = StdRng::seed_from_u64(seed);
+    let count = rounds(400, 10_000);
+    let patience: Vec<_> =
+        (0..count).map(|_| dice.random_range(0_u64..8).pow(3)).enumerate().collect();
+    let (path, body) = (transaction.path_of(Move::Capture), json!({ "amount": 10 }));
+    let ask =
+        async |number: usize| transaction.app.post_once(&number.to_string(), &path, &body).await;
+    let heard = stream::iter(patience).map(async |(number, patience)| {
+        timeout(Duration::from_millis(patience), ask(number)).await.is_ok()
+    });
+    let heard: Vec<_> = heard.buffer_unordered(AT_ONCE).collect().await;
+    assert!(heard.contains(&true) && heard.contains(&false), "all left, or all stayed");
+    let again = stream::iter(0..count).map(ask).buffer_unordered(AT_ONCE);
+    again.for_each(async |answer| drop(answer.expect(201))).await;
+    let captured = int(&transaction.fetch().await["capturedAmount"]);
+    assert_eq!(captured, 10 * i64::try_from(count).unwrap());
     service.stop().await.agrees().await;
 }
