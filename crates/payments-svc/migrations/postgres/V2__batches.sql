@@ -1,12 +1,10 @@
 -- A statement below that cannot have its lock at once fails, and the migration is tried again:
--- while it waited, nobody else could use the table.
+-- while it waited, nobody else could use the table. Tables are locked in the order in which
+-- requests read them, so that no request is the victim of a deadlock.
 SET LOCAL lock_timeout = '200ms';
 
 -- Outcomes are kept as what they are, not as responses. Movements keep the columns they have.
 ALTER TABLE idempotency ADD COLUMN outcome text;
-
--- As in the embedded engine, for its lists. The release before this one leaves it null.
-ALTER TABLE merchant_apps ADD COLUMN test boolean;
 
 -- What is pending never grows, so a transaction is looked at once, when it becomes too old: all
 -- those up to this one were. One row.
@@ -19,6 +17,9 @@ INSERT INTO expiry VALUES (true, decode(repeat('00', 12), 'hex'));
 -- Its condition names columns that every capture writes: no capture could be a heap-only update.
 DROP INDEX pending_transactions;
 ALTER TABLE transactions SET (fillfactor = 90);
+
+-- As in the embedded engine, for its lists. The release before this one leaves it null.
+ALTER TABLE merchant_apps ADD COLUMN test boolean;
 
 -- Jobs that one process at a time does, and which one, for how long.
 CREATE TABLE leases (
