@@ -55,9 +55,10 @@ pub(crate) struct Transacted {
 /// The share of its transactions that pgbench logs: enough for percentiles, too few to slow it down.
 const LOGGED: &str = "0.1";
 
-/// The transactions that are captured, by numbers from 1.
+/// The transactions that are captured, by numbers from 1: first those that were made last, whose
+/// merchants are many.
 const CAPTURABLE: &str = "CREATE TABLE capturable AS
-     SELECT row_number() OVER () AS number, id FROM transactions;
+     SELECT row_number() OVER (ORDER BY id DESC) AS number, id FROM transactions;
      CREATE UNIQUE INDEX ON capturable (number);
      ANALYZE";
 

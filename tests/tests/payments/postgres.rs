@@ -7,6 +7,7 @@ use blackbox::{
     postgres::Cluster,
     process::{self, DEADLINE},
 };
+use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -161,6 +162,28 @@ async fn no_write_reads_a_table_from_end_to_end() {
     let written: u32 = database.run(written).parse().unwrap();
     assert!(written >= 15, "{written} tables were written and read");
     place.agrees().await;
+}
+
+/// The database counts the rows of its tables, and again minutes later. In between, the trail grows.
+#[tokio::test]
+async fn no_capture_reads_the_trails_of_other_transactions() {
+    const TRANSACTIONS: usize = 200;
+    let database = Cluster::shared().database();
+    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let merchant = service.merchant().await;
+    let more = stream::repeat(()).take(TRANSACTIONS).map(|()| merchant.pay("EUR", 1000));
+    let transactions: Vec<_> = more.buffer_unordered(16).collect().await;
+    database.run("ANALYZE");
+    for _ in 0..3 {
+        stream::iter(&transactions).for_each(async |it| drop(it.capture(1).await)).await;
+    }
+    service.stop().await;
+    for index in ["trail_pkey", "captures_pkey", "transactions_pkey", "transactions_of_merchants"] {
+        let read =
+            format!("SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = '{index}'");
+        let read: usize = database.run(&read).parse().unwrap();
+        assert!(read < TRANSACTIONS * 3 * 10, "{index}: {read}");
+    }
 }
 
 /// Makes a write of each kind, with a key where one is taken, and some that are refused.

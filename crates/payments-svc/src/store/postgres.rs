@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Asked, DatabaseConfig, Found, PayoutError, StoreError,
     batch::LIMITS,
-    seen::{Answers, Question, Seen, statements},
+    seen::{Answers, Question, SHORT_TRAIL, Seen, statements},
     sqlite::Each,
 };
 use crate::domain::Id;
@@ -54,11 +54,17 @@ const LEASE: &str = "INSERT INTO leases VALUES ($1, $2, clock_timestamp() + inte
      WHERE leases.holder = excluded.holder OR leases.until < clock_timestamp()
      RETURNING true";
 
-/// The statements of [`Postgres::seen`].
+/// The statements of [`Postgres::seen`]. `OFFSET 0` keeps the database from reading all trails from
+/// end to end, which looks cheap to it if it counted their rows while there were few.
 static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
         "unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS asked (id, app, question)",
-        "unnest($1::bytea[]) WITH ORDINALITY AS asked (id, question)",
+        &format!(
+            "unnest($1::bytea[]) WITH ORDINALITY AS asked (id, question), LATERAL (
+                 SELECT * FROM trail
+                 WHERE trail.\"transaction\" = asked.id AND step < {SHORT_TRAIL} OFFSET 0
+             ) AS trail"
+        ),
         "unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS asked (app, key, question)",
     ])
 });

@@ -10,7 +10,7 @@ use crate::domain::{
 };
 
 /// A longer trail is read back after the write instead.
-const MAX_STEPS: u32 = 64;
+pub(super) const SHORT_TRAIL: u32 = 64;
 
 /// The same of bytes of custom data.
 const MAX_CUSTOM: u32 = 16 * 1024;
@@ -50,8 +50,9 @@ pub(super) struct Question {
 }
 
 /// Three statements that answer questions. An engine says where the questions stand, each with its
-/// number from 1: a transaction and an app; a transaction; an app and a key.
-pub(super) fn statements([asked, asked_trails, asked_keys]: [&str; 3]) -> [String; 3] {
+/// number from 1: a transaction and an app; a transaction, joined with the first [`SHORT_TRAIL`] of its
+/// trail; an app and a key.
+pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] {
     let (step, key, transaction) = (rows::STEP, outcomes::KEY, rows::TRANSACTION);
     [
         format!(
@@ -66,11 +67,7 @@ pub(super) fn statements([asked, asked_trails, asked_keys]: [&str; 3]) -> [Strin
                  LEFT JOIN customs ON has_custom AND customs.\"transaction\" = transactions.id
                      AND octet_length(custom) <= {MAX_CUSTOM}"
         ),
-        format!(
-            "SELECT question, step, {step}
-             FROM {asked_trails} JOIN trail ON trail.\"transaction\" = asked.id
-             WHERE step < {MAX_STEPS}"
-        ),
+        format!("SELECT question, step, {step} FROM {trails}"),
         format!(
             "SELECT question, {key}
              FROM {asked_keys} JOIN idempotency
@@ -132,7 +129,7 @@ fn transaction(columns: &mut Columns<'_>) -> Result<Found<Seen>, ColumnError> {
     let terms = Terms { currency, test: transaction.test, pricing };
     let Transaction { id, merchant, currency, .. } = transaction;
     let reservation = Reservation { id, merchant, currency, terms };
-    let is_whole = steps <= MAX_STEPS && has_custom == transaction.custom.is_some();
+    let is_whole = steps <= SHORT_TRAIL && has_custom == transaction.custom.is_some();
     let transaction = is_whole.then(|| Box::new(transaction));
     Ok(Found { thing: Seen { reservation, steps, key: None, transaction }, is_member })
 }

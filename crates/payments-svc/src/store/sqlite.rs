@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     Asked, Found, StoreError,
-    seen::{Answers, Question, Seen, statements},
+    seen::{Answers, Question, SHORT_TRAIL, Seen, statements},
 };
 
 mod batch;
@@ -37,7 +37,10 @@ const DATABASE: &str = "payments.db";
 static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
         "(SELECT $1 AS id, $2 AS app, 1 AS question) AS asked",
-        "(SELECT $1 AS id, 1 AS question) AS asked",
+        &format!(
+            "(SELECT 1 AS question) AS asked
+                 JOIN trail ON trail.\"transaction\" = $1 AND step < {SHORT_TRAIL}"
+        ),
         "(SELECT $1 AS app, $2 AS key, 1 AS question) AS asked",
     ])
 });
