@@ -71,8 +71,8 @@ async fn on_postgres(bench: &Bench, table: &mut Table) -> Result<()> {
     for _ in 0..bench.scale.rounds {
         of_many.add(load(&shop.server, (&hundred, CONNECTIONS)).await?);
         theirs.add_transacted(&postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
-        let half = |server| load(server, (&hundred, CONNECTIONS / 2));
-        let (first, second) = tokio::try_join!(half(&shop.server), half(&replica))?;
+        let other = load(&replica, (&hundred, CONNECTIONS));
+        let (first, second) = tokio::try_join!(load(&shop.server, (&hundred, CONNECTIONS)), other)?;
         together.add(first.rate + second.rate);
         of_one.add(load(&shop.server, (&one, CONNECTIONS)).await?);
     }
@@ -83,7 +83,7 @@ async fn on_postgres(bench: &Bench, table: &mut Table) -> Result<()> {
     table.row(row.at_most(of_many.p99(), P99, " ms p99"));
     let row = Row::ours(figure.clone(), "payments-svc, one merchant").exchanges(&of_one);
     table.row(row.at_least(of_one.rate.median() / rate, OF_MANY, " × 100 merchants"));
-    let who = format!("2 replicas × {} connections", CONNECTIONS / 2);
+    let who = format!("2 replicas × {CONNECTIONS} connections");
     let row = Row::ours(figure.clone(), &who).rate(&together);
     table.row(row.at_least(together.median() / rate, OF_ONE, " × one replica"));
     let row = Row::peer(figure, "pgbench, the same statements").exchanges(&theirs);
