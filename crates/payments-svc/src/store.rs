@@ -267,10 +267,10 @@ impl Store {
 
     /// Whether this process does a job for the next ten seconds. Each job is done by one process at
     /// a time, which has to ask again before they are over.
-    pub async fn lease(&self, job: &str, holder: &str) -> Result<bool, StoreError> {
+    pub async fn lease(&self, job: &str) -> Result<bool, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(true),
-            Engine::Postgres(engine) => Ok(engine.lease(job, holder).await?),
+            Engine::Postgres(engine) => Ok(engine.lease(job).await?),
         }
     }
 }

@@ -164,6 +164,21 @@ async fn no_write_reads_a_table_from_end_to_end() {
     place.agrees().await;
 }
 
+#[tokio::test]
+async fn a_service_that_stops_ends_its_leases() {
+    let database = Cluster::shared().database();
+    let leases = || database.run("SELECT count(*) FROM leases");
+    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let held = async {
+        while leases() != "3" {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, held).await.unwrap();
+    service.stop().await;
+    assert_eq!(leases(), "0");
+}
+
 /// The database counts the rows of its tables, and again minutes later. In between, the trail grows.
 #[tokio::test]
 async fn no_capture_reads_the_trails_of_other_transactions() {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use tokio::time::sleep;
-use uuid::Uuid;
 
 use crate::store::{Store, StoreError};
 
@@ -14,13 +13,11 @@ const RENEW_EVERY: Duration = Duration::from_secs(1);
 pub(super) struct Lease {
     store: Store,
     job: &'static str,
-    /// The name of this process.
-    holder: String,
 }
 
 impl Lease {
     pub(super) fn new(store: Store, job: &'static str) -> Self {
-        Self { store, job, holder: Uuid::new_v4().to_string() }
+        Self { store, job }
     }
 
     /// Does the job, unless another process does it. When the lease is lost, the job is stopped
@@ -39,7 +36,7 @@ impl Lease {
     }
 
     async fn is_held(&self) -> Result<bool, StoreError> {
-        self.store.lease(self.job, &self.holder).await
+        self.store.lease(self.job).await
     }
 
     /// Renews the lease until it is lost.

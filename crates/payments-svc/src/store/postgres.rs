@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use tokio::time::{Duration, Instant, sleep};
 use tokio_postgres::{Row, types::ToSql};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
     Asked, DatabaseConfig, Found, PayoutError, StoreError,
@@ -54,6 +55,9 @@ const LEASE: &str = "INSERT INTO leases VALUES ($1, $2, clock_timestamp() + inte
      WHERE leases.holder = excluded.holder OR leases.until < clock_timestamp()
      RETURNING true";
 
+/// Ends the leases of a process that stops, so that others need not wait.
+const END_LEASES: &str = "DELETE FROM leases WHERE holder = $1";
+
 /// The statements of [`Postgres::seen`]. `OFFSET 0` keeps the database from reading all trails from
 /// end to end, which looks cheap to it if it counted their rows while there were few.
 static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
@@ -79,6 +83,8 @@ pub struct Postgres {
     /// Requests read what they move before they do, most of them at the same time.
     seen: Coalesced<Question, Option<Found<Seen>>>,
     queue: Queue<Writer>,
+    /// The name of this process, which holds leases.
+    holder: String,
     /// An id such that whatever is ever to come up to it is there.
     settled: Mutex<Id>,
     health: Health,
@@ -105,6 +111,7 @@ impl Postgres {
             sessions,
             seen: Coalesced::new(READERS, read),
             queue,
+            holder: Uuid::new_v4().to_string(),
             settled: Mutex::new(Id::FIRST),
             health: Health::watch(database),
             ended,
@@ -123,6 +130,9 @@ impl Postgres {
     pub(super) async fn close(&self) {
         self.queue.stop();
         self.ended.cancelled().await;
+        let holder = [self.holder.param()];
+        // Where this fails, they end by themselves.
+        let _ = self.read(&[(END_LEASES, &holder)], &mut |_, _| Ok(())).await;
         self.sessions.close();
     }
 
@@ -143,9 +153,9 @@ impl Postgres {
 
     /// Whether this process does a job for the next ten seconds. It has to ask again before they
     /// are over.
-    pub(super) async fn lease(&self, job: &str, holder: &str) -> Result<bool, Error> {
+    pub(super) async fn lease(&self, job: &str) -> Result<bool, Error> {
         let mut is_holder = false;
-        let params = [Param::Text(job.into()), Param::Text(holder.into())];
+        let params = [Param::Text(job.into()), self.holder.param()];
         self.read(&[(LEASE, &params)], &mut |_, _| {
             is_holder = true;
             Ok(())
