@@ -260,21 +260,36 @@ async fn a_long_list_of_disagreements_is_cut() {
 
 #[tokio::test]
 async fn the_time_of_a_check_does_not_grow_with_the_square() {
-    let times = async |transactions| {
+    let grown = async |transactions| {
         let place = booked().await;
         grow(&place, transactions).await;
-        let begun = Instant::now();
-        place.agrees().await;
-        let full = begun.elapsed();
-        let (agrees, said) = place.check_since(FIRST).await;
-        assert!(agrees, "{said}");
-        [full, begun.elapsed() - full]
+        place
     };
-    let (few, many) = (times(2_000).await, times(16_000).await);
-    for (few, many) in few.into_iter().zip(many) {
+    let (small, large) = (grown(2_000).await, grown(16_000).await);
+    let mut times = Vec::new();
+    // Other work on the machine delays one attempt or two, the square delays each.
+    for _ in 0..3 {
+        let few = times_of_checks(&small).await;
+        let many = times_of_checks(&large).await;
         // Eight times as many. The square would be 64 times.
-        assert!(many < 24 * few.max(Duration::from_millis(100)), "{few:?}, then {many:?}");
+        let is_linear =
+            |few: Duration, many: Duration| many < 24 * few.max(Duration::from_millis(100));
+        if few.into_iter().zip(many).all(|(few, many)| is_linear(few, many)) {
+            return;
+        }
+        times.push((few, many));
     }
+    panic!("{times:?}");
+}
+
+/// The times of a check of everything, and of one since the first line.
+async fn times_of_checks(place: &Idle) -> [Duration; 2] {
+    let begun = Instant::now();
+    place.agrees().await;
+    let full = begun.elapsed();
+    let (agrees, said) = place.check_since(FIRST).await;
+    assert!(agrees, "{said}");
+    [full, begun.elapsed() - full]
 }
 
 /// Adds copies of the largest transaction: what SQL alone can make of it.
