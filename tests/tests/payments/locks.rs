@@ -18,18 +18,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Two services on one database.
-async fn two(settings: &[(&str, &str)]) -> (Database, [Service; 2]) {
-    let database = Cluster::shared().database();
-    let started = join_all((0..2).map(|_| Idle::on(Some(database.clone()), settings).start()));
-    (database, started.await.try_into().unwrap())
-}
-
-async fn agree(services: [Service; 2]) {
-    for service in services {
-        service.stop().await.agrees().await;
-    }
-}
+use crate::replicas::{agree, two};
 
 /// One row with one number.
 fn number(database: &Database, sql: &str) -> i64 {

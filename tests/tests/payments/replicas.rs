@@ -11,7 +11,7 @@ use blackbox::{
     payments::{
         Card, Idle, Link, Merchant, Move, Refusal as _, Service, Transaction, ids, int, next,
     },
-    postgres::Cluster,
+    postgres::{Cluster, Database},
     process::DEADLINE,
     soak::{rounds, seed},
 };
@@ -25,11 +25,10 @@ use tokio::{
 };
 
 /// Two services that start at the same time on a database that neither has seen before.
-async fn two() -> [Service; 2] {
+pub(crate) async fn two(settings: &[(&str, &str)]) -> (Database, [Service; 2]) {
     let database = Cluster::shared().database();
-    let start = |_| Idle::on(Some(database.clone()), &[]).start();
-    let started: Vec<_> = join_all((0..2).map(start)).await;
-    started.try_into().unwrap()
+    let started = join_all((0..2).map(|_| Idle::on(Some(database.clone()), settings).start()));
+    (database, started.await.try_into().unwrap())
 }
 
 /// A merchant as each of the services shows it.
@@ -44,16 +43,17 @@ async fn paid(merchants: &[Merchant; 2], amount: i64) -> [Transaction; 2] {
     [transaction.clone(), transaction.by(&merchants[1].app)]
 }
 
-async fn agree(services: [Service; 2]) {
+/// Checks the books while each service runs, and again when it has stopped.
+pub(crate) async fn agree(services: [Service; 2]) {
     for service in services {
         service.place().agrees().await;
-        service.stop().await;
+        service.stop().await.agrees().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_happens_to_a_transaction_at_both_its_counters_are_exact() {
-    let services = two().await;
+    let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     let seed = seed();
     println!("SEED={seed}");
@@ -92,7 +92,7 @@ async fn whatever_happens_to_a_transaction_at_both_its_counters_are_exact() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_is_sent_to_both_under_one_key_is_done_once() {
-    let services = two().await;
+    let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     let transaction = paid(&merchants, 10_000).await;
     for round in 0..rounds(20, 500) {
@@ -117,7 +117,7 @@ async fn a_request_that_is_sent_to_both_under_one_key_is_done_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
-    let services = two().await;
+    let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     let original = merchants[0].pay("EUR", 100).await;
     let body = json!({ "transactionId": original.id, "currency": "EUR", "amount": 10 });
@@ -139,7 +139,7 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_form_of_the_payment_page_that_is_sent_to_both_pays_once() {
-    let services = two().await;
+    let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     for _ in 0..rounds(10, 200) {
         let form = services[0].open(&Link::to(&merchants[0])).await;
@@ -156,7 +156,7 @@ async fn a_form_of_the_payment_page_that_is_sent_to_both_pays_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_customer_who_is_asked_by_one_may_answer_at_the_other() {
-    let services = two().await;
+    let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     let (form, _) = services[0].pay_at(&Link::to(&merchants[0]), Card::CHALLENGED[0].0).await;
     let page = services[1].show(&form).await.expect(200);
@@ -195,7 +195,7 @@ async fn poll(merchant: &Merchant, is_over: &AtomicBool) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_polls_with_after_misses_nothing_that_either_inserts() {
-    let services = two().await;
+    let (_, services) = two(&[]).await;
     for _ in 0..rounds(2, 50) {
         let merchants = shared(&services).await;
         let transactions = join_all((0..24).map(|_| paid(&merchants, 10_000))).await;
@@ -222,7 +222,7 @@ async fn a_client_that_polls_with_after_misses_nothing_that_either_inserts() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replica_that_freezes_keeps_the_other_for_seconds_at_most() {
-    let services = two().await;
+    let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     let [one, other] = paid(&merchants, 1_000_000).await;
     let captures: JoinSet<_> = (0..16)
