@@ -256,8 +256,7 @@ async fn an_authorisation_that_is_not_captured_in_time_is_voided() {
     let service = Service::with(&[]).await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
     transaction.capture(300).await;
-    let service = restarted(service, &transaction, "1ms").await;
-    let transaction = transaction.by(&transaction.app.at(&service));
+    let (_service, transaction) = restarted(service, &transaction, "1ms").await;
     let voided = voided(&transaction).await;
     assert_eq!(amounts(&voided), [0, 300, 0, 700]);
     assert_eq!(kind(last(&voided)), Move::Void);
@@ -269,34 +268,36 @@ async fn each_old_authorisation_is_voided_once_whatever_time_to_live_was_set_bef
     let service = Service::with(&[]).await;
     let merchant = service.merchant().await;
     let first = merchant.pay("EUR", 1000).await;
-    let service = restarted(service, &first, "1ms").await;
-    let first = first.by(&first.app.at(&service));
+    let (service, first) = restarted(service, &first, "1ms").await;
     let after_first = voided(&first).await;
 
-    let service = restarted(service, &first, "30d").await;
-    let merchant = merchant.by(&first.app.at(&service));
-    let second = merchant.pay("EUR", 1000).await;
-    let service = restarted(service, &second, "1h").await;
-    let second = second.by(&second.app.at(&service));
+    let (service, first) = restarted(service, &first, "30d").await;
+    let second = merchant.by(&first.app).pay("EUR", 1000).await;
+    let (service, second) = restarted(service, &second, "1h").await;
     assert_eq!(amounts(&second.fetch().await), [1000, 0, 0, 0]);
 
-    let service = restarted(service, &second, "1ms").await;
-    let second = second.by(&second.app.at(&service));
+    let (service, second) = restarted(service, &second, "1ms").await;
     let after_second = voided(&second).await;
-    let service = restarted(service, &second, "1ms").await;
-    let [first, second] = [&first, &second].map(|it| it.by(&it.app.at(&service)));
-    assert_eq!(first.fetch().await, after_first);
+    let (_service, second) = restarted(service, &second, "1ms").await;
+    assert_eq!(first.by(&second.app).fetch().await, after_first);
     assert_eq!(second.fetch().await, after_second);
 }
 
-/// The service with another time to live of authorisations, in a later second than a transaction:
-/// an id tells the second. Old ones are looked for as soon as the service starts.
-async fn restarted(service: Service, since: &Transaction, time_to_live: &str) -> Service {
-    while service.app().await.id[..8] <= since.id[..8] {
+/// The service with another time to live of authorisations, and a transaction there. It starts in a
+/// later second than the transaction, as an id tells the second. It looks for old authorisations as
+/// soon as it starts.
+async fn restarted(
+    service: Service,
+    transaction: &Transaction,
+    time_to_live: &str,
+) -> (Service, Transaction) {
+    while service.app().await.id[..8] <= transaction.id[..8] {
         sleep(Duration::from_millis(50)).await;
     }
     let place = service.stop().await.with("PAYMENTS_AUTHORIZATION_TTL", time_to_live);
-    place.start().await
+    let service = place.start().await;
+    let transaction = transaction.by(&transaction.app.at(&service));
+    (service, transaction)
 }
 
 /// The transaction once some of it is voided.
