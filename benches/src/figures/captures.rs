@@ -23,10 +23,11 @@ const CONNECTIONS: u64 = 64;
 const MERCHANTS: usize = 100;
 /// Captures a second there have to be.
 const RATE: f64 = 10_000.0;
-/// What one merchant has to reach of a hundred.
+/// The rate of one merchant must reach this part of the rate of a hundred.
 const OF_MANY: f64 = 0.9;
-/// What captures on PostgreSQL have to reach of pgbench, and two replicas together of one.
+/// Captures on PostgreSQL must be this many times those of pgbench.
 const OF_PGBENCH: f64 = 4.0;
+/// Two replicas together must reach this part of one.
 const OF_ONE: f64 = 1.0;
 /// Longest p99 on PostgreSQL, in milliseconds.
 const P99: f64 = 60.0;
@@ -37,7 +38,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let (single, many) = (shop.merchants(1).await?, shop.merchants(MERCHANTS).await?);
     let one = shop.pay(&single, bench.scale.captured).await?;
     let hundred = shop.pay(&many, bench.scale.captured).await?;
-    let load = |ids| load(bench, None, (&shop.server, &shop.credentials), (ids, CONNECTIONS));
+    let load = |ids| load(bench, None, (&shop.server, &shop.credentials), ids);
     let (mut of_one, mut of_many) = (Rounds::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
         of_one.add(load(&one).await?);
@@ -64,17 +65,16 @@ async fn on_postgres(bench: &Bench, table: &mut Table) -> Result<()> {
     let one = shop.pay(&single, bench.scale.captured).await?;
     let hundred = shop.pay(&many, bench.scale.captured).await?;
     postgres.number_transactions().await?;
-    let load =
-        |server, captures| load(bench, Some(&postgres), (server, &shop.credentials), captures);
+    let load = |server, ids| load(bench, Some(&postgres), (server, &shop.credentials), ids);
     let (mut of_one, mut of_many) = (Rounds::default(), Rounds::default());
     let (mut together, mut theirs) = (Spread::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
-        of_many.add(load(&shop.server, (&hundred, CONNECTIONS)).await?);
+        of_many.add(load(&shop.server, &hundred).await?);
         theirs.add_transacted(&postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
-        let other = load(&replica, (&hundred, CONNECTIONS));
-        let (first, second) = tokio::try_join!(load(&shop.server, (&hundred, CONNECTIONS)), other)?;
+        let other = load(&replica, &hundred);
+        let (first, second) = tokio::try_join!(load(&shop.server, &hundred), other)?;
         together.add(first.rate + second.rate);
-        of_one.add(load(&shop.server, (&one, CONNECTIONS)).await?);
+        of_one.add(load(&shop.server, &one).await?);
     }
     let figure = format!("Durable captures on PostgreSQL, {CONNECTIONS} connections");
     let rate = of_many.rate.median();
@@ -91,12 +91,12 @@ async fn on_postgres(bench: &Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Captures of these transactions by so many connections.
+/// Captures of these transactions.
 async fn load(
     bench: &Bench,
     on: Option<&Postgres>,
     (server, credentials): (&Server, &str),
-    (ids, connections): (&Path, u64),
+    ids: &Path,
 ) -> Result<Exchanged> {
     let call = Call::Http {
         path: format!("/transactions/{HOLE}/captures"),
@@ -107,7 +107,7 @@ async fn load(
         upstream: on.map(Postgres::pid),
         keys: bench.scale.captured,
         names: Some(ids.to_owned()),
-        ..bench.exchange(server, call, connections)
+        ..bench.exchange(server, call, CONNECTIONS)
     };
     load::elsewhere(&exchange, Duration::from_secs(30)).await
 }

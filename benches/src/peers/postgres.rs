@@ -55,8 +55,8 @@ pub(crate) struct Transacted {
 /// The share of its transactions that pgbench logs: enough for percentiles, too few to slow it down.
 const LOGGED: &str = "0.1";
 
-/// The transactions that are captured, by numbers from 1: first those that were made last, whose
-/// merchants are many.
+/// The transactions that are captured, numbered from 1. The latest come first: they belong to many
+/// merchants, so that captures do not wait for each other at one balance.
 const CAPTURABLE: &str = "CREATE TABLE capturable AS
      SELECT row_number() OVER (ORDER BY id DESC) AS number, id FROM transactions;
      CREATE UNIQUE INDEX ON capturable (number);
