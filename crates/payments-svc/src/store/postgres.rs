@@ -131,7 +131,7 @@ impl Postgres {
         self.queue.stop();
         self.ended.cancelled().await;
         let holder = [self.holder.param()];
-        // Where this fails, they end by themselves.
+        // If this fails, the leases end by themselves.
         let _ = self.read(&[(END_LEASES, &holder)], &mut |_, _| Ok(())).await;
         self.sessions.close();
     }

@@ -50,8 +50,8 @@ pub(super) struct Question {
 }
 
 /// Three statements that answer questions. An engine says where the questions stand, each with its
-/// number from 1: a transaction and an app; a transaction, joined with the first [`SHORT_TRAIL`] of its
-/// trail; an app and a key.
+/// number from 1: a transaction and an app; a transaction, joined with the first [`SHORT_TRAIL`]
+/// steps of its trail; an app and a key.
 pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] {
     let (step, key, transaction) = (rows::STEP, outcomes::KEY, rows::TRANSACTION);
     [
