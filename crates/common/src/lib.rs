@@ -4,6 +4,7 @@
 //! Only what at least two services need lives here. Nothing in this crate knows an object, a
 //! credential or a payment.
 
+pub mod aside;
 pub mod batch;
 pub mod bearer;
 pub mod body;

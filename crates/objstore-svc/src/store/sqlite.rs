@@ -7,6 +7,7 @@ use std::{
 };
 
 use common::{
+    aside::{Aside, Panicked},
     batch::Queue,
     migration::MigrationError,
     sqlite::{
@@ -15,7 +16,7 @@ use common::{
     },
 };
 use rusqlite::Connection;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use super::{ClientState, Feed, Figures, LogPage, Page, PageEnd, Shared, StoreConfig, StoreError};
 use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest};
@@ -64,11 +65,11 @@ pub struct Sqlite {
     lookups: Arc<Lookups>,
     /// For pages, on threads of their own. Single rows are looked up on the caller's.
     scans: Arc<Readers>,
-    /// Turns of searches.
-    searching: Semaphore,
-    /// Turns of sockets: what a client watches, and pages of the log. They have their own, so that
-    /// searches do not wait for them.
-    following: Semaphore,
+    /// For searches.
+    searching: Aside,
+    /// For sockets: what a client watches, and pages of the log. They have threads of their own, so
+    /// that searches do not wait for them.
+    following: Aside,
     figures: Arc<Mutex<Figures>>,
     _directory: Directory,
 }
@@ -98,8 +99,8 @@ impl Sqlite {
             thread: WriterThread::start(runner, |writer| writer.database.close())?,
             lookups,
             scans,
-            searching: Semaphore::new(cores),
-            following: Semaphore::new(followers),
+            searching: Aside::new(cores),
+            following: Aside::new(followers),
             figures,
             _directory: directory,
         };
@@ -166,15 +167,13 @@ impl Sqlite {
     /// Reads what may take long on a thread of its own.
     async fn read_aside<T: Send + 'static>(
         &self,
-        turns: &Semaphore,
+        threads: &Aside,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        // Without it, threads would pile up where the connections are fewer.
-        let _turn = turns.acquire().await;
         let scans = Arc::clone(&self.scans);
-        match tokio::task::spawn_blocking(move || scans.read(read)).await {
+        match threads.run(move || scans.read(read)).await {
             Ok(read) => Ok(read?),
-            Err(_) => Err(StoreError::Panicked),
+            Err(Panicked) => Err(StoreError::Panicked),
         }
     }
 }
