@@ -25,6 +25,8 @@ pub(super) struct Query {
     pub(super) lock: Option<&'static str>,
     /// The keys that are asked for, as values in the order of the columns.
     pub(super) keys: fn(&Needs) -> Vec<Param<'_>>,
+    /// More values, of the parameters after the key.
+    pub(super) values: fn(&Needs) -> Vec<Param<'_>>,
     /// Adds a row to what is known.
     pub(super) read: fn(&mut Known, &mut Columns<'_>) -> Result<(), ColumnError>,
 }
@@ -40,6 +42,7 @@ pub(super) const LOCKED: [Query; 4] = [
         rest: "",
         lock: Some("merchants"),
         keys: |needs| needs.merchants.iter().map(Id::param).collect(),
+        values: none,
         read: |known, columns| {
             let merchant = columns.read()?;
             let (name, email, descriptor) = (columns.read()?, columns.read()?, columns.read()?);
@@ -59,6 +62,7 @@ pub(super) const LOCKED: [Query; 4] = [
         rest: "",
         lock: Some("operations"),
         keys: |needs| needs.operations.iter().map(Id::param).collect(),
+        values: none,
         read: |known, columns| {
             let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
             let payment = Payment {
@@ -83,6 +87,7 @@ pub(super) const LOCKED: [Query; 4] = [
         rest: "",
         lock: Some("invitations"),
         keys: |needs| needs.invitations.iter().map(Id::param).collect(),
+        values: none,
         read: |known, columns| {
             let (id, membership) = (columns.read()?, (columns.read()?, columns.read()?));
             let to = columns.read()?;
@@ -104,6 +109,7 @@ pub(super) const LOCKED: [Query; 4] = [
         rest: "",
         lock: Some("transactions"),
         keys: |needs| needs.transactions.keys().map(Id::param).collect(),
+        values: none,
         read: |known, columns| {
             let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
             let (descriptor, currency, steps) = (columns.read()?, columns.read()?, columns.read()?);
@@ -126,16 +132,38 @@ pub(super) const READ: [Query; 14] = [
         key: &[("\"transaction\"", Kind::Bytes)],
         rest: "ORDER BY \"transaction\", step",
         lock: None,
-        keys: |needs| captures(needs, Captures::All),
+        keys: |needs| {
+            let all = needs.transactions.iter().filter(|(_, which)| **which == Captures::All);
+            all.map(|(transaction, _)| transaction.param()).collect()
+        },
+        values: none,
         read: captured,
     },
     Query {
-        select: "SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
-                     rate, spread FROM captures",
-        key: &[("\"transaction\"", Kind::Bytes)],
-        rest: "AND amount_out < amount ORDER BY \"transaction\", step",
+        select: "WITH RECURSIVE needed (\"transaction\", step, room) AS (
+                     SELECT id, CAST(-1 AS bigint), CAST(0 AS bigint) FROM transactions",
+        key: &[("id", Kind::Bytes)],
+        rest: "UNION ALL
+                     SELECT needed.\"transaction\", next.step, room + amount - amount_out
+                     FROM needed JOIN captures AS next ON next.\"transaction\" = needed.\"transaction\"
+                         AND next.step = (
+                             SELECT step FROM captures AS later
+                             WHERE later.\"transaction\" = needed.\"transaction\"
+                                 AND later.step > needed.step AND amount_out < amount
+                             ORDER BY step LIMIT 1
+                         )
+                     WHERE room < CAST($2 AS bigint)
+                 )
+                 SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
+                     rate, spread
+                 FROM needed JOIN captures USING (\"transaction\", step)
+                 ORDER BY \"transaction\", step",
         lock: None,
-        keys: |needs| captures(needs, Captures::WithRoom),
+        keys: |needs| rooms(needs).map(|(transaction, _)| transaction.param()).collect(),
+        values: |needs| {
+            let most = rooms(needs).map(|(_, room)| room).max().unwrap_or(0);
+            vec![Param::Int(most)]
+        },
         read: captured,
     },
     Query {
@@ -144,6 +172,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: disputes,
+        values: none,
         read: |known, columns| {
             let about = (columns.read()?, columns.read()?);
             let (id, decision) = (columns.read()?, columns.read()?);
@@ -159,6 +188,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "ORDER BY disputes.id, number",
         lock: None,
         keys: disputes,
+        values: none,
         read: |known, columns| {
             let about = (columns.read()?, columns.read()?);
             let slice = rows::slice(columns)?;
@@ -174,6 +204,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "ORDER BY created, id",
         lock: None,
         keys: disputes,
+        values: none,
         read: |known, columns| {
             let about = (columns.read()?, columns.read()?);
             // The first decision counts.
@@ -187,6 +218,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: |needs| needs.notifications.iter().map(String::param).collect(),
+        values: none,
         read: |known, columns| {
             known.notifications.insert(columns.read()?);
             Ok(())
@@ -198,6 +230,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: |needs| needs.users.iter().map(Id::param).collect(),
+        values: none,
         read: |known, columns| {
             known.users.insert(columns.read()?);
             Ok(())
@@ -209,6 +242,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: |needs| needs.emails.iter().map(|(_, email)| email.param()).collect(),
+        values: none,
         read: |known, columns| {
             let (user, email): (Id, String) = (columns.read()?, columns.read()?);
             known.users_by_email.insert(email.to_ascii_lowercase(), user);
@@ -224,6 +258,7 @@ pub(super) const READ: [Query; 14] = [
         keys: |needs| {
             needs.emails.iter().flat_map(|(id, email)| [id.param(), email.param()]).collect()
         },
+        values: none,
         read: member,
     },
     Query {
@@ -232,6 +267,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: |needs| pairs(&needs.merchant_users),
+        values: none,
         read: member,
     },
     Query {
@@ -240,6 +276,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: |needs| needs.apps.iter().map(Id::param).collect(),
+        values: none,
         read: |known, columns| {
             known.apps.insert(columns.read()?);
             Ok(())
@@ -251,6 +288,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: |needs| pairs(&needs.merchant_apps),
+        values: none,
         read: |known, columns| {
             known.merchant_apps.insert((columns.read()?, columns.read()?));
             Ok(())
@@ -263,6 +301,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: |needs| needs.keys.iter().flat_map(|(app, key)| [app.param(), key.param()]).collect(),
+        values: none,
         read: |known, columns| {
             let name = (columns.read()?, columns.read()?);
             known.keys.insert(name, outcomes::key(columns)?);
@@ -275,6 +314,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "",
         lock: None,
         keys: |needs| needs.operations.iter().map(Id::param).collect(),
+        values: none,
         read: |known, columns| {
             let operation: Id = columns.read()?;
             let key = (columns.read()?, columns.read()?);
@@ -300,9 +340,16 @@ fn captured(known: &mut Known, columns: &mut Columns<'_>) -> Result<(), ColumnEr
     Ok(())
 }
 
-fn captures(needs: &Needs, which: Captures) -> Vec<Param<'_>> {
-    let asked = needs.transactions.iter().filter(|(_, captures)| **captures == which);
-    asked.map(|(transaction, _)| transaction.param()).collect()
+fn none(_: &Needs) -> Vec<Param<'_>> {
+    Vec::new()
+}
+
+/// The transactions of which something is given back, and how much.
+fn rooms(needs: &Needs) -> impl Iterator<Item = (&Id, i64)> {
+    needs.transactions.iter().filter_map(|(transaction, captures)| match captures {
+        Captures::Room(amount) => Some((transaction, *amount)),
+        Captures::None | Captures::All => None,
+    })
 }
 
 fn disputes(needs: &Needs) -> Vec<Param<'_>> {

@@ -10,10 +10,19 @@ use crate::domain::{Email, Id, PayoutRun, Reference, Request};
 pub enum Captures {
     /// None.
     None,
-    /// Those of which something is left to give back.
-    WithRoom,
+    /// The oldest, until together this amount can be given back of them.
+    Room(i64),
     /// All.
     All,
+}
+
+impl Captures {
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Room(one), Self::Room(other)) => Self::Room(one.saturating_add(other)),
+            (one, other) => one.max(other),
+        }
+    }
 }
 
 /// The keys of the rows that writes depend on, and how many new ids they may take.
@@ -91,7 +100,7 @@ impl Needs {
             }
             Action::Move { transaction, request, .. } => {
                 let captures = match request {
-                    Request::Refund { .. } => Captures::WithRoom,
+                    Request::Refund { amount } => Captures::Room(amount.minor()),
                     Request::Capture { .. } | Request::Void { .. } => Captures::None,
                 };
                 self.hold(*transaction, captures);
@@ -111,8 +120,8 @@ impl Needs {
     }
 
     fn hold(&mut self, transaction: Id, captures: Captures) {
-        let known = self.transactions.entry(transaction).or_insert(captures);
-        *known = captures.max(*known);
+        let known = self.transactions.entry(transaction).or_insert(Captures::None);
+        *known = known.and(captures);
     }
 }
 

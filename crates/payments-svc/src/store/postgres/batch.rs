@@ -145,7 +145,7 @@ pub(super) async fn load(
 
     let mut plan = Plan::default();
     for (sql, query) in &QUERIES[..LOCKED.len()] {
-        plan.arrays(sql, arrays(query, &needs), Into::Rows(query));
+        plan.keys(sql, query, &needs);
     }
     if !transactions.is_empty() {
         plan.arrays(BALANCES, vec![transactions], Into::Balances);
@@ -156,7 +156,7 @@ pub(super) async fn load(
         plan.values(rows::PAYOUT_STATE, [day, test, merchant].map(Clone::clone), Into::Payout);
     }
     for (sql, query) in &QUERIES[LOCKED.len()..] {
-        plan.arrays(sql, arrays(query, &needs), Into::Rows(query));
+        plan.keys(sql, query, &needs);
     }
     plan.values(NEW_IDS, [Param::Int(count)], Into::Ids);
 
@@ -206,6 +206,15 @@ enum Into {
 struct Plan<'a>(Vec<(&'a str, Params<'a>, Into)>);
 
 impl<'a> Plan<'a> {
+    /// Adds a statement that asks for keys, unless there are none.
+    fn keys(&mut self, sql: &'a str, query: &'static Query, needs: &'a Needs) {
+        let count = self.0.len();
+        self.arrays(sql, arrays(query, needs), Into::Rows(query));
+        if let Some((_, params, _)) = self.0.get_mut(count) {
+            params.extend((query.values)(needs).into_iter().map(|value| Box::new(value) as _));
+        }
+    }
+
     /// Adds a statement, unless its arrays are empty.
     fn arrays(&mut self, sql: &'a str, arrays: Vec<Vec<Param<'a>>>, into: Into) {
         if arrays.first().is_some_and(|array| !array.is_empty()) {

@@ -110,9 +110,11 @@ pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite
         if keys.is_empty() {
             continue;
         }
+        let values = (query.values)(&needs);
         let mut statement = db.prepare_cached(sql)?;
         for key in keys.chunks_exact(query.key.len()) {
-            bind(&mut statement, key)?;
+            let params: Vec<Param<'_>> = key.iter().chain(&values).cloned().collect();
+            bind(&mut statement, &params)?;
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
                 (query.read)(&mut known, &mut Columns::from(row))?;

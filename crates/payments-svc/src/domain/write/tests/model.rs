@@ -175,9 +175,14 @@ impl Tables {
     fn held(&self, row: &TransactionRow, captures: Captures) -> Held {
         let transaction = &row.new.transaction;
         let merchant = &self.merchants[&transaction.merchant];
+        let mut room = 0;
         let is_needed = |captured: &&Captured| match captures {
             Captures::None => false,
-            Captures::WithRoom => captured.amount_out < captured.amount,
+            Captures::Room(amount) => {
+                let before = room;
+                room += captured.amount - captured.amount_out;
+                before < room && before < amount
+            }
             Captures::All => true,
         };
         let own = self.captures.range((transaction.id, 0)..=(transaction.id, u32::MAX));
