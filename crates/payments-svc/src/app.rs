@@ -25,4 +25,4 @@ pub(crate) use notices::NoticeError;
 pub(crate) use payments::{Defaults, Payments};
 pub(crate) use view::{Paid, View, Written};
 
-pub(crate) use crate::store::{Seen, StoreError, now};
+pub(crate) use crate::store::{SHORT_TRAIL, Seen, StoreError, now};

@@ -7,9 +7,11 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    thread::available_parallelism,
 };
 
 use common::{
+    aside::{Aside, Panicked},
     batch::{Stats, WriteError},
     limits::Limited,
     postgres::{self as database, DatabaseConfig},
@@ -42,7 +44,7 @@ use check::Scope;
 pub use check::{CheckError, Disagreement, Findings};
 pub use postgres::Postgres;
 pub use reads::JOB_BATCH;
-pub use seen::Seen;
+pub use seen::{SHORT_TRAIL, Seen};
 pub use sqlite::Sqlite;
 
 /// Apps kept in memory, so that a request does not look its own up. Apps never change.
@@ -127,6 +129,12 @@ pub enum StoreError {
     Panicked,
 }
 
+impl From<Panicked> for StoreError {
+    fn from(_: Panicked) -> Self {
+        Self::Panicked
+    }
+}
+
 impl From<WriteError> for StoreError {
     fn from(error: WriteError) -> Self {
         match error {
@@ -200,6 +208,8 @@ type Asked<'a> = (&'a str, &'a [Param<'a>]);
 pub struct Store {
     engine: Engine,
     apps: Arc<Cache<KeyDigest, App>>,
+    /// For what takes long. It leaves half of the cores to requests.
+    aside: Aside,
 }
 
 /// The engine that the store was configured with.
@@ -228,7 +238,14 @@ impl Store {
             Some(database) => Engine::Postgres(Arc::new(Postgres::open(database).await?)),
             None => Engine::Sqlite(Arc::new(Sqlite::open(&config.data_dir)?)),
         };
-        Ok(Self { engine, apps: Arc::new(Cache::new(APP_CACHE)) })
+        let cores = available_parallelism().map_or(2, usize::from);
+        let aside = Aside::new((cores / 2).max(1));
+        Ok(Self { engine, apps: Arc::new(Cache::new(APP_CACHE)), aside })
+    }
+
+    /// Threads for what takes long.
+    pub fn aside(&self) -> &Aside {
+        &self.aside
     }
 
     /// Whether the store answers.

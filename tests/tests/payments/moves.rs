@@ -6,6 +6,7 @@ use blackbox::{
     payments::{Move, Refusal as _, Service, Transaction, int},
     process::DEADLINE,
 };
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -131,6 +132,32 @@ async fn a_refund_comes_out_of_the_oldest_capture_first() {
         let refunded = transaction.refund(amount).await;
         assert_eq!(last(&refunded)["fee"]["rate"], rate, "{amount}");
     }
+}
+
+#[tokio::test]
+async fn a_long_trail_is_shown_whole_and_refunded_in_its_order() {
+    const CAPTURES: usize = 70;
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    for _ in 0..CAPTURES {
+        transaction.capture(2).await;
+    }
+    // Each takes parts of two captures.
+    let refunds = (0..20).map(|_| transaction.refund(3));
+    for refunded in join_all(refunds).await {
+        let steps = refunded["trail"].as_array().unwrap().len();
+        assert_eq!(refunded["refundedAmount"], 3 * (steps - CAPTURES), "{refunded}");
+    }
+    let whole = transaction.fetch().await;
+    assert_eq!(whole["trail"].as_array().unwrap().len(), CAPTURES + 20);
+    let steps = whole["trail"].as_array().unwrap().iter();
+    let is_refund: Vec<bool> = steps.map(|step| step["refund"] == true).collect();
+    assert!(is_refund.is_sorted(), "{is_refund:?}");
+    assert_eq!(merchant.list("/transactions?limit=9").await, [whole]);
+    is_refused(&transaction, Move::Refund, json!({ "amount": 81 }), "amount").await;
+    let last_one = transaction.refund(80).await;
+    assert_eq!(amounts(&last_one), [860, 140, 140, 0]);
 }
 
 #[tokio::test]

@@ -31,6 +31,7 @@ impl From<ColumnError> for rusqlite::Error {
     }
 }
 
+#[inline]
 pub(super) fn cell<'r>(
     row: &'r Row<'r>,
     column: usize,

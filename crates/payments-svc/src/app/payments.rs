@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use common::limits::Budget;
+use common::{aside::Aside, limits::Budget};
 use tokio_util::task::TaskTracker;
 
 use super::{declines::Declines, error::Error};
@@ -50,6 +50,11 @@ impl Payments {
     ) -> Self {
         let (limits, under_way) = (declines.limits(), TaskTracker::new());
         Self { store, acquirers, rates, limits, declines, in_flight, under_way, defaults }
+    }
+
+    /// Threads for what takes long.
+    pub(crate) fn aside(&self) -> &Aside {
+        self.store.aside()
     }
 
     pub(super) async fn write(

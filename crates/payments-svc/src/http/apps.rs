@@ -78,7 +78,7 @@ pub(super) async fn add(
         let app = body.read(|fields| fields.required("appId", str::parse))?;
         api.payments.add_app(merchant.thing.id, app, keyed).await
     });
-    Ok(output::response(added.await?))
+    Ok(output::response(&api.payments, added.await?).await)
 }
 
 /// No longer lets an app use a merchant.

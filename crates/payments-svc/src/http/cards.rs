@@ -28,7 +28,7 @@ pub(super) async fn create(
         })?;
         api.payments.save_card(merchant.thing.id, transaction, notes, keyed).await
     });
-    Ok(output::response(saved.await?))
+    Ok(output::response(&api.payments, saved.await?).await)
 }
 
 /// A saved card.

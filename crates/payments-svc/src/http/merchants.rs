@@ -34,7 +34,7 @@ pub(super) async fn create(
     let created = api.payments.once(keyed, async |keyed| {
         api.payments.create_merchant(&app, body.read(details)?, keyed).await
     });
-    Ok(output::response(created.await?))
+    Ok(output::response(&api.payments, created.await?).await)
 }
 
 fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Noted> {

@@ -6,7 +6,7 @@ use axum::{
 };
 
 use crate::{
-    app::{View, Written},
+    app::{Payments, View, Written},
     web::{json, one},
 };
 
@@ -14,13 +14,16 @@ mod merchant;
 mod transaction;
 
 pub(super) use merchant::{MerchantOutput, MoneyOutput};
-pub(super) use transaction::TransactionOutput;
+pub(super) use transaction::response as transaction;
 
 /// Says that the answer is one from before.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
 /// The response to a write, which an idempotency key may have spared.
-pub(super) fn response(Written { view, is_replayed }: Written) -> Response {
+pub(super) async fn response(
+    payments: &Payments,
+    Written { view, is_replayed }: Written,
+) -> Response {
     let created = StatusCode::CREATED;
     let response = match view {
         View::Nothing => created.into_response(),
@@ -29,7 +32,7 @@ pub(super) fn response(Written { view, is_replayed }: Written) -> Response {
         View::Paid(paid) => json::paid(paid),
         View::Card(id) => json::saved(id),
         View::Transaction(transaction) => {
-            one(created, "transaction", TransactionOutput::new(&transaction))
+            transaction::response(payments, created, *transaction).await
         }
     };
     if is_replayed {

@@ -12,13 +12,12 @@ use super::{
     access::{Movable, Of},
     api::Api,
     idempotency::IdempotencyKey,
-    output::{self, TransactionOutput},
-    page,
+    output, page,
 };
 use crate::{
     app::{Capture, EarlierCard, RecurringPayment},
     domain::{Amount, Descriptor, Merchant, Transaction},
-    web::{Body, Error, Fields, Noted, one},
+    web::{Body, Error, Fields, Noted},
 };
 
 /// The transactions of a merchant.
@@ -34,8 +33,8 @@ pub(super) async fn list(
 }
 
 /// A transaction.
-pub(super) async fn get(transaction: Of<Transaction>) -> Response {
-    one(StatusCode::OK, "transaction", TransactionOutput::new(&transaction.thing))
+pub(super) async fn get(State(api): State<Arc<Api>>, transaction: Of<Transaction>) -> Response {
+    output::transaction(&api.payments, StatusCode::OK, transaction.thing).await
 }
 
 /// Pays with a card from earlier: variants A and B of the specification.
@@ -49,7 +48,7 @@ pub(super) async fn create(
     let paid = api.payments.once(keyed, async |keyed| {
         api.payments.pay_recurring(&merchant.thing, body.read(payment)?, keyed).await
     });
-    Ok(output::response(paid.await?))
+    Ok(output::response(&api.payments, paid.await?).await)
 }
 
 fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Noted> {
@@ -98,7 +97,7 @@ pub(super) async fn capture(
         })?;
         api.payments.capture(seen, capture, keyed).await
     });
-    Ok(output::response(captured.await?))
+    Ok(output::response(&api.payments, captured.await?).await)
 }
 
 /// Gives money back.
@@ -117,7 +116,7 @@ pub(super) async fn refund(
         })?;
         api.payments.refund(seen, amount, descriptor, keyed).await
     });
-    Ok(output::response(refunded.await?))
+    Ok(output::response(&api.payments, refunded.await?).await)
 }
 
 /// Gives up what is reserved, or a part of it.
@@ -132,5 +131,5 @@ pub(super) async fn void(
         let amount = body.read(|fields| fields.required_number("amount", Amount::new))?;
         api.payments.void(seen, amount, keyed).await
     });
-    Ok(output::response(voided.await?))
+    Ok(output::response(&api.payments, voided.await?).await)
 }

@@ -43,7 +43,7 @@ pub(super) async fn invite(
         let email = body.read(|fields| fields.required("email", Email::new))?;
         api.payments.invite(&merchant.caller, merchant.thing.id, email, keyed).await
     });
-    Ok(output::response(invited.await?))
+    Ok(output::response(&api.payments, invited.await?).await)
 }
 
 /// No longer lets a user use a merchant.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use common::sql::{ColumnError, Columns, Param, Stored as _};
 
-use super::{About, Engine, Store, StoreError, rows};
+use super::{About, Engine, SHORT_TRAIL, Store, StoreError, rows};
 use crate::domain::{
     App, Dispute, FraudAlert, Id, Line, Merchant, Step, Transaction, User, Window,
 };
@@ -133,8 +133,7 @@ impl Store {
     ) -> Result<Vec<Transaction>, StoreError> {
         let list = List::transactions(successful);
         let found = self.page(&list, merchant, window, rows::transaction).await?;
-        let moved = found.iter().filter(|(_, steps)| *steps > 0);
-        let mut trails = self.trails(moved.map(|(transaction, _)| transaction.id)).await?;
+        let mut trails = self.trails(&found).await?;
         Ok(found.into_iter().map(|found| rows::with_trail(found, &mut trails)).collect())
     }
 
@@ -148,12 +147,14 @@ impl Store {
         self.page(&List::frauds(about), owner(about).1, window, rows::fraud).await
     }
 
-    /// The trails of transactions.
+    /// The trails of transactions with these numbers of steps.
     async fn trails(
         &self,
-        transactions: impl Iterator<Item = Id>,
+        transactions: &[(Transaction, u32)],
     ) -> Result<HashMap<Id, Vec<Step>>, StoreError> {
-        let ids: Vec<Id> = transactions.collect();
+        let moved = transactions.iter().filter(|(_, steps)| *steps > 0);
+        let (ids, steps): (Vec<Id>, Vec<u64>) =
+            moved.map(|(transaction, steps)| (transaction.id, u64::from(*steps))).unzip();
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
@@ -166,8 +167,13 @@ impl Store {
         );
         let params: Vec<Param<'_>> = ids.iter().map(Id::param).collect();
         let step = |columns: &mut Columns<'_>| Ok((columns.read::<Id>()?, rows::step(columns)?));
+        let steps = if steps.iter().sum::<u64>() <= SHORT_TRAIL.into() {
+            self.all(&sql, &params, step).await?
+        } else {
+            self.many(sql, &params, step).await?
+        };
         let mut trails = HashMap::<_, Vec<_>>::new();
-        for (transaction, step) in self.all(&sql, &params, step).await? {
+        for (transaction, step) in steps {
             trails.entry(transaction).or_default().push(step);
         }
         Ok(trails)

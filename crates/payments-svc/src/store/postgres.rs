@@ -66,7 +66,9 @@ static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
         &format!(
             "unnest($1::bytea[]) WITH ORDINALITY AS asked (id, question), LATERAL (
                  SELECT * FROM trail
-                 WHERE trail.\"transaction\" = asked.id AND step < {SHORT_TRAIL} OFFSET 0
+                 WHERE trail.\"transaction\" = asked.id AND step < {SHORT_TRAIL}
+                     AND (SELECT steps FROM transactions WHERE id = asked.id) <= {SHORT_TRAIL}
+                 OFFSET 0
              ) AS trail"
         ),
         "unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS asked (app, key, question)",

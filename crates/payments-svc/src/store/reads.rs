@@ -5,11 +5,12 @@ use std::collections::HashMap;
 
 use common::sql::{ColumnError, Columns, Param, Stored};
 use jiff::Timestamp;
+use tokio::runtime::Handle;
 
 use super::{
     Asked, Backlog, Engine, Expiring, Found, Overdue, Store, StoreError, now, outcomes,
     rows::{self, found, is_member},
-    seen::{Question, Seen},
+    seen::{Question, SHORT_TRAIL, Seen},
     values::{CARD, millis},
 };
 use crate::domain::{
@@ -81,9 +82,10 @@ impl Store {
             is_member("transactions.merchant"),
             rows::TRANSACTIONS
         );
-        let trail = trail();
+        let begin = trail("step < $2");
         let params = [app.param(), id.param()];
-        let asked: [Asked<'_>; 2] = [(&sql, &params), (&trail, &params[1..])];
+        let of_begin = [id.param(), SHORT_TRAIL.param()];
+        let asked: [Asked<'_>; 2] = [(&sql, &params), (&begin, &of_begin)];
         let (mut transaction, mut steps) = (None, Vec::new());
         self.ask(&asked, &mut |number, columns| {
             match number {
@@ -93,6 +95,9 @@ impl Store {
             Ok(())
         })
         .await?;
+        if transaction.as_ref().is_some_and(|found| found.thing.1 > SHORT_TRAIL) {
+            steps.extend(self.many(trail("step >= $2"), &of_begin, rows::step).await?);
+        }
         Ok(transaction.map(|Found { thing, is_member }| {
             let thing = rows::with_trail(thing, &mut HashMap::from([(id, steps)]));
             Found { thing, is_member }
@@ -326,12 +331,12 @@ impl Store {
         params: &[Param<'_>],
         mut read: impl FnMut(&mut Columns<'_>) -> Result<T, ColumnError> + Send + 'static,
     ) -> Result<Vec<T>, StoreError> {
-        let mut things = Vec::new();
         match &self.engine {
             Engine::Sqlite(engine) => {
+                let mut things = Vec::new();
                 let sql = sql.to_owned();
                 let params: Vec<Param<'static>> = params.iter().map(Param::owned).collect();
-                let scan = engine.scan(move |db| {
+                let scan = engine.scan(&self.aside, move |db| {
                     super::sqlite::read(db, &[(&sql, &params)], &mut |_, columns| {
                         things.push(read(columns)?);
                         Ok(())
@@ -341,6 +346,7 @@ impl Store {
                 scan.await
             }
             Engine::Postgres(engine) => {
+                let mut things = Vec::new();
                 engine
                     .read(&[(sql, params)], &mut |_, columns| {
                         things.push(read(columns)?);
@@ -348,6 +354,24 @@ impl Store {
                     })
                     .await?;
                 Ok(things)
+            }
+        }
+    }
+
+    /// As [`Self::all`], of rows that are so many that requests would wait while they are decoded.
+    pub(super) async fn many<T: Send + 'static>(
+        &self,
+        sql: String,
+        params: &[Param<'_>],
+        read: impl FnMut(&mut Columns<'_>) -> Result<T, ColumnError> + Send + 'static,
+    ) -> Result<Vec<T>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => self.all(&sql, params, read).await,
+            Engine::Postgres(_) => {
+                let params: Vec<Param<'static>> = params.iter().map(Param::owned).collect();
+                let (store, runtime) = (self.clone(), Handle::current());
+                let all = async move || store.all(&sql, &params, read).await;
+                self.aside.run(move || runtime.block_on(all())).await?
             }
         }
     }
@@ -365,7 +389,7 @@ impl Store {
     }
 }
 
-/// The trail of the transaction `$1`.
-fn trail() -> String {
-    format!("SELECT {} FROM trail WHERE \"transaction\" = $1 ORDER BY step", rows::STEP)
+/// A part of the trail of the transaction `$1`.
+fn trail(part: &str) -> String {
+    format!("SELECT {} FROM trail WHERE \"transaction\" = $1 AND {part} ORDER BY step", rows::STEP)
 }

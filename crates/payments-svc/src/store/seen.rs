@@ -9,8 +9,9 @@ use crate::domain::{
     write::{KnownKey, LastStep},
 };
 
-/// A longer trail is read back after the write instead.
-pub(super) const SHORT_TRAIL: u32 = 64;
+/// A longer trail is not kept from before a write, but read back after it. It is read and shown on
+/// a thread of its own.
+pub const SHORT_TRAIL: u32 = 64;
 
 /// The same of bytes of custom data.
 const MAX_CUSTOM: u32 = 16 * 1024;

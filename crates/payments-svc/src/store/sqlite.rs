@@ -8,13 +8,13 @@ use std::{
 };
 
 use common::{
+    aside::Aside,
     batch::Queue,
     migration::MigrationError,
     sql::{ColumnError, Columns, Stored as _, bind},
     sqlite::{self as engine, Directory, DirectoryError, Embedded, Lookups, Readers, WriterThread},
 };
 use rusqlite::Connection;
-use tokio::sync::Semaphore;
 
 use super::{
     Asked, Found, StoreError,
@@ -39,7 +39,8 @@ static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
         "(SELECT $1 AS id, $2 AS app, 1 AS question) AS asked",
         &format!(
             "(SELECT 1 AS question) AS asked
-                 JOIN trail ON trail.\"transaction\" = $1 AND step < {SHORT_TRAIL}"
+                 JOIN trail ON trail.\"transaction\" = $1 AND step < {SHORT_TRAIL}
+             WHERE (SELECT steps FROM transactions WHERE id = $1) <= {SHORT_TRAIL}"
         ),
         "(SELECT $1 AS app, $2 AS key, 1 AS question) AS asked",
     ])
@@ -75,7 +76,6 @@ pub struct Sqlite {
     lookups: Arc<Lookups>,
     /// For reads of many rows, on threads of their own.
     scans: Arc<Readers>,
-    scanning: Semaphore,
     queue: Queue<Writer>,
     writer: WriterThread,
     _directory: Directory,
@@ -96,7 +96,6 @@ impl Sqlite {
         Ok(Self {
             lookups,
             scans: Arc::new(Readers::open(directory.database(), cores)?),
-            scanning: Semaphore::new(cores),
             queue,
             writer: WriterThread::start(runner, |writer| writer.db.close())?,
             _directory: directory,
@@ -146,15 +145,11 @@ impl Sqlite {
     /// Reads many rows on a thread of its own. Sees every write that was answered before.
     pub(super) async fn scan<T: Send + 'static>(
         &self,
+        aside: &Aside,
         scan: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        // Without it, threads would pile up where the connections are fewer.
-        let _turn = self.scanning.acquire().await;
         let scans = Arc::clone(&self.scans);
-        match tokio::task::spawn_blocking(move || scans.read(scan)).await {
-            Ok(read) => Ok(read?),
-            Err(_) => Err(StoreError::Panicked),
-        }
+        Ok(aside.run(move || scans.read(scan)).await??)
     }
 }
 

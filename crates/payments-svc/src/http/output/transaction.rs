@@ -1,18 +1,38 @@
 //! A transaction, as a client is told.
 
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse as _, Response},
+};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::{
+    app::{Payments, SHORT_TRAIL, StoreError},
     domain::{Card, Custom, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
     http::page::Item,
-    web::{ProcessingErrorOutput, as_date, as_text},
+    web::{Error, ProcessingErrorOutput, as_date, as_text, one},
 };
+
+/// The response that shows a transaction. A long trail takes milliseconds to write.
+pub(in crate::http) async fn response(
+    payments: &Payments,
+    status: StatusCode,
+    transaction: Transaction,
+) -> Response {
+    let is_short = transaction.trail.len() <= SHORT_TRAIL as usize;
+    let write = move || one(status, "transaction", TransactionOutput::new(&transaction));
+    if is_short {
+        return write();
+    }
+    let written = payments.aside().run(write).await;
+    written.unwrap_or_else(|panicked| Error::from(StoreError::from(panicked)).into_response())
+}
 
 /// A transaction, complete.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::http) struct TransactionOutput<'a> {
+struct TransactionOutput<'a> {
     #[serde(serialize_with = "as_text")]
     id: Id,
     #[serde(serialize_with = "as_text")]
@@ -92,7 +112,7 @@ struct FeeOutput {
 }
 
 impl<'a> TransactionOutput<'a> {
-    pub(in crate::http) fn new(transaction: &'a Transaction) -> Self {
+    fn new(transaction: &'a Transaction) -> Self {
         let amounts = &transaction.amounts;
         Self {
             id: transaction.id,
