@@ -12,7 +12,7 @@ use axum::{
     routing::post,
 };
 use reqwest::{Client, multipart::Form, redirect::Policy};
-use rustls::ClientConfig;
+use rustls::{ClientConfig, client::Resumption};
 use serde::Deserialize;
 use tokio::{net::TcpListener, time::timeout};
 
@@ -36,7 +36,9 @@ struct Credentials {
 /// Serves until the process is ended.
 pub(crate) async fn serve(port: u16, portal: &str, ca_file: &Path) -> Result<()> {
     let login = format!("{portal}/MAcademy/mobile/mobilelogin/auth");
-    let relay = Relay { login, tls: authsvc::portal::client_config(Some(ca_file))? };
+    let mut tls = common::tls::client_config(Some(ca_file), "--ca-file")?;
+    tls.resumption = Resumption::disabled();
+    let relay = Relay { login, tls };
     let router =
         Router::new().route("/authenticate", post(authenticate)).with_state(Arc::new(relay));
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;

@@ -12,82 +12,82 @@ use url::{Host, Url};
 use crate::domain::Campuses;
 
 /// The port to listen on unless another is set.
-pub const DEFAULT_PORT: &str = "5000";
+pub(crate) const DEFAULT_PORT: &str = "5000";
 
 /// Checks a username and a password with an academic portal
 #[derive(Debug, Parser)]
 #[command(name = "authsvc", version, after_help = SECRETS_HELP)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do; without one, serve.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub(crate) command: Option<Command>,
 
     /// The settings.
     #[command(flatten)]
-    pub config: Config,
+    pub(crate) config: Config,
 }
 
 /// What the binary does beside serving.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Ask the service on HOST and PORT whether it is healthy
     Healthcheck,
 }
 
 /// The settings of a service that is to be started.
 #[derive(Debug, Clone, Args)]
-pub struct Config {
+pub(crate) struct Config {
     /// Those all services have.
     #[command(flatten)]
-    pub server: ServerConfig,
+    pub(crate) server: ServerConfig,
 
     /// Settings of every service that strangers may connect to.
     #[command(flatten)]
-    pub clients: ClientsConfig,
+    pub(crate) clients: ClientsConfig,
 
     /// Base address of the portal; without one nobody can sign in
     #[arg(long, env = "PORTAL_URL", value_parser = portal_url)]
-    pub portal_url: Option<Url>,
+    pub(crate) portal_url: Option<Url>,
 
     /// File of certificates (PEM) to trust beside the usual ones
     #[arg(long, env = "PORTAL_CA_FILE")]
-    pub portal_ca_file: Option<PathBuf>,
+    pub(crate) portal_ca_file: Option<PathBuf>,
 
     /// How long one call of the portal may take
     #[arg(long, env = "PORTAL_TIMEOUT", default_value = "10s", value_parser = timeout)]
-    pub portal_timeout: Duration,
+    pub(crate) portal_timeout: Duration,
 
     /// Names of the campuses with the codes 1 and 2, separated by a semicolon
     #[arg(long, env = "PORTAL_CAMPUSES", default_value = "", value_parser = Campuses::parse)]
-    pub portal_campuses: Campuses,
+    pub(crate) portal_campuses: Campuses,
 
     /// Institutes to sign in at, as the portal numbers them
     #[arg(long, env = "PORTAL_INSTITUTES", default_value = "1,6,7,14")]
-    pub portal_institutes: String,
+    pub(crate) portal_institutes: String,
 
     /// Limits on sign-ins.
     #[command(flatten)]
-    pub limits: LimitsConfig,
+    pub(crate) limits: LimitsConfig,
 
     /// Where /readme leads
     #[arg(long, env = "README_URL", default_value = "/docs", value_parser = location)]
-    pub readme_url: String,
+    pub(crate) readme_url: String,
 }
 
 /// Limits on sign-ins, for the sake of the service and its portal.
 #[derive(Debug, Clone, Args)]
-pub struct LimitsConfig {
+pub(crate) struct LimitsConfig {
     /// Sign-ins that may be in flight at once
     #[arg(long, env = "MAX_SIGN_INS", default_value = "1000", value_parser = at_least_one)]
-    pub max_sign_ins: usize,
+    pub(crate) max_sign_ins: usize,
 
     /// Rejected sign-ins for one username, such as 10/15m; off for any number
     #[arg(long, env = "SIGN_IN_LIMIT_USERNAME", default_value = "off")]
-    pub sign_in_limit_username: Rate,
+    pub(crate) sign_in_limit_username: Rate,
 
     /// Rejected sign-ins from one client address, such as 100/15m; off for any number
     #[arg(long, env = "SIGN_IN_LIMIT_ADDRESS", default_value = "off")]
-    pub sign_in_limit_address: Rate,
+    pub(crate) sign_in_limit_address: Rate,
 }
 
 /// Credentials go over HTTPS alone; what stays on this machine may do without.

@@ -3,7 +3,7 @@
 mod profile;
 mod request;
 
-pub use profile::{
-    Anomaly, Campuses, Field, FieldValue, Fields, InvalidCampuses, NoProfile, Profile, local_offset,
+pub(crate) use profile::{
+    Anomaly, Campuses, Field, FieldValue, Fields, NoProfile, Profile, local_offset,
 };
-pub use request::{Input, Invalid, MAX_PASSWORD, MAX_USERNAME, SignIn};
+pub(crate) use request::{Input, Invalid, SignIn};

@@ -1,21 +1,27 @@
-//! The binary: reads the settings, then serves until it is told to stop.
+//! authsvc: checks a username and a password with an academic portal.
 
 use std::process::ExitCode;
 
-use authsvc::{
+use common::{config::or_refuse, operations, process};
+
+mod config;
+mod domain;
+mod http;
+mod limits;
+mod metrics;
+mod portal;
+mod service;
+
+use crate::{
     config::{Cli, Command, DEFAULT_PORT},
-    start,
-};
-use common::{
-    config::{self, or_refuse},
-    operations, process,
+    service::start,
 };
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Cli { command, config } = config::parse(DEFAULT_PORT);
+    let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => return process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),

@@ -17,9 +17,9 @@ mod json;
 mod prometheus;
 mod samples;
 
-pub use json::json;
-pub use prometheus::prometheus;
-pub use samples::{Call, ClientOpen, Operation, Samples};
+pub(crate) use json::json;
+pub(crate) use prometheus::prometheus;
+pub(crate) use samples::{ClientOpen, Operation, Samples};
 
 /// How often something took how long.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,58 +56,58 @@ struct Upstream {
 
 /// What a response carries that nobody receives: its request has no outcome.
 #[derive(Debug, Clone, Copy)]
-pub struct Abandoned;
+pub(crate) struct Abandoned;
 
 /// A number for no and one for yes.
 type Split = [u64; 2];
 
 /// What an error is called, in `errors_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ErrorType {
+pub(crate) enum ErrorType {
     /// The portal rejected the credentials.
-    AuthenticationError,
+    Authentication,
     /// The portal did not answer the login as it should.
-    UpstreamError,
+    Upstream,
     /// The portal did not answer the request for a profile as it should.
-    ProfileFetchError,
+    ProfileFetch,
     /// The portal's profile is none.
-    ProfileParseError,
+    ProfileParse,
     /// The token of `/metrics` is missing or wrong.
-    MetricsAuthorizationError,
+    MetricsAuthorization,
     /// The request breaks a rule.
-    RequestValidationError,
+    RequestValidation,
     /// The service has no room for the request.
-    OverloadError,
+    Overload,
     /// A rate limit refuses the request.
-    RateLimitError,
+    RateLimit,
     /// Anything else.
-    InternalError,
+    Internal,
 }
 
 impl ErrorType {
     /// Its label.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::AuthenticationError => "AuthenticationError",
-            Self::UpstreamError => "UpstreamError",
-            Self::ProfileFetchError => "ProfileFetchError",
-            Self::ProfileParseError => "ProfileParseError",
-            Self::MetricsAuthorizationError => "MetricsAuthorizationError",
-            Self::RequestValidationError => "RequestValidationError",
-            Self::OverloadError => "OverloadError",
-            Self::RateLimitError => "RateLimitError",
-            Self::InternalError => "InternalError",
+            Self::Authentication => "AuthenticationError",
+            Self::Upstream => "UpstreamError",
+            Self::ProfileFetch => "ProfileFetchError",
+            Self::ProfileParse => "ProfileParseError",
+            Self::MetricsAuthorization => "MetricsAuthorizationError",
+            Self::RequestValidation => "RequestValidationError",
+            Self::Overload => "OverloadError",
+            Self::RateLimit => "RateLimitError",
+            Self::Internal => "InternalError",
         }
     }
 }
 
 /// What a response that was rendered for an error carries for the metrics.
 #[derive(Debug, Clone)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// The error.
-    pub error: ErrorType,
+    pub(crate) error: ErrorType,
     /// The rules that were broken, if that is what it is about.
-    pub invalid: Vec<Invalid>,
+    pub(crate) invalid: Vec<Invalid>,
 }
 
 /// Everything that is counted, at one moment. Zero at the start of the process.
@@ -141,14 +141,14 @@ struct Counters {
 }
 
 /// The service's counters.
-pub struct Metrics {
+pub(crate) struct Metrics {
     counters: Mutex<Counters>,
     started: Timestamp,
     clock: Instant,
 }
 
 /// What a scrape sees.
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     counters: Counters,
     started: Timestamp,
     uptime: Duration,
@@ -156,23 +156,23 @@ pub struct Snapshot {
 
 impl Metrics {
     /// Counters of a process that starts now.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let (started, clock) = (Timestamp::now(), Instant::now());
         Self { counters: Mutex::default(), started, clock }
     }
 
     /// The service has started.
-    pub fn startup(&self) {
+    pub(crate) fn startup(&self) {
         self.counters().lifespan[0] += 1;
     }
 
     /// The service stops.
-    pub fn shutdown(&self) {
+    pub(crate) fn shutdown(&self) {
         self.counters().lifespan[1] += 1;
     }
 
     /// Everything, at this moment.
-    pub fn snapshot(&self) -> Snapshot {
+    pub(crate) fn snapshot(&self) -> Snapshot {
         let counters = self.counters().clone();
         Snapshot { counters, started: self.started, uptime: self.clock.elapsed() }
     }
@@ -185,7 +185,7 @@ impl Metrics {
 }
 
 /// One request. Dropped unanswered, it leaves the samples it has gathered and no outcome.
-pub struct Exchange {
+pub(crate) struct Exchange {
     samples: Samples,
     ended: bool,
 }
@@ -209,7 +209,7 @@ impl Drop for Exchange {
 }
 
 /// The service's [`Meter`]: it counts every request, 404 and 405 included.
-pub struct Metering(pub Arc<Metrics>);
+pub(crate) struct Metering(pub(crate) Arc<Metrics>);
 
 impl Meter for Metering {
     type Exchange = Exchange;

@@ -29,27 +29,27 @@ const MAX_ANSWER: usize = 1024 * 1024;
 
 /// What the portal is called with.
 #[derive(Debug, Clone)]
-pub struct PortalConfig {
+pub(crate) struct PortalConfig {
     /// Its base address; without one, nobody can sign in.
-    pub url: Option<Url>,
+    pub(crate) url: Option<Url>,
     /// How long one call may take, from connecting to the last byte.
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
     /// The institutes whose students may sign in, as the portal wants them.
-    pub institutes: String,
+    pub(crate) institutes: String,
     /// The campuses that have a number.
-    pub campuses: Campuses,
+    pub(crate) campuses: Campuses,
 }
 
 /// A configuration that trusts the usual roots and those in `ca_file`, and resumes no session: a
 /// resumed one would tell the portal, and who listens, that two sign-ins come from one place.
-pub fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
+pub(crate) fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
     let mut config = tls::client_config(ca_file, "PORTAL_CA_FILE (--portal-ca-file)")?;
     config.resumption = Resumption::disabled();
     Ok(config)
 }
 
 /// The portal.
-pub struct Portal {
+pub(crate) struct Portal {
     config: PortalConfig,
     /// Roots parsed once; nothing of a sign-in is kept in it.
     tls: ClientConfig,
@@ -57,7 +57,7 @@ pub struct Portal {
 
 /// Why somebody could not be signed in.
 #[derive(Debug, thiserror::Error)]
-pub enum SignInError {
+pub(crate) enum SignInError {
     /// The portal does not know these credentials.
     #[error("the portal rejected the credentials")]
     Rejected,
@@ -75,7 +75,7 @@ pub enum SignInError {
 
 /// What was wrong about an answer of the portal. Never holds any of it.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// No address of a portal is configured.
     #[error("PORTAL_URL is not set")]
     NotConfigured,
@@ -95,13 +95,13 @@ pub enum Fault {
 
 impl Portal {
     /// A portal that is called as `config` says, over connections secured by `tls`.
-    pub fn new(config: PortalConfig, tls: ClientConfig) -> Self {
+    pub(crate) fn new(config: PortalConfig, tls: ClientConfig) -> Self {
         Self { config, tls }
     }
 
     /// Signs somebody in, and fetches the profile if it is wanted. Every call is noted in
     /// `samples`, also when this is dropped half way.
-    pub async fn sign_in(
+    pub(crate) async fn sign_in(
         &self,
         sign_in: &SignIn,
         samples: &Samples,

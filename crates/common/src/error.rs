@@ -65,3 +65,16 @@ impl fmt::Display for Cause {
         Ok(())
     }
 }
+
+/// The message of an error in one line, without the rows that PostgreSQL quotes in its details.
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub(crate) fn reason(error: &(dyn Error + 'static)) -> String {
+    #[cfg(feature = "postgres")]
+    if let Some(error) = error.downcast_ref::<tokio_postgres::error::DbError>() {
+        return format!("{} ({})", error.message(), error.code().code());
+    }
+    match error.source() {
+        Some(source) => format!("{error}: {}", reason(source)),
+        None => error.to_string(),
+    }
+}

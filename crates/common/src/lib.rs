@@ -12,12 +12,16 @@ pub mod config;
 pub mod error;
 pub mod json;
 pub mod limits;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod migration;
 pub mod operations;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod process;
 pub mod serve;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod sql;
+#[cfg(feature = "sqlite")]
 pub mod sqlite;
 pub mod telemetry;
 mod throttle;

@@ -2,7 +2,7 @@
 
 use refinery::error::Kind;
 
-use crate::postgres::reason;
+use crate::error::reason;
 
 /// A store that was not migrated.
 #[derive(Debug, thiserror::Error)]

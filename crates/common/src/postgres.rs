@@ -9,7 +9,6 @@ mod health;
 mod session;
 
 pub use coalesce::{CoalesceError, Coalesced};
-pub(crate) use database::reason;
 pub use database::{Database, DatabaseConfig, OpenError};
 pub use health::Health;
 pub use session::{ANSWER, Asked, Error, SETTINGS, Sessions, Transaction, WAIT, ask, ask_all};

@@ -12,7 +12,7 @@ use common::{
 use crate::domain::{ClientId, Clients};
 
 /// The port the service listens on unless it is told another.
-pub const DEFAULT_PORT: &str = "5001";
+pub(crate) const DEFAULT_PORT: &str = "5001";
 
 /// The last part of `--help`.
 fn secrets() -> String {
@@ -23,18 +23,18 @@ fn secrets() -> String {
 /// JSON objects under three-part keys, with changes pushed over a websocket
 #[derive(Debug, Parser)]
 #[command(name = "objstore-svc", version, after_help = secrets())]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do instead of serving.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub(crate) command: Option<Command>,
     /// The settings.
     #[command(flatten)]
-    pub config: Config,
+    pub(crate) config: Config,
 }
 
 /// What the binary does beside serving.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Asks the running service for its health; exits 0 when it is well
     Healthcheck,
     /// Copies the embedded store to a new file while the service runs
@@ -53,76 +53,76 @@ pub enum Command {
 
 /// The settings of a service that is to be started.
 #[derive(Debug, Clone, Args)]
-pub struct Config {
+pub(crate) struct Config {
     /// Those all services have.
     #[command(flatten)]
-    pub server: ServerConfig,
+    pub(crate) server: ServerConfig,
 
     /// Settings of every service that strangers may connect to.
     #[command(flatten)]
-    pub clients: ClientsConfig,
+    pub(crate) clients: ClientsConfig,
 
     /// Where the embedded store keeps its files
     #[arg(long, env = "OBJSTORE_DATA_DIR", default_value = "./data/objstore")]
-    pub data_dir: PathBuf,
+    pub(crate) data_dir: PathBuf,
 
     /// PEM file of roots that the database's certificate may come from, beside the usual ones
     #[arg(long, env = "OBJSTORE_DATABASE_CA_FILE")]
-    pub database_ca_file: Option<PathBuf>,
+    pub(crate) database_ca_file: Option<PathBuf>,
 
     /// The most sessions for reading from the database, where the store is in one
     #[arg(long, env = "OBJSTORE_DATABASE_CONNECTIONS", default_value = "16")]
-    pub database_connections: NonZeroUsize,
+    pub(crate) database_connections: NonZeroUsize,
 
     /// How long a session lives after its last use
     #[arg(long, env = "OBJSTORE_SESSION_TTL", default_value = "30d", value_parser = lifetime)]
-    pub session_ttl: Duration,
+    pub(crate) session_ttl: Duration,
 
     /// Send the session cookie with Secure, for service behind TLS
     #[arg(long, env = "OBJSTORE_COOKIE_SECURE", default_value = "false", num_args = 0..=1,
           default_missing_value = "true", action = clap::ArgAction::Set)]
-    pub cookie_secure: bool,
+    pub(crate) cookie_secure: bool,
 
     /// Whether Owner is free data or must match the registered ID on set and delete
     #[arg(long, env = "OBJSTORE_OWNER", default_value = "free")]
-    pub owner: Owner,
+    pub(crate) owner: Owner,
 
     /// File of the IDs that may register, one a line, # for comments; any may without it
     #[arg(long, env = "OBJSTORE_CLIENTS_FILE")]
-    pub clients_file: Option<PathBuf>,
+    pub(crate) clients_file: Option<PathBuf>,
 
     /// Registrations from one client address, such as 600/1m; off for any number
     #[arg(long, env = "OBJSTORE_REGISTER_LIMIT", default_value = "600/1m")]
-    pub register_limit: Rate,
+    pub(crate) register_limit: Rate,
 
     /// Clients there may be
     #[arg(long, env = "OBJSTORE_MAX_CLIENTS", default_value_t = 100_000)]
-    pub max_clients: usize,
+    pub(crate) max_clients: usize,
 
     /// Origins that may open the websocket beside the service's own, separated by commas
     #[arg(long, env = "OBJSTORE_ORIGINS", value_delimiter = ',')]
-    pub origins: Vec<String>,
+    pub(crate) origins: Vec<String>,
 
     /// Largest request body
     #[arg(long, env = "OBJSTORE_MAX_BODY", default_value = "1MiB")]
-    pub max_body: ByteSize,
+    pub(crate) max_body: ByteSize,
 
     /// Watches a client may have
     #[arg(long, env = "OBJSTORE_MAX_WATCHES", default_value_t = 10_000)]
-    pub max_watches: usize,
+    pub(crate) max_watches: usize,
 
     /// How long the log keeps a change for clients that are away
     #[arg(long, env = "OBJSTORE_LOG_RETENTION", default_value = "1d", value_parser = duration)]
-    pub log_retention: Duration,
+    pub(crate) log_retention: Duration,
 
     /// How much of the changes the log keeps
     #[arg(long, env = "OBJSTORE_LOG_SIZE", default_value = "1GiB")]
-    pub log_size: ByteSize,
+    pub(crate) log_size: ByteSize,
 }
 
 /// What an owner means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Owner {
+pub(crate) enum Owner {
     /// Data.
     Free,
     /// The registered ID of who may set and delete.
@@ -131,7 +131,7 @@ pub enum Owner {
 
 /// A list of clients that cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ClientsFileError {
+pub(crate) enum ClientsFileError {
     /// The file cannot be read.
     #[error("OBJSTORE_CLIENTS_FILE (--clients-file) is {path:?}: {source}")]
     Unreadable {
@@ -154,7 +154,7 @@ pub enum ClientsFileError {
 
 impl Config {
     /// The identities that may register.
-    pub fn clients(&self) -> Result<Clients, ClientsFileError> {
+    pub(crate) fn clients(&self) -> Result<Clients, ClientsFileError> {
         let Some(path) = &self.clients_file else { return Ok(Clients::All) };
         let path = || path.clone();
         let text = fs::read_to_string(path())

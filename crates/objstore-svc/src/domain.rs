@@ -12,15 +12,15 @@ mod value;
 mod watch_counts;
 mod watches;
 
-pub use key::{InvalidKey, Key, MAX_PART, Pattern, Shape};
-pub use log::{Entry, Record, Revision};
-pub use object::{Intent, InvalidOwner, MAX_OWNER, Object, Owner, OwnerRule, Stored};
+pub(crate) use key::{InvalidKey, Key, Pattern, Shape};
+pub(crate) use log::{Entry, Record, Revision};
+pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, Stored};
 pub(crate) use operation::{Answer, Done, OVERHEAD, Operation, Rules};
-pub use precondition::{Epoch, InvalidTag, Precondition, Tag};
-pub use refusal::Refusal;
-pub use session::{
+pub(crate) use precondition::{Epoch, InvalidTag, Precondition, Tag};
+pub(crate) use refusal::Refusal;
+pub(crate) use session::{
     ClientId, Clients, InvalidId, Lifetime, MAX_SESSIONS, Session, Timestamp, Token, TokenDigest,
 };
-pub use value::{InvalidValue, Value};
-pub use watch_counts::WatchCounts;
-pub use watches::Watches;
+pub(crate) use value::{InvalidValue, Value};
+pub(crate) use watch_counts::WatchCounts;
+pub(crate) use watches::Watches;

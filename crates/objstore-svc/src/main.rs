@@ -1,22 +1,27 @@
-//! The binary: reads the settings, then serves until it is told to stop.
+//! objstore-svc: JSON objects under three-part keys, with changes pushed over a websocket.
 
 use std::process::ExitCode;
 
-use common::{
-    config::{self, or_refuse},
-    operations, process,
-};
-use objstore_svc::{
-    backup,
+use common::{config::or_refuse, operations, process};
+
+mod config;
+mod domain;
+mod http;
+mod service;
+mod store;
+mod watch;
+
+use crate::{
     config::{Cli, Command, DEFAULT_PORT},
-    import, start, store_config,
+    service::{start, store_config},
+    store::{backup, import},
 };
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Cli { command, config } = config::parse(DEFAULT_PORT);
+    let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => return process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),

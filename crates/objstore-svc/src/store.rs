@@ -29,36 +29,36 @@ mod shared;
 mod sqlite;
 mod tables;
 
-pub use import::{ImportError, import};
-pub use postgres::Postgres;
-pub use sqlite::Sqlite;
+pub(crate) use import::import;
+pub(crate) use postgres::Postgres;
+pub(crate) use sqlite::Sqlite;
 
 use shared::Shared;
 
 /// What a store is opened with.
 #[derive(Debug, Clone)]
-pub struct StoreConfig {
+pub(crate) struct StoreConfig {
     /// Where the embedded engine keeps its files.
-    pub data_dir: PathBuf,
+    pub(crate) data_dir: PathBuf,
     /// The database; where there is none, the engine is the embedded one.
-    pub database: Option<DatabaseConfig>,
+    pub(crate) database: Option<DatabaseConfig>,
     /// How long sessions live.
-    pub lifetime: Lifetime,
+    pub(crate) lifetime: Lifetime,
     /// Whether owners are compared.
-    pub owner: OwnerRule,
+    pub(crate) owner: OwnerRule,
     /// Clients there may be.
-    pub max_clients: usize,
+    pub(crate) max_clients: usize,
     /// Watches a client may have.
-    pub max_watches: usize,
+    pub(crate) max_watches: usize,
     /// How long the log keeps a change.
-    pub log_retention: Duration,
+    pub(crate) log_retention: Duration,
     /// Bytes of changes the log keeps.
-    pub log_size: u64,
+    pub(crate) log_size: u64,
 }
 
 /// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub(crate) enum OpenError {
     /// The embedded engine.
     #[error(transparent)]
     Sqlite(#[from] sqlite::OpenError),
@@ -69,7 +69,7 @@ pub enum OpenError {
 
 /// Copies the embedded store to the new file `target` while a service uses it. The copy makes a new
 /// epoch when it is opened.
-pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
+pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
         None => sqlite::backup(&config.data_dir, target),
@@ -78,7 +78,7 @@ pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
 
 /// Why the store could not do what it was asked, whatever was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub(crate) enum StoreError {
     /// Too much waits. Nothing was done.
     #[error("too much is waiting: try again in a second")]
     Overloaded,
@@ -101,25 +101,25 @@ pub enum StoreError {
 
 /// Objects in the order of their pattern's shape.
 #[derive(Debug)]
-pub struct Page {
+pub(crate) struct Page {
     /// The objects.
-    pub objects: Vec<Stored>,
+    pub(crate) objects: Vec<Stored>,
     /// Whether there may be more after the last one.
-    pub more: bool,
+    pub(crate) more: bool,
 }
 
 /// The end of a page that was asked for by its length.
 #[derive(Debug)]
-pub struct PageEnd {
+pub(crate) struct PageEnd {
     /// The key of its last object.
-    pub key: Key,
+    pub(crate) key: Key,
     /// Whether there is another after it.
-    pub more: bool,
+    pub(crate) more: bool,
 }
 
 /// A stretch of the log.
 #[derive(Debug)]
-pub enum LogPage {
+pub(crate) enum LogPage {
     /// The records that follow, oldest first; none when there is nothing yet.
     Records(Vec<Record>),
     /// The log no longer reaches back that far.
@@ -128,45 +128,45 @@ pub enum LogPage {
 
 /// What is known of a client at one moment.
 #[derive(Debug)]
-pub struct ClientState {
+pub(crate) struct ClientState {
     /// The moment: every record up to this revision is taken into account.
-    pub revision: Revision,
+    pub(crate) revision: Revision,
     /// What it watches, and watched.
-    pub watches: Watches,
+    pub(crate) watches: Watches,
     /// Up to where it has acknowledged its pushes.
-    pub position: Revision,
+    pub(crate) position: Revision,
 }
 
 /// Numbers for the metrics.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// The newest revision.
-    pub revision: Revision,
+    pub(crate) revision: Revision,
     /// Revisions that the log has dropped: its records begin after this one.
-    pub log_floor: Revision,
+    pub(crate) log_floor: Revision,
     /// Bytes of the records the log holds.
-    pub log_bytes: u64,
+    pub(crate) log_bytes: u64,
     /// Clients registered.
-    pub clients: u64,
+    pub(crate) clients: u64,
     /// Batches committed since the start.
-    pub commits: u64,
+    pub(crate) commits: u64,
     /// Operations in them.
-    pub operations: u64,
+    pub(crate) operations: u64,
     /// Bytes of writes that wait.
-    pub waiting_bytes: u64,
+    pub(crate) waiting_bytes: u64,
 }
 
 /// What is committed, in order from the revision it starts after.
-pub struct Feed {
+pub(crate) struct Feed {
     /// The store's revision when it was opened.
-    pub revision: Revision,
+    pub(crate) revision: Revision,
     /// One piece after another.
-    pub news: mpsc::Receiver<News>,
+    pub(crate) news: mpsc::Receiver<News>,
 }
 
 /// What comes next in the order of revisions.
 #[derive(Debug)]
-pub enum News {
+pub(crate) enum News {
     /// The records that follow, without a gap.
     Records(Vec<Record>),
     /// The log has dropped what follows, perhaps up to this revision.
@@ -175,7 +175,7 @@ pub enum News {
 
 /// The store, on the engine it was configured with.
 #[derive(Clone)]
-pub enum Store {
+pub(crate) enum Store {
     /// SQLite in a directory of this process.
     Sqlite(Arc<Sqlite>),
     /// PostgreSQL, which other processes may use, too.
@@ -194,7 +194,7 @@ macro_rules! engine {
 
 impl Store {
     /// Opens the store, making it where there is none.
-    pub async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
+    pub(crate) async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
         Ok(match &config.database {
             Some(database) => {
                 let (engine, feed) = Postgres::open(config, database).await?;
@@ -208,17 +208,17 @@ impl Store {
     }
 
     /// Whether the store answers.
-    pub fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         engine!(self, engine => engine.is_up())
     }
 
     /// Resolves when the store can no longer write, ever: the process should end.
-    pub async fn failed(&self) {
+    pub(crate) async fn failed(&self) {
         engine!(self, engine => engine.failed().await)
     }
 
     /// Finishes what was asked for and closes.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         engine!(self, engine => engine.close().await)
     }
 
@@ -231,12 +231,12 @@ impl Store {
     }
 
     /// The life of the store that its revisions belong to.
-    pub fn epoch(&self) -> Epoch {
+    pub(crate) fn epoch(&self) -> Epoch {
         self.shared().rules.epoch
     }
 
     /// Numbers for the metrics.
-    pub fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> Figures {
         let (figures, stats) = engine!(self, engine => (engine.figures(), engine.queue.stats()));
         Figures {
             commits: stats.commits,
@@ -247,12 +247,12 @@ impl Store {
     }
 
     /// The limits of waiting writes, for the metrics.
-    pub fn limits(&self) -> [Arc<dyn Limited>; 2] {
+    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 2] {
         engine!(self, engine => engine.queue.limits())
     }
 
     /// Registers `client`, unless it is, with one more session.
-    pub async fn register(
+    pub(crate) async fn register(
         &self,
         client: ClientId,
         token: TokenDigest,
@@ -263,7 +263,7 @@ impl Store {
 
     /// The live session of a token. One that is due to be extended is looked up again: another
     /// replica may have done it.
-    pub async fn session(
+    pub(crate) async fn session(
         &self,
         token: TokenDigest,
         now: Timestamp,
@@ -282,12 +282,16 @@ impl Store {
     }
 
     /// Lets a session live on from `now`.
-    pub async fn extend(&self, token: TokenDigest, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) async fn extend(
+        &self,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         self.change_session(token, Operation::Extend { token, now }).await
     }
 
     /// Lets the unused client of a session stay on from `now`.
-    pub async fn postpone_removal(
+    pub(crate) async fn postpone_removal(
         &self,
         session: Session,
         token: TokenDigest,
@@ -298,7 +302,11 @@ impl Store {
     }
 
     /// The unused client of a session has been used: it stays as long as its sessions.
-    pub async fn mark_used(&self, client: ClientId, token: TokenDigest) -> Result<(), StoreError> {
+    pub(crate) async fn mark_used(
+        &self,
+        client: ClientId,
+        token: TokenDigest,
+    ) -> Result<(), StoreError> {
         self.change_session(token, Operation::MarkUsed { client }).await
     }
 
@@ -314,18 +322,18 @@ impl Store {
 
     /// Removes sessions that have been over for a lifetime, clients that have none left, and unused
     /// clients whose time has come.
-    pub async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
         while self.write(Operation::Reap { now }).await?.is_ok_and(|done| done.more) {}
         Ok(())
     }
 
     /// The object under `key`.
-    pub async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+    pub(crate) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         engine!(self, engine => Ok(engine.get(key).await?))
     }
 
     /// Sets an object and tells the revision of that change.
-    pub async fn set(
+    pub(crate) async fn set(
         &self,
         object: Object,
         intent: Intent,
@@ -335,7 +343,7 @@ impl Store {
     }
 
     /// Deletes an object and tells the revision of that change.
-    pub async fn delete(
+    pub(crate) async fn delete(
         &self,
         key: Key,
         intent: Intent,
@@ -346,7 +354,7 @@ impl Store {
 
     /// The objects that `pattern` matches, after the key `after` and up to the key `until`, in the
     /// order of the pattern's shape: at most `limit`, and fewer where they are large.
-    pub async fn find(
+    pub(crate) async fn find(
         &self,
         pattern: &Pattern,
         after: Option<&Key>,
@@ -357,7 +365,7 @@ impl Store {
     }
 
     /// Where a page of at most `limit` objects ends; none when it is empty.
-    pub async fn page_end(
+    pub(crate) async fn page_end(
         &self,
         pattern: &Pattern,
         after: Option<&Key>,
@@ -367,7 +375,7 @@ impl Store {
     }
 
     /// Lets `client` watch `pattern` from now on.
-    pub async fn watch(
+    pub(crate) async fn watch(
         &self,
         client: ClientId,
         pattern: Pattern,
@@ -376,12 +384,16 @@ impl Store {
     }
 
     /// Ends that watch, if there is one.
-    pub async fn unwatch(&self, client: ClientId, pattern: Pattern) -> Result<(), StoreError> {
+    pub(crate) async fn unwatch(
+        &self,
+        client: ClientId,
+        pattern: Pattern,
+    ) -> Result<(), StoreError> {
         self.write(Operation::Unwatch { client, pattern }).await.map(drop)
     }
 
     /// What `client` watches and has acknowledged.
-    pub async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
+    pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         // In this order: what leaves the map in between is committed before it is read there.
         let acknowledged = self.shared().positions().of(client);
         let mut state = engine!(self, engine => engine.client(client).await?);
@@ -391,12 +403,12 @@ impl Store {
 
     /// Notes that `client` has acknowledged everything up to `position`. Written within a second
     /// or two; never lowers a position.
-    pub fn acknowledge(&self, client: ClientId, position: Revision) {
+    pub(crate) fn acknowledge(&self, client: ClientId, position: Revision) {
         self.shared().positions().advance(client, position);
     }
 
     /// The log after `revision`: a page of it.
-    pub async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
+    pub(crate) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
         engine!(self, engine => Ok(engine.log(after).await?))
     }
 }
@@ -413,7 +425,7 @@ impl From<WriteError> for StoreError {
 
 /// Now. The one place that asks the clock.
 #[expect(clippy::disallowed_methods, reason = "the one place that asks the clock")]
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::try_from(since.as_millis()).unwrap_or(Timestamp::MAX)
 }

@@ -31,9 +31,9 @@ mod ring;
 mod state;
 mod subscriber;
 
-pub use marks::Marks;
-pub use ring::Form;
-pub use subscriber::{Acknowledgements, Burst, Frames, Subscriber};
+pub(crate) use marks::Marks;
+pub(crate) use ring::Form;
+pub(crate) use subscriber::{Acknowledgements, Burst, Frames, Subscriber};
 
 use state::State;
 
@@ -44,7 +44,7 @@ const DISPATCH_STRETCH: usize = 8192;
 const DISPATCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where changes meet those who watch.
-pub struct Hub {
+pub(crate) struct Hub {
     store: Store,
     state: Mutex<State>,
     /// The newest revision dispatched; none once dispatching has ended.
@@ -54,21 +54,21 @@ pub struct Hub {
 
 /// Numbers for the metrics.
 #[derive(Debug, Clone, Copy)]
-pub struct WatchFigures {
+pub(crate) struct WatchFigures {
     /// Sockets open.
-    pub sockets: usize,
+    pub(crate) sockets: usize,
     /// Clients that have one.
-    pub clients: usize,
+    pub(crate) clients: usize,
     /// Ended watches that sockets which are behind still need.
-    pub ended: usize,
+    pub(crate) ended: usize,
     /// Messages handed to sockets since the start.
-    pub pushes: u64,
+    pub(crate) pushes: u64,
 }
 
 impl Hub {
     /// A hub over `store` that has seen all up to `revision`. Of one client it keeps at most
     /// `max_ended` ended watches.
-    pub fn new(store: Store, revision: Revision, max_ended: usize) -> Arc<Self> {
+    pub(crate) fn new(store: Store, revision: Revision, max_ended: usize) -> Arc<Self> {
         Arc::new(Self {
             store,
             state: Mutex::new(State::new(revision, max_ended)),
@@ -78,7 +78,7 @@ impl Hub {
     }
 
     /// Dispatches what is committed until the store is closed.
-    pub async fn run(self: Arc<Self>, mut feed: Feed) {
+    pub(crate) async fn run(self: Arc<Self>, mut feed: Feed) {
         while let Some(news) = feed.news.recv().await {
             match news {
                 News::Records(records) => {
@@ -113,7 +113,7 @@ impl Hub {
 
     /// Opens a cursor for one more socket of `client`: from `since` on, else from where the client
     /// has acknowledged.
-    pub async fn subscribe(
+    pub(crate) async fn subscribe(
         self: &Arc<Self>,
         client: ClientId,
         form: Form,
@@ -143,7 +143,7 @@ impl Hub {
     }
 
     /// Numbers for the metrics.
-    pub fn figures(&self) -> WatchFigures {
+    pub(crate) fn figures(&self) -> WatchFigures {
         let (sockets, clients, ended) = self.state().count();
         WatchFigures { sockets, clients, ended, pushes: self.pushes.load(Ordering::Relaxed) }
     }

@@ -16,22 +16,23 @@ use sandbox::Sandbox;
 
 /// What an acquirer is asked to reserve.
 #[derive(Debug)]
-pub struct Authorization {
+#[expect(dead_code, reason = "the sandbox decides by the card alone; a bank needs the rest, too")]
+pub(crate) struct Authorization {
     /// What the acquirer knows the payment by: asked twice under one, it answers the same.
-    pub operation: Id,
+    pub(crate) operation: Id,
     /// The currency.
-    pub currency: Currency,
+    pub(crate) currency: Currency,
     /// The amount.
-    pub amount: Amount,
+    pub(crate) amount: Amount,
     /// Whose money.
-    pub source: Source,
+    pub(crate) source: Source,
     /// Whether they can be asked by 3-D Secure, being there.
-    pub can_challenge: bool,
+    pub(crate) can_challenge: bool,
 }
 
 /// What an acquirer says to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// All it has to say.
     Verdict(Verdict),
     /// The customer has to be asked first.
@@ -43,7 +44,7 @@ pub enum Reply {
 
 /// Whose money is reserved.
 #[derive(Debug)]
-pub enum Source {
+pub(crate) enum Source {
     /// The holder's of a card that was typed in.
     Card(CardDetails),
     /// The holder's of a card from earlier, by the acquirer's own reference.
@@ -53,10 +54,10 @@ pub enum Source {
 /// The acquirer did not answer: whether it has done anything is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the acquirer did not answer in time")]
-pub struct NoAnswer;
+pub(crate) struct NoAnswer;
 
 /// The acquirers there are. Each call ends within the time-out.
-pub struct Acquirers {
+pub(crate) struct Acquirers {
     sandbox: Sandbox,
     timeout: Duration,
 }
@@ -64,17 +65,17 @@ pub struct Acquirers {
 impl Acquirers {
     /// The sandbox for test merchants, which takes `delay` to answer and waits for `dispute_due` for
     /// the answer to a dispute, and none for live ones.
-    pub fn new(timeout: Duration, delay: Duration, dispute_due: Duration) -> Self {
+    pub(crate) fn new(timeout: Duration, delay: Duration, dispute_due: Duration) -> Self {
         Self { sandbox: Sandbox::new(delay, dispute_due), timeout }
     }
 
     /// How long a call may take.
-    pub fn timeout(&self) -> Duration {
+    pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
 
     /// Reserves money.
-    pub async fn authorize(
+    pub(crate) async fn authorize(
         &self,
         test: bool,
         asked: &Authorization,
@@ -89,7 +90,7 @@ impl Acquirers {
 
     /// Goes on with a payment as its customer answers the challenge: the same, however often it is
     /// asked under one operation.
-    pub async fn complete(
+    pub(crate) async fn complete(
         &self,
         operation: Id,
         challenge: &Challenge,
@@ -99,7 +100,7 @@ impl Acquirers {
     }
 
     /// Looks at a card that is to be kept, and reserves nothing.
-    pub async fn verify(
+    pub(crate) async fn verify(
         &self,
         test: bool,
         card: &CardDetails,
@@ -113,7 +114,7 @@ impl Acquirers {
 
     /// Carries out what was decided about a payment, once. What the acquirer tells of it by itself
     /// comes back: the sandbox has nobody else to tell.
-    pub async fn carry_out(
+    pub(crate) async fn carry_out(
         &self,
         instruction: &Instruction,
         now: Timestamp,

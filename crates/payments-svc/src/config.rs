@@ -19,7 +19,7 @@ use url::Url;
 use crate::domain::{Id, Money, Ppm, Pricing};
 
 /// The port the service listens on unless it is told another.
-pub const DEFAULT_PORT: &str = "5002";
+pub(crate) const DEFAULT_PORT: &str = "5002";
 
 /// The last part of `--help`.
 fn secrets() -> String {
@@ -37,18 +37,18 @@ fn secrets() -> String {
 /// Apps, merchants, transactions and a double-entry ledger
 #[derive(Debug, Parser)]
 #[command(name = "payments-svc", version, after_help = secrets())]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do instead of serving.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub(crate) command: Option<Command>,
     /// The settings.
     #[command(flatten)]
-    pub config: Config,
+    pub(crate) config: Config,
 }
 
 /// What the binary does beside serving.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Asks the running service for its health; exits 0 when it is well
     Healthcheck,
     /// Copies the embedded store to a new file while the service runs
@@ -83,113 +83,113 @@ pub enum Command {
 
 /// The settings of a service that is to be started.
 #[derive(Debug, Clone, Args)]
-pub struct Config {
+pub(crate) struct Config {
     /// Those all services have.
     #[command(flatten)]
-    pub server: ServerConfig,
+    pub(crate) server: ServerConfig,
 
     /// Settings of every service that strangers may connect to.
     #[command(flatten)]
-    pub clients: ClientsConfig,
+    pub(crate) clients: ClientsConfig,
 
     /// Port of the origin that takes card numbers; 0 picks a free one
     #[arg(long, env = "PAYMENTS_POS_PORT", default_value_t = 5003)]
-    pub pos_port: u16,
+    pub(crate) pos_port: u16,
 
     /// Where customers reach that origin; http, HOST and its port, unless it is said
     #[arg(long, env = "PAYMENTS_POS_URL", value_parser = web_address)]
-    pub pos_url: Option<Url>,
+    pub(crate) pos_url: Option<Url>,
 
     /// Where the embedded store keeps its files
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
-    pub data_dir: PathBuf,
+    pub(crate) data_dir: PathBuf,
 
     /// PEM file of roots that the database's certificate may come from, beside the usual ones
     #[arg(long, env = "PAYMENTS_DATABASE_CA_FILE")]
-    pub database_ca_file: Option<PathBuf>,
+    pub(crate) database_ca_file: Option<PathBuf>,
 
     /// The most sessions with the database, where the store is in one
     #[arg(long, env = "PAYMENTS_DATABASE_CONNECTIONS", default_value = "16")]
-    pub database_connections: NonZeroUsize,
+    pub(crate) database_connections: NonZeroUsize,
 
     /// File of exchange rates for live merchants, as the European Central Bank publishes them
     #[arg(long, env = "PAYMENTS_RATES_FILE")]
-    pub rates_file: Option<PathBuf>,
+    pub(crate) rates_file: Option<PathBuf>,
 
     /// Whom invitations are from, such as Payments <payments@example.com>; needed where
     /// PAYMENTS_SMTP_URL is set
     #[arg(long, env = "PAYMENTS_MAIL_FROM")]
-    pub mail_from: Option<Mailbox>,
+    pub(crate) mail_from: Option<Mailbox>,
 
     /// How far the rates of an exchange are from the middle
     #[arg(long, env = "PAYMENTS_FX_SPREAD", default_value = "0.02")]
-    pub fx_spread: Ppm,
+    pub(crate) fx_spread: Ppm,
 
     /// What a new merchant pays of each capture
     #[arg(long, env = "PAYMENTS_FEE_RATE", default_value = "0.025")]
-    pub fee_rate: Ppm,
+    pub(crate) fee_rate: Ppm,
 
     /// What a new merchant pays for each capture, in minor units
     #[arg(long, env = "PAYMENTS_FEE_FLAT", default_value = "EUR:25", value_parser = fee)]
-    pub fee_flat: Money,
+    pub(crate) fee_flat: Money,
 
     /// What a new merchant pays for each dispute, in minor units
     #[arg(long, env = "PAYMENTS_FEE_DISPUTE", default_value = "EUR:3500", value_parser = fee)]
-    pub fee_dispute: Money,
+    pub(crate) fee_dispute: Money,
 
     /// How long an authorisation that is not captured holds
     #[arg(long, env = "PAYMENTS_AUTHORIZATION_TTL", default_value = "30d", value_parser = duration)]
-    pub authorization_ttl: Duration,
+    pub(crate) authorization_ttl: Duration,
 
     /// How long a dispute may be answered of which the acquirer says nothing else
     #[arg(long, env = "PAYMENTS_DISPUTE_DUE", default_value = "14d", value_parser = duration)]
-    pub dispute_due: Duration,
+    pub(crate) dispute_due: Duration,
 
     /// How long an acquirer may take to answer
     #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]
-    pub acquirer_timeout: Duration,
+    pub(crate) acquirer_timeout: Duration,
 
     /// How long the sandbox takes to answer a payment
     #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
-    pub sandbox_delay: Duration,
+    pub(crate) sandbox_delay: Duration,
 
     /// What strangers may repeat.
     #[command(flatten)]
-    pub limits: LimitsConfig,
+    pub(crate) limits: LimitsConfig,
 }
 
 /// How often strangers may do what a script could repeat without end.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct LimitsConfig {
+pub(crate) struct LimitsConfig {
     /// Attempts to pay or save a card from one client address, such as 60/1m; off for any number
     #[arg(long, env = "PAYMENTS_ATTEMPT_LIMIT", default_value = "60/1m")]
-    pub attempt_limit: Rate,
+    pub(crate) attempt_limit: Rate,
 
     /// Declined attempts at one merchant from one client address; ten times as many from all
     #[arg(long, env = "PAYMENTS_DECLINE_LIMIT", default_value = "30/1m")]
-    pub decline_limit: Rate,
+    pub(crate) decline_limit: Rate,
 
     /// Declined attempts with one card
     #[arg(long, env = "PAYMENTS_CARD_LIMIT", default_value = "5/1h")]
-    pub card_limit: Rate,
+    pub(crate) card_limit: Rate,
 
     /// Apps made from one client address
     #[arg(long, env = "PAYMENTS_APP_LIMIT", default_value = "30/1m")]
-    pub app_limit: Rate,
+    pub(crate) app_limit: Rate,
 
     /// Users that one app invites
     #[arg(long, env = "PAYMENTS_INVITATION_LIMIT", default_value = "100/1d")]
-    pub invitation_limit: Rate,
+    pub(crate) invitation_limit: Rate,
 }
 
 impl Config {
     /// What new merchants pay.
-    pub fn pricing(&self) -> Pricing {
+    pub(crate) fn pricing(&self) -> Pricing {
         Pricing { rate: self.fee_rate, flat: self.fee_flat, dispute: self.fee_dispute }
     }
 
     /// Where customers reach the payment page, which listens on this port.
-    pub fn pos_url(&self, port: u16) -> String {
+    pub(crate) fn pos_url(&self, port: u16) -> String {
         match &self.pos_url {
             Some(url) => url.to_string(),
             None => {

@@ -40,17 +40,17 @@ const INVITING: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
 
 /// Somebody without credentials who pays at a merchant, or saves a card.
 #[derive(Debug, Clone, Copy)]
-pub struct Customer {
+pub(crate) struct Customer {
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// Whether the merchant is one for tests.
-    pub test: bool,
+    pub(crate) test: bool,
     /// Their address.
-    pub address: ClientAddress,
+    pub(crate) address: ClientAddress,
 }
 
 /// The limits of a service.
-pub struct Limits {
+pub(crate) struct Limits {
     live: CardLimits,
     test: CardLimits,
     apps: Arc<RateLimiter<ClientAddress>>,
@@ -68,7 +68,7 @@ struct CardLimits {
 
 impl Limits {
     /// Limits with these rates.
-    pub fn new(config: &LimitsConfig) -> Self {
+    pub(crate) fn new(config: &LimitsConfig) -> Self {
         let LimitsConfig { attempt_limit, decline_limit, card_limit, app_limit, invitation_limit } =
             *config;
         let test = |rate: Rate| rate.times(TEST_FACTOR);
@@ -92,7 +92,7 @@ impl Limits {
     }
 
     /// Every limit, for the metrics.
-    pub fn all(&self) -> Vec<Arc<dyn Limited>> {
+    pub(crate) fn all(&self) -> Vec<Arc<dyn Limited>> {
         let Self { live, test, apps, invitations, hash: _ } = self;
         let others: [Arc<dyn Limited>; 2] = [Arc::clone(apps) as _, Arc::clone(invitations) as _];
         live.all().into_iter().chain(test.all()).chain(others).collect()
@@ -103,30 +103,34 @@ impl Limits {
     }
 
     /// Counts a request to make an app.
-    pub fn app(&self, address: ClientAddress) -> Result<(), Refused> {
+    pub(crate) fn app(&self, address: ClientAddress) -> Result<(), Refused> {
         self.apps.count(address)
     }
 
     /// Counts an invitation by an app, which is given back unless it is kept.
-    pub fn invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
+    pub(crate) fn invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
         self.invitations.reserve(app)
     }
 
     /// Refuses whoever has made as many attempts as even a test merchant allows: before the merchant
     /// is looked up. Counts nothing.
-    pub fn may_attempt(&self, address: ClientAddress) -> Result<(), Refused> {
+    pub(crate) fn may_attempt(&self, address: ClientAddress) -> Result<(), Refused> {
         self.test.attempts.check(address)
     }
 
     /// Counts an attempt to pay or to save a card.
-    pub fn attempt(&self, test: bool, address: ClientAddress) -> Result<(), Refused> {
+    pub(crate) fn attempt(&self, test: bool, address: ClientAddress) -> Result<(), Refused> {
         self.of(test).attempts.count(address)
     }
 
     /// Lets a customer try a card. Declines count when they are known, since many people may share
     /// an address, and attempts in flight at the same moment may exceed that limit. The limit of a
     /// card is strict: each attempt counts when it begins.
-    pub fn admit(&self, customer: &Customer, card: &CardNumber) -> Result<Admitted, Refused> {
+    pub(crate) fn admit(
+        &self,
+        customer: &Customer,
+        card: &CardNumber,
+    ) -> Result<Admitted, Refused> {
         let limits = self.of(customer.test);
         limits.declines.check((customer.merchant, customer.address))?;
         limits.merchants.check(customer.merchant)?;
@@ -138,7 +142,7 @@ impl Limits {
     ///
     /// Decision: only what says something about the card counts. A merchant that may not take
     /// payments is no test of a card, and neither is a fault of the acquirer.
-    pub fn declined(&self, customer: &Customer, error: ProcessingError) {
+    pub(crate) fn declined(&self, customer: &Customer, error: ProcessingError) {
         if error.concerns_card() {
             let limits = self.of(customer.test);
             limits.declines.record((customer.merchant, customer.address));
@@ -157,11 +161,11 @@ impl CardLimits {
 }
 
 /// A card that is being tried. Dropped, it leaves no count: only [`Self::declined`] does.
-pub struct Admitted(Reserved<HashedKey>);
+pub(crate) struct Admitted(Reserved<HashedKey>);
 
 impl Admitted {
     /// The card was declined.
-    pub fn declined(self, error: ProcessingError) {
+    pub(crate) fn declined(self, error: ProcessingError) {
         if error.concerns_card() {
             self.0.keep();
         }

@@ -29,12 +29,12 @@ const GOODBYE: Duration = Duration::from_secs(1);
     "PAYMENTS_SMTP_URL is not usable: must be smtp:// or smtps:// with a host, and perhaps \
      ?tls=required or ?tls=opportunistic"
 )]
-pub struct UnusableServer;
+pub(crate) struct UnusableServer;
 
 /// Why a mail was not sent. It does not tell to whom: what servers say often does, so that only the
 /// number of it is told.
 #[derive(Debug, thiserror::Error)]
-pub enum MailError {
+pub(crate) enum MailError {
     /// The address is none that mail can be sent to.
     #[error("the address cannot be used")]
     Address(#[source] lettre::address::AddressError),
@@ -66,7 +66,7 @@ impl From<Error> for MailError {
 }
 
 /// Sends mail, over one connection for as long as that lasts.
-pub struct Mailer {
+pub(crate) struct Mailer {
     server: Server,
     from: Mailbox,
     connection: Option<AsyncSmtpConnection>,
@@ -74,12 +74,12 @@ pub struct Mailer {
 
 impl Mailer {
     /// Mail from this address by the server of this URL.
-    pub fn new(url: &SecretString, from: Mailbox) -> Result<Self, UnusableServer> {
+    pub(crate) fn new(url: &SecretString, from: Mailbox) -> Result<Self, UnusableServer> {
         Ok(Self { server: Server::of(url)?, from, connection: None })
     }
 
     /// Sends an invitation. Sent again, it is the same mail: it has the same Message-ID.
-    pub async fn send(&mut self, invitation: &Invitation) -> Result<(), MailError> {
+    pub(crate) async fn send(&mut self, invitation: &Invitation) -> Result<(), MailError> {
         let message = self.message(invitation)?;
         // A connection that is left in the midst of something is dropped, and thereby closed.
         let connection = self.connection.take().filter(|connection| !connection.has_broken());
@@ -96,7 +96,7 @@ impl Mailer {
     }
 
     /// Ends the connection, if there is one.
-    pub async fn hang_up(&mut self) {
+    pub(crate) async fn hang_up(&mut self) {
         if let Some(mut connection) = self.connection.take() {
             // A server that does not care to answer is left as well.
             let _ = timeout(GOODBYE, connection.quit()).await;

@@ -1,22 +1,40 @@
-//! The binary: reads the settings, then serves until it is told to stop.
+//! payments-svc: apps, merchants, transactions and a double-entry ledger.
 
 use std::process::ExitCode;
 
-use common::{
-    config::{self, or_refuse},
-    operations, process,
-};
-use payments_svc::{
-    backup, check,
+use common::{config::or_refuse, operations, process};
+
+mod acquirer;
+mod app;
+mod config;
+mod domain;
+mod file;
+mod http;
+mod jobs;
+mod limits;
+mod mail;
+mod metrics;
+mod payout;
+mod pos;
+mod rates;
+mod seed;
+mod service;
+mod store;
+mod web;
+
+use crate::{
     config::{Cli, Command, DEFAULT_PORT},
-    payout, seed, start, store_config,
+    payout::payout,
+    seed::seed,
+    service::{start, store_config},
+    store::{backup, check},
 };
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Cli { command, config } = config::parse(DEFAULT_PORT);
+    let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => return process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),

@@ -10,7 +10,7 @@ use common::config::SecretError;
 use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
-    Config,
+    config::Config,
     domain::{Payout, PayoutRun, Transfer},
     file,
     store::{self, now},
@@ -22,7 +22,7 @@ const HEADER: [&str; 7] = ["id", "merchant", "name", "iban", "currency", "amount
 
 /// Why there is no file. What was paid out until then stays so; run again, it goes on.
 #[derive(Debug, thiserror::Error)]
-pub enum PayoutError {
+pub(crate) enum PayoutError {
     /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
@@ -44,7 +44,7 @@ pub enum PayoutError {
 
 /// Books the payouts of a day, today's if none is named, and writes their transfers to a file. Once
 /// it has been done for a day, the same file is written again, and nothing is booked.
-pub fn payout(
+pub(crate) fn payout(
     config: &Config,
     day: Option<Date>,
     test: bool,

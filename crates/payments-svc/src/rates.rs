@@ -14,7 +14,7 @@ use crate::domain::{Currency, Exchange, InvalidRates, NoRate, Ppm, Rates, Terms}
 
 /// Why the rates cannot be had.
 #[derive(Debug, thiserror::Error)]
-pub enum RatesError {
+pub(crate) enum RatesError {
     /// The file cannot be read.
     #[error("PAYMENTS_RATES_FILE (--rates-file) is {path:?}: {source}")]
     Unreadable {
@@ -37,7 +37,7 @@ pub enum RatesError {
 }
 
 /// The rates there are.
-pub struct ExchangeRates {
+pub(crate) struct ExchangeRates {
     test: Rates,
     file: Option<PathBuf>,
     /// For writing, for a moment, when the file has changed.
@@ -47,13 +47,13 @@ pub struct ExchangeRates {
 
 impl ExchangeRates {
     /// Rates of this file, if there is one.
-    pub fn open(file: Option<PathBuf>, spread: Ppm) -> Result<Self, RatesError> {
+    pub(crate) fn open(file: Option<PathBuf>, spread: Ppm) -> Result<Self, RatesError> {
         let live = file.as_deref().map(read).transpose()?;
         Ok(Self { test: Rates::built_in()?, file, live: RwLock::new(live), spread })
     }
 
     /// What money in `currency` is worth to a merchant with these terms.
-    pub fn exchange(
+    pub(crate) fn exchange(
         &self,
         currency: Currency,
         terms: &Terms,
@@ -73,7 +73,11 @@ impl ExchangeRates {
 
     /// The same, at the last rates there are, however old: for what has happened and must be
     /// booked.
-    pub fn last_exchange(&self, currency: Currency, terms: &Terms) -> Result<Exchange, NoRate> {
+    pub(crate) fn last_exchange(
+        &self,
+        currency: Currency,
+        terms: &Terms,
+    ) -> Result<Exchange, NoRate> {
         let (to, spread) = (terms.currency, self.spread);
         if !terms.test
             && let Some((_, rates)) = &*self.live.read().unwrap_or_else(PoisonError::into_inner)
@@ -85,7 +89,7 @@ impl ExchangeRates {
     }
 
     /// Reads the file again if it has changed. Blocks. One that is broken changes nothing.
-    pub fn refresh(&self) -> Result<(), RatesError> {
+    pub(crate) fn refresh(&self) -> Result<(), RatesError> {
         let Some(file) = &self.file else { return Ok(()) };
         if modified(file).ok() == self.known() {
             return Ok(());

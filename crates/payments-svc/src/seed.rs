@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::{
-    Config,
+    config::Config,
     domain::{
         ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Website,
         write::{Action, Outcome, Refusal},
@@ -22,7 +22,7 @@ const FILE: &str = "demo.env";
 
 /// Why nothing was made.
 #[derive(Debug, thiserror::Error)]
-pub enum SeedError {
+pub(crate) enum SeedError {
     /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
@@ -51,7 +51,7 @@ pub enum SeedError {
 /// Makes an app and two test merchants, and writes their keys and a payment link to `demo.env` in the data directory,
 /// unless that is there.
 #[tokio::main(flavor = "current_thread")]
-pub async fn seed(config: &Config) -> Result<(), SeedError> {
+pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
     let path = config.data_dir.join(FILE);
     if path.exists() {
         return Ok(());

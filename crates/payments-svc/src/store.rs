@@ -40,28 +40,28 @@ mod sqlite;
 mod tables;
 mod values;
 
+pub(crate) use check::CheckError;
 use check::Scope;
-pub use check::{CheckError, Disagreement, Findings};
-pub use postgres::Postgres;
-pub use reads::JOB_BATCH;
-pub use seen::{SHORT_TRAIL, Seen};
-pub use sqlite::Sqlite;
+pub(crate) use postgres::Postgres;
+pub(crate) use reads::JOB_BATCH;
+pub(crate) use seen::{SHORT_TRAIL, Seen};
+pub(crate) use sqlite::Sqlite;
 
 /// Apps kept in memory, so that a request does not look its own up. Apps never change.
 const APP_CACHE: usize = 100_000;
 
 /// What a store is opened with.
 #[derive(Debug, Clone)]
-pub struct StoreConfig {
+pub(crate) struct StoreConfig {
     /// Where the embedded engine keeps its files.
-    pub data_dir: PathBuf,
+    pub(crate) data_dir: PathBuf,
     /// The database; where there is none, the engine is the embedded one.
-    pub database: Option<DatabaseConfig>,
+    pub(crate) database: Option<DatabaseConfig>,
 }
 
 /// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub(crate) enum OpenError {
     /// The embedded engine.
     #[error(transparent)]
     Sqlite(#[from] sqlite::OpenError),
@@ -71,7 +71,7 @@ pub enum OpenError {
 }
 
 /// Copies the embedded store to the new file `target` while a service uses it.
-pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
+pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
         None => sqlite::backup(&config.data_dir, target),
@@ -81,7 +81,7 @@ pub fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
 /// Checks the books of the store, at one moment, while services may use it: all of them, or what
 /// changed after the line with the id `since`.
 #[tokio::main(flavor = "current_thread")]
-pub async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(), CheckError> {
+pub(crate) async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(), CheckError> {
     let scope = since.map_or(Scope::Everything, Scope::Since);
     match &config.database {
         Some(database) => postgres::check(database, scope).await,
@@ -91,7 +91,7 @@ pub async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(), CheckE
 
 /// Why payouts were not booked, or not all of them.
 #[derive(Debug, thiserror::Error)]
-pub enum PayoutError {
+pub(crate) enum PayoutError {
     /// The database cannot be reached.
     #[error(transparent)]
     Open(#[from] database::OpenError),
@@ -103,7 +103,10 @@ pub enum PayoutError {
 /// Books what is due in a run of payouts, while services may use the store, and closes the
 /// run. Returns all payouts of the run, in their order; of one that was closed before, the same.
 #[tokio::main(flavor = "current_thread")]
-pub async fn pay_out(config: &StoreConfig, run: PayoutRun) -> Result<Vec<Payout>, PayoutError> {
+pub(crate) async fn pay_out(
+    config: &StoreConfig,
+    run: PayoutRun,
+) -> Result<Vec<Payout>, PayoutError> {
     match &config.database {
         Some(database) => postgres::pay_out(database, run).await,
         None => sqlite::pay_out(&config.data_dir, run)
@@ -114,7 +117,7 @@ pub async fn pay_out(config: &StoreConfig, run: PayoutRun) -> Result<Vec<Payout>
 
 /// Why the store could not do what it was asked, whatever was asked.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub(crate) enum StoreError {
     /// Too many writes wait. Nothing was done.
     #[error("too many writes are waiting")]
     Overloaded,
@@ -146,43 +149,43 @@ impl From<WriteError> for StoreError {
 }
 
 /// Now, in whole milliseconds.
-pub fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
 /// A thing, and whether the app that asks for it may see it.
 #[derive(Debug, Clone)]
-pub struct Found<T> {
+pub(crate) struct Found<T> {
     /// The thing.
-    pub thing: T,
+    pub(crate) thing: T,
     /// Whether the app is one of its merchant's.
-    pub is_member: bool,
+    pub(crate) is_member: bool,
 }
 
 /// A dispute that was to be answered by now.
 #[derive(Debug)]
-pub struct Overdue {
+pub(crate) struct Overdue {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// The transaction.
-    pub transaction: Id,
+    pub(crate) transaction: Id,
     /// The acquirer's id of it.
-    pub reference: Reference,
+    pub(crate) reference: Reference,
 }
 
 /// A transaction that has become too old to be captured.
 #[derive(Debug, Clone, Copy)]
-pub struct Expiring {
+pub(crate) struct Expiring {
     /// The transaction.
-    pub transaction: Id,
+    pub(crate) transaction: Id,
     /// Whether it still holds money.
-    pub is_pending: bool,
+    pub(crate) is_pending: bool,
 }
 
 /// What disputes and suspicions are about.
 #[derive(Debug, Clone, Copy)]
-pub enum About {
+pub(crate) enum About {
     /// Any transaction of a merchant.
     Merchant(Id),
     /// A transaction.
@@ -191,13 +194,13 @@ pub enum About {
 
 /// How much waits for somebody else.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Backlog {
+pub(crate) struct Backlog {
     /// Invitations that are not sent yet.
-    pub invitations: i64,
+    pub(crate) invitations: i64,
     /// Instructions that no acquirer has confirmed.
-    pub instructions: i64,
+    pub(crate) instructions: i64,
     /// Payments whose outcome is not known.
-    pub operations: i64,
+    pub(crate) operations: i64,
 }
 
 /// A statement, with its parameters.
@@ -205,7 +208,7 @@ type Asked<'a> = (&'a str, &'a [Param<'a>]);
 
 /// The store.
 #[derive(Clone)]
-pub struct Store {
+pub(crate) struct Store {
     engine: Engine,
     apps: Arc<Cache<KeyDigest, App>>,
     /// For what takes long. It leaves half of the cores to requests.
@@ -233,7 +236,7 @@ macro_rules! engine {
 
 impl Store {
     /// Opens the store, making it where there is none.
-    pub async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
+    pub(crate) async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
         let engine = match &config.database {
             Some(database) => Engine::Postgres(Arc::new(Postgres::open(database).await?)),
             None => Engine::Sqlite(Arc::new(Sqlite::open(&config.data_dir)?)),
@@ -244,37 +247,37 @@ impl Store {
     }
 
     /// Threads for what takes long.
-    pub fn aside(&self) -> &Aside {
+    pub(crate) fn aside(&self) -> &Aside {
         &self.aside
     }
 
     /// Whether the store answers.
-    pub fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         engine!(self, engine => engine.is_up())
     }
 
     /// Resolves when the store can no longer write, ever: the process should end.
-    pub async fn failed(&self) {
+    pub(crate) async fn failed(&self) {
         engine!(self, engine => engine.failed().await)
     }
 
     /// Finishes what was asked for and closes.
-    pub async fn close(&self) {
+    pub(crate) async fn close(&self) {
         engine!(self, engine => engine.close().await)
     }
 
     /// Counts of batches, for the metrics.
-    pub fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> Stats {
         engine!(self, engine => engine.queue().stats())
     }
 
     /// The limits of the queue of writes, for the metrics.
-    pub fn limits(&self) -> [Arc<dyn Limited>; 2] {
+    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 2] {
         engine!(self, engine => engine.queue().limits())
     }
 
     /// Writes; with an idempotency key, once.
-    pub async fn write(
+    pub(crate) async fn write(
         &self,
         write: impl Into<Write>,
     ) -> Result<Result<Answer, Refusal>, StoreError> {
@@ -284,7 +287,7 @@ impl Store {
 
     /// Whether this process does a job for the next ten seconds. Each job is done by one process at
     /// a time, which has to ask again before they are over.
-    pub async fn lease(&self, job: &str) -> Result<bool, StoreError> {
+    pub(crate) async fn lease(&self, job: &str) -> Result<bool, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(true),
             Engine::Postgres(engine) => Ok(engine.lease(job).await?),

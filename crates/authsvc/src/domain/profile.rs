@@ -7,7 +7,7 @@ use serde_json::{Map, Number, Value};
 
 /// The fields of a profile, in the order in which they are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
+pub(crate) enum Field {
     /// Full name.
     Name,
     /// The number of a student at this institution.
@@ -46,7 +46,7 @@ pub enum Field {
 
 impl Field {
     /// Every field, in order.
-    pub const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Name,
         Self::Prn,
         Self::Srn,
@@ -67,7 +67,7 @@ impl Field {
     ];
 
     /// Its name in requests and answers.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Name => "name",
             Self::Prn => "prn",
@@ -90,21 +90,21 @@ impl Field {
     }
 
     /// The field of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }
 }
 
 /// A set of fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fields([bool; Field::ALL.len()]);
+pub(crate) struct Fields([bool; Field::ALL.len()]);
 
 impl Fields {
     /// All of them.
-    pub const ALL: Self = Self([true; Field::ALL.len()]);
+    pub(crate) const ALL: Self = Self([true; Field::ALL.len()]);
 
     /// These.
-    pub fn of(fields: impl IntoIterator<Item = Field>) -> Self {
+    pub(crate) fn of(fields: impl IntoIterator<Item = Field>) -> Self {
         let mut set = Self([false; Field::ALL.len()]);
         for field in fields {
             set.0[field as usize] = true;
@@ -113,28 +113,28 @@ impl Fields {
     }
 
     /// Whether no field is left out.
-    pub fn is_all(self) -> bool {
+    pub(crate) fn is_all(self) -> bool {
         self == Self::ALL
     }
 
     /// Those in the set, in their order.
-    pub fn iter(self) -> impl Iterator<Item = Field> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = Field> {
         Field::ALL.into_iter().filter(move |&field| self.0[field as usize])
     }
 }
 
 /// The campuses that have a number, by the names of their institutes: the first is 1, the second 2.
 #[derive(Debug, Clone, Default)]
-pub struct Campuses(Vec<String>);
+pub(crate) struct Campuses(Vec<String>);
 
 /// More campuses than there are numbers for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("names more than two campuses")]
-pub struct InvalidCampuses;
+pub(crate) struct InvalidCampuses;
 
 impl Campuses {
     /// At most two names, separated by a semicolon; an empty one leaves its number unused.
-    pub fn parse(names: &str) -> Result<Self, InvalidCampuses> {
+    pub(crate) fn parse(names: &str) -> Result<Self, InvalidCampuses> {
         let names: Vec<String> = names.split(';').map(|name| name.trim().to_owned()).collect();
         if names.len() > 2 { Err(InvalidCampuses) } else { Ok(Self(names)) }
     }
@@ -146,7 +146,7 @@ impl Campuses {
 
 /// The value of a field that has one.
 #[derive(Clone, PartialEq, Eq)]
-pub enum FieldValue {
+pub(crate) enum FieldValue {
     /// Text, as the portal has it, without white space around it.
     Text(String),
     /// The number of a campus.
@@ -155,7 +155,7 @@ pub enum FieldValue {
 
 /// A student's profile. What it holds is nobody's business: it does not show itself.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Profile([Option<FieldValue>; Field::ALL.len()]);
+pub(crate) struct Profile([Option<FieldValue>; Field::ALL.len()]);
 
 impl Index<Field> for Profile {
     type Output = Option<FieldValue>;
@@ -173,7 +173,7 @@ impl fmt::Debug for Profile {
 
 /// What was odd about a profile: a label of `profile_parse_errors_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Anomaly {
+pub(crate) enum Anomaly {
     /// The answer is no profile at all.
     ResponseStructure,
     /// A campus without a number.
@@ -186,7 +186,7 @@ pub enum Anomaly {
 
 impl Anomaly {
     /// Its label.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ResponseStructure => "response_structure",
             Self::UnknownCampusCode => "unknown_campus_code",
@@ -198,7 +198,7 @@ impl Anomaly {
 
 /// There is not one usable value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoProfile;
+pub(crate) struct NoProfile;
 
 /// Where the fields that come from the student's record stand in it.
 const INFO: [(Field, &str); 13] = [
@@ -225,7 +225,7 @@ const DATE_OF_BIRTH: &str = "DateOfBirth";
 impl Profile {
     /// Reads a profile from the student's record and what comes with the photo, and tells what was
     /// odd about it. No value is guessed from another field.
-    pub fn read(
+    pub(crate) fn read(
         info: &Map<String, Value>,
         photo: Option<&Map<String, Value>>,
         campuses: &Campuses,
@@ -300,7 +300,7 @@ fn whole(number: &Number) -> Option<i64> {
 }
 
 /// The offset of the portal's dates, and of the service's own: +05:30.
-pub fn local_offset() -> Offset {
+pub(crate) fn local_offset() -> Offset {
     Offset::from_seconds((5 * 60 + 30) * 60).unwrap_or(Offset::UTC)
 }
 

@@ -8,25 +8,25 @@ use serde_json::{error::Category, value::RawValue};
 use super::{Field, Fields};
 
 /// The most characters a username may have, as typed.
-pub const MAX_USERNAME: usize = 96;
+pub(crate) const MAX_USERNAME: usize = 96;
 
 /// The most characters a password may have, as typed.
-pub const MAX_PASSWORD: usize = 128;
+pub(crate) const MAX_PASSWORD: usize = 128;
 
 /// A sign-in that passed validation.
 #[derive(Debug)]
-pub struct SignIn {
+pub(crate) struct SignIn {
     /// The username, without white space around it.
-    pub username: SecretString,
+    pub(crate) username: SecretString,
     /// The password, exactly as typed.
-    pub password: SecretString,
+    pub(crate) password: SecretString,
     /// The fields of the profile, if one is wanted.
-    pub profile: Option<Fields>,
+    pub(crate) profile: Option<Fields>,
 }
 
 /// What of a request can be wrong: a label of `validation_errors_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Input {
+pub(crate) enum Input {
     /// The member `username`.
     Username,
     /// The member `password`.
@@ -45,7 +45,7 @@ pub enum Input {
 
 impl Input {
     /// Its name, as callers and metrics know it.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Username => "username",
             Self::Password => "password",
@@ -60,18 +60,18 @@ impl Input {
 
 /// A rule that a request breaks. It names the rule and never the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Invalid {
+pub(crate) struct Invalid {
     /// What is wrong.
-    pub input: Input,
+    pub(crate) input: Input,
     /// The rule, for people.
-    pub rule: &'static str,
+    pub(crate) rule: &'static str,
     /// How often: several keys, or several names in `fields`, may break one rule.
-    pub times: u64,
+    pub(crate) times: u64,
 }
 
 impl Invalid {
     /// A rule that is broken once.
-    pub fn once(input: Input, rule: &'static str) -> Self {
+    pub(crate) fn once(input: Input, rule: &'static str) -> Self {
         Self { input, rule, times: 1 }
     }
 }
@@ -81,7 +81,7 @@ type Members<'a> = BTreeMap<String, &'a RawValue>;
 
 impl SignIn {
     /// Parses a body; every member that breaks a rule is found.
-    pub fn parse(body: &[u8]) -> Result<Self, Vec<Invalid>> {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, Vec<Invalid>> {
         let members = members(body).map_err(|invalid| vec![invalid])?;
         let parsed = (
             username(&members),

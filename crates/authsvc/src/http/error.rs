@@ -77,38 +77,36 @@ impl IntoResponse for Error {
         let unreachable = "the portal could not be reached, or answered unexpectedly";
         let internal = "an internal error occurred";
         let (status, error, message) = match &self {
-            Self::Invalid(_) => (StatusCode::BAD_REQUEST, Type::RequestValidationError, ""),
+            Self::Invalid(_) => (StatusCode::BAD_REQUEST, Type::RequestValidation, ""),
             Self::Authentication => (
                 StatusCode::UNAUTHORIZED,
-                Type::AuthenticationError,
+                Type::Authentication,
                 "the portal rejected the username or the password",
             ),
             Self::MetricsAuthorization => (
                 StatusCode::UNAUTHORIZED,
-                Type::MetricsAuthorizationError,
+                Type::MetricsAuthorization,
                 "the metrics token is missing or wrong",
             ),
             Self::ProfileParse => (
                 StatusCode::UNPROCESSABLE_ENTITY,
-                Type::ProfileParseError,
+                Type::ProfileParse,
                 "the portal's answer holds no profile that can be read",
             ),
-            Self::Upstream(_) => (StatusCode::BAD_GATEWAY, Type::UpstreamError, unreachable),
-            Self::ProfileFetch(_) => {
-                (StatusCode::BAD_GATEWAY, Type::ProfileFetchError, unreachable)
-            }
+            Self::Upstream(_) => (StatusCode::BAD_GATEWAY, Type::Upstream, unreachable),
+            Self::ProfileFetch(_) => (StatusCode::BAD_GATEWAY, Type::ProfileFetch, unreachable),
             Self::Busy | Self::NoMemory => (
                 StatusCode::SERVICE_UNAVAILABLE,
-                Type::OverloadError,
+                Type::Overload,
                 "the service is busy: try again in a second",
             ),
             Self::RateLimited(_) => (
                 StatusCode::TOO_MANY_REQUESTS,
-                Type::RateLimitError,
+                Type::RateLimit,
                 "too many sign-ins were rejected: try again later",
             ),
             Self::Metrics(_) | Self::Missing(_) | Self::Panicked | Self::Abandoned => {
-                (StatusCode::INTERNAL_SERVER_ERROR, Type::InternalError, internal)
+                (StatusCode::INTERNAL_SERVER_ERROR, Type::Internal, internal)
             }
         };
         let retry = match self {
@@ -128,7 +126,7 @@ impl IntoResponse for Error {
         };
         let message = if invalid.is_empty() { message.to_owned() } else { rules(&invalid) };
         let mut response = (status, StatusOutput::new(false, message).json()).into_response();
-        if error == Type::MetricsAuthorizationError {
+        if error == Type::MetricsAuthorization {
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
         }

@@ -70,7 +70,7 @@ struct UpstreamOutput {
 }
 
 /// Renders a snapshot.
-pub fn json(snapshot: Snapshot) -> impl Serialize {
+pub(crate) fn json(snapshot: Snapshot) -> impl Serialize {
     let Snapshot { counters, started, uptime } = snapshot;
     let [failed, success] = counters.outcomes;
     let [without_profile, with_profile] = counters.attempts;

@@ -8,7 +8,7 @@ use prometheus::{
 use super::{Latency, Operation, Snapshot, Split, float, json::seconds_since_epoch};
 
 /// Renders a snapshot. Every family has its HELP and its TYPE, those without a sample too.
-pub fn prometheus(snapshot: &Snapshot) -> Result<String, prometheus::Error> {
+pub(crate) fn prometheus(snapshot: &Snapshot) -> Result<String, prometheus::Error> {
     let mut text = String::new();
     let encoder = TextEncoder::new();
     for family in families(snapshot) {

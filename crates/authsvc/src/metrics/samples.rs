@@ -10,7 +10,7 @@ use crate::domain::Anomaly;
 
 /// An operation of the portal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub(crate) enum Operation {
     /// Credentials are checked.
     Login,
     /// A profile is fetched.
@@ -19,10 +19,10 @@ pub enum Operation {
 
 impl Operation {
     /// Every operation.
-    pub const ALL: [Self; 2] = [Self::Login, Self::ProfileFetch];
+    pub(crate) const ALL: [Self; 2] = [Self::Login, Self::ProfileFetch];
 
     /// Its label.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Login => "login",
             Self::ProfileFetch => "profile_fetch",
@@ -33,7 +33,7 @@ impl Operation {
 /// The samples of one request. A handler finds them in the extensions of its request. What begins is
 /// counted at once, and what came of it when the response starts or the client has gone away.
 #[derive(Clone)]
-pub struct Samples {
+pub(crate) struct Samples {
     metrics: Arc<Metrics>,
     gathered: Arc<Mutex<Gathered>>,
 }
@@ -69,34 +69,34 @@ impl Samples {
     }
 
     /// A sign-in passed validation. Unless it succeeds it has failed.
-    pub fn attempted(&self, with_profile: bool) {
+    pub(crate) fn attempted(&self, with_profile: bool) {
         self.gathered().succeeded = Some(false);
         self.metrics.counters().attempts[usize::from(with_profile)] += 1;
     }
 
     /// It succeeded.
-    pub fn succeeded(&self) {
+    pub(crate) fn succeeded(&self) {
         self.gathered().succeeded = Some(true);
     }
 
     /// A profile is fetched: all of it, or some of its fields.
-    pub fn filtered(&self, narrowed: bool) {
+    pub(crate) fn filtered(&self, narrowed: bool) {
         self.gathered().narrowed = Some(narrowed);
     }
 
     /// Something was odd about the profile.
-    pub fn odd(&self, anomalies: impl IntoIterator<Item = Anomaly>) {
+    pub(crate) fn odd(&self, anomalies: impl IntoIterator<Item = Anomaly>) {
         self.gathered().anomalies.extend(anomalies);
     }
 
     /// A client of the portal is made. It counts as closed when what this returns is dropped.
-    pub fn client(&self) -> ClientOpen {
+    pub(crate) fn client(&self) -> ClientOpen {
         self.metrics.counters().clients[0] += 1;
         ClientOpen(Arc::clone(&self.metrics))
     }
 
     /// A call of the portal begins. It counts as cancelled unless it ends otherwise.
-    pub fn call(&self, operation: Operation) -> Call {
+    pub(crate) fn call(&self, operation: Operation) -> Call {
         Call { samples: self.clone(), operation, started: Instant::now(), ended: false }
     }
 
@@ -135,7 +135,7 @@ impl Samples {
 }
 
 /// A client of the portal, for as long as it is open.
-pub struct ClientOpen(Arc<Metrics>);
+pub(crate) struct ClientOpen(Arc<Metrics>);
 
 impl Drop for ClientOpen {
     fn drop(&mut self) {
@@ -144,7 +144,7 @@ impl Drop for ClientOpen {
 }
 
 /// A call of the portal.
-pub struct Call {
+pub(crate) struct Call {
     samples: Samples,
     operation: Operation,
     started: Instant,
@@ -153,13 +153,13 @@ pub struct Call {
 
 impl Call {
     /// The portal answered with this status.
-    pub fn answered(mut self, status: u16) {
+    pub(crate) fn answered(mut self, status: u16) {
         let latency = self.started.elapsed();
         self.end(End::Answered { status, latency });
     }
 
     /// There was no answer, or not in time.
-    pub fn failed(mut self) {
+    pub(crate) fn failed(mut self) {
         let latency = self.started.elapsed();
         self.end(End::Failed { latency });
     }

@@ -1,19 +1,17 @@
 //! Where the database is, and how it is reached.
 
-use std::{error::Error, future::poll_fn, path::PathBuf, time::Duration};
+use std::{future::poll_fn, path::PathBuf, time::Duration};
 
 use deadpool_postgres::{BuildError, ClientWrapper};
 use refinery::{Runner, error::Kind};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{
-    AsyncMessage, Config, Notification,
-    error::{DbError, SqlState},
-};
+use tokio_postgres::{AsyncMessage, Config, Notification, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::session::{OPEN, settle};
 use crate::{
+    error::reason,
     migration::MigrationError,
     tls::{self, TlsError},
 };
@@ -191,15 +189,4 @@ fn is_locked(error: &refinery::Error) -> bool {
     let Kind::Connection(_, source) = error.kind() else { return false };
     let error = source.downcast_ref::<tokio_postgres::Error>();
     error.and_then(tokio_postgres::Error::code) == Some(&SqlState::LOCK_NOT_AVAILABLE)
-}
-
-/// What an error says, in one line, without the rows that the database quotes in its details.
-pub(crate) fn reason(error: &(dyn Error + 'static)) -> String {
-    if let Some(error) = error.downcast_ref::<DbError>() {
-        return format!("{} ({})", error.message(), error.code().code());
-    }
-    match error.source() {
-        Some(source) => format!("{error}: {}", reason(source)),
-        None => error.to_string(),
-    }
 }

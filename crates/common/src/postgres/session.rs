@@ -13,11 +13,8 @@ use futures_util::{FutureExt as _, future::BoxFuture, poll};
 use tokio::time::timeout;
 use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
-use super::{
-    OpenError,
-    database::{Database, reason},
-};
-use crate::batch::Failure;
+use super::{OpenError, database::Database};
+use crate::{batch::Failure, error::reason};
 
 /// How long a request waits for others: for a session while all are in use, or for its turn.
 pub const WAIT: Duration = Duration::from_secs(5);

@@ -87,11 +87,13 @@ impl<'a> PostgresRows<'a> {
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Infallible> {
-        let mut params = table.params_of(rows.into_iter());
+        let mut params = Vec::new();
+        rows.into_iter().for_each(|row| (table.params)(row, &mut params));
         if params.is_empty() {
             return Ok(());
         }
         let width = table.columns().count();
+        debug_assert_eq!(params.len() % width, 0, "{}", table.name);
         let column = |column| {
             let values = params.iter_mut().skip(column).step_by(width);
             values.map(|value| mem::replace(value, Param::Null)).collect()

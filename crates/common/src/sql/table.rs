@@ -21,17 +21,6 @@ impl<R> Table<R> {
     pub(super) fn columns(&self) -> impl Iterator<Item = Column> + Clone {
         self.key.iter().chain(self.values).copied()
     }
-
-    /// The values of rows, one after the other.
-    pub(super) fn params_of<'a>(&self, rows: impl Iterator<Item = &'a R>) -> Vec<Param<'a>>
-    where
-        R: 'a,
-    {
-        let mut params = Vec::new();
-        rows.for_each(|row| (self.params)(row, &mut params));
-        debug_assert_eq!(params.len() % self.columns().count(), 0, "{}", self.name);
-        params
-    }
 }
 
 /// Writes the rows of a batch. A key occurs once in each call.

@@ -3,7 +3,7 @@
 use std::{borrow::Borrow, fmt};
 
 /// Bytes that one part of a key may have.
-pub const MAX_PART: usize = 512;
+pub(crate) const MAX_PART: usize = 512;
 
 /// Stands between the parts of a key in its one text. No part can contain it.
 const SEPARATOR: &str = "\0";
@@ -43,7 +43,7 @@ impl fmt::Debug for Parts {
 
 /// Why three texts are no key or no pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidKey {
+pub(crate) enum InvalidKey {
     /// A key has no empty part.
     #[error("a part of the key is empty")]
     Empty,
@@ -57,11 +57,11 @@ pub enum InvalidKey {
 
 /// The address of one object: three parts of 1 to [`MAX_PART`] bytes without U+0000.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Key(Parts);
+pub(crate) struct Key(Parts);
 
 impl Key {
     /// A key of these parts.
-    pub fn new(kind: &str, namespace: &str, name: &str) -> Result<Self, InvalidKey> {
+    pub(crate) fn new(kind: &str, namespace: &str, name: &str) -> Result<Self, InvalidKey> {
         let parts = Parts::new([kind, namespace, name])?;
         if [kind, namespace, name].contains(&"") {
             return Err(InvalidKey::Empty);
@@ -70,12 +70,12 @@ impl Key {
     }
 
     /// The parts in the order of the specification: Type, Namespace, Name.
-    pub fn parts(&self) -> [&str; 3] {
+    pub(crate) fn parts(&self) -> [&str; 3] {
         self.0.split()
     }
 
     /// Writes the one pattern of `shape` that matches this key, as [`Pattern::as_str`] does.
-    pub fn pattern(&self, shape: Shape, text: &mut String) {
+    pub(crate) fn pattern(&self, shape: Shape, text: &mut String) {
         text.clear();
         for (index, part) in self.parts().into_iter().enumerate() {
             if index > 0 {
@@ -88,34 +88,34 @@ impl Key {
     }
 
     /// Bytes the key holds.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.0.0.len()
     }
 }
 
 /// Which keys are meant: an empty part matches anything, any other part exactly itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Pattern(Parts);
+pub(crate) struct Pattern(Parts);
 
 impl Pattern {
     /// A pattern of these parts.
-    pub fn new(kind: &str, namespace: &str, name: &str) -> Result<Self, InvalidKey> {
+    pub(crate) fn new(kind: &str, namespace: &str, name: &str) -> Result<Self, InvalidKey> {
         Parts::new([kind, namespace, name]).map(Self)
     }
 
     /// The parts in the order of the specification: Type, Namespace, Name.
-    pub fn parts(&self) -> [&str; 3] {
+    pub(crate) fn parts(&self) -> [&str; 3] {
         self.0.split()
     }
 
     /// Which parts are given.
-    pub fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         let [kind, namespace, name] = self.parts().map(|part| u8::from(!part.is_empty()));
         Shape(kind | namespace << 1 | name << 2)
     }
 
     /// The whole pattern as one text, unique to it.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0.0
     }
 }
@@ -129,20 +129,20 @@ impl Borrow<str> for Pattern {
 
 /// Which of the three parts a pattern gives: one of eight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Shape(u8);
+pub(crate) struct Shape(u8);
 
 impl Shape {
     /// Every shape; the last one is that of a key.
-    pub const ALL: [Self; 8] =
+    pub(crate) const ALL: [Self; 8] =
         [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5), Self(6), Self(7)];
 
     /// The shape's place in [`Shape::ALL`].
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         usize::from(self.0)
     }
 
     /// Whether part `index` (0 type, 1 namespace, 2 name) is given.
-    pub fn has(self, index: usize) -> bool {
+    pub(crate) fn has(self, index: usize) -> bool {
         self.0 >> index & 1 == 1
     }
 }

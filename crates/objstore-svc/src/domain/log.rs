@@ -5,20 +5,20 @@ use std::sync::Arc;
 use super::{ClientId, Object, Pattern};
 
 /// The place of a record in the log: 1 for the first, without gaps. 0 stands for "before all".
-pub type Revision = u64;
+pub(crate) type Revision = u64;
 
 /// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub(crate) struct Record {
     /// Its place.
-    pub revision: Revision,
+    pub(crate) revision: Revision,
     /// What happened.
-    pub entry: Entry,
+    pub(crate) entry: Entry,
 }
 
 /// What a record tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub(crate) enum Entry {
     /// An object was set.
     Set(Arc<Object>),
     /// An object was deleted; the object as it last was.
@@ -33,7 +33,7 @@ pub enum Entry {
 
 impl Entry {
     /// Bytes the entry holds.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match self {
             Self::Set(object) | Self::Delete(object) => object.size(),
             Self::Watch(_, pattern) | Self::Unwatch(_, pattern) => pattern.as_str().len(),

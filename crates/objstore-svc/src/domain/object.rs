@@ -5,15 +5,15 @@ use std::{fmt, sync::Arc};
 use super::{ClientId, Epoch, Key, Precondition, Refusal, Revision, Tag, Value};
 
 /// Bytes that an owner may have.
-pub const MAX_OWNER: usize = 1024;
+pub(crate) const MAX_OWNER: usize = 1024;
 
 /// Whom an object belongs to: data, unless [`OwnerRule::Match`] compares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owner(Box<str>);
+pub(crate) struct Owner(Box<str>);
 
 /// Why a text is no owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidOwner {
+pub(crate) enum InvalidOwner {
     /// An owner has at least one byte.
     #[error("Owner is empty")]
     Empty,
@@ -27,7 +27,7 @@ pub enum InvalidOwner {
 
 impl Owner {
     /// An owner of 1 to [`MAX_OWNER`] bytes without U+0000.
-    pub fn new(text: &str) -> Result<Self, InvalidOwner> {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidOwner> {
         match text {
             "" => Err(InvalidOwner::Empty),
             _ if text.len() > MAX_OWNER => Err(InvalidOwner::TooLong),
@@ -37,14 +37,14 @@ impl Owner {
     }
 
     /// The owner as it was sent.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 /// Whether owners mean anything to the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OwnerRule {
+pub(crate) enum OwnerRule {
     /// An owner is data.
     Free,
     /// An owner is the registered identity of who may set and delete.
@@ -53,25 +53,25 @@ pub enum OwnerRule {
 
 impl OwnerRule {
     /// Whether `client` may act on what `owner` owns.
-    pub fn admits(self, client: ClientId, owner: &Owner) -> bool {
+    pub(crate) fn admits(self, client: ClientId, owner: &Owner) -> bool {
         self == Self::Free || ClientId::parse(owner.as_str()) == Ok(client)
     }
 }
 
 /// An object as the specification has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Object {
+pub(crate) struct Object {
     /// Its address.
-    pub key: Key,
+    pub(crate) key: Key,
     /// Its content.
-    pub value: Value,
+    pub(crate) value: Value,
     /// Whom it belongs to.
-    pub owner: Owner,
+    pub(crate) owner: Owner,
 }
 
 impl Object {
     /// Appends the object as one line of JSON: `{"Key":{…},"Value":{…},"Owner":"…"}`.
-    pub fn write_json(&self, json: &mut Vec<u8>) {
+    pub(crate) fn write_json(&self, json: &mut Vec<u8>) {
         let [kind, namespace, name] = self.key.parts();
         json.reserve(64 + self.size());
         json.extend_from_slice(b"{\"Key\":{\"Type\":");
@@ -88,7 +88,7 @@ impl Object {
     }
 
     /// Bytes the object holds.
-    pub fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.key.size() + self.value.as_bytes().len() + self.owner.as_str().len()
     }
 }
@@ -108,26 +108,26 @@ fn write_string(text: &str, json: &mut Vec<u8>) {
 
 /// An object as it is stored, with the revision that wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub(crate) struct Stored {
     /// The object.
-    pub object: Object,
+    pub(crate) object: Object,
     /// The revision of the change that made it so.
-    pub revision: Revision,
+    pub(crate) revision: Revision,
 }
 
 /// Who changes an object, and under which condition.
 #[derive(Debug, Clone)]
-pub struct Intent {
+pub(crate) struct Intent {
     /// The client that asks for the change.
-    pub client: ClientId,
+    pub(crate) client: ClientId,
     /// What it wants to hold of the object before.
-    pub precondition: Precondition,
+    pub(crate) precondition: Precondition,
 }
 
 impl Intent {
     /// Decides whether `object` may be set over one of revision `current`: ownership is told
     /// first, then the precondition.
-    pub fn decide_set(
+    pub(crate) fn decide_set(
         &self,
         object: &Object,
         current: Option<Revision>,
@@ -145,7 +145,7 @@ impl Intent {
 
     /// Decides whether `current` may be deleted: absence is told first, then ownership, then the
     /// precondition.
-    pub fn decide_delete(
+    pub(crate) fn decide_delete(
         &self,
         current: Option<(Arc<Object>, Revision)>,
         rule: OwnerRule,

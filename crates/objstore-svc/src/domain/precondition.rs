@@ -7,30 +7,30 @@ use super::Revision;
 /// Which life of the store a revision belongs to: made with the store, and anew when a backup of
 /// it is restored, so that tags of one life never hold in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Epoch(u64);
+pub(crate) struct Epoch(u64);
 
 impl Epoch {
     /// An epoch from random bits.
-    pub fn new(bits: u64) -> Self {
+    pub(crate) fn new(bits: u64) -> Self {
         Self(bits)
     }
 
     /// The bits it was made from.
-    pub fn bits(self) -> u64 {
+    pub(crate) fn bits(self) -> u64 {
         self.0
     }
 }
 
 /// The state of one object: `"<epoch>-<revision>"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tag {
+pub(crate) struct Tag {
     epoch: Epoch,
     revision: Revision,
 }
 
 impl Tag {
     /// The tag of what `revision` wrote.
-    pub fn new(epoch: Epoch, revision: Revision) -> Self {
+    pub(crate) fn new(epoch: Epoch, revision: Revision) -> Self {
         Self { epoch, revision }
     }
 }
@@ -44,11 +44,11 @@ impl fmt::Display for Tag {
 /// A header that is neither `*` nor a list of tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a list of entity tags")]
-pub struct InvalidTag;
+pub(crate) struct InvalidTag;
 
 /// What must hold of an object before it is changed. Without conditions, nothing must.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Precondition {
+pub(crate) struct Precondition {
     if_match: Option<Tags>,
     if_none_match: Option<Tags>,
 }
@@ -62,17 +62,17 @@ enum Tags {
 
 impl Precondition {
     /// Reads the values of `If-Match` and `If-None-Match`, each possibly sent several times.
-    pub fn parse(if_match: &[&str], if_none_match: &[&str]) -> Result<Self, InvalidTag> {
+    pub(crate) fn parse(if_match: &[&str], if_none_match: &[&str]) -> Result<Self, InvalidTag> {
         Ok(Self { if_match: Tags::parse(if_match)?, if_none_match: Tags::parse(if_none_match)? })
     }
 
     /// Whether there is no condition.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
     /// Whether the conditions hold of an object whose tag is `current`, or of its absence.
-    pub fn holds(&self, current: Option<Tag>) -> bool {
+    pub(crate) fn holds(&self, current: Option<Tag>) -> bool {
         let current = current.map(|tag| tag.to_string());
         let matches =
             self.if_match.as_ref().is_none_or(|tags| tags.name(current.as_deref(), Tags::strongly));

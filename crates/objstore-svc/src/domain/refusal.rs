@@ -2,7 +2,7 @@
 
 /// Why nothing was done. What is refused changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// There is nothing to read or delete.
     #[error("there is no object under this key")]
     NoObject,

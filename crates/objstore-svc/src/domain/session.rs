@@ -7,15 +7,15 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 /// Milliseconds since the Unix epoch.
-pub type Timestamp = i64;
+pub(crate) type Timestamp = i64;
 
 /// The identity that a client registers: a UUID that is not nil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ClientId(Uuid);
+pub(crate) struct ClientId(Uuid);
 
 /// Why a text is no identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidId {
+pub(crate) enum InvalidId {
     /// Not a UUID in its usual form, 8-4-4-4-12 hexadecimal digits.
     #[error("ID is not a UUID")]
     NotAUuid,
@@ -26,7 +26,7 @@ pub enum InvalidId {
 
 impl ClientId {
     /// Reads an identity.
-    pub fn parse(text: &str) -> Result<Self, InvalidId> {
+    pub(crate) fn parse(text: &str) -> Result<Self, InvalidId> {
         let hyphenated = text.len() == uuid::fmt::Hyphenated::LENGTH;
         match Uuid::try_parse(text) {
             Ok(id) if hyphenated => Self::new(id),
@@ -35,19 +35,19 @@ impl ClientId {
     }
 
     /// An identity from a UUID.
-    pub fn new(id: Uuid) -> Result<Self, InvalidId> {
+    pub(crate) fn new(id: Uuid) -> Result<Self, InvalidId> {
         if id.is_nil() { Err(InvalidId::Nil) } else { Ok(Self(id)) }
     }
 
     /// The UUID.
-    pub fn uuid(&self) -> &Uuid {
+    pub(crate) fn uuid(&self) -> &Uuid {
         &self.0
     }
 }
 
 /// Which identities may register.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Clients {
+pub(crate) enum Clients {
     /// Any.
     All,
     /// Those on a list.
@@ -56,7 +56,7 @@ pub enum Clients {
 
 impl Clients {
     /// Whether `client` may register.
-    pub fn admit(&self, client: ClientId) -> bool {
+    pub(crate) fn admit(&self, client: ClientId) -> bool {
         match self {
             Self::All => true,
             Self::Listed(listed) => listed.contains(&client),
@@ -65,19 +65,19 @@ impl Clients {
 }
 
 /// What a client shows to be known again: 256 random bits as 43 characters of base64url.
-pub struct Token(String);
+pub(crate) struct Token(String);
 
 impl Token {
     /// Characters a token has.
-    pub const LENGTH: usize = 43;
+    pub(crate) const LENGTH: usize = 43;
 
     /// A token from random bits.
-    pub fn new(bits: [u8; 32]) -> Self {
+    pub(crate) fn new(bits: [u8; 32]) -> Self {
         Self(URL_SAFE_NO_PAD.encode(bits))
     }
 
     /// The token, for the cookie that carries it.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -90,21 +90,21 @@ impl fmt::Debug for Token {
 
 /// What is kept of a token: its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TokenDigest([u8; 32]);
+pub(crate) struct TokenDigest([u8; 32]);
 
 impl TokenDigest {
     /// The digest of a token as a client shows it.
-    pub fn of(token: &str) -> Self {
+    pub(crate) fn of(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }
 
     /// A digest as it is stored.
-    pub fn stored(bytes: [u8; 32]) -> Self {
+    pub(crate) fn stored(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// The digest's bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
@@ -116,18 +116,18 @@ impl fmt::Debug for TokenDigest {
 }
 
 /// Sessions of one client. A new one ends the one unused longest.
-pub const MAX_SESSIONS: usize = 100;
+pub(crate) const MAX_SESSIONS: usize = 100;
 
 /// A session that was looked up. It is over from `expires` on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Session {
+pub(crate) struct Session {
     /// Whose it is.
-    pub client: ClientId,
+    pub(crate) client: ClientId,
     /// When it ends.
-    pub expires: Timestamp,
+    pub(crate) expires: Timestamp,
     /// When its client is removed, while that has not been used: it never set, watched or opened a
     /// socket.
-    pub unused_until: Option<Timestamp>,
+    pub(crate) unused_until: Option<Timestamp>,
 }
 
 /// How long an unused client stays after its last request, at least.
@@ -139,12 +139,12 @@ const POSTPONE_EVERY: Duration = Duration::from_mins(5);
 
 impl Session {
     /// When an unused client is removed that makes no request after `now`.
-    pub fn unused_until(now: Timestamp) -> Timestamp {
+    pub(crate) fn unused_until(now: Timestamp) -> Timestamp {
         now.saturating_add(millis(UNUSED_LIFETIME + POSTPONE_EVERY))
     }
 
     /// Whether a request at `now` postpones the removal of its client.
-    pub fn is_postponing(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_postponing(&self, now: Timestamp) -> bool {
         self.unused_until.is_some_and(|until| until.saturating_sub(now) < millis(UNUSED_LIFETIME))
     }
 }
@@ -155,41 +155,41 @@ fn millis(duration: Duration) -> Timestamp {
 
 /// How long sessions live, and how often their use extends them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lifetime(Duration);
+pub(crate) struct Lifetime(Duration);
 
 /// The most often a session is extended.
 const EXTEND_EVERY: Duration = Duration::from_hours(24);
 
 impl Lifetime {
     /// Sessions that end this long after their last use.
-    pub fn new(lifetime: Duration) -> Self {
+    pub(crate) fn new(lifetime: Duration) -> Self {
         Self(lifetime)
     }
 
     /// Whole seconds a session lives, as a cookie counts them.
-    pub fn seconds(self) -> u64 {
+    pub(crate) fn seconds(self) -> u64 {
         self.0.as_secs()
     }
 
     /// Milliseconds a session lives.
-    pub fn millis(self) -> Timestamp {
+    pub(crate) fn millis(self) -> Timestamp {
         millis(self.0)
     }
 
     /// When a session made or extended at `now` ends.
-    pub fn expiry(self, now: Timestamp) -> Timestamp {
+    pub(crate) fn expiry(self, now: Timestamp) -> Timestamp {
         now.saturating_add(self.millis())
     }
 
     /// How long an extension holds off the next.
     ///
     /// Decision: a day, but half a lifetime where that is shorter, or a session in use would end.
-    pub fn extend_every(self) -> Duration {
+    pub(crate) fn extend_every(self) -> Duration {
         EXTEND_EVERY.min(self.0 / 2)
     }
 
     /// Whether use of `session` at `now` extends it.
-    pub fn is_due(self, session: Session, now: Timestamp) -> bool {
+    pub(crate) fn is_due(self, session: Session, now: Timestamp) -> bool {
         let every = Timestamp::try_from(self.extend_every().as_millis()).unwrap_or(Timestamp::MAX);
         self.expiry(now).saturating_sub(session.expires) >= every
     }

@@ -5,11 +5,11 @@ use std::fmt;
 /// The content of an object: a JSON object, byte for byte as it was sent, without white space
 /// between tokens. No number is rounded, no member reordered, dropped or merged.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Value(Box<[u8]>);
+pub(crate) struct Value(Box<[u8]>);
 
 impl Value {
     /// Takes a value from `json`, which must be well-formed JSON.
-    pub fn compact(json: &str) -> Result<Self, InvalidValue> {
+    pub(crate) fn compact(json: &str) -> Result<Self, InvalidValue> {
         let mut bytes = Vec::with_capacity(json.len());
         let mut in_string = false;
         let mut escaped = false;
@@ -27,12 +27,12 @@ impl Value {
     }
 
     /// A value that was stored before.
-    pub fn stored(bytes: &[u8]) -> Self {
+    pub(crate) fn stored(bytes: &[u8]) -> Self {
         Self(bytes.into())
     }
 
     /// The JSON text, UTF-8.
-    pub fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }
@@ -46,7 +46,7 @@ impl fmt::Debug for Value {
 /// JSON that is no [`Value`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Value is not a JSON object")]
-pub struct InvalidValue;
+pub(crate) struct InvalidValue;
 
 #[cfg(test)]
 mod tests {

@@ -4,11 +4,11 @@ use super::Refusal;
 
 /// Watches of one client that the store keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WatchCounts {
+pub(crate) struct WatchCounts {
     /// Watches without an end.
-    pub open: u64,
+    pub(crate) open: u64,
     /// Ended watches, at most: it may be more than there are.
-    pub ended: u64,
+    pub(crate) ended: u64,
 }
 
 impl WatchCounts {
@@ -16,7 +16,7 @@ impl WatchCounts {
     ///
     /// It is refused while `limit` watches are open or `limit` ended ones are kept. Only a new watch
     /// adds to the two together, so the store never keeps more than `2 * limit` for a client.
-    pub fn begin(self, limit: u64) -> Result<Self, Refusal> {
+    pub(crate) fn begin(self, limit: u64) -> Result<Self, Refusal> {
         if self.open >= limit || self.ended >= limit {
             return Err(Refusal::TooManyWatches);
         }
@@ -24,13 +24,13 @@ impl WatchCounts {
     }
 
     /// How many watches of a client the store keeps at most, by the rule of [`Self::begin`].
-    pub fn most_kept(limit: usize) -> usize {
+    pub(crate) fn most_kept(limit: usize) -> usize {
         limit.saturating_mul(2)
     }
 
     /// One open watch has ended.
     #[must_use]
-    pub fn end(self) -> Self {
+    pub(crate) fn end(self) -> Self {
         Self { open: self.open.saturating_sub(1), ended: self.ended.saturating_add(1) }
     }
 }

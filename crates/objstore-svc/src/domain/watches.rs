@@ -7,7 +7,7 @@ use super::{Key, Pattern, Revision, Shape};
 /// A client's open watches, and ended ones for as long as somebody needs them. A watch made at
 /// revision `w` matches the changes after it, up to its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Watches {
+pub(crate) struct Watches {
     /// Each open pattern with its begin.
     open: HashMap<Pattern, Revision>,
     /// The ended watches of each pattern, oldest first. They do not overlap.
@@ -26,7 +26,7 @@ struct Stretch {
 
 impl Watches {
     /// Watches as they are stored, in any order: each with its begin, and its end if it has one.
-    pub fn stored(
+    pub(crate) fn stored(
         watches: impl IntoIterator<Item = (Pattern, Revision, Option<Revision>)>,
     ) -> Self {
         let watches = watches.into_iter();
@@ -44,7 +44,7 @@ impl Watches {
     }
 
     /// Watched from `since` on. Repeating it changes nothing.
-    pub fn begin(&mut self, pattern: Pattern, since: Revision) {
+    pub(crate) fn begin(&mut self, pattern: Pattern, since: Revision) {
         let shape = pattern.shape().index();
         let before = self.open.len();
         self.open.entry(pattern).or_insert(since);
@@ -52,7 +52,7 @@ impl Watches {
     }
 
     /// No longer watched from `until` on.
-    pub fn end(&mut self, pattern: &Pattern, until: Revision) {
+    pub(crate) fn end(&mut self, pattern: &Pattern, until: Revision) {
         if let Some((pattern, since)) = self.open.remove_entry(pattern) {
             self.shapes[pattern.shape().index()] -= 1;
             self.insert_ended(pattern, Stretch { since, until });
@@ -60,7 +60,7 @@ impl Watches {
     }
 
     /// Nothing is watched any more from `until` on.
-    pub fn end_all(&mut self, until: Revision) {
+    pub(crate) fn end_all(&mut self, until: Revision) {
         let patterns: Vec<Pattern> = self.open.keys().cloned().collect();
         for pattern in patterns {
             self.end(&pattern, until);
@@ -68,7 +68,7 @@ impl Watches {
     }
 
     /// Adds the ended watches of `other` that are not known here.
-    pub fn add_ended(&mut self, other: Self) {
+    pub(crate) fn add_ended(&mut self, other: Self) {
         let before = self.ends.len();
         for (pattern, stretches) in other.ended {
             for stretch in stretches {
@@ -81,7 +81,7 @@ impl Watches {
     }
 
     /// Removes the watches that ended at or before `through`, and returns how many.
-    pub fn remove_ended(&mut self, through: Revision) -> usize {
+    pub(crate) fn remove_ended(&mut self, through: Revision) -> usize {
         let mut removed = 0;
         while let Some((_, pattern)) = self.ends.pop_front_if(|(until, _)| *until <= through) {
             removed += 1;
@@ -102,18 +102,18 @@ impl Watches {
     }
 
     /// How many ended watches there are.
-    pub fn ended(&self) -> usize {
+    pub(crate) fn ended(&self) -> usize {
         self.ends.len()
     }
 
     /// The open watches alone.
     #[must_use]
-    pub fn current(&self) -> Self {
+    pub(crate) fn current(&self) -> Self {
         Self::stored(self.open().map(|(pattern, since)| (pattern.clone(), since, None)))
     }
 
     /// Whether a change of `key` at `revision` is one this client watches.
-    pub fn match_change(&self, key: &Key, revision: Revision) -> bool {
+    pub(crate) fn match_change(&self, key: &Key, revision: Revision) -> bool {
         let mut text = String::new();
         self.shapes_of(key, &mut text, |text| {
             self.open.get(text).is_some_and(|&since| since < revision)
@@ -127,13 +127,13 @@ impl Watches {
     }
 
     /// The first shape under which `key` is watched now.
-    pub fn match_current(&self, key: &Key) -> Option<Shape> {
+    pub(crate) fn match_current(&self, key: &Key) -> Option<Shape> {
         let mut text = String::new();
         self.shapes_of(key, &mut text, |text| self.open.contains_key(text))
     }
 
     /// The open watches, each with its begin.
-    pub fn open(&self) -> impl Iterator<Item = (&Pattern, Revision)> {
+    pub(crate) fn open(&self) -> impl Iterator<Item = (&Pattern, Revision)> {
         self.open.iter().map(|(pattern, &since)| (pattern, since))
     }
 

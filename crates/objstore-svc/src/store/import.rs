@@ -18,7 +18,7 @@ use super::{StoreConfig, postgres, sqlite};
 
 /// Why a store was not moved.
 #[derive(Debug, thiserror::Error)]
-pub enum ImportError {
+pub(crate) enum ImportError {
     /// There is no database to move it to.
     #[error("OBJSTORE_DATABASE_URL is not set: it says where the store is moved to")]
     NoTarget,
@@ -102,7 +102,7 @@ const TABLES: [Table; 5] = [
 /// Moves the embedded store in `source` into the database, which no service has used yet. The store
 /// stays as it is.
 #[tokio::main(flavor = "current_thread")]
-pub async fn import(config: &StoreConfig, source: &Path) -> Result<(), ImportError> {
+pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), ImportError> {
     let config = config.database.as_ref().ok_or(ImportError::NoTarget)?;
     if !source.join(sqlite::DATABASE).exists() {
         return Err(ImportError::NoSource(source.to_owned()));

@@ -63,7 +63,7 @@ mod migrations {
 }
 
 /// The engine for many processes.
-pub struct Postgres {
+pub(crate) struct Postgres {
     pub(super) queue: Queue<Writer>,
     pub(super) shared: Arc<Shared>,
     sessions: Arc<Sessions>,

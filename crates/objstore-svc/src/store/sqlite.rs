@@ -42,7 +42,7 @@ mod migrations {
 
 /// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub(crate) enum OpenError {
     /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -58,7 +58,7 @@ pub enum OpenError {
 }
 
 /// The embedded engine.
-pub struct Sqlite {
+pub(crate) struct Sqlite {
     pub(super) queue: Queue<Writer>,
     pub(super) shared: Arc<Shared>,
     thread: WriterThread,

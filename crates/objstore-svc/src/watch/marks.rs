@@ -17,7 +17,7 @@ const MAX_MARKS: usize = 64;
 /// The pings that were sent, each marking how far the client had been served before it. A pong
 /// comes after everything that was sent before its ping, so it proves that much.
 #[derive(Default)]
-pub struct Marks(Mutex<VecDeque<Mark>>);
+pub(crate) struct Marks(Mutex<VecDeque<Mark>>);
 
 struct Mark {
     payload: [u8; 8],
@@ -28,7 +28,7 @@ struct Mark {
 impl Marks {
     /// The payload of a ping that follows everything up to `revision`; none while too many are
     /// unanswered.
-    pub fn add(&self, revision: Revision) -> Option<Bytes> {
+    pub(crate) fn add(&self, revision: Revision) -> Option<Bytes> {
         let mut marks = self.marks();
         if marks.len() >= MAX_MARKS {
             return None;
@@ -39,14 +39,14 @@ impl Marks {
     }
 
     /// What the answer to a ping proves. Answers to nothing prove nothing.
-    pub fn answered(&self, payload: &[u8]) -> Option<Revision> {
+    pub(crate) fn answered(&self, payload: &[u8]) -> Option<Revision> {
         let mut marks = self.marks();
         let index = marks.iter().position(|mark| mark.payload == payload)?;
         marks.drain(..=index).next_back().map(|mark| mark.revision)
     }
 
     /// Whether a ping has been unanswered for so long.
-    pub fn is_overdue(&self, timeout: Duration) -> bool {
+    pub(crate) fn is_overdue(&self, timeout: Duration) -> bool {
         self.marks().front().is_some_and(|mark| mark.sent.elapsed() >= timeout)
     }
 

@@ -14,7 +14,7 @@ const OVERHEAD: usize = 256;
 
 /// What the messages of a socket look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     /// The object that was set, alone. Deletions are not told.
     Objects,
     /// `{"Revision":n,"Event":"set"|"delete","Object":{…}}`.

@@ -19,10 +19,10 @@ use crate::{
 const RESET_PAGE: usize = 256;
 
 /// Messages in the order they are sent.
-pub type Burst = Vec<Bytes>;
+pub(crate) type Burst = Vec<Bytes>;
 
 /// What one socket is owed, from a cursor on. Dropping it ends the subscription.
-pub struct Subscriber {
+pub(crate) struct Subscriber {
     hub: Arc<Hub>,
     client: ClientId,
     form: Form,
@@ -50,7 +50,7 @@ struct Reset {
 
 /// Whose the bytes of a burst are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Frames {
+pub(crate) enum Frames {
     /// All sockets share them: they are those of the newest changes.
     Shared,
     /// They were made for one socket.
@@ -76,18 +76,18 @@ impl Subscriber {
     }
 
     /// Everything up to this revision that the client is owed has been given out.
-    pub fn cursor(&self) -> Revision {
+    pub(crate) fn cursor(&self) -> Revision {
         self.cursor
     }
 
     /// What the client's acknowledgements are told to.
-    pub fn acknowledgements(&self) -> Acknowledgements {
+    pub(crate) fn acknowledgements(&self) -> Acknowledgements {
         Acknowledgements { hub: Arc::clone(&self.hub), client: self.client, socket: self.socket }
     }
 
     /// Waits for messages and adds them to `burst`, which is empty. Cancel safe: what was not
     /// given out is given out by the next call.
-    pub async fn next(&mut self, burst: &mut Burst) -> Result<Frames, StoreError> {
+    pub(crate) async fn next(&mut self, burst: &mut Burst) -> Result<Frames, StoreError> {
         loop {
             let mut frames = Frames::Own;
             if self.reset.is_some() {
@@ -182,7 +182,7 @@ impl Subscriber {
 }
 
 /// Moves a client's position on. Not to outlive its [`Subscriber`].
-pub struct Acknowledgements {
+pub(crate) struct Acknowledgements {
     hub: Arc<Hub>,
     client: ClientId,
     socket: usize,
@@ -190,7 +190,7 @@ pub struct Acknowledgements {
 
 impl Acknowledgements {
     /// The client has everything up to `revision` that this socket was owed.
-    pub fn acknowledge(&self, revision: Revision) {
+    pub(crate) fn acknowledge(&self, revision: Revision) {
         if self.hub.state().acknowledge(self.socket, revision) {
             self.hub.store.acknowledge(self.client, revision);
         }

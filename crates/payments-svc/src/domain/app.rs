@@ -13,58 +13,58 @@ use super::{
 
 /// A machine that uses the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct App {
+pub(crate) struct App {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// Its name, if it has one.
-    pub name: Option<Name>,
+    pub(crate) name: Option<Name>,
     /// When it was made.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
 }
 
 /// A person who may use a merchant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
+pub(crate) struct User {
     /// Their id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// Their address.
-    pub email: Email,
+    pub(crate) email: Email,
     /// When they were first invited.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
 }
 
 /// An app's credential. It is told once, when the app is made.
-pub struct ApiKey(SecretString);
+pub(crate) struct ApiKey(SecretString);
 
 impl ApiKey {
     /// A key that is to be told.
-    pub fn new(key: SecretString) -> Self {
+    pub(crate) fn new(key: SecretString) -> Self {
         Self(key)
     }
 
     /// The key itself.
-    pub fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
     /// What is kept of it.
-    pub fn digest(&self) -> KeyDigest {
+    pub(crate) fn digest(&self) -> KeyDigest {
         KeyDigest::of(self.expose())
     }
 }
 
 /// What is kept of a key. Keys are random, so that nobody can guess one from its digest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct KeyDigest([u8; 32]);
+pub(crate) struct KeyDigest([u8; 32]);
 
 impl KeyDigest {
     /// The digest of a key, or of what somebody takes for one.
-    pub fn of(key: &str) -> Self {
+    pub(crate) fn of(key: &str) -> Self {
         Self(Sha256::digest(key).into())
     }
 
     /// Its bytes.
-    pub fn as_bytes(&self) -> &[u8; 32] {
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }

@@ -9,37 +9,37 @@ use super::id::Id;
 
 /// What may be kept of a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Card {
+pub(crate) struct Card {
     /// The first six digits of its number.
-    pub bin: String,
+    pub(crate) bin: String,
     /// The last four.
-    pub last4: String,
+    pub(crate) last4: String,
     /// Until when it is good.
-    pub expiry: Expiry,
+    pub(crate) expiry: Expiry,
     /// Whose it is.
-    pub scheme: Scheme,
+    pub(crate) scheme: Scheme,
     /// Whether its security code was given.
-    pub code_present: bool,
+    pub(crate) code_present: bool,
 }
 
 /// A card that a merchant keeps for later payments (deprecated).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SavedCard {
+pub(crate) struct SavedCard {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// When it was kept.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
     /// The card.
-    pub card: Card,
+    pub(crate) card: Card,
     /// The merchant's notes.
-    pub notes: Option<String>,
+    pub(crate) notes: Option<String>,
 }
 
 /// A card scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
+pub(crate) enum Scheme {
     /// Visa.
     Visa,
     /// Mastercard.
@@ -48,7 +48,7 @@ pub enum Scheme {
 
 impl Scheme {
     /// Its name, as it is stored and told.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Visa => "visa",
             Self::Mastercard => "mastercard",
@@ -56,29 +56,29 @@ impl Scheme {
     }
 
     /// The scheme with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::Visa, Self::Mastercard].into_iter().find(|scheme| scheme.name() == name)
     }
 }
 
 /// The month until whose end a card is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Expiry {
+pub(crate) struct Expiry {
     year: i16,
     month: i8,
 }
 
 /// A year of an [`Expiry`].
 #[derive(Debug, Clone, Copy)]
-pub struct Year(i16);
+pub(crate) struct Year(i16);
 
 /// A month of an [`Expiry`].
 #[derive(Debug, Clone, Copy)]
-pub struct Month(i8);
+pub(crate) struct Month(i8);
 
 /// Numbers that are no month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidExpiry {
+pub(crate) enum InvalidExpiry {
     /// The month is none.
     #[error("must be between 1 and 12")]
     Month,
@@ -89,24 +89,24 @@ pub enum InvalidExpiry {
 
 impl Expiry {
     /// The month of a year.
-    pub fn new(year: Year, month: Month) -> Self {
+    pub(crate) fn new(year: Year, month: Month) -> Self {
         Self { year: year.0, month: month.0 }
     }
 
     /// A year of four digits.
-    pub fn year(year: i64) -> Result<Year, InvalidExpiry> {
+    pub(crate) fn year(year: i64) -> Result<Year, InvalidExpiry> {
         let year = i16::try_from(year).ok().filter(|year| (2000..9999).contains(year));
         year.map(Year).ok_or(InvalidExpiry::Year)
     }
 
     /// A month, from 1.
-    pub fn month(month: i64) -> Result<Month, InvalidExpiry> {
+    pub(crate) fn month(month: i64) -> Result<Month, InvalidExpiry> {
         let month = i8::try_from(month).ok().filter(|month| (1..=12).contains(month));
         month.map(Month).ok_or(InvalidExpiry::Month)
     }
 
     /// A month and a year as people type them from a card: `8/29`, `08 / 29`, `0829`, `08/2029`.
-    pub fn typed(text: &str) -> Result<Self, InvalidExpiry> {
+    pub(crate) fn typed(text: &str) -> Result<Self, InvalidExpiry> {
         let digits: String = text.chars().filter(|letter| !" /-.".contains(*letter)).collect();
         let separated = text.trim().find([' ', '/', '-', '.']);
         let (month, year) = match separated {
@@ -130,12 +130,12 @@ impl Expiry {
     }
 
     /// The year and the month.
-    pub fn parts(self) -> (i16, i8) {
+    pub(crate) fn parts(self) -> (i16, i8) {
         (self.year, self.month)
     }
 
     /// Its last millisecond, in UTC.
-    pub fn end(self) -> Timestamp {
+    pub(crate) fn end(self) -> Timestamp {
         let first = Date::new(self.year, self.month, 1).unwrap_or(Date::ZERO);
         let end = first.last_of_month().at(23, 59, 59, 999_000_000);
         end.to_zoned(TimeZone::UTC).map_or(Timestamp::UNIX_EPOCH, |end| end.timestamp())
@@ -144,18 +144,19 @@ impl Expiry {
 
 /// A card as the customer types it in. Never stored, logged or echoed, and wiped after use.
 #[derive(Debug)]
-pub struct CardDetails {
+pub(crate) struct CardDetails {
     /// The number.
-    pub number: CardNumber,
+    pub(crate) number: CardNumber,
     /// Until when it is good.
-    pub expiry: Expiry,
+    pub(crate) expiry: Expiry,
     /// The security code.
-    pub code: SecurityCode,
+    #[expect(dead_code, reason = "the sandbox decides by the number alone; a bank checks it")]
+    pub(crate) code: SecurityCode,
 }
 
 impl CardDetails {
     /// What may be kept of it.
-    pub fn kept(&self) -> Card {
+    pub(crate) fn kept(&self) -> Card {
         let digits = self.number.expose();
         Card {
             bin: digits[..6].to_owned(),
@@ -168,16 +169,16 @@ impl CardDetails {
 }
 
 /// A card number: 12 to 19 digits.
-pub struct CardNumber(SecretString);
+pub(crate) struct CardNumber(SecretString);
 
 /// Text that is no card number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 12 to 19 digits")]
-pub struct InvalidNumber;
+pub(crate) struct InvalidNumber;
 
 impl CardNumber {
     /// The digits of `typed`, spaces left out.
-    pub fn new(typed: &str) -> Result<Self, InvalidNumber> {
+    pub(crate) fn new(typed: &str) -> Result<Self, InvalidNumber> {
         let digits = || typed.chars().filter(|&letter| letter != ' ');
         // Just as long as it becomes, so that no copy of it is left behind.
         let mut text = String::with_capacity(digits().map(char::len_utf8).sum());
@@ -190,12 +191,12 @@ impl CardNumber {
     }
 
     /// Its digits.
-    pub fn expose(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
     /// Mastercard's numbers begin with 2 or 5; any other is Visa's.
-    pub fn scheme(&self) -> Scheme {
+    pub(crate) fn scheme(&self) -> Scheme {
         match self.expose().as_bytes().first() {
             Some(b'2' | b'5') => Scheme::Mastercard,
             _ => Scheme::Visa,
@@ -210,16 +211,18 @@ impl fmt::Debug for CardNumber {
 }
 
 /// A security code: 3 or 4 digits.
-pub struct SecurityCode(#[expect(dead_code, reason = "the sandbox accepts any")] SecretString);
+pub(crate) struct SecurityCode(
+    #[expect(dead_code, reason = "the sandbox accepts any")] SecretString,
+);
 
 /// Text that is no security code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 3 or 4 digits")]
-pub struct InvalidCode;
+pub(crate) struct InvalidCode;
 
 impl SecurityCode {
     /// A code as it is typed.
-    pub fn new(typed: &str) -> Result<Self, InvalidCode> {
+    pub(crate) fn new(typed: &str) -> Result<Self, InvalidCode> {
         let is_code =
             (3..=4).contains(&typed.len()) && typed.bytes().all(|byte| byte.is_ascii_digit());
         is_code.then(|| Self(SecretString::from(typed))).ok_or(InvalidCode)

@@ -16,35 +16,35 @@ use super::{
 
 /// A dispute, as clients are told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dispute {
+pub(crate) struct Dispute {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// The transaction.
-    pub transaction: Id,
+    pub(crate) transaction: Id,
     /// When it was opened.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
     /// Minor units of the transaction's currency.
-    pub amount: i64,
+    pub(crate) amount: i64,
     /// Why, if the acquirer said so.
-    pub reason: Option<Reason>,
+    pub(crate) reason: Option<Reason>,
     /// Until when it can be answered.
-    pub due: Timestamp,
+    pub(crate) due: Timestamp,
 }
 
 /// Why money is disputed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reason {
+pub(crate) struct Reason {
     /// The scheme's code.
-    pub code: i64,
+    pub(crate) code: i64,
     /// The same in words.
-    pub title: String,
+    pub(crate) title: String,
 }
 
 /// How a dispute ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub(crate) enum Decision {
     /// The merchant has the money back.
     Won,
     /// The customer keeps it.
@@ -53,7 +53,7 @@ pub enum Decision {
 
 impl Decision {
     /// Its name, as it is stored.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Won => "won",
             Self::Lost => "lost",
@@ -61,12 +61,12 @@ impl Decision {
     }
 
     /// The one with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::Won, Self::Lost].into_iter().find(|decision| decision.name() == name)
     }
 
     /// The step of the trail that tells of it.
-    pub fn movement(self) -> Movement {
+    pub(crate) fn movement(self) -> Movement {
         match self {
             Self::Won => Movement::Won,
             Self::Lost => Movement::Lost,
@@ -76,42 +76,42 @@ impl Decision {
 
 /// What a dispute took out of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slice {
+pub(crate) struct Slice {
     /// The capture's place in the trail. None where nothing was ever captured.
-    pub step: Option<u32>,
+    pub(crate) step: Option<u32>,
     /// Minor units of the transaction's currency.
-    pub amount: i64,
+    pub(crate) amount: i64,
     /// What it was worth, in minor units of the funding currency.
-    pub gross: i64,
+    pub(crate) gross: i64,
     /// The fee that depends on the amount.
-    pub fee: i64,
+    pub(crate) fee: i64,
     /// Whether it had been given back before, so that the money goes twice.
-    pub again: bool,
+    pub(crate) again: bool,
 }
 
 /// What a new dispute changes, to be written whole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Opening {
+pub(crate) struct Opening {
     /// The transaction, and the merchant's balance.
-    pub change: Change,
+    pub(crate) change: Change,
     /// What is returned if the dispute is won.
-    pub slices: Vec<Slice>,
+    pub(crate) slices: Vec<Slice>,
 }
 
 /// A dispute, as far as its end is decided over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contest {
+pub(crate) struct Contest {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// How it ended, if it did.
-    pub decision: Option<Decision>,
+    pub(crate) decision: Option<Decision>,
     /// What it took.
-    pub slices: Vec<Slice>,
+    pub(crate) slices: Vec<Slice>,
 }
 
 /// What comes of an acquirer's notification, to be written whole.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Consequence {
+pub(crate) enum Consequence {
     /// Nothing: that was known.
     None,
     /// An alert.
@@ -133,7 +133,7 @@ pub enum Consequence {
 
 impl Consequence {
     /// The end of a dispute that has to wait.
-    pub fn waits(&self) -> Option<Decision> {
+    pub(crate) fn waits(&self) -> Option<Decision> {
         match self {
             Self::Wait(decision) => Some(*decision),
             Self::None | Self::Alert | Self::Open(..) | Self::End { .. } => None,
@@ -145,7 +145,7 @@ impl Holding {
     /// What comes of an event, when this is known of the dispute that it is about, and this end of
     /// it is waiting. `exchange` says what money is worth that was never captured, `fee_exchange`
     /// what the merchant's fee for disputes is.
-    pub fn notice(
+    pub(crate) fn notice(
         &self,
         event: &Event,
         (contest, waiting): (Option<&Contest>, Option<Decision>),

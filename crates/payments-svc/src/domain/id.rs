@@ -7,42 +7,42 @@ use jiff::Timestamp;
 /// An identifier: 24 lower-case hex digits, the first 8 of them the Unix second. Ids compare as their
 /// texts do, so that newer ones are greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Id([u8; Self::BYTES]);
+pub(crate) struct Id([u8; Self::BYTES]);
 
 /// Text that is no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 24 hexadecimal digits")]
-pub struct InvalidId;
+pub(crate) struct InvalidId;
 
 impl Id {
     /// Bytes of an id.
-    pub const BYTES: usize = 12;
+    pub(crate) const BYTES: usize = 12;
 
     /// An id that comes before all that are made.
-    pub const FIRST: Self = Self([0; Self::BYTES]);
+    pub(crate) const FIRST: Self = Self([0; Self::BYTES]);
 
     /// An id that comes after all that are made.
-    pub const LAST: Self = Self([0xff; Self::BYTES]);
+    pub(crate) const LAST: Self = Self([0xff; Self::BYTES]);
 
     /// An id that comes after all that are made before the second of `at`, and before all others.
-    pub fn at(at: Timestamp) -> Self {
+    pub(crate) fn at(at: Timestamp) -> Self {
         let second = u32::try_from(at.as_second()).unwrap_or(0);
         Self::numbered(u128::from(second) << 64)
     }
 
     /// The id that follows this one.
     #[must_use]
-    pub fn successor(self) -> Self {
+    pub(crate) fn successor(self) -> Self {
         Self::numbered(self.number().saturating_add(1).min(Self::LAST.number()))
     }
 
     /// An id that was stored.
-    pub fn stored(bytes: [u8; Self::BYTES]) -> Self {
+    pub(crate) fn stored(bytes: [u8; Self::BYTES]) -> Self {
         Self(bytes)
     }
 
     /// Its bytes, which compare as the ids do.
-    pub fn as_bytes(&self) -> &[u8; Self::BYTES] {
+    pub(crate) fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
     }
 
@@ -84,7 +84,7 @@ impl fmt::Debug for Id {
 
 /// Makes ids, each greater than all before it, whatever the clock does.
 #[derive(Debug, Clone)]
-pub struct Ids {
+pub(crate) struct Ids {
     last: Id,
     salt: u64,
 }
@@ -92,22 +92,22 @@ pub struct Ids {
 impl Ids {
     /// Ids that follow `last`, the last that was made. In each second they begin at half of `salt`,
     /// which may be any number, so that none looks like the number of a card.
-    pub fn after(last: Id, salt: u64) -> Self {
+    pub(crate) fn after(last: Id, salt: u64) -> Self {
         Self { last, salt: salt >> 1 }
     }
 
     /// The last that was made.
-    pub fn last(&self) -> Id {
+    pub(crate) fn last(&self) -> Id {
         self.last
     }
 
     /// Goes on after `last`, if that is newer than the last that was made here.
-    pub fn follow(&mut self, last: Id) {
+    pub(crate) fn follow(&mut self, last: Id) {
         self.last = self.last.max(last);
     }
 
     /// The next id, at `now`.
-    pub fn next(&mut self, now: Timestamp) -> Id {
+    pub(crate) fn next(&mut self, now: Timestamp) -> Id {
         let first = Id::at(now).number().saturating_add(u128::from(self.salt));
         self.last = Id::numbered(self.last.number().max(first).saturating_add(1));
         self.last

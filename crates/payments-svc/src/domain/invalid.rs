@@ -6,16 +6,19 @@ use serde::Serialize;
 
 /// What is wrong with one member of a request: an element of the array that answers a 400.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Invalid {
+pub(crate) struct Invalid {
     /// Where the member stands, dotted, as in `company.country`. Empty for the body as a whole.
-    pub field: Cow<'static, str>,
+    pub(crate) field: Cow<'static, str>,
     /// The rule it breaks, for people, as in `is required`. Never the value.
-    pub message: Cow<'static, str>,
+    pub(crate) message: Cow<'static, str>,
 }
 
 impl Invalid {
     /// A rule that the member at `field` breaks.
-    pub fn new(field: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn new(
+        field: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self { field: field.into(), message: message.into() }
     }
 }

@@ -9,30 +9,30 @@ const FIRST_SPACING: u64 = 15_000;
 const LONGEST_SPACING: u64 = 24 * 3_600_000;
 
 /// After how many attempts an invitation is given up: between four and six days after the first.
-pub const MAX_ATTEMPTS: u32 = 17;
+pub(crate) const MAX_ATTEMPTS: u32 = 17;
 
 /// An invitation that is to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Invitation {
+pub(crate) struct Invitation {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// Who is invited.
-    pub to: Email,
+    pub(crate) to: Email,
     /// What people know the merchant by.
-    pub merchant: String,
+    pub(crate) merchant: String,
     /// How many attempts have been made to send it, with the one under way.
-    pub attempts: u32,
+    pub(crate) attempts: u32,
 }
 
 impl Invitation {
     /// Whether it is given up if this attempt fails.
-    pub fn is_last_attempt(&self) -> bool {
+    pub(crate) fn is_last_attempt(&self) -> bool {
         self.attempts >= MAX_ATTEMPTS
     }
 
     /// How many milliseconds after an attempt the next one is made: twice as long each time, and up
     /// to a quarter longer, as the `dice` fall, so that not all come at once to a server that is back.
-    pub fn spacing(attempts: u32, dice: u16) -> u64 {
+    pub(crate) fn spacing(attempts: u32, dice: u16) -> u64 {
         let doublings = attempts.saturating_sub(1);
         let spacing = FIRST_SPACING.saturating_mul(2_u64.saturating_pow(doublings));
         let spacing = spacing.min(LONGEST_SPACING);

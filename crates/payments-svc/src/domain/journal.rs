@@ -1,8 +1,6 @@
 //! The double-entry journal: every movement of money is postings that add up to nothing in each
 //! currency. A merchant sees its own side of them as lines.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use super::{
@@ -12,7 +10,7 @@ use super::{
 
 /// An account of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Account {
+pub(crate) enum Account {
     /// What the merchant has.
     Merchant,
     /// What the acquirer has, and owes us where it is negative.
@@ -29,14 +27,14 @@ pub enum Account {
 
 impl Account {
     /// The account with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         let all =
             [Self::Merchant, Self::Acquirer, Self::Fees, Self::Exchange, Self::Reserve, Self::Bank];
         all.into_iter().find(|account| account.name() == name)
     }
 
     /// Its name, as it is stored.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Merchant => "merchant",
             Self::Acquirer => "acquirer",
@@ -50,16 +48,16 @@ impl Account {
 
 /// What one movement does to one account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Posting {
+pub(crate) struct Posting {
     /// The account.
-    pub account: Account,
+    pub(crate) account: Account,
     /// What is added to it, or taken where it is negative.
-    pub money: Money,
+    pub(crate) money: Money,
 }
 
 /// The postings of one movement.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Entry(Vec<Posting>);
+pub(crate) struct Entry(Vec<Posting>);
 
 impl Entry {
     /// What an acquirer collects in one currency, or gives back where it is negative, becomes
@@ -115,13 +113,14 @@ impl Entry {
     }
 
     /// Its postings.
-    pub fn postings(&self) -> &[Posting] {
+    pub(crate) fn postings(&self) -> &[Posting] {
         &self.0
     }
 
     /// Whether it adds up to nothing in each currency.
-    pub fn is_balanced(&self) -> bool {
-        let mut sums = BTreeMap::<Currency, i128>::new();
+    #[cfg(test)]
+    pub(crate) fn is_balanced(&self) -> bool {
+        let mut sums = std::collections::BTreeMap::<Currency, i128>::new();
         for Posting { money, .. } in &self.0 {
             let sum = sums.entry(money.currency).or_default();
             *sum = sum.saturating_add(i128::from(money.minor));
@@ -132,7 +131,7 @@ impl Entry {
 
 /// What a line is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineKind {
+pub(crate) enum LineKind {
     /// A capture.
     Capture,
     /// A refund.
@@ -149,7 +148,7 @@ pub enum LineKind {
 
 impl LineKind {
     /// Its name, as it is stored and told.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
             Self::Refund => "refund",
@@ -161,7 +160,7 @@ impl LineKind {
     }
 
     /// The kind with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         use LineKind::{Capture, Dispute, Lost, Payout, Refund, Won};
         let all = [Capture, Refund, Dispute, Won, Lost, Payout];
         all.into_iter().find(|kind| kind.name() == name)
@@ -170,24 +169,24 @@ impl LineKind {
 
 /// An entry on a merchant's balance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub(crate) struct Line {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// Whether the merchant is one for tests.
-    pub test: bool,
+    pub(crate) test: bool,
     /// When it was booked.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
     /// What it does to the merchant's balance, in minor units of the funding currency.
-    pub balance: i64,
+    pub(crate) balance: i64,
     /// The fees in it, in the same units.
-    pub fee: i64,
+    pub(crate) fee: i64,
     /// What it is about.
-    pub kind: LineKind,
+    pub(crate) kind: LineKind,
     /// The transaction; a payout has none.
-    pub transaction: Option<Id>,
+    pub(crate) transaction: Option<Id>,
     /// What moved, in the currency of the transaction, or of the merchant if there is none; negative
     /// for what was given back or paid out.
-    pub amount: Money,
+    pub(crate) amount: Money,
 }

@@ -5,22 +5,22 @@ use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// Keys that custom data may have, those of nested objects included.
-pub const MAX_CUSTOM_KEYS: usize = 99;
+pub(crate) const MAX_CUSTOM_KEYS: usize = 99;
 
 /// Levels that objects and arrays may nest in custom data, the data itself being the first.
-pub const MAX_CUSTOM_DEPTH: usize = 9;
+pub(crate) const MAX_CUSTOM_DEPTH: usize = 9;
 
 /// Bytes that custom data may have, without white space between tokens.
-pub const MAX_CUSTOM_SIZE: usize = 50 * 1024;
+pub(crate) const MAX_CUSTOM_SIZE: usize = 50 * 1024;
 
 /// The member `custom` of a transaction: a JSON object, byte for byte as it was sent, without white
 /// space between tokens. No number is rounded, no member reordered, dropped or merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Custom(String);
+pub(crate) struct Custom(String);
 
 impl Custom {
     /// Custom data within the limits; that it is well-formed, its type says.
-    pub fn parse(json: &RawValue) -> Result<Self, InvalidCustom> {
+    pub(crate) fn parse(json: &RawValue) -> Result<Self, InvalidCustom> {
         if !json.get().starts_with('{') {
             return Err(InvalidCustom::NotAnObject);
         }
@@ -41,7 +41,7 @@ impl Custom {
     }
 
     /// With another member, a text, in the place of one of that name.
-    pub fn with(
+    pub(crate) fn with(
         custom: Option<Self>,
         name: &'static str,
         text: &str,
@@ -56,12 +56,12 @@ impl Custom {
     }
 
     /// Custom data that was stored before.
-    pub fn stored(json: String) -> Self {
+    pub(crate) fn stored(json: String) -> Self {
         Self(json)
     }
 
     /// The JSON text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -76,7 +76,7 @@ impl Serialize for Custom {
 
 /// Why JSON is no custom data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidCustom {
+pub(crate) enum InvalidCustom {
     /// It is a text, a number, an array or the like.
     #[error("must be an object")]
     NotAnObject,

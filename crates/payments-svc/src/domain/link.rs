@@ -13,34 +13,34 @@ use super::{
 };
 
 /// The most characters the address of a [`Redirect`] may have.
-pub const MAX_REDIRECT: usize = 2048;
+pub(crate) const MAX_REDIRECT: usize = 2048;
 
 /// A payment link, as far as its parameters can be right or wrong by themselves.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Link {
+pub(crate) struct Link {
     /// The merchant's public key.
-    pub key: String,
+    pub(crate) key: String,
     /// Whether it is for a merchant for tests.
-    pub test: bool,
+    pub(crate) test: bool,
     /// The currency; the customer chooses one where there is none.
-    pub currency: Option<Currency>,
+    pub(crate) currency: Option<Currency>,
     /// The amount; the customer enters one where there is none.
-    pub value: Option<Value>,
+    pub(crate) value: Option<Value>,
     /// Text for the merchant.
-    pub reference: Option<String>,
+    pub(crate) reference: Option<String>,
     /// Text for the customer.
-    pub text: Option<String>,
+    pub(crate) text: Option<String>,
     /// Where the customer goes who has paid.
-    pub redirect: Option<Redirect>,
+    pub(crate) redirect: Option<Redirect>,
     /// The language of the page, as the merchant writes it.
-    pub locale: Option<String>,
+    pub(crate) locale: Option<String>,
     /// Whether the merchant keeps the card for later payments.
-    pub recurring: bool,
+    pub(crate) recurring: bool,
 }
 
 impl Link {
     /// What is wrong with the link at this merchant.
-    pub fn suits(&self, merchant: &Merchant) -> Result<(), Invalid> {
+    pub(crate) fn suits(&self, merchant: &Merchant) -> Result<(), Invalid> {
         match (self.test, merchant.details.test) {
             (false, true) => Err(Invalid::new("test", "must be 1 for a merchant for tests")),
             (true, false) => Err(Invalid::new("test", "must be left out for a live merchant")),
@@ -49,13 +49,13 @@ impl Link {
     }
 
     /// What is to be paid, if that is settled. The value has to be one of the currency.
-    pub fn due(&self) -> Result<Option<(Currency, Amount)>, InvalidValue> {
+    pub(crate) fn due(&self) -> Result<Option<(Currency, Amount)>, InvalidValue> {
         let settled = self.currency.zip(self.value.as_ref());
         settled.map(|(currency, value)| Ok((currency, value.amount(currency)?))).transpose()
     }
 
     /// What the transaction keeps of it.
-    pub fn custom(&self) -> Result<Option<Custom>, InvalidCustom> {
+    pub(crate) fn custom(&self) -> Result<Option<Custom>, InvalidCustom> {
         let texts = [("text", &self.text), ("reference", &self.reference)];
         texts.into_iter().try_fold(None, |custom, (name, text)| match text {
             Some(text) => Custom::with(custom, name, text).map(Some),
@@ -64,7 +64,7 @@ impl Link {
     }
 
     /// Its parameters, but for what is absent. Read again, they are the same link.
-    pub fn parameters(&self) -> Vec<(&'static str, &str)> {
+    pub(crate) fn parameters(&self) -> Vec<(&'static str, &str)> {
         let optional = [
             ("test", self.test.then_some("1")),
             ("currency", self.currency.map(Currency::code)),
@@ -82,11 +82,11 @@ impl Link {
 
 /// An amount in major units: a decimal number, whose currency says what it comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Value(String);
+pub(crate) struct Value(String);
 
 /// Text that is no amount, or none of its currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidValue {
+pub(crate) enum InvalidValue {
     /// It is no decimal number.
     #[error("must be a decimal number such as 9.95")]
     NoNumber,
@@ -100,12 +100,12 @@ pub enum InvalidValue {
 
 impl Value {
     /// An amount that somebody types in, with a comma or a point before its decimal places.
-    pub fn typed(text: &str) -> Result<Self, InvalidValue> {
+    pub(crate) fn typed(text: &str) -> Result<Self, InvalidValue> {
         text.trim().replace(',', ".").parse()
     }
 
     /// What it comes to in this currency.
-    pub fn amount(&self, currency: Currency) -> Result<Amount, InvalidValue> {
+    pub(crate) fn amount(&self, currency: Currency) -> Result<Amount, InvalidValue> {
         let Decimal { mantissa, places } = decimal(&self.0)?;
         let exponent = currency.exponent();
         let missing = exponent.checked_sub(places).ok_or(InvalidValue::TooPrecise(exponent))?;
@@ -116,7 +116,7 @@ impl Value {
     }
 
     /// The number as it was given.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -135,27 +135,27 @@ fn decimal(text: &str) -> Result<Decimal, InvalidValue> {
 
 /// Where a customer goes who has paid: a page of the shop, by its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redirect(Url);
+pub(crate) struct Redirect(Url);
 
 /// Text that is no such address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be an http or https address of at most {MAX_REDIRECT} characters, without a password"
 )]
-pub struct InvalidRedirect;
+pub(crate) struct InvalidRedirect;
 
 /// The parameter of the address that tells the shop what was paid.
 const TRANSACTION: &str = "transactionId";
 
 impl Redirect {
     /// The address.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
     /// The address for a customer who has paid with this transaction. The rest of its query, and its
     /// fragment, stay as they are.
-    pub fn with(&self, transaction: Id) -> String {
+    pub(crate) fn with(&self, transaction: Id) -> String {
         let mut url = self.0.clone();
         if url.query_pairs().any(|(name, _)| name == TRANSACTION) {
             let others = self.0.query_pairs().filter(|(name, _)| name != TRANSACTION);

@@ -9,32 +9,28 @@ use super::{
 
 mod values;
 
-pub use values::{
-    Country, Descriptor, Email, Iban, InvalidCountry, InvalidDescriptor, InvalidEmail, InvalidIban,
-    InvalidName, InvalidNotes, InvalidWebsite, MAX_DESCRIPTOR, MAX_EMAIL, MAX_NAME, MAX_NOTES,
-    MAX_WEBSITE, Name, Notes, Website,
-};
+pub(crate) use values::{Country, Descriptor, Email, Iban, Name, Notes, Website};
 
 /// A merchant.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Merchant {
+pub(crate) struct Merchant {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// Its public key, a UUID: it names the merchant on payment pages and is no credential.
-    pub key: String,
+    pub(crate) key: String,
     /// When it was made.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
     /// What was said of it.
-    pub details: MerchantDetails,
+    pub(crate) details: MerchantDetails,
     /// What it pays.
-    pub pricing: Pricing,
+    pub(crate) pricing: Pricing,
     /// What it has, in minor units of its currency.
-    pub balance: i64,
+    pub(crate) balance: i64,
 }
 
 impl Merchant {
     /// What its money is moved by.
-    pub fn terms(&self) -> Terms {
+    pub(crate) fn terms(&self) -> Terms {
         let MerchantDetails { currency, test, .. } = self.details;
         Terms { currency, test, pricing: self.pricing }
     }
@@ -42,69 +38,69 @@ impl Merchant {
 
 /// What a merchant's money is moved by. It never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub(crate) struct Terms {
     /// The currency the merchant is funded in.
-    pub currency: Currency,
+    pub(crate) currency: Currency,
     /// Whether no real money moves.
-    pub test: bool,
+    pub(crate) test: bool,
     /// What the merchant pays.
-    pub pricing: Pricing,
+    pub(crate) pricing: Pricing,
 }
 
 /// What is said of a merchant when it is made.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MerchantDetails {
+pub(crate) struct MerchantDetails {
     /// Its name.
-    pub name: Option<Name>,
+    pub(crate) name: Option<Name>,
     /// The currency it is funded in.
-    pub currency: Currency,
+    pub(crate) currency: Currency,
     /// Whether it is for tests: no real money moves.
-    pub test: bool,
+    pub(crate) test: bool,
     /// Where to reach it.
-    pub email: Email,
+    pub(crate) email: Email,
     /// Its website.
-    pub website: Website,
+    pub(crate) website: Website,
     /// The text on bank statements, unless a payment has its own.
-    pub descriptor: Descriptor,
+    pub(crate) descriptor: Descriptor,
     /// The company's country.
-    pub country: Country,
+    pub(crate) country: Country,
     /// The company's registration number.
-    pub number: Option<Name>,
+    pub(crate) number: Option<Name>,
     /// The account it is paid at.
-    pub iban: Option<Iban>,
+    pub(crate) iban: Option<Iban>,
 }
 
 impl MerchantDetails {
     /// What people know it by: its name, or else its website.
-    pub fn title(&self) -> &str {
+    pub(crate) fn title(&self) -> &str {
         title(self.name.as_ref(), &self.website)
     }
 }
 
 /// What people know a merchant by that has this name and this website.
-pub fn title<'a>(name: Option<&'a Name>, website: &'a Website) -> &'a str {
+pub(crate) fn title<'a>(name: Option<&'a Name>, website: &'a Website) -> &'a str {
     let name = name.map(Name::as_str).filter(|name| !name.trim().is_empty());
     name.unwrap_or(website.as_str())
 }
 
 /// What of a merchant can change, as far as it shall.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct MerchantUpdate {
+pub(crate) struct MerchantUpdate {
     /// Its name.
-    pub name: Option<Name>,
+    pub(crate) name: Option<Name>,
     /// Where to reach it.
-    pub email: Option<Email>,
+    pub(crate) email: Option<Email>,
     /// The text on bank statements.
-    pub descriptor: Option<Descriptor>,
+    pub(crate) descriptor: Option<Descriptor>,
 }
 
 /// What a merchant pays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pricing {
+pub(crate) struct Pricing {
     /// Of each capture.
-    pub rate: Ppm,
+    pub(crate) rate: Ppm,
     /// For each capture.
-    pub flat: Money,
+    pub(crate) flat: Money,
     /// For each dispute.
-    pub dispute: Money,
+    pub(crate) dispute: Money,
 }

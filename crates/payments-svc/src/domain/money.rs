@@ -9,12 +9,12 @@ use num_traits::CheckedMul as _;
 
 /// A current currency of ISO 4217, neither fund, metal nor superseded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Currency(Iso);
+pub(crate) struct Currency(Iso);
 
 /// Text that is no such currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be the code of a current ISO 4217 currency")]
-pub struct InvalidCurrency;
+pub(crate) struct InvalidCurrency;
 
 /// The currencies a merchant may be funded in.
 const FUNDING: [Iso; 11] = [
@@ -33,25 +33,25 @@ const FUNDING: [Iso; 11] = [
 
 impl Currency {
     /// The euro, which rates are quoted in.
-    pub const EUR: Self = Self(Iso::EUR);
+    pub(crate) const EUR: Self = Self(Iso::EUR);
 
     /// Those that a merchant may be funded in.
-    pub fn for_funding() -> impl Iterator<Item = Self> {
+    pub(crate) fn for_funding() -> impl Iterator<Item = Self> {
         FUNDING.into_iter().map(Self)
     }
 
     /// Its three letters.
-    pub fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         self.0.code()
     }
 
     /// Digits of its minor unit.
-    pub fn exponent(self) -> u32 {
+    pub(crate) fn exponent(self) -> u32 {
         self.0.exponent().map_or(0, u32::from)
     }
 
     /// Whether a merchant may be funded in it.
-    pub fn is_for_funding(self) -> bool {
+    pub(crate) fn is_for_funding(self) -> bool {
         FUNDING.contains(&self.0)
     }
 }
@@ -82,40 +82,40 @@ impl fmt::Debug for Currency {
 
 /// An amount that somebody asks for, in minor units: 1 to [`Amount::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Amount(i64);
+pub(crate) struct Amount(i64);
 
 /// A number that is no such amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be between 1 and {}", Amount::MAX)]
-pub struct InvalidAmount;
+pub(crate) struct InvalidAmount;
 
 impl Amount {
     /// The largest there is.
-    pub const MAX: i64 = 1_000_000_000_000;
+    pub(crate) const MAX: i64 = 1_000_000_000_000;
 
     /// An amount of so many minor units.
-    pub fn new(minor: i64) -> Result<Self, InvalidAmount> {
+    pub(crate) fn new(minor: i64) -> Result<Self, InvalidAmount> {
         (1..=Self::MAX).contains(&minor).then_some(Self(minor)).ok_or(InvalidAmount)
     }
 
     /// Its minor units.
-    pub fn minor(self) -> i64 {
+    pub(crate) fn minor(self) -> i64 {
         self.0
     }
 }
 
 /// Minor units of a currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Money {
+pub(crate) struct Money {
     /// The currency.
-    pub currency: Currency,
+    pub(crate) currency: Currency,
     /// Its minor units.
-    pub minor: i64,
+    pub(crate) minor: i64,
 }
 
 impl Money {
     /// In major units, exactly: `9.95` for 995 minor units of the euro, without the currency.
-    pub fn decimal(self) -> String {
+    pub(crate) fn decimal(self) -> String {
         let places = usize::try_from(self.currency.exponent()).unwrap_or(0);
         let sign = if self.minor < 0 { "-" } else { "" };
         let width = places.saturating_add(1);
@@ -130,7 +130,7 @@ impl Money {
 /// Text that is no money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a currency and minor units of it, such as EUR:25")]
-pub struct InvalidMoney;
+pub(crate) struct InvalidMoney;
 
 impl FromStr for Money {
     type Err = InvalidMoney;
@@ -149,45 +149,45 @@ impl FromStr for Money {
 /// Money that nobody has: a sum beyond 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the amount is larger than can be booked")]
-pub struct Overflow;
+pub(crate) struct Overflow;
 
 /// A factor of amounts, exact.
-pub type Factor = Ratio<i128>;
+pub(crate) type Factor = Ratio<i128>;
 
 /// `minor × factor`, rounded once, half away from zero.
-pub fn scale(minor: i64, factor: &Factor) -> Result<i64, Overflow> {
+pub(crate) fn scale(minor: i64, factor: &Factor) -> Result<i64, Overflow> {
     let exact = Ratio::from_integer(i128::from(minor)).checked_mul(factor).ok_or(Overflow)?;
     i64::try_from(exact.round().to_integer()).map_err(|_| Overflow)
 }
 
 /// Parts per million: of fees, and of the spread between rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ppm(u32);
+pub(crate) struct Ppm(u32);
 
 /// Text that is no share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a decimal number from 0 to 1 with at most 6 places, such as 0.025")]
-pub struct InvalidShare;
+pub(crate) struct InvalidShare;
 
 impl Ppm {
     /// Nothing of it.
-    pub const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self(0);
 
     /// All of it.
-    pub const WHOLE: u32 = 1_000_000;
+    pub(crate) const WHOLE: u32 = 1_000_000;
 
     /// A share that was stored. Larger ones become the whole.
-    pub fn stored(parts: u32) -> Self {
+    pub(crate) fn stored(parts: u32) -> Self {
         Self(parts.min(Self::WHOLE))
     }
 
     /// The parts.
-    pub fn parts(self) -> u32 {
+    pub(crate) fn parts(self) -> u32 {
         self.0
     }
 
     /// As a factor.
-    pub fn factor(self) -> Factor {
+    pub(crate) fn factor(self) -> Factor {
         Ratio::new(i128::from(self.0), i128::from(Self::WHOLE))
     }
 }

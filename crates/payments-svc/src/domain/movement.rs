@@ -14,25 +14,25 @@ use super::{
 
 /// A capture, and what of it was given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Captured {
+pub(crate) struct Captured {
     /// Its place in the trail, from 0.
-    pub step: u32,
+    pub(crate) step: u32,
     /// Minor units of the transaction's currency.
-    pub amount: i64,
+    pub(crate) amount: i64,
     /// What it was worth, in minor units of the funding currency.
-    pub gross: i64,
+    pub(crate) gross: i64,
     /// The fee that depends on the amount.
-    pub fee: i64,
+    pub(crate) fee: i64,
     /// Of the amount, what was given back.
-    pub amount_out: i64,
+    pub(crate) amount_out: i64,
     /// Of the gross.
-    pub gross_out: i64,
+    pub(crate) gross_out: i64,
     /// Of the fee.
-    pub fee_out: i64,
+    pub(crate) fee_out: i64,
     /// The rate it was exchanged at, between minor units.
-    pub rate: Factor,
+    pub(crate) rate: Factor,
     /// The spread.
-    pub spread: Ppm,
+    pub(crate) spread: Ppm,
 }
 
 impl Captured {
@@ -66,24 +66,24 @@ impl Captured {
 
 /// What an operation on a transaction is decided over, as it is at this moment.
 #[derive(Debug, Clone)]
-pub struct Holding {
+pub(crate) struct Holding {
     /// The transaction's currency.
-    pub currency: Currency,
+    pub(crate) currency: Currency,
     /// Its amounts.
-    pub amounts: Amounts,
+    pub(crate) amounts: Amounts,
     /// Steps of its trail.
-    pub steps: u32,
+    pub(crate) steps: u32,
     /// Its captures, oldest first. A capture and a void do not need them.
-    pub captures: Vec<Captured>,
+    pub(crate) captures: Vec<Captured>,
     /// The merchant's currency.
-    pub funding: Currency,
+    pub(crate) funding: Currency,
     /// What the merchant pays.
-    pub pricing: Pricing,
+    pub(crate) pricing: Pricing,
 }
 
 /// What is to be done to a transaction.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Request {
+pub(crate) enum Request {
     /// Take money.
     Capture {
         /// How much.
@@ -109,11 +109,11 @@ pub enum Request {
 
 /// Steps that a trail may have, but for the last of its kind. It is told whole, so it must not grow
 /// without end.
-pub const MAX_STEPS: u32 = 2_000;
+pub(crate) const MAX_STEPS: u32 = 2_000;
 
 /// Why it is not done. Nothing has changed then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// More than is pending.
     #[error("exceeds the pending amount")]
     ExceedsPending,
@@ -133,37 +133,37 @@ pub enum Refused {
 
 /// What an operation changes, to be written whole.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub(crate) struct Change {
     /// What was done, where the trail tells of it.
-    pub movement: Option<Movement>,
+    pub(crate) movement: Option<Movement>,
     /// How much, in minor units of the transaction's currency.
-    pub amount: i64,
+    pub(crate) amount: i64,
     /// The transaction's amounts afterwards.
-    pub amounts: Amounts,
+    pub(crate) amounts: Amounts,
     /// The captures that are new or of which something was given back.
-    pub captures: Vec<Captured>,
+    pub(crate) captures: Vec<Captured>,
     /// What the merchant's balance gains.
-    pub balance: i64,
+    pub(crate) balance: i64,
     /// The fees in it.
-    pub fee: Fee,
+    pub(crate) fee: Fee,
     /// What is booked, if money moved.
-    pub booking: Option<Booking>,
+    pub(crate) booking: Option<Booking>,
 }
 
 /// The merchant's line, and the journal's entry behind it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Booking {
+pub(crate) struct Booking {
     /// What it is about.
-    pub kind: LineKind,
+    pub(crate) kind: LineKind,
     /// What moved.
-    pub amount: Money,
+    pub(crate) amount: Money,
     /// The postings.
-    pub entry: Entry,
+    pub(crate) entry: Entry,
 }
 
 impl Request {
     /// What the acquirer has to be told of it.
-    pub fn order(&self) -> Order {
+    pub(crate) fn order(&self) -> Order {
         match self {
             Self::Capture { .. } => Order::Capture,
             Self::Refund { .. } => Order::Refund,
@@ -174,7 +174,7 @@ impl Request {
 
 impl Holding {
     /// Decides over a request, at this moment.
-    pub fn decide(&self, request: &Request) -> Result<Change, Refused> {
+    pub(crate) fn decide(&self, request: &Request) -> Result<Change, Refused> {
         if self.steps >= MAX_STEPS && !self.ends(request) {
             return Err(Refused::TooManySteps);
         }
@@ -194,7 +194,7 @@ impl Holding {
 
     /// What it is after a change of it.
     #[must_use]
-    pub fn after(mut self, change: &Change) -> Self {
+    pub(crate) fn after(mut self, change: &Change) -> Self {
         for captured in &change.captures {
             match self.captures.iter_mut().find(|known| known.step == captured.step) {
                 Some(known) => *known = *captured,

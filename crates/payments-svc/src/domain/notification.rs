@@ -11,24 +11,24 @@ use super::{
 };
 
 /// The most characters of an acquirer's own id.
-pub const MAX_REFERENCE: usize = 255;
+pub(crate) const MAX_REFERENCE: usize = 255;
 
 /// Something that happened to a transaction, by its acquirer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notification {
+pub(crate) struct Notification {
     /// What the acquirer knows it by: told again under the same, it is the same.
-    pub id: Reference,
+    pub(crate) id: Reference,
     /// The transaction.
-    pub transaction: Id,
+    pub(crate) transaction: Id,
     /// When it happened.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
     /// What.
-    pub event: Event,
+    pub(crate) event: Event,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     /// A dispute was opened.
     Opened {
         /// What the acquirer knows it by.
@@ -58,7 +58,7 @@ pub enum Event {
 
 impl Event {
     /// The dispute that it is about.
-    pub fn dispute(&self) -> Option<&Reference> {
+    pub(crate) fn dispute(&self) -> Option<&Reference> {
         match self {
             Self::Opened { dispute, .. } | Self::Decided { dispute, .. } => Some(dispute),
             Self::Fraud { .. } => None,
@@ -68,26 +68,26 @@ impl Event {
 
 /// An acquirer's own id: 1 to [`MAX_REFERENCE`] printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Reference(String);
+pub(crate) struct Reference(String);
 
 /// Text that is no [`Reference`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {MAX_REFERENCE} printable ASCII characters")]
-pub struct InvalidReference;
+pub(crate) struct InvalidReference;
 
 impl Reference {
     /// Its text.
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The sandbox's id of something about this, of which there is one only.
-    pub fn of_sandbox(what: &'static str, about: Id) -> Self {
+    pub(crate) fn of_sandbox(what: &'static str, about: Id) -> Self {
         Self(format!("sandbox-{what}-{about}"))
     }
 
     /// One that was checked before it was stored.
-    pub fn stored(text: String) -> Self {
+    pub(crate) fn stored(text: String) -> Self {
         Self(text)
     }
 }
@@ -104,41 +104,41 @@ impl FromStr for Reference {
 
 /// A suspicion of fraud, as clients are told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FraudAlert {
+pub(crate) struct FraudAlert {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// The transaction.
-    pub transaction: Id,
+    pub(crate) transaction: Id,
     /// When we heard of it.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
     /// When it was reported, if that is known.
-    pub reported: Option<Timestamp>,
+    pub(crate) reported: Option<Timestamp>,
     /// Of which kind, if that is known.
-    pub reason: Option<FraudReason>,
+    pub(crate) reason: Option<FraudReason>,
 }
 
 /// A kind of fraud, by its code: 0 is anything, 8 a cardholder who was manipulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FraudReason(u8);
+pub(crate) struct FraudReason(u8);
 
 /// A number that is no [`FraudReason`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be from 0 to 8")]
-pub struct InvalidFraudReason;
+pub(crate) struct InvalidFraudReason;
 
 impl FraudReason {
     /// The card or its number was used by somebody else.
-    pub const FRAUDULENT_USE: Self = Self(1);
+    pub(crate) const FRAUDULENT_USE: Self = Self(1);
 
     /// The kind with this code.
-    pub fn new(code: i64) -> Result<Self, InvalidFraudReason> {
+    pub(crate) fn new(code: i64) -> Result<Self, InvalidFraudReason> {
         u8::try_from(code).ok().filter(|code| *code <= 8).map(Self).ok_or(InvalidFraudReason)
     }
 
     /// Its code.
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         self.0
     }
 }

@@ -14,24 +14,24 @@ use super::{
 
 /// A payment that is asked for. It holds nothing of a card.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Payment {
+pub(crate) struct Payment {
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// The currency.
-    pub currency: Currency,
+    pub(crate) currency: Currency,
     /// The amount.
-    pub amount: Amount,
+    pub(crate) amount: Amount,
     /// The text on the customer's bank statement.
-    pub descriptor: Descriptor,
+    pub(crate) descriptor: Descriptor,
     /// The merchant's own data.
-    pub custom: Option<Custom>,
+    pub(crate) custom: Option<Custom>,
     /// Whether the merchant's server asks for it, with a card from earlier.
-    pub recurring: bool,
+    pub(crate) recurring: bool,
 }
 
 /// What an acquirer says to a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// The money is reserved. The acquirer knows the card by this reference from now on.
     Approved {
         /// Text that only the acquirer understands.
@@ -45,18 +45,18 @@ pub enum Verdict {
 
 /// What an acquirer wants a customer to be asked by 3-D Secure, and what the payment goes on with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Challenge {
+pub(crate) struct Challenge {
     /// What may be kept of the card. Of the rest nothing is left while the customer is asked.
-    pub card: Card,
+    pub(crate) card: Card,
     /// What the acquirer knows the challenge by.
-    pub reference: String,
+    pub(crate) reference: String,
     /// When it is too late to answer.
-    pub until: Timestamp,
+    pub(crate) until: Timestamp,
 }
 
 /// How a customer answers a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Consent {
+pub(crate) enum Consent {
     /// It is they who pay.
     Given,
     /// It is not, or they have changed their mind.
@@ -65,21 +65,21 @@ pub enum Consent {
 
 /// What is written of a payment that has come to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Conclusion<'a> {
+pub(crate) struct Conclusion<'a> {
     /// Why it did not succeed, if it did not.
-    pub error: Option<ProcessingError>,
+    pub(crate) error: Option<ProcessingError>,
     /// What the acquirer knows the card by from now on, if it succeeded.
-    pub reference: Option<&'a str>,
+    pub(crate) reference: Option<&'a str>,
     /// How far 3-D Secure went.
-    pub tds: Tds,
+    pub(crate) tds: Tds,
     /// Whether the acquirer has to let go of what it may have reserved.
-    pub is_reversed: bool,
+    pub(crate) is_reversed: bool,
 }
 
 impl<'a> Conclusion<'a> {
     /// By the acquirer's verdict; or by none, when the payment is given up. Then somebody was silent
     /// for too long: the customer, where they were challenged, and the acquirer otherwise.
-    pub fn of(verdict: Option<&'a Verdict>, is_challenged: bool) -> Self {
+    pub(crate) fn of(verdict: Option<&'a Verdict>, is_challenged: bool) -> Self {
         let failed = |error| Self {
             error: Some(error),
             reference: None,
@@ -99,35 +99,35 @@ impl<'a> Conclusion<'a> {
 
 /// A card from earlier that a payment may be made with.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Original {
+pub(crate) struct Original {
     /// The card.
-    pub card: Card,
+    pub(crate) card: Card,
     /// What the acquirer knows it by.
-    pub reference: String,
+    pub(crate) reference: String,
 }
 
 /// What an acquirer has to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instruction {
+pub(crate) struct Instruction {
     /// Its id: the acquirer carries it out once, however often it is sent.
-    pub id: Id,
+    pub(crate) id: Id,
     /// The transaction.
-    pub transaction: Id,
+    pub(crate) transaction: Id,
     /// The operation that the acquirer knows the payment by.
-    pub payment: Id,
+    pub(crate) payment: Id,
     /// What the acquirer knows the card by, if it said so.
-    pub reference: Option<String>,
+    pub(crate) reference: Option<String>,
     /// What is to be done.
-    pub order: Order,
+    pub(crate) order: Order,
     /// How much, in minor units of the payment's currency.
-    pub amount: i64,
+    pub(crate) amount: i64,
     /// Whether it is the transaction's first capture.
-    pub is_first_capture: bool,
+    pub(crate) is_first_capture: bool,
 }
 
 /// What an acquirer is to do with a payment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Take money.
     Capture,
     /// Give money back.
@@ -140,7 +140,7 @@ pub enum Order {
 
 impl Order {
     /// Its name, as it is stored.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
             Self::Refund => "refund",
@@ -150,7 +150,7 @@ impl Order {
     }
 
     /// The one with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         let all = [Self::Capture, Self::Refund, Self::Void, Self::Reverse];
         all.into_iter().find(|order| order.name() == name)
     }

@@ -3,23 +3,23 @@
 use super::id::Id;
 
 /// The most items a page may have.
-pub const MAX_PAGE: u32 = 1000;
+pub(crate) const MAX_PAGE: u32 = 1000;
 
 /// A stretch of a list: newest first, but oldest first where only `after` is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub(crate) struct Window {
     /// The most items, 1 to [`MAX_PAGE`].
-    pub limit: u32,
+    pub(crate) limit: u32,
     /// Only items older than this one.
-    pub before: Option<Id>,
+    pub(crate) before: Option<Id>,
     /// Only items newer than this one.
-    pub after: Option<Id>,
+    pub(crate) after: Option<Id>,
 }
 
 impl Window {
     /// What is left of it after the item with this id, at most `limit` items.
     #[must_use]
-    pub fn past(self, id: Id, limit: u32) -> Self {
+    pub(crate) fn past(self, id: Id, limit: u32) -> Self {
         if self.is_forward() {
             Self { limit, after: Some(id), ..self }
         } else {
@@ -28,7 +28,7 @@ impl Window {
     }
 
     /// Whether the oldest come first.
-    pub fn is_forward(&self) -> bool {
+    pub(crate) fn is_forward(&self) -> bool {
         self.after.is_some() && self.before.is_none()
     }
 }

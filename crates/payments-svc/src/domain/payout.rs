@@ -12,29 +12,29 @@ use super::{
 /// A run of payouts. In each, a merchant is paid once; when all are, it is closed, and nobody is
 /// paid in it any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PayoutRun {
+pub(crate) struct PayoutRun {
     /// The day.
-    pub day: Date,
+    pub(crate) day: Date,
     /// Whether merchants for tests are paid, or the others.
-    pub test: bool,
+    pub(crate) test: bool,
 }
 
 /// Money that is to go to a merchant's bank account.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transfer {
+pub(crate) struct Transfer {
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// Whom the bank is told it is for.
-    pub name: String,
+    pub(crate) name: String,
     /// The account.
-    pub iban: Iban,
+    pub(crate) iban: Iban,
     /// How much; it is positive.
-    pub amount: Money,
+    pub(crate) amount: Money,
 }
 
 impl Transfer {
     /// All that a merchant has, if it has something and an account to get it at.
-    pub fn due(merchant: &Merchant) -> Option<Self> {
+    pub(crate) fn due(merchant: &Merchant) -> Option<Self> {
         let iban = merchant.details.iban.clone()?;
         let amount = Money { currency: merchant.details.currency, minor: merchant.balance };
         let name = merchant.details.title().to_owned();
@@ -42,7 +42,7 @@ impl Transfer {
     }
 
     /// What it takes from the merchant's balance and gives to the bank; negative for the first.
-    pub fn booking(&self) -> (Money, Entry) {
+    pub(crate) fn booking(&self) -> (Money, Entry) {
         // Negating what is positive never overflows.
         let taken = Money { minor: self.amount.minor.saturating_neg(), ..self.amount };
         (taken, Entry::paid_out(taken, self.amount))
@@ -51,13 +51,13 @@ impl Transfer {
 
 /// A payout that was booked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Payout {
+pub(crate) struct Payout {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// Its line on the merchant's balance.
-    pub line: Id,
+    pub(crate) line: Id,
     /// What is transferred.
-    pub transfer: Transfer,
+    pub(crate) transfer: Transfer,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 /// A processing error: a stable code, what it means, and who may be to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProcessingError(&'static Row);
+pub(crate) struct ProcessingError(&'static Row);
 
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
@@ -53,7 +53,7 @@ const fn row(code: u8, message: &'static str, client: bool, merchant: bool) -> R
 /// tries card numbers must not learn which part of the data was right. `POST /transactions` answers
 /// the exact code, as the specification requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeclineGroup {
+pub(crate) enum DeclineGroup {
     /// The number, the expiry date or the security code is wrong or missing.
     Details,
     /// The account lacks money, or the card's limit is exceeded.
@@ -75,7 +75,7 @@ pub enum DeclineGroup {
 
 impl DeclineGroup {
     /// The name that the payment page shows to programs.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Details => "details",
             Self::Funds => "funds",
@@ -91,53 +91,53 @@ impl DeclineGroup {
 
 impl ProcessingError {
     /// The details of the card are wrong.
-    pub const INVALID_DETAILS: Self = Self(&ROWS[1]);
+    pub(crate) const INVALID_DETAILS: Self = Self(&ROWS[1]);
     /// Insufficient funds.
-    pub const INSUFFICIENT_FUNDS: Self = Self(&ROWS[6]);
+    pub(crate) const INSUFFICIENT_FUNDS: Self = Self(&ROWS[6]);
     /// Declined by the bank.
-    pub const DECLINED: Self = Self(&ROWS[7]);
+    pub(crate) const DECLINED: Self = Self(&ROWS[7]);
     /// The card has expired.
-    pub const EXPIRED: Self = Self(&ROWS[5]);
+    pub(crate) const EXPIRED: Self = Self(&ROWS[5]);
     /// Something else went wrong: try again.
-    pub const TRY_AGAIN: Self = Self(&ROWS[11]);
+    pub(crate) const TRY_AGAIN: Self = Self(&ROWS[11]);
     /// The merchant may not create transactions.
-    pub const MAY_NOT_CREATE: Self = Self(&ROWS[24]);
+    pub(crate) const MAY_NOT_CREATE: Self = Self(&ROWS[24]);
     /// The merchant may not save cards.
-    pub const MAY_NOT_SAVE: Self = Self(&ROWS[25]);
+    pub(crate) const MAY_NOT_SAVE: Self = Self(&ROWS[25]);
     /// The card is not supported.
-    pub const NOT_SUPPORTED: Self = Self(&ROWS[26]);
+    pub(crate) const NOT_SUPPORTED: Self = Self(&ROWS[26]);
     /// The card asks for 3-D Secure.
-    pub const NEEDS_3D_SECURE: Self = Self(&ROWS[27]);
+    pub(crate) const NEEDS_3D_SECURE: Self = Self(&ROWS[27]);
     /// 3-D Secure failed.
-    pub const FAILED_3D_SECURE: Self = Self(&ROWS[28]);
+    pub(crate) const FAILED_3D_SECURE: Self = Self(&ROWS[28]);
 
     /// The error with this code.
-    pub fn coded(code: u8) -> Option<Self> {
+    pub(crate) fn coded(code: u8) -> Option<Self> {
         ROWS.iter().find(|row| row.code == code).map(Self)
     }
 
     /// Its code.
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         self.0.code
     }
 
     /// What it means, for people.
-    pub fn message(self) -> &'static str {
+    pub(crate) fn message(self) -> &'static str {
         self.0.message
     }
 
     /// Whether the customer may be to blame.
-    pub fn blames_client(self) -> bool {
+    pub(crate) fn blames_client(self) -> bool {
         self.0.client
     }
 
     /// Whether the merchant may be to blame.
-    pub fn blames_merchant(self) -> bool {
+    pub(crate) fn blames_merchant(self) -> bool {
         self.0.merchant
     }
 
     /// Its group.
-    pub fn group(self) -> DeclineGroup {
+    pub(crate) fn group(self) -> DeclineGroup {
         match self.0.code {
             2..=5 | 17..=20 => DeclineGroup::Details,
             6 => DeclineGroup::Expired,
@@ -154,7 +154,7 @@ impl ProcessingError {
     /// The error that stands for the whole group, for callers without credentials. A card that is
     /// only verified is never challenged, so 3-D Secure counts as the bank's refusal there.
     #[must_use]
-    pub fn generalized(self) -> Self {
+    pub(crate) fn generalized(self) -> Self {
         match self.group() {
             DeclineGroup::Details => Self::INVALID_DETAILS,
             DeclineGroup::Funds => Self::INSUFFICIENT_FUNDS,
@@ -167,7 +167,7 @@ impl ProcessingError {
 
     /// Whether the error says anything about the card. One that does not helps nobody who tries
     /// card numbers, and may be repeated for a card that is good.
-    pub fn concerns_card(self) -> bool {
+    pub(crate) fn concerns_card(self) -> bool {
         !matches!(self.group(), DeclineGroup::Again | DeclineGroup::Shop)
     }
 }

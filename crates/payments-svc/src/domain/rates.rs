@@ -16,14 +16,14 @@ const MAX_AGE: i64 = 7;
 
 /// How many units of each currency one euro was worth on a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rates {
+pub(crate) struct Rates {
     date: Date,
     per_euro: BTreeMap<Currency, Factor>,
 }
 
 /// Why there is no rate between two currencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoRate {
+pub(crate) enum NoRate {
     /// One of them is not quoted.
     #[error("there is no exchange rate for {0}")]
     NotQuoted(Currency),
@@ -37,7 +37,7 @@ pub enum NoRate {
 
 /// Text that holds no rates.
 #[derive(Debug, thiserror::Error)]
-pub enum InvalidRates {
+pub(crate) enum InvalidRates {
     /// It is no XML.
     #[error("not XML: {0}")]
     Xml(#[from] roxmltree::Error),
@@ -57,14 +57,14 @@ const BUILT_IN: &str = include_str!("../../assets/rates.xml");
 
 impl Rates {
     /// The dated set that is part of the service, for test merchants.
-    pub fn built_in() -> Result<Self, InvalidRates> {
+    pub(crate) fn built_in() -> Result<Self, InvalidRates> {
         Self::parse(BUILT_IN)
     }
 
     /// The newest rates of a file in the format in which the European Central Bank publishes its
     /// reference rates: nested elements `Cube`, a day in `time`, quotes in `currency` and `rate`.
     /// Currencies that are not current are left out.
-    pub fn parse(xml: &str) -> Result<Self, InvalidRates> {
+    pub(crate) fn parse(xml: &str) -> Result<Self, InvalidRates> {
         let document = roxmltree::Document::parse(xml)?;
         let days = document.descendants().filter_map(|day| {
             let date: Date = day.attribute("time")?.parse().ok()?;
@@ -87,18 +87,18 @@ impl Rates {
     }
 
     /// Rates of a day without any quote.
-    pub fn new(date: Date) -> Self {
+    pub(crate) fn new(date: Date) -> Self {
         let euro = (Currency::EUR, Ratio::from_integer(1));
         Self { date, per_euro: BTreeMap::from([euro]) }
     }
 
     /// The day they were quoted on.
-    pub fn date(&self) -> Date {
+    pub(crate) fn date(&self) -> Date {
         self.date
     }
 
     /// Adds a quote: a positive decimal number. False when `units` is none.
-    pub fn quote(&mut self, currency: Currency, units: &str) -> bool {
+    pub(crate) fn quote(&mut self, currency: Currency, units: &str) -> bool {
         let Ok(Decimal { mantissa: mantissa @ 1..QUOTE_DIGITS, places }) = units.parse() else {
             return false;
         };
@@ -109,7 +109,7 @@ impl Rates {
 
     /// The rate from one currency to another, for a live merchant on `today`, for a test merchant
     /// at any time.
-    pub fn exchange(
+    pub(crate) fn exchange(
         &self,
         from: Currency,
         to: Currency,
@@ -138,25 +138,25 @@ impl Rates {
 
 /// The exchange of one currency's minor units for another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exchange {
+pub(crate) struct Exchange {
     /// The rate in the middle, between minor units.
-    pub rate: Factor,
+    pub(crate) rate: Factor,
     /// How far the rates of either direction are from it.
-    pub spread: Ppm,
+    pub(crate) spread: Ppm,
 }
 
 impl Exchange {
     /// Nothing to exchange: both currencies are the same.
-    pub const NONE: Self = Self { rate: Ratio::new_raw(1, 1), spread: Ppm::NONE };
+    pub(crate) const NONE: Self = Self { rate: Ratio::new_raw(1, 1), spread: Ppm::NONE };
 
     /// What the merchant gets for an amount that was charged: at the rate less the spread.
-    pub fn proceeds(&self, minor: i64) -> Result<i64, Overflow> {
+    pub(crate) fn proceeds(&self, minor: i64) -> Result<i64, Overflow> {
         let factor = Ratio::from_integer(1).checked_sub(&self.spread.factor());
         scale(minor, &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?)
     }
 
     /// What the merchant pays for an amount that is owed: at the rate plus the spread.
-    pub fn cost(&self, minor: i64) -> Result<i64, Overflow> {
+    pub(crate) fn cost(&self, minor: i64) -> Result<i64, Overflow> {
         let factor = Ratio::from_integer(1).checked_add(&self.spread.factor());
         scale(minor, &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?)
     }

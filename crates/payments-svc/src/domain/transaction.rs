@@ -13,40 +13,40 @@ use super::{
 
 /// A transaction, complete.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Transaction {
+pub(crate) struct Transaction {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// Whether the merchant is one for tests.
-    pub test: bool,
+    pub(crate) test: bool,
     /// When it was made.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
     /// The currency of its amounts.
-    pub currency: Currency,
+    pub(crate) currency: Currency,
     /// What was reserved, and what became of it.
-    pub amounts: Amounts,
+    pub(crate) amounts: Amounts,
     /// The text on the customer's bank statement.
-    pub descriptor: Descriptor,
+    pub(crate) descriptor: Descriptor,
     /// The card. None where the acquirer never answered: nothing of it was kept before.
-    pub card: Option<Card>,
+    pub(crate) card: Option<Card>,
     /// The merchant's own data.
-    pub custom: Option<Custom>,
+    pub(crate) custom: Option<Custom>,
     /// Whether the customer was asked by 3-D Secure.
-    pub tds: Tds,
+    pub(crate) tds: Tds,
     /// Whether it was made by the merchant's server, from an earlier one.
-    pub recurring: bool,
+    pub(crate) recurring: bool,
     /// Why it did not succeed, if it did not.
-    pub error: Option<ProcessingError>,
+    pub(crate) error: Option<ProcessingError>,
     /// What became of it, oldest first.
-    pub trail: Vec<Step>,
+    pub(crate) trail: Vec<Step>,
 }
 
 impl Transaction {
-    /// The transaction as it was when its trail ended where it ends here: with the amounts that its
-    /// steps add up to, and what was disputed then.
+    /// Sets the amounts to the sums of the steps, and to the amount that was disputed at the time:
+    /// the transaction as it was after the last of these steps.
     #[must_use]
-    pub fn as_of_its_trail(mut self, disputed: i64) -> Self {
+    pub(crate) fn rewound(mut self, disputed: i64) -> Self {
         let sum = |movement| {
             let steps = self.trail.iter().filter(|step| step.movement == movement);
             steps.fold(0_i64, |sum, step| sum.saturating_add(step.amount))
@@ -61,38 +61,38 @@ impl Transaction {
 
 /// What of a transaction never changes, as far as moving its money needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reservation {
+pub(crate) struct Reservation {
     /// Its id.
-    pub id: Id,
+    pub(crate) id: Id,
     /// The merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// The currency of its amounts.
-    pub currency: Currency,
+    pub(crate) currency: Currency,
     /// The merchant's terms.
-    pub terms: Terms,
+    pub(crate) terms: Terms,
 }
 
 /// A transaction's amounts, in minor units. None is negative, and what was captured and voided is
 /// never more than was reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Amounts {
+pub(crate) struct Amounts {
     /// Reserved.
-    pub amount: i64,
+    pub(crate) amount: i64,
     /// Captured, refunded since or not.
-    pub captured: i64,
+    pub(crate) captured: i64,
     /// Refunded.
-    pub refunded: i64,
+    pub(crate) refunded: i64,
     /// Voided.
-    pub voided: i64,
+    pub(crate) voided: i64,
     /// In disputes that are open or lost.
-    pub disputed: i64,
+    pub(crate) disputed: i64,
     /// Whether anything was reserved.
-    pub successful: bool,
+    pub(crate) successful: bool,
 }
 
 impl Amounts {
     /// What can still be captured or voided.
-    pub fn pending(&self) -> i64 {
+    pub(crate) fn pending(&self) -> i64 {
         if !self.successful {
             return 0;
         }
@@ -100,14 +100,14 @@ impl Amounts {
     }
 
     /// What can still be refunded.
-    pub fn refundable(&self) -> i64 {
+    pub(crate) fn refundable(&self) -> i64 {
         self.captured.saturating_sub(self.refunded).saturating_sub(self.disputed).max(0)
     }
 }
 
 /// How far 3-D Secure went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tds {
+pub(crate) enum Tds {
     /// It was not applied.
     None,
     /// It was tried.
@@ -118,7 +118,7 @@ pub enum Tds {
 
 impl Tds {
     /// Its name, as it is stored and told.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Attempt => "attempt",
@@ -127,35 +127,35 @@ impl Tds {
     }
 
     /// The one with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::None, Self::Attempt, Self::Full].into_iter().find(|tds| tds.name() == name)
     }
 }
 
 /// A step of the trail.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub(crate) struct Step {
     /// When.
-    pub created: Timestamp,
+    pub(crate) created: Timestamp,
     /// What was done.
-    pub movement: Movement,
+    pub(crate) movement: Movement,
     /// Minor units of the transaction's currency.
-    pub amount: i64,
+    pub(crate) amount: i64,
     /// What it did to the merchant's balance, in minor units of the funding currency.
-    pub balance: i64,
+    pub(crate) balance: i64,
     /// The fees in it, in the same units.
-    pub fee: Fee,
+    pub(crate) fee: Fee,
     /// The text on the customer's bank statement, but for voids.
-    pub descriptor: Option<Descriptor>,
+    pub(crate) descriptor: Option<Descriptor>,
     /// The line that booked it, where money moved.
-    pub line: Option<Id>,
+    pub(crate) line: Option<Id>,
     /// The dispute that was decided.
-    pub dispute: Option<Id>,
+    pub(crate) dispute: Option<Id>,
 }
 
 /// What can become of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Movement {
+pub(crate) enum Movement {
     /// Money is taken.
     Capture,
     /// Money that was taken is given back.
@@ -170,13 +170,13 @@ pub enum Movement {
 
 impl Movement {
     /// The one with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         let all = [Self::Capture, Self::Refund, Self::Void, Self::Won, Self::Lost];
         all.into_iter().find(|movement| movement.name() == name)
     }
 
     /// Its name, as it is stored and told.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
             Self::Refund => "refund",
@@ -189,16 +189,16 @@ impl Movement {
 
 /// Fees in minor units of the funding currency; negative where they are given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Fee {
+pub(crate) struct Fee {
     /// What every capture costs.
-    pub flat: i64,
+    pub(crate) flat: i64,
     /// What depends on the amount.
-    pub rate: i64,
+    pub(crate) rate: i64,
 }
 
 impl Fee {
     /// Both together.
-    pub fn total(self) -> Result<i64, Overflow> {
+    pub(crate) fn total(self) -> Result<i64, Overflow> {
         self.flat.checked_add(self.rate).ok_or(Overflow)
     }
 }

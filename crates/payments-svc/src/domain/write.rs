@@ -23,22 +23,22 @@ mod needs;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use changes::{
+pub(crate) use changes::{
     Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, Movements, NewApp,
     NewCard, NewDispute, NewInstruction, NewInvitation, NewKey, NewOperation, NewPayout,
     NewTransaction, NoticeRow, NumberedPosting, NumberedSlice, NumberedStep,
 };
-pub use decide::decide;
-pub use known::{Begun, Held, InvitationState, KeyState, Known, KnownKey, PayoutState};
-pub use needs::{Captures, Needs};
+pub(crate) use decide::decide;
+pub(crate) use known::{Begun, Held, InvitationState, KeyState, Known, KnownKey, PayoutState};
+pub(crate) use needs::{Captures, Needs};
 
 /// A change of the store; with an idempotency key, once.
 #[derive(Debug)]
-pub struct Write {
+pub(crate) struct Write {
     /// The change.
-    pub action: Action,
+    pub(crate) action: Action,
     /// The idempotency key of the request.
-    pub keyed: Option<Keyed>,
+    pub(crate) keyed: Option<Keyed>,
 }
 
 impl From<Action> for Write {
@@ -49,7 +49,7 @@ impl From<Action> for Write {
 
 /// A change of the store.
 #[derive(Debug)]
-pub enum Action {
+pub(crate) enum Action {
     /// Create an app.
     CreateApp {
         /// Its name.
@@ -196,18 +196,18 @@ pub enum Action {
 
 /// An idempotency key, with the request that it came with.
 #[derive(Debug, Clone)]
-pub struct Keyed {
+pub(crate) struct Keyed {
     /// The app whose key it is.
-    pub app: Id,
+    pub(crate) app: Id,
     /// The key.
-    pub key: String,
+    pub(crate) key: String,
     /// The digest of the request.
-    pub request: [u8; 32],
+    pub(crate) request: [u8; 32],
 }
 
 /// The answer to a write that was not refused.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// It was done now.
     Fresh {
         /// The outcome.
@@ -221,7 +221,7 @@ pub enum Answer {
 
 impl Answer {
     /// The outcome, whenever it was.
-    pub fn outcome(&self) -> &Outcome {
+    pub(crate) fn outcome(&self) -> &Outcome {
         match self {
             Self::Fresh { outcome, .. } | Self::Replayed(outcome) => outcome,
         }
@@ -230,16 +230,16 @@ impl Answer {
 
 /// The last step of a trail, and the transaction's amounts after it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LastStep {
+pub(crate) struct LastStep {
     /// The step.
-    pub step: Step,
+    pub(crate) step: Step,
     /// The amounts.
-    pub amounts: Amounts,
+    pub(crate) amounts: Amounts,
 }
 
 /// What a write did. With an idempotency key, it is kept for the same request again.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// There is nothing to say of it.
     Done,
     /// An app was created.
@@ -270,18 +270,18 @@ pub enum Outcome {
 
 /// A transaction that was moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moved {
+pub(crate) struct Moved {
     /// The transaction.
-    pub transaction: Id,
+    pub(crate) transaction: Id,
     /// How many steps it has had since.
-    pub steps: u32,
+    pub(crate) steps: u32,
     /// Minor units of it that were disputed then.
-    pub disputed: i64,
+    pub(crate) disputed: i64,
 }
 
 /// Why a write is refused. Nothing has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// The subject of the write does not exist.
     #[error("there is no such thing")]
     NotFound,

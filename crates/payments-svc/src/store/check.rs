@@ -19,15 +19,15 @@ const LISTED: usize = 100;
 
 /// Two values that should be the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Disagreement {
+pub(crate) struct Disagreement {
     /// The rule that is broken.
-    pub rule: &'static str,
+    pub(crate) rule: &'static str,
     /// The id of a transaction, a line, a dispute or a merchant, or a currency.
-    pub place: String,
+    pub(crate) place: String,
     /// The stored value.
-    pub kept: String,
+    pub(crate) kept: String,
     /// The value that the other rows give.
-    pub computed: String,
+    pub(crate) computed: String,
 }
 
 impl fmt::Display for Disagreement {
@@ -39,7 +39,7 @@ impl fmt::Display for Disagreement {
 
 /// The disagreements of a check, at most 100 of each rule.
 #[derive(Debug, Default)]
-pub struct Findings {
+pub(crate) struct Findings {
     listed: Vec<Disagreement>,
     /// The rules with further disagreements, and how many.
     unlisted: Vec<(&'static str, u64)>,
@@ -75,7 +75,7 @@ impl fmt::Display for Findings {
 
 /// Why the books are not right, or could not be checked.
 #[derive(Debug, thiserror::Error)]
-pub enum CheckError {
+pub(crate) enum CheckError {
     /// The embedded store cannot be read.
     #[error("the database cannot be read: {0}")]
     Sqlite(#[from] rusqlite::Error),

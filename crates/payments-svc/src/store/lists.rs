@@ -94,7 +94,7 @@ fn owner(about: About) -> (&'static str, Id) {
 
 impl Store {
     /// The merchants of an app: all, those for tests, or the others.
-    pub async fn merchants(
+    pub(crate) async fn merchants(
         self,
         app: Id,
         window: Window,
@@ -110,22 +110,22 @@ impl Store {
     }
 
     /// The users of a merchant.
-    pub async fn users(self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
+    pub(crate) async fn users(self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
         self.page(&List::users(), merchant, window, rows::user).await
     }
 
     /// The apps of a merchant.
-    pub async fn apps(self, merchant: Id, window: Window) -> Result<Vec<App>, StoreError> {
+    pub(crate) async fn apps(self, merchant: Id, window: Window) -> Result<Vec<App>, StoreError> {
         self.page(&List::apps(), merchant, window, rows::app).await
     }
 
     /// The lines of a merchant.
-    pub async fn lines(self, merchant: Id, window: Window) -> Result<Vec<Line>, StoreError> {
+    pub(crate) async fn lines(self, merchant: Id, window: Window) -> Result<Vec<Line>, StoreError> {
         self.page(&List::lines(), merchant, window, rows::line).await
     }
 
     /// The transactions of a merchant: all, those that succeeded, or the others.
-    pub async fn transactions(
+    pub(crate) async fn transactions(
         self,
         merchant: Id,
         window: Window,
@@ -138,12 +138,20 @@ impl Store {
     }
 
     /// The disputes about a merchant or a transaction.
-    pub async fn disputes(self, about: About, window: Window) -> Result<Vec<Dispute>, StoreError> {
+    pub(crate) async fn disputes(
+        self,
+        about: About,
+        window: Window,
+    ) -> Result<Vec<Dispute>, StoreError> {
         self.page(&List::disputes(about), owner(about).1, window, rows::dispute).await
     }
 
     /// The suspicions of fraud about a merchant or a transaction.
-    pub async fn frauds(self, about: About, window: Window) -> Result<Vec<FraudAlert>, StoreError> {
+    pub(crate) async fn frauds(
+        self,
+        about: About,
+        window: Window,
+    ) -> Result<Vec<FraudAlert>, StoreError> {
         self.page(&List::frauds(about), owner(about).1, window, rows::fraud).await
     }
 

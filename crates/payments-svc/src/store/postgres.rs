@@ -80,7 +80,7 @@ mod migrations {
 }
 
 /// The engine for many processes.
-pub struct Postgres {
+pub(crate) struct Postgres {
     sessions: Arc<Sessions>,
     /// Requests read what they move before they do, most of them at the same time.
     seen: Coalesced<Question, Option<Found<Seen>>>,

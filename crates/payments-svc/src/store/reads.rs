@@ -20,20 +20,20 @@ use crate::domain::{
 };
 
 /// What a job takes up at once.
-pub const JOB_BATCH: i64 = 1000;
+pub(crate) const JOB_BATCH: i64 = 1000;
 
 /// The same as a parameter.
 const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
 impl Store {
     /// Whatever is known of an idempotency key. Changes nothing.
-    pub async fn key(&self, keyed: &Keyed) -> Result<Option<KnownKey>, StoreError> {
+    pub(crate) async fn key(&self, keyed: &Keyed) -> Result<Option<KnownKey>, StoreError> {
         let sql = format!("SELECT {} FROM idempotency WHERE app = $1 AND key = $2", outcomes::KEY);
         self.one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
     }
 
     /// The app with this key.
-    pub async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
+    pub(crate) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
         if let Some(app) = self.apps.get(&key) {
             return Ok(Some(app));
         }
@@ -46,13 +46,17 @@ impl Store {
     }
 
     /// Whether there is such an app.
-    pub async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
+    pub(crate) async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
         let sql = "SELECT id FROM apps WHERE id = $1";
         Ok(self.one(sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
     }
 
     /// A merchant, as `app` sees it.
-    pub async fn merchant(&self, id: Id, app: Id) -> Result<Option<Found<Merchant>>, StoreError> {
+    pub(crate) async fn merchant(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Merchant>>, StoreError> {
         let member = is_member("merchants.id");
         let sql =
             format!("SELECT {}, {member} FROM merchants WHERE merchants.id = $2", rows::MERCHANT);
@@ -60,18 +64,18 @@ impl Store {
     }
 
     /// A merchant, whoever asks.
-    pub async fn merchant_of(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
+    pub(crate) async fn merchant_of(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
         Ok(self.merchant(id, Id::FIRST).await?.map(|found| found.thing))
     }
 
     /// The merchant with this public key.
-    pub async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
+    pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
         let sql = format!("SELECT {} FROM merchants WHERE key = $1", rows::MERCHANT);
         self.one(&sql, &[Param::Text(key.into())], rows::merchant).await
     }
 
     /// A transaction, as `app` sees it.
-    pub async fn transaction(
+    pub(crate) async fn transaction(
         &self,
         id: Id,
         app: Id,
@@ -105,7 +109,7 @@ impl Store {
     }
 
     /// A transaction as it was when its trail had this many steps, and this was disputed of it.
-    pub async fn transaction_as_of(
+    pub(crate) async fn transaction_as_of(
         &self,
         id: Id,
         steps: u32,
@@ -114,12 +118,12 @@ impl Store {
         let found = self.transaction(id, Id::FIRST).await?;
         Ok(found.map(|Found { mut thing, .. }| {
             thing.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
-            thing.as_of_its_trail(disputed)
+            thing.rewound(disputed)
         }))
     }
 
     /// What of a transaction never changes, as `app` sees it.
-    pub async fn reservation(
+    pub(crate) async fn reservation(
         &self,
         id: Id,
         app: Id,
@@ -134,12 +138,12 @@ impl Store {
     }
 
     /// What of a transaction never changes, whoever asks.
-    pub async fn reservation_of(&self, id: Id) -> Result<Option<Reservation>, StoreError> {
+    pub(crate) async fn reservation_of(&self, id: Id) -> Result<Option<Reservation>, StoreError> {
         Ok(self.reservation(id, Id::FIRST).await?.map(|found| found.thing))
     }
 
     /// A transaction before it is moved, as `app` sees it, with what is known of an idempotency key.
-    pub async fn seen(
+    pub(crate) async fn seen(
         &self,
         transaction: Id,
         app: Id,
@@ -153,7 +157,7 @@ impl Store {
     }
 
     /// A line, as `app` sees it.
-    pub async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {
+    pub(crate) async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {
         let sql = format!(
             "SELECT {}, {} FROM {} WHERE lines.id = $2",
             rows::LINE,
@@ -164,7 +168,11 @@ impl Store {
     }
 
     /// A saved card, as `app` sees it.
-    pub async fn card(&self, id: Id, app: Id) -> Result<Option<Found<SavedCard>>, StoreError> {
+    pub(crate) async fn card(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<SavedCard>>, StoreError> {
         let member = is_member("cards.merchant");
         let sql = format!(
             "SELECT id, merchant, created, {CARD}, notes, {member} FROM cards WHERE id = $2"
@@ -173,21 +181,33 @@ impl Store {
     }
 
     /// A dispute, as `app` sees it.
-    pub async fn dispute(&self, id: Id, app: Id) -> Result<Option<Found<Dispute>>, StoreError> {
+    pub(crate) async fn dispute(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Dispute>>, StoreError> {
         let member = is_member("disputes.merchant");
         let sql = format!("SELECT {}, {member} FROM disputes WHERE id = $2", rows::DISPUTE);
         self.one(&sql, &[app.param(), id.param()], found(rows::dispute)).await
     }
 
     /// A suspicion of fraud, as `app` sees it.
-    pub async fn fraud(&self, id: Id, app: Id) -> Result<Option<Found<FraudAlert>>, StoreError> {
+    pub(crate) async fn fraud(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<FraudAlert>>, StoreError> {
         let member = is_member("frauds.merchant");
         let sql = format!("SELECT {}, {member} FROM frauds WHERE id = $2", rows::FRAUD);
         self.one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
     }
 
     /// The card of a transaction of the merchant that succeeded and that a customer made.
-    pub async fn original(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
+    pub(crate) async fn original(
+        &self,
+        merchant: Id,
+        id: Id,
+    ) -> Result<Option<Original>, StoreError> {
         let sql = format!(
             "SELECT {CARD}, reference FROM transactions
              WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring"
@@ -196,13 +216,13 @@ impl Store {
     }
 
     /// A card that the merchant keeps.
-    pub async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
+    pub(crate) async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
         let sql = format!("SELECT {CARD}, reference FROM cards WHERE id = $1 AND merchant = $2");
         self.one(&sql, &[id.param(), merchant.param()], rows::original).await
     }
 
     /// The challenge of the customer of a payment, if they are being challenged.
-    pub async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
+    pub(crate) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
         let sql = format!(
             "SELECT {CARD}, challenge, challenge_until FROM operations
              WHERE id = $1 AND challenge IS NOT NULL"
@@ -211,7 +231,7 @@ impl Store {
     }
 
     /// Disputes of test merchants that are due and open; some of them, the oldest.
-    pub async fn overdue(&self) -> Result<Vec<Overdue>, StoreError> {
+    pub(crate) async fn overdue(&self) -> Result<Vec<Overdue>, StoreError> {
         let sql = "SELECT disputes.id, \"transaction\", disputes.reference
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
                    WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
@@ -220,7 +240,10 @@ impl Store {
 
     /// Transactions older than `age` that nobody has looked at for expiry; some of them, the
     /// oldest.
-    pub async fn expiring(&self, age: std::time::Duration) -> Result<Vec<Expiring>, StoreError> {
+    pub(crate) async fn expiring(
+        &self,
+        age: std::time::Duration,
+    ) -> Result<Vec<Expiring>, StoreError> {
         let cursor = "SELECT through FROM expiry";
         let cursor = self.one(cursor, &[], |columns| columns.read::<Id>()).await?;
         let before = self.settled().await?.min(Id::at(self.before(age).await?));
@@ -236,7 +259,10 @@ impl Store {
 
     /// Payments that went to the acquirer longer than `patience` ago and have not come back; some
     /// of them, the oldest. Those whose customer is challenged wait as long as that may take.
-    pub async fn unanswered(&self, patience: std::time::Duration) -> Result<Vec<Id>, StoreError> {
+    pub(crate) async fn unanswered(
+        &self,
+        patience: std::time::Duration,
+    ) -> Result<Vec<Id>, StoreError> {
         let now = self.clock().await?;
         let before = now.checked_sub(patience).unwrap_or(Timestamp::UNIX_EPOCH);
         let sql = "SELECT id FROM operations WHERE id < $1 AND coalesce(challenge_until, 0) <= $2
@@ -247,7 +273,7 @@ impl Store {
     }
 
     /// Invitations that are due; some of them, those that have waited the longest.
-    pub async fn due_invitations(&self) -> Result<Vec<Id>, StoreError> {
+    pub(crate) async fn due_invitations(&self) -> Result<Vec<Id>, StoreError> {
         let sql = "SELECT id FROM invitations WHERE due <= $1 ORDER BY due, id LIMIT $2";
         let params = [millis(self.clock().await?), LIMIT];
         self.all(sql, &params, |columns| columns.read()).await
@@ -255,7 +281,7 @@ impl Store {
 
     /// Idempotency keys older than `age`; some of them. Those whose payment is still with the
     /// acquirer stay.
-    pub async fn old_keys(
+    pub(crate) async fn old_keys(
         &self,
         age: std::time::Duration,
     ) -> Result<Vec<(Id, String)>, StoreError> {
@@ -266,7 +292,7 @@ impl Store {
     }
 
     /// How much waits for others.
-    pub async fn backlog(&self) -> Result<Backlog, StoreError> {
+    pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
                        (SELECT count(*) FROM operations)";
         let backlog = self.all(sql, &[], |columns| {
@@ -278,7 +304,7 @@ impl Store {
 
     /// Instructions after this one that no acquirer has confirmed, in their order: at most
     /// [`JOB_BATCH`].
-    pub async fn instructions(&self, after: Id) -> Result<Vec<Instruction>, StoreError> {
+    pub(crate) async fn instructions(&self, after: Id) -> Result<Vec<Instruction>, StoreError> {
         let sql = format!(
             "SELECT {} FROM instructions JOIN transactions ON transactions.id = \"transaction\"
              WHERE instructions.id > $1 ORDER BY instructions.id LIMIT $2",

@@ -11,20 +11,20 @@ use crate::domain::{
 
 /// A longer trail is not kept from before a write, but read back after it. It is read and shown on
 /// a thread of its own.
-pub const SHORT_TRAIL: u32 = 64;
+pub(crate) const SHORT_TRAIL: u32 = 64;
 
 /// The same of bytes of custom data.
 const MAX_CUSTOM: u32 = 16 * 1024;
 
 /// A transaction before it is moved.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// What of it never changes.
-    pub reservation: Reservation,
+    pub(crate) reservation: Reservation,
     /// How many steps its trail had.
-    pub steps: u32,
+    pub(crate) steps: u32,
     /// The idempotency key of the request, if it came before.
-    pub key: Option<KnownKey>,
+    pub(crate) key: Option<KnownKey>,
     /// All of the transaction, unless it is long.
     transaction: Option<Box<Transaction>>,
 }
@@ -32,7 +32,7 @@ pub struct Seen {
 impl Seen {
     /// The transaction after its next step, if it was seen whole and nobody added another step in
     /// between.
-    pub fn after(self, steps: u32, last: &LastStep) -> Option<Transaction> {
+    pub(crate) fn after(self, steps: u32, last: &LastStep) -> Option<Transaction> {
         let is_next = steps == self.steps.saturating_add(1);
         let mut transaction = *self.transaction.filter(|_| is_next)?;
         transaction.trail.push(last.step.clone());

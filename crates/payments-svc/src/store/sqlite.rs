@@ -52,7 +52,7 @@ mod migrations {
 
 /// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub(crate) enum OpenError {
     /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -71,7 +71,7 @@ pub enum OpenError {
 }
 
 /// The embedded engine.
-pub struct Sqlite {
+pub(crate) struct Sqlite {
     /// Single rows are looked up on the caller's thread: that costs less than a change of threads.
     lookups: Arc<Lookups>,
     /// For reads of many rows, on threads of their own.

@@ -4,32 +4,32 @@ use email_address::{EmailAddress, Options};
 use iban::IbanLike as _;
 
 /// The most characters an e-mail address may have.
-pub const MAX_EMAIL: usize = 254;
+pub(crate) const MAX_EMAIL: usize = 254;
 
 /// The most characters a website may have.
-pub const MAX_WEBSITE: usize = 2048;
+pub(crate) const MAX_WEBSITE: usize = 2048;
 
 /// The most characters a descriptor may have.
-pub const MAX_DESCRIPTOR: usize = 22;
+pub(crate) const MAX_DESCRIPTOR: usize = 22;
 
 /// The most characters notes may have.
-pub const MAX_NOTES: usize = 2000;
+pub(crate) const MAX_NOTES: usize = 2000;
 
 /// The most characters a name may have.
-pub const MAX_NAME: usize = 255;
+pub(crate) const MAX_NAME: usize = 255;
 
 /// One e-mail address of at most [`MAX_EMAIL`] characters, without a name, comments or white space.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Email(String);
+pub(crate) struct Email(String);
 
 /// Why text is no [`Email`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be one e-mail address of at most {MAX_EMAIL} characters")]
-pub struct InvalidEmail;
+pub(crate) struct InvalidEmail;
 
 impl Email {
     /// An address under a domain with a dot.
-    pub fn new(text: &str) -> Result<Self, InvalidEmail> {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidEmail> {
         let options =
             Options::default().with_required_tld().without_display_text().without_domain_literal();
         let valid = is_at_most(text, MAX_EMAIL)
@@ -44,16 +44,16 @@ impl Email {
 ///
 /// Decision: it need not be a URL, since published clients send `test.com`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Website(String);
+pub(crate) struct Website(String);
 
 /// Why text is no [`Website`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be text of 1 to {MAX_WEBSITE} characters, not blank, without control characters")]
-pub struct InvalidWebsite;
+pub(crate) struct InvalidWebsite;
 
 impl Website {
     /// A website as it is given.
-    pub fn new(text: &str) -> Result<Self, InvalidWebsite> {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidWebsite> {
         let valid = is_at_most(text, MAX_WEBSITE)
             && !text.trim().is_empty()
             && !text.contains(char::is_control);
@@ -64,16 +64,16 @@ impl Website {
 /// The text on a customer's bank statement: 1 to [`MAX_DESCRIPTOR`] characters of printable ASCII,
 /// not blank.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Descriptor(String);
+pub(crate) struct Descriptor(String);
 
 /// Why text is no [`Descriptor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {MAX_DESCRIPTOR} characters of printable ASCII, not blank")]
-pub struct InvalidDescriptor;
+pub(crate) struct InvalidDescriptor;
 
 impl Descriptor {
     /// A descriptor as it is given.
-    pub fn new(text: &str) -> Result<Self, InvalidDescriptor> {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidDescriptor> {
         let valid = is_at_most(text, MAX_DESCRIPTOR)
             && !text.trim().is_empty()
             && text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
@@ -84,16 +84,16 @@ impl Descriptor {
 /// The name of a merchant or an app: text of at most [`MAX_NAME`] characters without control
 /// characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name(String);
+pub(crate) struct Name(String);
 
 /// Why text is no [`Name`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be text of at most {MAX_NAME} characters, without control characters")]
-pub struct InvalidName;
+pub(crate) struct InvalidName;
 
 impl Name {
     /// A name as it is given.
-    pub fn new(text: &str) -> Result<Self, InvalidName> {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidName> {
         let valid = is_at_most(text, MAX_NAME) && !text.contains(char::is_control);
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidName) }
     }
@@ -101,16 +101,16 @@ impl Name {
 
 /// A merchant's notes: text of at most [`MAX_NOTES`] characters, in as many lines as it likes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notes(String);
+pub(crate) struct Notes(String);
 
 /// Why text is no [`Notes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be text of at most {MAX_NOTES} characters")]
-pub struct InvalidNotes;
+pub(crate) struct InvalidNotes;
 
 impl Notes {
     /// Notes as they are given.
-    pub fn new(text: &str) -> Result<Self, InvalidNotes> {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidNotes> {
         let valid = is_at_most(text, MAX_NOTES) && !text.contains('\0');
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidNotes) }
     }
@@ -118,16 +118,16 @@ impl Notes {
 
 /// A country: its code of two capital letters, ISO 3166-1 alpha-2.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Country(String);
+pub(crate) struct Country(String);
 
 /// Why text is no [`Country`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an ISO 3166-1 country code of two capital letters")]
-pub struct InvalidCountry;
+pub(crate) struct InvalidCountry;
 
 impl Country {
     /// A country by its code.
-    pub fn new(text: &str) -> Result<Self, InvalidCountry> {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidCountry> {
         // The table also has the user-assigned code of Kosovo, which the standard does not, and it
         // would take small letters.
         match celes::Country::from_alpha2(text) {
@@ -139,17 +139,17 @@ impl Country {
 
 /// A bank account by its IBAN, as machines write it: capital letters and digits, no spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Iban(String);
+pub(crate) struct Iban(String);
 
 /// Why text is no [`Iban`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an IBAN")]
-pub struct InvalidIban;
+pub(crate) struct InvalidIban;
 
 impl Iban {
     /// An account whose number has the length and characters of its country and the right check
     /// digits. Spaces and small letters are taken, and written without.
-    pub fn new(text: &str) -> Result<Self, InvalidIban> {
+    pub(crate) fn new(text: &str) -> Result<Self, InvalidIban> {
         let text = text.replace(' ', "").to_ascii_uppercase();
         let iban: iban::Iban = text.parse().map_err(|_| InvalidIban)?;
         Ok(Self(iban.electronic_str().to_owned()))
@@ -165,12 +165,12 @@ macro_rules! texts {
     ($($name:ident)*) => {$(
         impl $name {
             /// A text that was stored before, when it followed the rule.
-            pub fn stored(text: String) -> Self {
+            pub(crate) fn stored(text: String) -> Self {
                 Self(text)
             }
 
             /// The text.
-            pub fn as_str(&self) -> &str {
+            pub(crate) fn as_str(&self) -> &str {
                 &self.0
             }
         }

@@ -18,7 +18,7 @@ mod payments;
 const MAX_BALANCE: i64 = 1 << 58;
 
 /// Decides writes in their order, or returns the place of one that panics.
-pub fn decide(
+pub(crate) fn decide(
     known: Known,
     batch: &[&Write],
 ) -> Result<(Vec<Result<Answer, Refusal>>, Changes), usize> {

@@ -11,50 +11,50 @@ use crate::domain::{
 
 /// What is stored of what a batch of writes is about. Keys that are not there are not stored.
 #[derive(Debug)]
-pub struct Known {
+pub(crate) struct Known {
     /// The time of the database.
-    pub now: Timestamp,
+    pub(crate) now: Timestamp,
     /// New ids, rising.
-    pub ids: std::vec::IntoIter<Id>,
+    pub(crate) ids: std::vec::IntoIter<Id>,
     /// In how many rows a merchant's balance is kept.
-    pub shards: i64,
+    pub(crate) shards: i64,
     /// Idempotency keys, by app and key.
-    pub keys: HashMap<(Id, String), KnownKey>,
+    pub(crate) keys: HashMap<(Id, String), KnownKey>,
     /// Transactions, with those of their captures that are needed.
-    pub transactions: HashMap<Id, Held>,
+    pub(crate) transactions: HashMap<Id, Held>,
     /// Rows of merchants' balances, by merchant: one is enough for a booking.
-    pub balances: HashMap<Id, Vec<Balance>>,
+    pub(crate) balances: HashMap<Id, Vec<Balance>>,
     /// Payments in flight.
-    pub operations: HashMap<Id, Begun>,
+    pub(crate) operations: HashMap<Id, Begun>,
     /// Merchants, with the texts that can change.
-    pub merchants: HashMap<Id, MerchantTexts>,
+    pub(crate) merchants: HashMap<Id, MerchantTexts>,
     /// Merchants for tests.
-    pub test_merchants: HashSet<Id>,
+    pub(crate) test_merchants: HashSet<Id>,
     /// Apps.
-    pub apps: HashSet<Id>,
+    pub(crate) apps: HashSet<Id>,
     /// Users.
-    pub users: HashSet<Id>,
+    pub(crate) users: HashSet<Id>,
     /// Users, by address in lower case.
-    pub users_by_email: HashMap<String, Id>,
+    pub(crate) users_by_email: HashMap<String, Id>,
     /// Members of merchants, by merchant and user.
-    pub merchant_users: HashSet<(Id, Id)>,
+    pub(crate) merchant_users: HashSet<(Id, Id)>,
     /// Members of merchants, by merchant and app.
-    pub merchant_apps: HashSet<(Id, Id)>,
+    pub(crate) merchant_apps: HashSet<(Id, Id)>,
     /// Notifications that were booked, by the acquirer's id.
-    pub notifications: HashSet<String>,
+    pub(crate) notifications: HashSet<String>,
     /// Disputes, by transaction and the acquirer's id.
-    pub disputes: HashMap<(Id, String), Contest>,
+    pub(crate) disputes: HashMap<(Id, String), Contest>,
     /// Decisions that came before their dispute, by the same.
-    pub waiting: HashMap<(Id, String), Decision>,
+    pub(crate) waiting: HashMap<(Id, String), Decision>,
     /// Invitations.
-    pub invitations: HashMap<Id, InvitationState>,
+    pub(crate) invitations: HashMap<Id, InvitationState>,
     /// The payout that is to be made.
-    pub payout: Option<PayoutState>,
+    pub(crate) payout: Option<PayoutState>,
 }
 
 impl Known {
     /// Nothing is known yet.
-    pub fn new(now: Timestamp, ids: Vec<Id>, shards: i64) -> Self {
+    pub(crate) fn new(now: Timestamp, ids: Vec<Id>, shards: i64) -> Self {
         Self {
             now,
             ids: ids.into_iter(),
@@ -81,16 +81,16 @@ impl Known {
 
 /// An idempotency key that came before.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KnownKey {
+pub(crate) struct KnownKey {
     /// The digest of its request.
-    pub request: [u8; 32],
+    pub(crate) request: [u8; 32],
     /// What came of the request.
-    pub state: KeyState,
+    pub(crate) state: KeyState,
 }
 
 /// What came of a request with an idempotency key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum KeyState {
+pub(crate) enum KeyState {
     /// Its payment, this operation, is with the acquirer or its customer.
     InFlight(Id),
     /// It was answered.
@@ -99,7 +99,7 @@ pub enum KeyState {
 
 impl KeyState {
     /// The payment in flight.
-    pub fn operation(&self) -> Option<&Id> {
+    pub(crate) fn operation(&self) -> Option<&Id> {
         match self {
             Self::InFlight(operation) => Some(operation),
             Self::Answered(_) => None,
@@ -107,7 +107,7 @@ impl KeyState {
     }
 
     /// The outcome, if it is not a movement.
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub(crate) fn outcome(&self) -> Option<&Outcome> {
         match self {
             Self::InFlight(_) | Self::Answered(Outcome::Moved(_)) => None,
             Self::Answered(outcome) => Some(outcome),
@@ -115,7 +115,7 @@ impl KeyState {
     }
 
     /// The movement, if it is one.
-    pub fn moved(&self) -> Option<&Moved> {
+    pub(crate) fn moved(&self) -> Option<&Moved> {
         match self {
             Self::Answered(Outcome::Moved(moved)) => Some(moved),
             Self::InFlight(_) | Self::Answered(_) => None,
@@ -125,7 +125,7 @@ impl KeyState {
 
 impl KnownKey {
     /// The answer to a request with this key.
-    pub fn answer(&self, keyed: &Keyed) -> Result<Answer, Refusal> {
+    pub(crate) fn answer(&self, keyed: &Keyed) -> Result<Answer, Refusal> {
         if self.request != keyed.request {
             return Err(Refusal::KeyReused);
         }
@@ -138,48 +138,48 @@ impl KnownKey {
 
 /// A transaction, as far as its movements are decided over.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub(crate) struct Held {
     /// Its merchant.
-    pub merchant: Id,
+    pub(crate) merchant: Id,
     /// Whether the merchant is one for tests.
-    pub test: bool,
+    pub(crate) test: bool,
     /// The text on the customer's bank statement, unless a movement has its own.
-    pub descriptor: Descriptor,
+    pub(crate) descriptor: Descriptor,
     /// Its amounts and captures.
-    pub holding: Holding,
+    pub(crate) holding: Holding,
 }
 
 /// A payment in flight.
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub(crate) struct Begun {
     /// The payment.
-    pub payment: Payment,
+    pub(crate) payment: Payment,
     /// Whether its merchant is one for tests.
-    pub test: bool,
+    pub(crate) test: bool,
     /// What is kept of the card while its customer is challenged.
-    pub challenged: Option<Card>,
+    pub(crate) challenged: Option<Card>,
     /// The idempotency key that it came with, by app and key.
-    pub key: Option<(Id, String)>,
+    pub(crate) key: Option<(Id, String)>,
 }
 
 /// An invitation that was not sent yet.
 #[derive(Debug, Clone)]
-pub struct InvitationState {
+pub(crate) struct InvitationState {
     /// The merchant and the user.
-    pub membership: (Id, Id),
+    pub(crate) membership: (Id, Id),
     /// The invitation, with the attempts made so far.
-    pub invitation: Invitation,
+    pub(crate) invitation: Invitation,
     /// When the next attempt is due.
-    pub due: Timestamp,
+    pub(crate) due: Timestamp,
 }
 
 /// What a payout is decided over.
 #[derive(Debug, Clone)]
-pub struct PayoutState {
+pub(crate) struct PayoutState {
     /// The run.
-    pub run: PayoutRun,
+    pub(crate) run: PayoutRun,
     /// The merchant; its balance is not read.
-    pub merchant: Merchant,
+    pub(crate) merchant: Merchant,
     /// Whether the run is closed, or the merchant was paid in it.
-    pub is_over: bool,
+    pub(crate) is_over: bool,
 }

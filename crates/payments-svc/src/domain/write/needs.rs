@@ -7,7 +7,7 @@ use crate::domain::{Email, Id, PayoutRun, Reference, Request};
 
 /// Which captures of a transaction are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Captures {
+pub(crate) enum Captures {
     /// None.
     None,
     /// The oldest, until together this amount can be given back of them.
@@ -27,40 +27,40 @@ impl Captures {
 
 /// The keys of the rows that writes depend on, and how many new ids they may take.
 #[derive(Debug, Default)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// Idempotency keys, by app and key.
-    pub keys: BTreeSet<(Id, String)>,
+    pub(crate) keys: BTreeSet<(Id, String)>,
     /// Transactions, each with the row of its merchant's balance.
-    pub transactions: BTreeMap<Id, Captures>,
+    pub(crate) transactions: BTreeMap<Id, Captures>,
     /// Payments in flight, each with its idempotency key.
-    pub operations: BTreeSet<Id>,
+    pub(crate) operations: BTreeSet<Id>,
     /// Merchants.
-    pub merchants: BTreeSet<Id>,
+    pub(crate) merchants: BTreeSet<Id>,
     /// Apps.
-    pub apps: BTreeSet<Id>,
+    pub(crate) apps: BTreeSet<Id>,
     /// Users.
-    pub users: BTreeSet<Id>,
+    pub(crate) users: BTreeSet<Id>,
     /// Addresses of users in lower case, each with the merchant that they may be members of.
-    pub emails: BTreeSet<(Id, String)>,
+    pub(crate) emails: BTreeSet<(Id, String)>,
     /// Memberships of users.
-    pub merchant_users: BTreeSet<(Id, Id)>,
+    pub(crate) merchant_users: BTreeSet<(Id, Id)>,
     /// Memberships of apps.
-    pub merchant_apps: BTreeSet<(Id, Id)>,
+    pub(crate) merchant_apps: BTreeSet<(Id, Id)>,
     /// Notifications, by the acquirer's id.
-    pub notifications: BTreeSet<String>,
+    pub(crate) notifications: BTreeSet<String>,
     /// Disputes with their slices and waiting decisions, by transaction and the acquirer's id.
-    pub disputes: BTreeSet<(Id, String)>,
+    pub(crate) disputes: BTreeSet<(Id, String)>,
     /// Invitations.
-    pub invitations: BTreeSet<Id>,
+    pub(crate) invitations: BTreeSet<Id>,
     /// A payout.
-    pub payout: Option<(PayoutRun, Id)>,
+    pub(crate) payout: Option<(PayoutRun, Id)>,
     /// The most new ids that the writes take.
-    pub ids: usize,
+    pub(crate) ids: usize,
 }
 
 impl Needs {
     /// What these writes need.
-    pub fn of<'a>(batch: impl IntoIterator<Item = &'a Write>) -> Self {
+    pub(crate) fn of<'a>(batch: impl IntoIterator<Item = &'a Write>) -> Self {
         let mut needs = Self::default();
         batch.into_iter().for_each(|write| needs.add(write));
         needs

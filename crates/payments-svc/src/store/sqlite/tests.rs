@@ -146,7 +146,7 @@ async fn what_later_payments_and_repeats_need_is_read_as_it_was_written() {
         for steps in 0..=row.steps {
             let mut then = whole.clone();
             then.trail.truncate(steps.try_into().unwrap());
-            let then = then.as_of_its_trail(3);
+            let then = then.rewound(3);
             assert_eq!(store.transaction_as_of(id, steps, 3).await.unwrap(), Some(then));
         }
     }

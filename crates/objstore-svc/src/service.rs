@@ -1,6 +1,4 @@
-//! objstore-svc: JSON objects under three-part keys, with changes pushed over a websocket.
-//!
-//! [`start`] is the whole service as a value: it is what `main` runs.
+//! How the service starts and stops.
 
 use std::{io, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -21,20 +19,13 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub mod config;
-pub mod domain;
-mod http;
-pub mod store;
-pub mod watch;
-
-pub use config::Config;
-pub use store::{backup, import};
-
-use config::ClientsFileError;
-use domain::{Lifetime, OwnerRule, WatchCounts};
-use http::{App, metrics};
-use store::{OpenError, Store, StoreConfig, now};
-use watch::Hub;
+use crate::{
+    config::{ClientsFileError, Config, Owner},
+    domain::{Lifetime, OwnerRule, WatchCounts},
+    http::{self, App, metrics},
+    store::{OpenError, Store, StoreConfig, now},
+    watch::Hub,
+};
 
 /// How often sessions and clients that are over are looked for.
 const REAP_EVERY: Duration = Duration::from_secs(60);
@@ -47,7 +38,7 @@ const REGISTERING: NonZeroUsize = NonZeroUsize::new(80_000).unwrap();
 
 /// Why the service did not start. One line, which names what to mend.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub(crate) enum StartError {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
@@ -71,8 +62,7 @@ pub enum StartError {
 }
 
 /// A service that listens.
-pub struct Running {
-    address: SocketAddr,
+pub(crate) struct Running {
     store: Store,
     operations: Operations,
     shutdown: CancellationToken,
@@ -82,7 +72,7 @@ pub struct Running {
 }
 
 /// Opens the store and listens.
-pub async fn start(config: Config) -> Result<Running, StartError> {
+pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let clients = config.clients()?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let (store, feed) = Store::open(&store_config(&config)?).await?;
@@ -129,11 +119,11 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let server = Server { listener, router, meter: traffic, connections };
     let serving = tokio::spawn(server.run(shutdown.clone(), config.server.drain_timeout));
     tracing::info!(server.address = %address, "listening");
-    Ok(Running { address, store, operations, shutdown, serving, dispatching, reaping })
+    Ok(Running { store, operations, shutdown, serving, dispatching, reaping })
 }
 
 /// What the store is opened with: settings, and the URL of the database, which is a secret.
-pub fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
+pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
     let database = secret("OBJSTORE_DATABASE_URL")?.map(|url| DatabaseConfig {
         service: "objstore-svc",
         url,
@@ -147,21 +137,14 @@ pub fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
         database,
         lifetime: Lifetime::new(config.session_ttl),
         owner: match config.owner {
-            config::Owner::Free => OwnerRule::Free,
-            config::Owner::Match => OwnerRule::Match,
+            Owner::Free => OwnerRule::Free,
+            Owner::Match => OwnerRule::Match,
         },
         max_clients: config.max_clients,
         max_watches: config.max_watches,
         log_retention: config.log_retention,
         log_size: config.log_size.as_u64(),
     })
-}
-
-impl Running {
-    /// The address it listens on.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
 }
 
 impl process::Running for Running {

@@ -1,6 +1,4 @@
-//! authsvc: checks a username and a password with an academic portal.
-//!
-//! [`start`] is the whole service as a value: it is what `main` runs.
+//! How the service starts and stops.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -14,23 +12,17 @@ use common::{
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub mod config;
-pub mod domain;
-mod http;
-mod limits;
-pub mod metrics;
-pub mod portal;
-
-pub use config::Config;
-
-use http::App;
-use limits::SignInLimits;
-use metrics::{Metering, Metrics};
-use portal::{Portal, PortalConfig};
+use crate::{
+    config::Config,
+    http::{self, App},
+    limits::SignInLimits,
+    metrics::{Metering, Metrics},
+    portal::{self, Portal, PortalConfig},
+};
 
 /// Why the service did not start. One line, which names what to mend.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub(crate) enum StartError {
     /// Connections to the portal cannot be secured.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -48,15 +40,14 @@ pub enum StartError {
 }
 
 /// A service that listens.
-pub struct Running {
-    address: SocketAddr,
+pub(crate) struct Running {
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     serving: JoinHandle<()>,
 }
 
 /// Reads what the settings name and listens.
-pub async fn start(config: Config) -> Result<Running, StartError> {
+pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let metrics_token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let tls = portal::client_config(config.portal_ca_file.as_deref())?;
     if config.portal_url.is_none() {
@@ -89,14 +80,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let server = Server { listener, router, meter, connections };
     let serving = tokio::spawn(server.run(shutdown.clone(), config.server.drain_timeout));
     tracing::info!(server.address = %address, "listening");
-    Ok(Running { address, metrics, shutdown, serving })
-}
-
-impl Running {
-    /// The address it listens on.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
+    Ok(Running { metrics, shutdown, serving })
 }
 
 impl process::Running for Running {

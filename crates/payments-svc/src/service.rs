@@ -1,6 +1,4 @@
-//! payments-svc: apps, merchants, transactions and a double-entry ledger.
-//!
-//! [`start`] is the whole service as a value: it is what `main` runs.
+//! How the service starts and stops.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -18,40 +16,22 @@ use prometheus::Registry;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-pub mod acquirer;
-mod app;
-pub mod config;
-pub mod domain;
-mod file;
-mod http;
-mod jobs;
-pub mod limits;
-pub mod mail;
-mod metrics;
-mod payout;
-mod pos;
-pub mod rates;
-mod seed;
-pub mod store;
-mod web;
-
-pub use config::Config;
-pub use payout::{PayoutError, payout};
-pub use seed::{SeedError, seed};
-pub use store::{backup, check};
-
-use acquirer::Acquirers;
-use app::{Declines, Defaults, Payments};
-use http::{Api, SignatureKey};
-use jobs::{Invitations, Jobs, Waiting};
-use limits::Limits;
-use mail::{Mailer, UnusableServer};
-use rates::{ExchangeRates, RatesError};
-use store::{OpenError, Store, StoreConfig};
+use crate::{
+    acquirer::Acquirers,
+    app::{Declines, Defaults, Payments},
+    config::Config,
+    http::{self, Api, SignatureKey},
+    jobs::{Invitations, Jobs, Waiting},
+    limits::Limits,
+    mail::{Mailer, UnusableServer},
+    metrics, pos,
+    rates::{ExchangeRates, RatesError},
+    store::{OpenError, Store, StoreConfig},
+};
 
 /// Why the service did not start. One line, which names what to mend.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
+pub(crate) enum StartError {
     /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
@@ -83,7 +63,7 @@ pub enum StartError {
 }
 
 /// What the store is opened with: settings, and the URL of the database, which is a secret.
-pub fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
+pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
     let database = secret("PAYMENTS_DATABASE_URL")?.map(|url| DatabaseConfig {
         service: "payments-svc",
         url,
@@ -103,9 +83,7 @@ fn mailer(config: &Config) -> Result<Option<Mailer>, StartError> {
 }
 
 /// A service that listens.
-pub struct Running {
-    address: SocketAddr,
-    pos_address: SocketAddr,
+pub(crate) struct Running {
     store: Store,
     payments: Arc<Payments>,
     operations: Operations,
@@ -116,7 +94,7 @@ pub struct Running {
 }
 
 /// Opens the store and listens.
-pub async fn start(config: Config) -> Result<Running, StartError> {
+pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let mailer = mailer(&config)?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
@@ -179,17 +157,7 @@ pub async fn start(config: Config) -> Result<Running, StartError> {
     let invitations = Invitations { store: store.clone(), mailer };
     let invitations = invitations.start(shutdown.clone());
     tracing::info!(server.address = %address, pos.address = %pos_address, "listening");
-    Ok(Running {
-        address,
-        pos_address,
-        store,
-        payments,
-        operations,
-        shutdown,
-        serving,
-        jobs,
-        invitations,
-    })
+    Ok(Running { store, payments, operations, shutdown, serving, jobs, invitations })
 }
 
 fn listen(
@@ -200,18 +168,6 @@ fn listen(
     let listener = serve::bind(address).map_err(refused)?;
     let bound = listener.local_addr().map_err(refused)?;
     Ok((listener, bound))
-}
-
-impl Running {
-    /// The address of the interface.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// The address of the origin that takes card numbers.
-    pub fn pos_address(&self) -> SocketAddr {
-        self.pos_address
-    }
 }
 
 impl process::Running for Running {
