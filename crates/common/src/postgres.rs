@@ -1,4 +1,4 @@
-//! Sessions with a PostgreSQL database that any number of replicas share.
+//! A pool of sessions with a PostgreSQL database that any number of replicas share.
 //!
 //! Nobody waits for ever: connecting, waiting for a session and every statement have an end, and a
 //! replica that freezes with a lock in hand loses it. Errors quote no rows.
@@ -6,9 +6,9 @@
 mod coalesce;
 mod database;
 mod health;
-mod session;
+mod pool;
 
 pub use coalesce::{CoalesceError, Coalesced};
 pub use database::{Database, DatabaseConfig, OpenError};
 pub use health::Health;
-pub use session::{ANSWER, Asked, Error, SETTINGS, Sessions, Transaction, WAIT, ask, ask_all};
+pub use pool::{ANSWER, Asked, Error, Pool, SETTINGS, Transaction, WAIT, ask, ask_all};

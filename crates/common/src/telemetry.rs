@@ -7,12 +7,12 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, ServerConfig};
 
-mod figures;
+mod collector;
 mod observe;
 mod traffic;
 
-pub use figures::{Family, Figures};
-pub(crate) use figures::{family, metric};
+pub use collector::{Family, StatsCollector};
+pub(crate) use collector::{family, metric};
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
 pub use traffic::Traffic;
 

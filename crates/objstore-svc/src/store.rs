@@ -139,7 +139,7 @@ pub(crate) struct ClientState {
 
 /// Numbers for the metrics.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Figures {
+pub(crate) struct Stats {
     /// The newest revision.
     pub(crate) revision: Revision,
     /// Revisions that the log has dropped: its records begin after this one.
@@ -236,13 +236,13 @@ impl Store {
     }
 
     /// Numbers for the metrics.
-    pub(crate) fn figures(&self) -> Figures {
-        let (figures, stats) = engine!(self, engine => (engine.figures(), engine.queue.stats()));
-        Figures {
-            commits: stats.commits,
-            operations: stats.operations,
-            waiting_bytes: stats.waiting_bytes,
-            ..figures
+    pub(crate) fn stats(&self) -> Stats {
+        let (stats, batches) = engine!(self, engine => (engine.stats(), engine.queue.stats()));
+        Stats {
+            commits: batches.commits,
+            operations: batches.operations,
+            waiting_bytes: batches.waiting_bytes,
+            ..stats
         }
     }
 

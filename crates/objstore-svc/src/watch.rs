@@ -54,7 +54,7 @@ pub(crate) struct Hub {
 
 /// Numbers for the metrics.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WatchFigures {
+pub(crate) struct WatchStats {
     /// Sockets open.
     pub(crate) sockets: usize,
     /// Clients that have one.
@@ -143,9 +143,9 @@ impl Hub {
     }
 
     /// Numbers for the metrics.
-    pub(crate) fn figures(&self) -> WatchFigures {
+    pub(crate) fn stats(&self) -> WatchStats {
         let (sockets, clients, ended) = self.state().count();
-        WatchFigures { sockets, clients, ended, pushes: self.pushes.load(Ordering::Relaxed) }
+        WatchStats { sockets, clients, ended, pushes: self.pushes.load(Ordering::Relaxed) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

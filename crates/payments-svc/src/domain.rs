@@ -15,11 +15,11 @@ mod money;
 mod movement;
 mod notification;
 mod operation;
-mod page;
 mod payout;
 mod processing;
 mod rates;
 mod transaction;
+mod window;
 pub(crate) mod write;
 
 pub(crate) use app::{ApiKey, App, KeyDigest, User};
@@ -41,8 +41,8 @@ pub(crate) use notification::{Event, FraudAlert, FraudReason, Notification, Refe
 pub(crate) use operation::{
     Challenge, Conclusion, Consent, Instruction, Order, Original, Payment, Verdict,
 };
-pub(crate) use page::{MAX_PAGE, Window};
 pub(crate) use payout::{Payout, PayoutRun, Transfer};
 pub(crate) use processing::{DeclineGroup, ProcessingError};
 pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub(crate) use transaction::{Amounts, Fee, Movement, Reservation, Step, Tds, Transaction};
+pub(crate) use window::{MAX_PAGE, Window};

@@ -24,5 +24,5 @@ const FAMILIES: [Family<Stats>; 5] = [
 
 /// Reads the store at each scrape.
 pub(crate) fn collector(store: Store) -> impl Collector {
-    telemetry::Figures::new(&FAMILIES, move || store.stats())
+    telemetry::StatsCollector::new(&FAMILIES, move || store.stats())
 }

@@ -158,7 +158,7 @@ pub(crate) fn now() -> Timestamp {
 #[derive(Debug, Clone)]
 pub(crate) struct Found<T> {
     /// The thing.
-    pub(crate) thing: T,
+    pub(crate) value: T,
     /// Whether the app is one of its merchant's.
     pub(crate) is_member: bool,
 }

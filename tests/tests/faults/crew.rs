@@ -64,7 +64,7 @@ pub(crate) struct Shift {
 
 struct Writer {
     slots: Vec<Slot>,
-    dice: StdRng,
+    rng: StdRng,
     number: u64,
     ledger: Arc<Mutex<Ledger>>,
 }
@@ -86,7 +86,7 @@ impl Crew {
                 .map(|key| Key::new(&kind, &format!("writer-{index}"), &format!("key-{key}")))
                 .map(|key| Slot { key, known: None, perhaps: None })
                 .collect(),
-            dice: StdRng::seed_from_u64(seed.wrapping_add(index)),
+            rng: StdRng::seed_from_u64(seed.wrapping_add(index)),
             number: index * NUMBERS,
             ledger: Arc::clone(&ledger),
         });
@@ -164,8 +164,8 @@ impl Shift {
 impl Writer {
     /// Sets or deletes; false when nobody says whether that was done.
     async fn write(&mut self, line: &Line) -> bool {
-        let slot = self.dice.random_range(0..KEYS);
-        if self.dice.random_bool(0.2) {
+        let slot = self.rng.random_range(0..KEYS);
+        if self.rng.random_bool(0.2) {
             self.delete(slot, line).await
         } else {
             self.set(slot, line).await

@@ -88,12 +88,12 @@ impl Crowd {
 async fn a_service_that_is_killed_under_load_has_everything_it_acknowledged_when_it_is_back() {
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     for _ in 0..rounds(1, 40) {
         let mut service = Idle::new(&[]).start().await;
-        let mut crowd = Crowd::new(&service, dice.random()).await;
+        let mut crowd = Crowd::new(&service, rng.random()).await;
         for _ in 0..KILLS {
-            (crowd, service) = crowd.survive(service, dice.random_range(100..800)).await;
+            (crowd, service) = crowd.survive(service, rng.random_range(100..800)).await;
         }
         let place = service.stop().await;
         let database = Database::read(&place.data().join(FILE));

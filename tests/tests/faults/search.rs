@@ -142,11 +142,11 @@ async fn a_slow_reader_finds_every_object_that_does_not_change_exactly_once() {
     client.delete(&last).await;
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     while let Some(piece) = answer.chunk().await {
         body.extend(piece);
         for _ in 0..4 {
-            disturb(&line, &key, dice.random_range(0..COUNT - 1)).await;
+            disturb(&line, &key, rng.random_range(0..COUNT - 1)).await;
         }
     }
     let found = Object::parse_all(std::str::from_utf8(&body).unwrap());

@@ -25,15 +25,15 @@ async fn a_service_that_is_told_to_stop_under_load_ends_well_and_in_time_and_kee
  {
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     let mut service = Service::with(&[("DRAIN_TIMEOUT", "5s")]).await;
     let client = service.client().await;
-    let mut crew = Crew::new(8, dice.random());
+    let mut crew = Crew::new(8, rng.random());
     for _ in 0..rounds(3, 100) {
         let client = client.at(&service);
         let mut socket = client.socket().await;
         let mut shift = crew.start(&service, &client);
-        shift.answered(dice.random_range(50..300)).await;
+        shift.answered(rng.random_range(50..300)).await;
         service.process().terminate().await;
         let told = Instant::now();
         assert_eq!(socket.closed().await, 1001);

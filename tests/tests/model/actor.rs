@@ -91,7 +91,7 @@ pub(crate) struct Actor {
     /// Which of how many.
     place: (usize, usize),
     stage: Arc<Stage>,
-    dice: StdRng,
+    rng: StdRng,
     /// The number of its last write.
     writes: u64,
     /// The last entity tag that it saw of each key.
@@ -106,14 +106,14 @@ impl Actor {
         client: Client,
         place: (usize, usize),
         stage: Arc<Stage>,
-        dice: StdRng,
+        rng: StdRng,
     ) -> Self {
         let (index, _) = place;
         Self {
             client,
             place,
             stage,
-            dice,
+            rng,
             writes: WRITES * u64::try_from(index + 1).unwrap(),
             tags: HashMap::new(),
             operations: Vec::new(),
@@ -124,8 +124,8 @@ impl Actor {
     /// Does so many things.
     pub(crate) async fn act(mut self, count: usize) -> Self {
         for _ in 0..count {
-            let key = self.dice.random_range(0..self.stage.keys.len());
-            match self.dice.random_range(0..100) {
+            let key = self.rng.random_range(0..self.stage.keys.len());
+            match self.rng.random_range(0..100) {
                 0..35 => self.get(key).await,
                 35..65 => self.set(key).await,
                 65..73 => self.set_if_unchanged(key).await,
@@ -204,7 +204,7 @@ impl Actor {
     async fn delete(&mut self) {
         let (place, actors) = self.place;
         let own: Vec<_> = (place..self.stage.keys.len()).step_by(actors).collect();
-        let key = own[self.dice.random_range(0..own.len())];
+        let key = own[self.rng.random_range(0..own.len())];
         let began = self.stage.tick();
         let answer = self.client.post("/delete", self.stage.keys[key].body()).await;
         let outcome = if answer.status == 422 {
@@ -251,8 +251,8 @@ impl Actor {
 
     /// A pattern with one part at least, so that it matches nothing of anybody else.
     fn pattern(&mut self) -> Key {
-        let mut pattern = self.stage.keys[self.dice.random_range(0..self.stage.keys.len())].clone();
-        let given = self.dice.random_range(1..8);
+        let mut pattern = self.stage.keys[self.rng.random_range(0..self.stage.keys.len())].clone();
+        let given = self.rng.random_range(1..8);
         for (part, text) in
             [&mut pattern.r#type, &mut pattern.namespace, &mut pattern.name].into_iter().enumerate()
         {

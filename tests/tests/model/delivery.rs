@@ -24,12 +24,12 @@ impl Heard {
 }
 
 /// Listens until the fence comes, over one socket after another.
-pub(crate) async fn listen(client: Client, fence: Key, mut dice: StdRng) -> Vec<Heard> {
+pub(crate) async fn listen(client: Client, fence: Key, mut rng: StdRng) -> Vec<Heard> {
     let mut sockets = Vec::new();
     loop {
         let mut socket = client.socket().await;
         let mut heard = Heard { writes: Vec::new(), acknowledged: false };
-        for _ in 0..dice.random_range(5..60) {
+        for _ in 0..rng.random_range(5..60) {
             let push = socket.next_push().await;
             if push.key == fence {
                 sockets.push(heard);
@@ -37,7 +37,7 @@ pub(crate) async fn listen(client: Client, fence: Key, mut dice: StdRng) -> Vec<
             }
             heard.writes.push(write(&push));
         }
-        if dice.random_bool(0.5) {
+        if rng.random_bool(0.5) {
             socket.acknowledge().await;
             let unread = socket.unread();
             let fenced = unread.iter().any(|push| push.key == fence);

@@ -37,7 +37,7 @@ async fn witness(mut socket: Socket, stage: Arc<Stage>) -> Vec<Change> {
     }
 }
 
-async fn round(service: &Service, dice: &mut StdRng) -> Result<(), String> {
+async fn round(service: &Service, rng: &mut StdRng) -> Result<(), String> {
     let stage = Arc::new(Stage::new());
     let observer = service.client().await;
     observer.watch(&stage.all()).await;
@@ -49,10 +49,10 @@ async fn round(service: &Service, dice: &mut StdRng) -> Result<(), String> {
     for place in 0..ACTORS {
         let client: Client = service.client().await;
         client.watch(&stage.fence).await;
-        let dice_of_its_own = StdRng::seed_from_u64(dice.random());
+        let dice_of_its_own = StdRng::seed_from_u64(rng.random());
         let listen = delivery::listen(client.clone(), stage.fence.clone(), dice_of_its_own);
         listening.push(tokio::spawn(listen));
-        let dice_of_its_own = StdRng::seed_from_u64(dice.random());
+        let dice_of_its_own = StdRng::seed_from_u64(rng.random());
         let actor = Actor::new(client, (place, ACTORS), Arc::clone(&stage), dice_of_its_own);
         acting.push(tokio::spawn(actor.act(ACTIONS)));
     }
@@ -78,10 +78,10 @@ async fn round(service: &Service, dice: &mut StdRng) -> Result<(), String> {
 async fn what_concurrent_clients_see_and_hear_is_what_one_order_of_all_changes_explains() {
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     let service = Service::any().await;
     for number in 0..rounds(4, 400) {
         println!("round {number}");
-        round(&service, &mut dice).await.unwrap();
+        round(&service, &mut rng).await.unwrap();
     }
 }

@@ -162,17 +162,17 @@ async fn a_position_acknowledged_at_one_replica_is_soon_known_at_another() {
 async fn replicas_that_are_killed_under_load_lose_nothing_and_their_clients_go_on_at_others() {
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     let database = Cluster::shared().database();
     let mut services = Vec::from(three(&database, &[]).await);
     let mut writers = Writers::new(&services[0]).await;
     let mut witness = Witness::new(&services[0], &writers).await;
     for _ in 0..rounds(4, 200) {
-        let doomed = services.remove(dice.random_range(0..3));
+        let doomed = services.remove(rng.random_range(0..3));
         let socket = witness.open(&doomed).await;
         let shift = writers.start(&[&doomed, &services[0], &services[1]]);
         let listening = tokio::spawn(witness.listen(socket));
-        shift.wrote(dice.random_range(50..300)).await;
+        shift.wrote(rng.random_range(50..300)).await;
         let place = doomed.kill().await;
         witness = listening.await.unwrap();
         shift.wrote(100).await;

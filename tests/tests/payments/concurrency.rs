@@ -70,13 +70,13 @@ async fn whatever_happens_at_once_no_limit_is_passed_and_everything_agrees() {
     let service = Service::any().await;
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     for _ in 0..rounds(2, 50) {
         let merchant = service.merchant().await;
         let transaction = merchant.pay("EUR", 10_000).await;
         let steps = (0..300).map(|_| {
-            let amount = dice.random_range(1..200);
-            (Move::ALL[dice.random_range(0..3)], amount)
+            let amount = rng.random_range(1..200);
+            (Move::ALL[rng.random_range(0..3)], amount)
         });
         let made = scramble(&transaction, steps.collect()).await;
         let after = transaction.fetch().await;
@@ -150,9 +150,9 @@ async fn a_first_answer_is_what_the_store_tells_afterwards() {
     let transactions = join_all((0..4).map(|_| merchant.pay("EUR", 10_000))).await;
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     let steps: Vec<_> = (0..rounds(400, 10_000))
-        .map(|_| (dice.random_range(0..4), Move::ALL[dice.random_range(0..3)]))
+        .map(|_| (rng.random_range(0..4), Move::ALL[rng.random_range(0..3)]))
         .enumerate()
         .collect();
     let ask = async |(number, (transaction, what)): (usize, (usize, Move))| {
@@ -176,10 +176,10 @@ async fn callers_that_leave_and_come_back_have_their_captures_made_once() {
     let transaction = service.merchant().await.pay("EUR", 1_000_000).await;
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     let count = rounds(400, 10_000);
     let patience: Vec<_> =
-        (0..count).map(|_| dice.random_range(0_u64..8).pow(3)).enumerate().collect();
+        (0..count).map(|_| rng.random_range(0_u64..8).pow(3)).enumerate().collect();
     let (path, body) = (transaction.path_of(Move::Capture), json!({ "amount": 10 }));
     let ask =
         async |number: usize| transaction.app.post_once(&number.to_string(), &path, &body).await;

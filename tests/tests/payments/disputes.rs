@@ -342,9 +342,9 @@ async fn a_repeated_answer_shows_what_was_disputed_then() {
 async fn whatever_is_told_at_once_the_books_agree() {
     let (service, merchant, transaction) = captured(10_000).await;
     let acquirer = Acquirer(&service);
-    let mut dice = StdRng::seed_from_u64(7);
+    let mut rng = StdRng::seed_from_u64(7);
     let steps: Vec<(u32, i64)> =
-        (0..120).map(|_| (dice.random_range(0..4), dice.random_range(1..300))).collect();
+        (0..120).map(|_| (rng.random_range(0..4), rng.random_range(1..300))).collect();
     join_all(steps.into_iter().enumerate().map(async |(number, (kind, amount))| match kind {
         0 => {
             let body = json!({ "amount": amount });

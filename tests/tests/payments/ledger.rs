@@ -296,13 +296,13 @@ async fn long_sequences_go_as_the_model_says() {
     let service = Service::with(&[SECRET]).await;
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     for currency in ["EUR", "DKK", "HUF"] {
         let mut account = Account::new(&service, currency).await;
         for _ in 0..rounds(6, 200) {
             let steps = (0..15).map(|_| {
-                let amount = dice.random_range(1..50);
-                match dice.random_range(0..8) {
+                let amount = rng.random_range(1..50);
+                match rng.random_range(0..8) {
                     0..3 => CAPTURE(amount),
                     3..5 => REFUND(amount),
                     5 => Step::Open(amount),

@@ -112,9 +112,9 @@ async fn two_services_under_every_kind_of_load_never_deadlock() {
     let shop = Shop::at(&services).await;
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     let drawn = (0..rounds(3000, 100_000))
-        .map(|_| (dice.random_range(0..KINDS), dice.random_range(0..2), dice.random_range(0..40)));
+        .map(|_| (rng.random_range(0..KINDS), rng.random_range(0..2), rng.random_range(0..40)));
     let drawn: Vec<_> = drawn.collect();
     let requests =
         stream::iter(drawn).for_each_concurrent(128, |drawn| shop.do_something(&services, drawn));

@@ -57,13 +57,11 @@ async fn whatever_happens_to_a_transaction_at_both_its_counters_are_exact() {
     let merchants = shared(&services).await;
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     for _ in 0..rounds(2, 50) {
         let transaction = paid(&merchants, 10_000).await;
         let steps: Vec<_> = (0..400)
-            .map(|number| {
-                (number % 2, Move::ALL[dice.random_range(0..3)], dice.random_range(1..150))
-            })
+            .map(|number| (number % 2, Move::ALL[rng.random_range(0..3)], rng.random_range(1..150)))
             .collect();
         let made = stream::iter(steps).map(async |(replica, what, amount)| {
             let body = json!({ "amount": amount });

@@ -33,15 +33,15 @@ struct Record {
 }
 
 /// Writes until a request goes unanswered.
-async fn write(merchant: Merchant, dice: u64, answered: Arc<watch::Sender<usize>>) -> Vec<Record> {
-    let mut dice = StdRng::seed_from_u64(dice);
+async fn write(merchant: Merchant, rng: u64, answered: Arc<watch::Sender<usize>>) -> Vec<Record> {
+    let mut rng = StdRng::seed_from_u64(rng);
     let mut records = Vec::new();
     while let Some(id) = pay(&merchant).await {
         answered.send_modify(|count| *count += 1);
         records.push(Record { id, shown: json!({ "trail": [] }), open: false });
         let record = records.last_mut().unwrap();
         for what in [Move::Capture, Move::Refund, Move::Void, Move::Capture] {
-            let amount = dice.random_range(1..100);
+            let amount = rng.random_range(1..100);
             record.open = true;
             let Some(shown) = make(&merchant.app, &record.id, what, amount).await else {
                 return records;
@@ -55,14 +55,14 @@ async fn write(merchant: Merchant, dice: u64, answered: Arc<watch::Sender<usize>
 }
 
 /// Customers who pay until they are not answered, once there have been some answers.
-async fn load(merchant: &Merchant, dice: &mut StdRng) -> JoinSet<Vec<Record>> {
+async fn load(merchant: &Merchant, rng: &mut StdRng) -> JoinSet<Vec<Record>> {
     let (sender, mut answered) = watch::channel(0);
     let sender = Arc::new(sender);
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
-        writers.spawn(write(merchant.clone(), dice.random(), Arc::clone(&sender)));
+        writers.spawn(write(merchant.clone(), rng.random(), Arc::clone(&sender)));
     }
-    let enough = dice.random_range(50..400);
+    let enough = rng.random_range(50..400);
     let enough = answered.wait_for(|answered| *answered >= enough);
     timeout(DEADLINE * 2, enough).await.unwrap().unwrap();
     writers
@@ -104,12 +104,12 @@ async fn is_kept(merchant: &Merchant, record: &Record) {
 async fn a_service_that_is_killed_under_load_has_everything_it_acknowledged_when_it_is_back() {
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     let mut service = Service::with(&[]).await;
     let mut merchant = service.merchant().await;
     let mut all = Vec::new();
     for _ in 0..rounds(4, 100) {
-        let writers = load(&merchant, &mut dice).await;
+        let writers = load(&merchant, &mut rng).await;
         let place = service.kill().await;
         all.extend(writers.join_all().await.into_iter().flatten());
         place.agrees().await;
@@ -128,13 +128,13 @@ async fn a_service_that_is_killed_under_load_has_everything_it_acknowledged_when
 async fn a_database_that_crashes_under_load_has_everything_that_was_acknowledged() {
     let seed = seed();
     println!("SEED={seed}");
-    let mut dice = StdRng::seed_from_u64(seed);
+    let mut rng = StdRng::seed_from_u64(seed);
     let cluster = Cluster::start();
     let service = Idle::on(Some(cluster.database()), &[]).start().await;
     let merchant = service.merchant().await;
     let mut all = Vec::new();
     for _ in 0..rounds(3, 50) {
-        let writers = load(&merchant, &mut dice).await;
+        let writers = load(&merchant, &mut rng).await;
         cluster.crash();
         all.extend(writers.join_all().await.into_iter().flatten());
         cluster.resume();

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, Config, Notification, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::session::{OPEN, settle};
+use super::pool::{OPEN, settle};
 use crate::{
     error::reason,
     migration::MigrationError,
@@ -74,9 +74,9 @@ pub enum OpenError {
     /// Connections cannot be secured.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Sessions cannot be kept.
+    /// Pool cannot be kept.
     #[error(transparent)]
-    Sessions(#[from] BuildError),
+    Pool(#[from] BuildError),
     /// The database cannot be brought to this version's shape.
     #[error("{setting}: {source}")]
     Migration {

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{task::JoinSet, time::sleep};
 
-use super::{Database, session::answers};
+use super::{Database, pool::answers};
 
 /// How often the database is asked whether it is there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

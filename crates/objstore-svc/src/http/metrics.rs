@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use common::telemetry::{Family, Figures};
+use common::telemetry::{Family, StatsCollector};
 use prometheus::core::Collector;
 
 use crate::{
     store::{self, Store},
-    watch::{Hub, WatchFigures},
+    watch::{Hub, WatchStats},
 };
 
 /// What is read.
-type Read = (store::Figures, WatchFigures);
+type Read = (store::Stats, WatchStats);
 
 const FAMILIES: [Family<Read>; 11] = [
     Family::gauge("revision", "The newest revision.", |(store, _)| store.revision),
@@ -41,7 +41,7 @@ const FAMILIES: [Family<Read>; 11] = [
 
 /// Reads both at each scrape.
 pub(crate) fn collector(store: Store, hub: Arc<Hub>) -> impl Collector {
-    Figures::new(&FAMILIES, move || (store.figures(), hub.figures()))
+    StatsCollector::new(&FAMILIES, move || (store.stats(), hub.stats()))
 }
 
 fn widen(count: usize) -> u64 {

@@ -11,7 +11,7 @@ use std::{
 
 use common::{
     batch::Queue,
-    postgres::{Asked, Database, Error, Health, OpenError, Sessions, WAIT, ask},
+    postgres::{Asked, Database, Error, Health, OpenError, Pool, WAIT, ask},
 };
 use deadpool_postgres::ClientWrapper;
 use tokio::{
@@ -23,7 +23,7 @@ use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ClientState, DatabaseConfig, Feed, Figures, LogPage, Page, PageEnd, Shared, StoreConfig,
+    ClientState, DatabaseConfig, Feed, LogPage, Page, PageEnd, Shared, Stats, StoreConfig,
     StoreError, rows,
 };
 use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest};
@@ -66,12 +66,12 @@ mod migrations {
 pub(crate) struct Postgres {
     pub(super) queue: Queue<Writer>,
     pub(super) shared: Arc<Shared>,
-    sessions: Arc<Sessions>,
+    pool: Arc<Pool>,
     /// Turns of sockets at the sessions: what a client watches, and pages of the log. The other
     /// sessions are left to searches and look-ups.
     following: Semaphore,
     reader: Reader,
-    figures: Arc<Mutex<Figures>>,
+    stats: Arc<Mutex<Stats>>,
     health: Health,
     /// Cancelled when the writer has ended, however it ended.
     ended: CancellationToken,
@@ -89,24 +89,24 @@ impl Postgres {
         migrate(&database).await?;
         let (epoch, revision) = begin(&database).await?;
         let shared = Shared::new(config, epoch);
-        let sessions = Arc::new(Sessions::new(&database, connections, SETTINGS)?);
+        let pool = Arc::new(Pool::new(&database, connections, SETTINGS)?);
         let (committed, handed_over) = mpsc::channel(COMMITTED_LENGTH);
         let (news, feed) = mpsc::channel(FEED_LENGTH);
         let backend = Arc::<AtomicI32>::default();
         let (queue, runner) = Queue::new(Writer {
-            session: Sessions::new(&database, 1, SETTINGS)?,
+            session: Pool::new(&database, 1, SETTINGS)?,
             shared: Arc::clone(&shared),
             backend: Arc::clone(&backend),
             committed,
         });
-        let figures = Arc::<Mutex<Figures>>::default();
+        let stats = Arc::<Mutex<Stats>>::default();
         let tail = Tail {
             database: database.clone(),
             backend,
             committed: handed_over,
             news,
             revision,
-            tells: true,
+            warns: true,
         };
 
         let ended = CancellationToken::new();
@@ -117,16 +117,16 @@ impl Postgres {
         });
         let mut others = JoinSet::new();
         others.spawn(tail.run());
-        let kept = (Arc::clone(&sessions), config.clone(), Arc::clone(&figures));
+        let kept = (Arc::clone(&pool), config.clone(), Arc::clone(&stats));
         others.spawn(upkeep::keep_up(kept.0, kept.1, kept.2));
         let cores = available_parallelism().map_or(2, usize::from);
         let postgres = Self {
             queue,
             shared,
-            reader: Reader::new(&sessions),
-            sessions,
+            reader: Reader::new(&pool),
+            pool,
             following: Semaphore::new((connections / FOLLOWING_SHARE).clamp(1, cores)),
-            figures,
+            stats,
             health: Health::watch(database),
             ended,
             others: Mutex::new(others),
@@ -151,11 +151,11 @@ impl Postgres {
             std::mem::take(&mut *others)
         };
         others.shutdown().await;
-        self.sessions.close();
+        self.pool.close();
     }
 
-    pub(super) fn figures(&self) -> Figures {
-        *self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn stats(&self) -> Stats {
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, Error> {
@@ -174,7 +174,7 @@ impl Postgres {
         until: Option<&Key>,
         limit: usize,
     ) -> Result<Page, Error> {
-        find::page(&self.sessions, &Search::new(pattern, after, until), limit).await
+        find::page(&self.pool, &Search::new(pattern, after, until), limit).await
     }
 
     pub(super) async fn page_end(
@@ -183,7 +183,7 @@ impl Postgres {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Option<PageEnd>, Error> {
-        find::page_end(&self.sessions, &Search::new(pattern, after, None), limit).await
+        find::page_end(&self.pool, &Search::new(pattern, after, None), limit).await
     }
 
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
@@ -203,11 +203,11 @@ impl Postgres {
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, Error> {
         let _turn = self.following().await?;
         let read = async |session: &ClientWrapper| read::log(session, after).await;
-        self.sessions.lend(read).await.map(|(page, _)| page)
+        self.pool.acquire(read).await.map(|(page, _)| page)
     }
 
     async fn ask<const N: usize>(&self, asked: [Asked<'_>; N]) -> Result<[Vec<Row>; N], Error> {
-        self.sessions.lend(async |session| ask(session, asked).await).await
+        self.pool.acquire(async |session| ask(session, asked).await).await
     }
 }
 

@@ -18,7 +18,7 @@ use common::{
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use super::{ClientState, Feed, Figures, LogPage, Page, PageEnd, Shared, StoreConfig, StoreError};
+use super::{ClientState, Feed, LogPage, Page, PageEnd, Shared, Stats, StoreConfig, StoreError};
 use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest};
 
 mod find;
@@ -70,7 +70,7 @@ pub(crate) struct Sqlite {
     /// For sockets: what a client watches, and pages of the log. They have threads of their own, so
     /// that searches do not wait for them.
     following: Aside,
-    figures: Arc<Mutex<Figures>>,
+    stats: Arc<Mutex<Stats>>,
     _directory: Directory,
 }
 
@@ -85,10 +85,10 @@ impl Sqlite {
         let followers = (cores / 2).max(1);
         let lookups = Arc::new(Lookups::open(path, cores)?);
         let scans = Arc::new(Readers::open(path, cores + followers)?);
-        let figures = Arc::<Mutex<Figures>>::default();
+        let stats = Arc::<Mutex<Stats>>::default();
         let (feed, news) = mpsc::channel(FEED_LENGTH);
         let database = Embedded::open(path, Arc::clone(&lookups))?;
-        let (on, of) = (Arc::clone(&shared), Arc::clone(&figures));
+        let (on, of) = (Arc::clone(&shared), Arc::clone(&stats));
         let writer = Writer::new(database, &connection, config, on, feed, of)?;
         drop(connection);
 
@@ -101,10 +101,10 @@ impl Sqlite {
             scans,
             searching: Aside::new(cores),
             following: Aside::new(followers),
-            figures,
+            stats,
             _directory: directory,
         };
-        let revision = sqlite.figures().revision;
+        let revision = sqlite.stats().revision;
         Ok((sqlite, Feed { revision, news }))
     }
 
@@ -121,8 +121,8 @@ impl Sqlite {
         self.thread.ended().await;
     }
 
-    pub(super) fn figures(&self) -> Figures {
-        *self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn stats(&self) -> Stats {
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, StoreError> {

@@ -330,10 +330,10 @@ impl Socket {
 
 /// Whether a client that watches this is told of this record.
 fn is_owed(watches: &Watches, record: &Record, form: Form) -> bool {
-    let told = |object: &Object| watches.match_change(&object.key, record.revision);
+    let matches = |object: &Object| watches.match_change(&object.key, record.revision);
     match &record.entry {
-        Entry::Set(object) => told(object),
-        Entry::Delete(object) => form == Form::Events && told(object),
+        Entry::Set(object) => matches(object),
+        Entry::Delete(object) => form == Form::Events && matches(object),
         Entry::Watch(..) | Entry::Unwatch(..) | Entry::Forget(_) => false,
     }
 }

@@ -164,7 +164,8 @@ impl Subscriber {
             for stored in page.objects {
                 let key = &stored.object.key;
                 let still_watched = state.watches(self.socket).match_current(key);
-                if reset.tells(pattern, key, stored.revision, self.form) && still_watched.is_some()
+                if reset.includes(pattern, key, stored.revision, self.form)
+                    && still_watched.is_some()
                 {
                     burst.push(current_frame(stored.revision, &stored.object, self.form));
                 }
@@ -202,7 +203,7 @@ impl Reset {
     /// the first pattern that matches. Plain sockets are told what changed since their cursor, by
     /// a change before the watch too, as it may have been owed to an earlier watch; those that
     /// were told of the reset start over, so they get everything.
-    fn tells(&self, pattern: &Pattern, key: &Key, revision: Revision, form: Form) -> bool {
+    fn includes(&self, pattern: &Pattern, key: &Key, revision: Revision, form: Form) -> bool {
         let newer_than = if form == Form::Objects { self.from } else { 0 };
         revision > newer_than
             && revision <= self.through

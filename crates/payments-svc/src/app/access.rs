@@ -17,8 +17,8 @@ pub(crate) trait Accessible: Sized + Send {
 }
 
 macro_rules! accessible {
-    ($($thing:ty: $find:ident),*) => {$(
-        impl Accessible for $thing {
+    ($($resource:ty: $find:ident),*) => {$(
+        impl Accessible for $resource {
             async fn find(store: &Store, id: Id, app: Id) -> Result<Option<Found<Self>>, StoreError> {
                 store.$find(id, app).await
             }
@@ -64,6 +64,6 @@ fn permitted<T>(found: Option<Found<T>>) -> Result<T, Error> {
     match found {
         None => Err(Error::NotFound),
         Some(Found { is_member: false, .. }) => Err(Error::Forbidden),
-        Some(Found { thing, .. }) => Ok(thing),
+        Some(Found { value, .. }) => Ok(value),
     }
 }

@@ -61,7 +61,7 @@ impl Payments {
     /// Books what an acquirer told, once.
     pub(crate) async fn notice(&self, notification: Notification) -> Result<(), NoticeError> {
         let seen = self.store.seen(notification.transaction, Id::FIRST, None).await?;
-        let Seen { reservation, steps, .. } = seen.ok_or(NoticeError::NoSuchTransaction)?.thing;
+        let Seen { reservation, steps, .. } = seen.ok_or(NoticeError::NoSuchTransaction)?.value;
         let terms = &reservation.terms;
         let exchange = self.rates.last_exchange(reservation.currency, terms)?;
         let fee_exchange = self.rates.last_exchange(terms.pricing.dispute.currency, terms)?;

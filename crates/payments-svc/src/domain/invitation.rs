@@ -31,12 +31,12 @@ impl Invitation {
     }
 
     /// How many milliseconds after an attempt the next one is made: twice as long each time, and up
-    /// to a quarter longer, as the `dice` fall, so that not all come at once to a server that is back.
-    pub(crate) fn spacing(attempts: u32, dice: u16) -> u64 {
+    /// to a quarter longer, as the `jitter` says, so that not all come at once to a server that is back.
+    pub(crate) fn spacing(attempts: u32, jitter: u16) -> u64 {
         let doublings = attempts.saturating_sub(1);
         let spacing = FIRST_SPACING.saturating_mul(2_u64.saturating_pow(doublings));
         let spacing = spacing.min(LONGEST_SPACING);
-        spacing.saturating_add((spacing >> 18).saturating_mul(dice.into()))
+        spacing.saturating_add((spacing >> 18).saturating_mul(jitter.into()))
     }
 }
 
@@ -57,8 +57,8 @@ mod tests {
 
     #[test]
     fn an_invitation_is_given_up_after_four_to_six_days() {
-        let days = |dice| {
-            let all = (1..MAX_ATTEMPTS).map(|attempts| Invitation::spacing(attempts, dice));
+        let days = |jitter| {
+            let all = (1..MAX_ATTEMPTS).map(|attempts| Invitation::spacing(attempts, jitter));
             all.sum::<u64>() / LONGEST_SPACING
         };
         assert!((4..=5).contains(&days(0)) && (4..=5).contains(&days(u16::MAX)), "{}", days(0));

@@ -43,19 +43,19 @@ fn key(headers: &HeaderMap) -> Option<KeyDigest> {
 
 /// A thing whose id is the first in the path, and the app that asks: it may use the thing's
 /// merchant.
-pub(super) struct Of<T> {
+pub(super) struct Permitted<T> {
     pub(super) caller: App,
-    pub(super) thing: T,
+    pub(super) resource: T,
 }
 
-impl<T: Accessible> FromRequestParts<Arc<Api>> for Of<T> {
+impl<T: Accessible> FromRequestParts<Arc<Api>> for Permitted<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let Caller(caller) = Caller::from_request_parts(parts, api).await?;
         let id = path_id(parts, api, 0).await?;
-        let thing = api.payments.find(id, &caller).await?;
-        Ok(Self { caller, thing })
+        let resource = api.payments.find(id, &caller).await?;
+        Ok(Self { caller, resource })
     }
 }
 

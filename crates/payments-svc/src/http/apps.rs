@@ -12,10 +12,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    access::{Caller, Of, Second},
+    access::{Caller, Permitted, Second},
     api::Api,
     idempotency::IdempotencyKey,
-    output, page,
+    list, output,
 };
 use crate::{
     domain::{App, Id, Merchant, Name},
@@ -59,24 +59,24 @@ pub(super) async fn me(Caller(app): Caller) -> Response {
 /// The apps of a merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    page::list(&api.responses, window, api.payments.apps(merchant.thing.id)).await
+    let (window, ()) = list::read(query.as_deref(), |_| Ok(()))?;
+    list::response(&api.responses, window, api.payments.apps(merchant.resource.id)).await
 }
 
 /// Lets an app use a merchant.
 pub(super) async fn add(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
     let keyed = key.of(&merchant.caller, &body)?;
     let added = api.payments.once(keyed, async |keyed| {
         let app = body.read(|fields| fields.required("appId", str::parse))?;
-        api.payments.add_app(merchant.thing.id, app, keyed).await
+        api.payments.add_app(merchant.resource.id, app, keyed).await
     });
     Ok(output::response(&api.payments, added.await?).await)
 }
@@ -84,10 +84,10 @@ pub(super) async fn add(
 /// No longer lets an app use a merchant.
 pub(super) async fn revoke(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     Second(app): Second,
 ) -> Result<StatusCode, Error> {
-    api.payments.revoke_app(merchant.thing.id, app).await?;
+    api.payments.revoke_app(merchant.resource.id, app).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -114,4 +114,4 @@ impl<'a> AppOutput<'a> {
     }
 }
 
-page::item!(App, AppOutput::new);
+list::item!(App, AppOutput::new);

@@ -6,7 +6,7 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{access::Of, api::Api, idempotency::IdempotencyKey, output};
+use super::{access::Permitted, api::Api, idempotency::IdempotencyKey, output};
 use crate::{
     domain::{Id, Merchant, Notes, SavedCard},
     web::{Body, Error, as_date, as_text, one},
@@ -15,7 +15,7 @@ use crate::{
 /// Keeps the card of a transaction.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
@@ -26,14 +26,14 @@ pub(super) async fn create(
             let notes = fields.optional("notes", Notes::new);
             Ok((transaction?, notes?))
         })?;
-        api.payments.save_card(merchant.thing.id, transaction, notes, keyed).await
+        api.payments.save_card(merchant.resource.id, transaction, notes, keyed).await
     });
     Ok(output::response(&api.payments, saved.await?).await)
 }
 
 /// A saved card.
-pub(super) async fn get(card: Of<SavedCard>) -> Response {
-    one(StatusCode::OK, "card", CardOutput::new(&card.thing))
+pub(super) async fn get(card: Permitted<SavedCard>) -> Response {
+    one(StatusCode::OK, "card", CardOutput::new(&card.resource))
 }
 
 #[derive(Serialize)]

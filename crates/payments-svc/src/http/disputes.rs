@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    access::{Caller, Of},
+    access::{Caller, Permitted},
     api::Api,
-    page,
+    list,
 };
 use crate::{
     domain::{Dispute, Id, Reason},
@@ -26,10 +26,10 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, about) = page::read(query.as_deref(), filter)?;
+    let (window, about) = list::read(query.as_deref(), filter)?;
     match api.payments.disputes(&app, about).await? {
-        Some(disputes) => page::list(&api.responses, window, disputes).await,
-        None => Ok(page::empty()),
+        Some(disputes) => list::response(&api.responses, window, disputes).await,
+        None => Ok(list::empty()),
     }
 }
 
@@ -42,8 +42,8 @@ pub(super) fn filter(fields: &mut Fields<'_>) -> Result<(Id, Option<Id>), Noted>
 }
 
 /// A dispute.
-pub(super) async fn get(dispute: Of<Dispute>) -> Response {
-    one(StatusCode::OK, "dispute", DisputeOutput::new(&dispute.thing))
+pub(super) async fn get(dispute: Permitted<Dispute>) -> Response {
+    one(StatusCode::OK, "dispute", DisputeOutput::new(&dispute.resource))
 }
 
 #[derive(Serialize)]
@@ -84,4 +84,4 @@ impl<'a> DisputeOutput<'a> {
     }
 }
 
-page::item!(Dispute, DisputeOutput::new);
+list::item!(Dispute, DisputeOutput::new);

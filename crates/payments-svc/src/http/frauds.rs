@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    access::{Caller, Of},
+    access::{Caller, Permitted},
     api::Api,
-    disputes, page,
+    disputes, list,
 };
 use crate::{
     domain::{FraudAlert, FraudReason, Id},
@@ -26,16 +26,16 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, about) = page::read(query.as_deref(), disputes::filter)?;
+    let (window, about) = list::read(query.as_deref(), disputes::filter)?;
     match api.payments.frauds(&app, about).await? {
-        Some(frauds) => page::list(&api.responses, window, frauds).await,
-        None => Ok(page::empty()),
+        Some(frauds) => list::response(&api.responses, window, frauds).await,
+        None => Ok(list::empty()),
     }
 }
 
 /// An alert.
-pub(super) async fn get(fraud: Of<FraudAlert>) -> Response {
-    one(StatusCode::OK, "fraud", FraudOutput::new(&fraud.thing))
+pub(super) async fn get(fraud: Permitted<FraudAlert>) -> Response {
+    one(StatusCode::OK, "fraud", FraudOutput::new(&fraud.resource))
 }
 
 /// Decision: what may be undefined is left out.
@@ -69,4 +69,4 @@ impl FraudOutput {
     }
 }
 
-page::item!(FraudAlert, FraudOutput::new);
+list::item!(FraudAlert, FraudOutput::new);

@@ -10,7 +10,7 @@ use axum::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{access::Of, api::Api, output::MoneyOutput, page};
+use super::{access::Permitted, api::Api, list, output::MoneyOutput};
 use crate::{
     domain::{Id, Line, LineKind, Merchant},
     web::{Error, as_date, as_text},
@@ -19,16 +19,16 @@ use crate::{
 /// The lines of a merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    page::list(&api.responses, window, api.payments.lines(merchant.thing.id)).await
+    let (window, ()) = list::read(query.as_deref(), |_| Ok(()))?;
+    list::response(&api.responses, window, api.payments.lines(merchant.resource.id)).await
 }
 
 /// A line.
-pub(super) async fn get(line: Of<Line>) -> impl IntoResponse {
-    Json(LineOutput::new(&line.thing))
+pub(super) async fn get(line: Permitted<Line>) -> impl IntoResponse {
+    Json(LineOutput::new(&line.resource))
 }
 
 #[derive(Serialize)]
@@ -83,4 +83,4 @@ impl LineOutput {
     }
 }
 
-page::item!(Line, LineOutput::new);
+list::item!(Line, LineOutput::new);

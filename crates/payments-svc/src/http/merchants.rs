@@ -9,11 +9,11 @@ use axum::{
 };
 
 use super::{
-    access::{Caller, Of, Own},
+    access::{Caller, Own, Permitted},
     api::Api,
     idempotency::IdempotencyKey,
+    list,
     output::{self, MerchantOutput},
-    page,
 };
 use crate::{
     domain::{
@@ -76,7 +76,7 @@ const IMMUTABLE: [&str; 12] = [
 /// Changes what of a merchant can change.
 pub(super) async fn update(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     body: Body,
 ) -> Result<StatusCode, Error> {
     let update = body.read(|fields| {
@@ -86,7 +86,7 @@ pub(super) async fn update(
         fields.refuse(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
-    api.payments.update_merchant(merchant.thing.id, update).await?;
+    api.payments.update_merchant(merchant.resource.id, update).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -97,11 +97,11 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("test");
-    let (window, test) = page::read(query.as_deref(), filter)?;
-    page::list(&api.responses, window, api.payments.merchants(app.id, test)).await
+    let (window, test) = list::read(query.as_deref(), filter)?;
+    list::response(&api.responses, window, api.payments.merchants(app.id, test)).await
 }
 
 /// A merchant.
-pub(super) async fn get(merchant: Of<Merchant>) -> Response {
-    one(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.thing))
+pub(super) async fn get(merchant: Permitted<Merchant>) -> Response {
+    one(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.resource))
 }

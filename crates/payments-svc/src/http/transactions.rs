@@ -9,10 +9,10 @@ use axum::{
 };
 
 use super::{
-    access::{Movable, Of},
+    access::{Movable, Permitted},
     api::Api,
     idempotency::IdempotencyKey,
-    output, page,
+    list, output,
 };
 use crate::{
     app::{Capture, EarlierCard, RecurringPayment},
@@ -23,30 +23,33 @@ use crate::{
 /// The transactions of a merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("successful");
-    let (window, successful) = page::read(query.as_deref(), filter)?;
-    let transactions = api.payments.transactions(merchant.thing.id, successful);
-    page::list(&api.responses, window, transactions).await
+    let (window, successful) = list::read(query.as_deref(), filter)?;
+    let transactions = api.payments.transactions(merchant.resource.id, successful);
+    list::response(&api.responses, window, transactions).await
 }
 
 /// A transaction.
-pub(super) async fn get(State(api): State<Arc<Api>>, transaction: Of<Transaction>) -> Response {
-    output::transaction(&api.payments, StatusCode::OK, transaction.thing).await
+pub(super) async fn get(
+    State(api): State<Arc<Api>>,
+    transaction: Permitted<Transaction>,
+) -> Response {
+    output::transaction(&api.payments, StatusCode::OK, transaction.resource).await
 }
 
 /// Pays with a card from earlier: variants A and B of the specification.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
     let keyed = key.of(&merchant.caller, &body)?;
     let paid = api.payments.once(keyed, async |keyed| {
-        api.payments.pay_recurring(&merchant.thing, body.read(payment)?, keyed).await
+        api.payments.pay_recurring(&merchant.resource, body.read(payment)?, keyed).await
     });
     Ok(output::response(&api.payments, paid.await?).await)
 }

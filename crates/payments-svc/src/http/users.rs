@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    access::{Of, Second},
+    access::{Permitted, Second},
     api::Api,
     idempotency::IdempotencyKey,
-    output, page,
+    list, output,
 };
 use crate::{
     domain::{Email, Id, Merchant, User},
@@ -24,24 +24,24 @@ use crate::{
 /// The users of a merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, ()) = page::read(query.as_deref(), |_| Ok(()))?;
-    page::list(&api.responses, window, api.payments.users(merchant.thing.id)).await
+    let (window, ()) = list::read(query.as_deref(), |_| Ok(()))?;
+    list::response(&api.responses, window, api.payments.users(merchant.resource.id)).await
 }
 
 /// Lets a user use a merchant, and invites them to.
 pub(super) async fn invite(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
     let keyed = key.of(&merchant.caller, &body)?;
     let invited = api.payments.once(keyed, async |keyed| {
         let email = body.read(|fields| fields.required("email", Email::new))?;
-        api.payments.invite(&merchant.caller, merchant.thing.id, email, keyed).await
+        api.payments.invite(&merchant.caller, merchant.resource.id, email, keyed).await
     });
     Ok(output::response(&api.payments, invited.await?).await)
 }
@@ -49,10 +49,10 @@ pub(super) async fn invite(
 /// No longer lets a user use a merchant.
 pub(super) async fn revoke(
     State(api): State<Arc<Api>>,
-    merchant: Of<Merchant>,
+    merchant: Permitted<Merchant>,
     Second(user): Second,
 ) -> Result<StatusCode, Error> {
-    api.payments.revoke_user(merchant.thing.id, user).await?;
+    api.payments.revoke_user(merchant.resource.id, user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -71,4 +71,4 @@ impl<'a> UserOutput<'a> {
     }
 }
 
-page::item!(User, UserOutput::new);
+list::item!(User, UserOutput::new);

@@ -1,4 +1,4 @@
-//! Instructions: acquirers are told what was decided, until they confirm it.
+//! Instructions: acquirers are progress what was decided, until they confirm it.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -15,7 +15,7 @@ use crate::{
     store::{JOB_BATCH, Store, StoreError, now},
 };
 
-/// Transactions whose acquirers are told of them at once.
+/// Transactions whose acquirers are progress of them at once.
 const AT_ONCE: usize = 16;
 
 /// Tells acquirers what was decided. One process does it at a time; one that freezes and comes back
@@ -33,13 +33,13 @@ impl Instructions {
         Self { store, acquirers, payments, lease }
     }
 
-    /// Tells all there is to tell, unless another process does.
+    /// Sends the pending instructions, unless another process does.
     pub(super) async fn round(&self) -> Result<(), StoreError> {
-        self.lease.hold(self.tell()).await
+        self.lease.hold(self.send_pending()).await
     }
 
-    /// Tells acquirers what was decided: all that there is by now, once.
-    async fn tell(&self) -> Result<(), StoreError> {
+    /// Sends all pending instructions to their acquirers, once.
+    async fn send_pending(&self) -> Result<(), StoreError> {
         let (mut after, mut stuck) = (Id::FIRST, HashSet::new());
         loop {
             let page = self.store.instructions(after).await?;
@@ -52,14 +52,14 @@ impl Instructions {
                 transactions.entry(instruction.transaction).or_default().push(instruction);
             }
             transactions.retain(|transaction, _| !stuck.contains(transaction));
-            let told = stream::iter(transactions)
+            let progress = stream::iter(transactions)
                 .map(async |(transaction, it)| (transaction, self.carry_out(it).await))
                 .buffer_unordered(AT_ONCE);
-            let told: Vec<(Id, Told)> = told.collect().await;
-            let is_stuck = told.iter().filter(|(_, told)| !told.is_all);
+            let progress: Vec<(Id, Progress)> = progress.collect().await;
+            let is_stuck = progress.iter().filter(|(_, progress)| !progress.is_all);
             stuck.extend(is_stuck.map(|(transaction, _)| *transaction));
             let instructions: Vec<Id> =
-                told.into_iter().flat_map(|(_, it)| it.carried_out).collect();
+                progress.into_iter().flat_map(|(_, it)| it.carried_out).collect();
             if !instructions.is_empty() {
                 let _confirmed = self.store.write(Action::Confirm { instructions }).await?;
             }
@@ -69,9 +69,9 @@ impl Instructions {
         }
     }
 
-    /// Tells the acquirer of one transaction. The instructions after one that it does not carry out
-    /// wait for the next round.
-    async fn carry_out(&self, instructions: Vec<Instruction>) -> Told {
+    /// Sends the instructions of one transaction in order. If one fails, it and those after it stay
+    /// pending until the next round.
+    async fn carry_out(&self, instructions: Vec<Instruction>) -> Progress {
         let mut carried_out = Vec::new();
         for instruction in instructions {
             match self.acquirers.carry_out(&instruction, now()).await {
@@ -81,23 +81,23 @@ impl Instructions {
                         let is_temporary = noted.as_ref().is_err_and(NoticeError::is_temporary);
                         warn("booking a notification", noted);
                         if is_temporary {
-                            return Told { carried_out, is_all: false };
+                            return Progress { carried_out, is_all: false };
                         }
                     }
                     carried_out.push(instruction.id);
                 }
                 Err(error) => {
                     warn("instructing an acquirer", Err(error));
-                    return Told { carried_out, is_all: false };
+                    return Progress { carried_out, is_all: false };
                 }
             }
         }
-        Told { carried_out, is_all: true }
+        Progress { carried_out, is_all: true }
     }
 }
 
-/// What an acquirer did of its instructions.
-struct Told {
+/// The instructions of one transaction that its acquirer has carried out.
+struct Progress {
     carried_out: Vec<Id>,
     is_all: bool,
 }

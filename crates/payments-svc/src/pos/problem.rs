@@ -1,4 +1,4 @@
-//! Why there is no page to pay on: what a customer is told in its place.
+//! Why there is no page to pay on: what a customer is answer in its place.
 
 use askama::Template;
 use axum::{
@@ -20,7 +20,7 @@ struct ProblemPage {
     invalid: Vec<Invalid>,
 }
 
-/// A failure, told in a language.
+/// A failure, answer in a language.
 pub(super) struct Problem {
     pub(super) language: &'static Language,
     pub(super) error: Error,
@@ -34,18 +34,18 @@ impl IntoResponse for Problem {
             Error::App(app::Error::Invalid(invalid)) => invalid.clone(),
             _ => Vec::new(),
         };
-        let (mut told, _) = error.into_response().into_parts();
-        let (heading, hint) = match told.status {
+        let (mut answer, _) = error.into_response().into_parts();
+        let (heading, hint) = match answer.status {
             StatusCode::TOO_MANY_REQUESTS => (language.too_many, language.too_many_hint),
             status if status.is_client_error() => (language.broken, language.broken_hint),
             _ => (language.unavailable, language.unavailable_hint),
         };
         let page = ProblemPage { language, heading, hint, invalid };
-        let mut response = view::page(told.status, &page);
-        if let Some(retry_after) = told.headers.remove(header::RETRY_AFTER) {
+        let mut response = view::page(answer.status, &page);
+        if let Some(retry_after) = answer.headers.remove(header::RETRY_AFTER) {
             response.headers_mut().insert(header::RETRY_AFTER, retry_after);
         }
-        response.extensions_mut().extend(told.extensions);
+        response.extensions_mut().extend(answer.extensions);
         response
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
 pub(super) fn key(columns: &mut Columns<'_>) -> Result<KnownKey, ColumnError> {
     let request = columns.read()?;
     let receipt: Option<Outcome> =
-        columns.read_as(|told: Option<Vec<u8>>| told.as_deref().map(received).transpose())?;
+        columns.read_as(|receipt: Option<Vec<u8>>| receipt.as_deref().map(received).transpose())?;
     let outcome: Option<Outcome> =
         columns.read_as(|json: Option<String>| json.as_deref().map(parsed).transpose())?;
     let operation: Option<Id> = columns.read()?;
@@ -98,7 +98,7 @@ fn outcome(stored: StoredOutcome) -> Option<Outcome> {
 
 /// The outcome of a response that the release before this one kept: the status, in two bytes, and
 /// the body. Keys are kept for two days, so the next release can forget this.
-fn received(told: &[u8]) -> Result<Outcome, BadCell> {
+fn received(receipt: &[u8]) -> Result<Outcome, BadCell> {
     // A declined payment has a flag `merchant`, too.
     #[derive(Deserialize)]
     #[serde(untagged, rename_all_fields = "camelCase")]
@@ -119,7 +119,7 @@ fn received(told: &[u8]) -> Result<Outcome, BadCell> {
         email: String,
         descriptor: String,
     }
-    let body = told.get(2..).ok_or(BadCell)?;
+    let body = receipt.get(2..).ok_or(BadCell)?;
     if body.is_empty() {
         return Ok(Outcome::Done);
     }

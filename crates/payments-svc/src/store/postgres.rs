@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use common::{
     batch::Queue,
     postgres::{
-        Asked as AskedOf, CoalesceError, Coalesced, Database, Error, Health, OpenError, Sessions,
+        Asked as AskedOf, CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool,
         ask_all,
     },
     sql::{ColumnError, Columns, Param, Stored as _},
@@ -81,7 +81,7 @@ mod migrations {
 
 /// The engine for many processes.
 pub(crate) struct Postgres {
-    sessions: Arc<Sessions>,
+    pool: Arc<Pool>,
     /// Requests read what they move before they do, most of them at the same time.
     seen: Coalesced<Question, Option<Found<Seen>>>,
     queue: Queue<Writer>,
@@ -98,7 +98,7 @@ impl Postgres {
     pub(super) async fn open(config: &DatabaseConfig) -> Result<Self, OpenError> {
         let database = Database::of(config)?;
         database.migrate(migrations::migrations::runner()).await?;
-        let batches = Sessions::new(&database, LIMITS.batches, batch::SETTINGS)?;
+        let batches = Pool::new(&database, LIMITS.batches, batch::SETTINGS)?;
         let (queue, runner) = Queue::new(Writer::new(batches));
         let ended = CancellationToken::new();
         let at_the_end = ended.clone().drop_guard();
@@ -106,11 +106,11 @@ impl Postgres {
             let _at_the_end = at_the_end;
             runner.run().await;
         });
-        let sessions = Arc::new(Sessions::new(&database, config.connections, batch::SETTINGS)?);
-        let reading = Arc::clone(&sessions);
+        let pool = Arc::new(Pool::new(&database, config.connections, batch::SETTINGS)?);
+        let reading = Arc::clone(&pool);
         let read = move |questions| seen(Arc::clone(&reading), questions);
         Ok(Self {
-            sessions,
+            pool,
             seen: Coalesced::new(READERS, read),
             queue,
             holder: Uuid::new_v4().to_string(),
@@ -135,7 +135,7 @@ impl Postgres {
         let holder = [self.holder.param()];
         // If this fails, the leases end by themselves.
         let _ = self.read(&[(END_LEASES, &holder)], &mut |_, _| Ok(())).await;
-        self.sessions.close();
+        self.pool.close();
     }
 
     pub(super) fn queue(&self) -> &Queue<Writer> {
@@ -172,7 +172,7 @@ impl Postgres {
             asked.iter().map(|(_, it)| params(it)).collect();
         let asked: Vec<AskedOf<'_>> =
             asked.iter().zip(&params).map(|((sql, _), params)| (*sql, &**params)).collect();
-        let answers = self.sessions.lend(async |session| ask_all(session, &asked).await).await?;
+        let answers = self.pool.acquire(async |session| ask_all(session, &asked).await).await?;
         Ok(pass_on(&answers, each)?)
     }
 
@@ -216,7 +216,7 @@ impl Postgres {
 
 /// Answers questions about transactions in one round trip.
 async fn seen(
-    sessions: Arc<Sessions>,
+    pool: Arc<Pool>,
     questions: Arc<Vec<Question>>,
 ) -> Result<Vec<Option<Found<Seen>>>, Error> {
     let transactions: Vec<Param<'_>> = questions.iter().map(|it| it.transaction.param()).collect();
@@ -229,7 +229,7 @@ async fn seen(
     if questions.iter().any(|question| question.key.is_some()) {
         asked.push((of_keys, &about_keys));
     }
-    let rows = sessions.lend(async |session| ask_all(session, &asked).await).await?;
+    let rows = pool.acquire(async |session| ask_all(session, &asked).await).await?;
     let mut answers = Answers::to(questions.len());
     pass_on(&rows, &mut |statement, columns| answers.read(statement, columns))?;
     Ok(answers.finished())

@@ -65,7 +65,7 @@ impl Store {
 
     /// A merchant, whoever asks.
     pub(crate) async fn merchant_of(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
-        Ok(self.merchant(id, Id::FIRST).await?.map(|found| found.thing))
+        Ok(self.merchant(id, Id::FIRST).await?.map(|found| found.value))
     }
 
     /// The merchant with this public key.
@@ -99,12 +99,12 @@ impl Store {
             Ok(())
         })
         .await?;
-        if transaction.as_ref().is_some_and(|found| found.thing.1 > SHORT_TRAIL) {
+        if transaction.as_ref().is_some_and(|found| found.value.1 > SHORT_TRAIL) {
             steps.extend(self.many(trail("step >= $2"), &of_begin, rows::step).await?);
         }
-        Ok(transaction.map(|Found { thing, is_member }| {
-            let thing = rows::with_trail(thing, &mut HashMap::from([(id, steps)]));
-            Found { thing, is_member }
+        Ok(transaction.map(|Found { value, is_member }| {
+            let value = rows::with_trail(value, &mut HashMap::from([(id, steps)]));
+            Found { value, is_member }
         }))
     }
 
@@ -116,9 +116,9 @@ impl Store {
         disputed: i64,
     ) -> Result<Option<Transaction>, StoreError> {
         let found = self.transaction(id, Id::FIRST).await?;
-        Ok(found.map(|Found { mut thing, .. }| {
-            thing.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
-            thing.rewound(disputed)
+        Ok(found.map(|Found { mut value, .. }| {
+            value.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
+            value.rewound(disputed)
         }))
     }
 
@@ -139,7 +139,7 @@ impl Store {
 
     /// What of a transaction never changes, whoever asks.
     pub(crate) async fn reservation_of(&self, id: Id) -> Result<Option<Reservation>, StoreError> {
-        Ok(self.reservation(id, Id::FIRST).await?.map(|found| found.thing))
+        Ok(self.reservation(id, Id::FIRST).await?.map(|found| found.value))
     }
 
     /// A transaction before it is moved, as `app` sees it, with what is known of an idempotency key.
@@ -341,13 +341,13 @@ impl Store {
         params: &[Param<'_>],
         mut read: impl FnMut(&mut Columns<'_>) -> Result<T, ColumnError> + Send,
     ) -> Result<Option<T>, StoreError> {
-        let mut thing = None;
+        let mut value = None;
         self.ask(&[(sql, params)], &mut |_, columns| {
-            thing = Some(read(columns)?);
+            value = Some(read(columns)?);
             Ok(())
         })
         .await?;
-        Ok(thing)
+        Ok(value)
     }
 
     /// The rows of a statement, read aside.

@@ -18,9 +18,9 @@ type Read<T> = Result<T, ColumnError>;
 
 /// A thing, and in the column after it whether the app is a member of its merchant.
 pub(super) fn found<T>(
-    thing: impl Fn(&mut Columns<'_>) -> Read<T>,
+    value: impl Fn(&mut Columns<'_>) -> Read<T>,
 ) -> impl Fn(&mut Columns<'_>) -> Read<Found<T>> {
-    move |columns| Ok(Found { thing: thing(columns)?, is_member: columns.read()? })
+    move |columns| Ok(Found { value: value(columns)?, is_member: columns.read()? })
 }
 
 /// A column that says whether the app `$1` is a member of a merchant.

@@ -100,7 +100,7 @@ impl Answers {
         match (statement, found) {
             (0, found) => *found = Some(transaction(columns)?),
             (1, _) => trail.push((columns.read()?, rows::step(columns)?)),
-            (_, Some(found)) => found.thing.key = Some(outcomes::key(columns)?),
+            (_, Some(found)) => found.value.key = Some(outcomes::key(columns)?),
             (_, None) => {}
         }
         Ok(())
@@ -110,11 +110,11 @@ impl Answers {
     /// are left out.
     pub(super) fn finished(self) -> Vec<Option<Found<Seen>>> {
         let finished = |(mut found, mut trail): Answer| {
-            if let Some(Found { thing, .. }) = &mut found
-                && let Some(transaction) = &mut thing.transaction
+            if let Some(Found { value, .. }) = &mut found
+                && let Some(transaction) = &mut value.transaction
             {
                 trail.sort_unstable_by_key(|(number, _)| *number);
-                let seen = trail.into_iter().filter(|(number, _)| *number < thing.steps);
+                let seen = trail.into_iter().filter(|(number, _)| *number < value.steps);
                 transaction.trail = seen.map(|(_, step)| step).collect();
             }
             found
@@ -132,5 +132,5 @@ fn transaction(columns: &mut Columns<'_>) -> Result<Found<Seen>, ColumnError> {
     let reservation = Reservation { id, merchant, currency, terms };
     let is_whole = steps <= SHORT_TRAIL && has_custom == transaction.custom.is_some();
     let transaction = is_whole.then(|| Box::new(transaction));
-    Ok(Found { thing: Seen { reservation, steps, key: None, transaction }, is_member })
+    Ok(Found { value: Seen { reservation, steps, key: None, transaction }, is_member })
 }

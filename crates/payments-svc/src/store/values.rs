@@ -14,15 +14,15 @@ use crate::domain::{
 
 /// Values that are stored as another type is: how one becomes it, and how it becomes one.
 macro_rules! stored {
-    ($($value:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
-        impl Stored for $value {
+    ($($resource:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
+        impl Stored for $resource {
             fn param(&self) -> Param<'_> {
-                let to: fn(&$value) -> Param<'_> = $to;
+                let to: fn(&$resource) -> Param<'_> = $to;
                 to(self)
             }
 
             fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
-                let from: fn($column) -> Option<$value> = $from;
+                let from: fn($column) -> Option<$resource> = $from;
                 from(<$column>::of(cell)?).ok_or(BadCell)
             }
         }

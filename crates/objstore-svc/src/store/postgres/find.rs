@@ -1,6 +1,6 @@
 //! Searches.
 
-use common::postgres::{Error, Sessions, ask};
+use common::postgres::{Error, Pool, ask};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::super::{Page, PageEnd, order::Range, rows};
@@ -27,21 +27,17 @@ impl Search {
         )
     }
 
-    async fn ask(&self, sessions: &Sessions, sql: &str, limit: usize) -> Result<Vec<Row>, Error> {
+    async fn ask(&self, pool: &Pool, sql: &str, limit: usize) -> Result<Vec<Row>, Error> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let range = self.0.parameters.iter().map(|part| part as &(dyn ToSql + Sync));
         let parameters: Vec<_> = range.chain([&limit as _]).collect();
-        let asked = sessions.lend(async |session| ask(session, [(sql, &parameters)]).await);
+        let asked = pool.acquire(async |session| ask(session, [(sql, &parameters)]).await);
         asked.await.map(|[rows]| rows)
     }
 }
 
 /// The length of a value is known without reading it, so no value is read beyond the page.
-pub(super) async fn page(
-    sessions: &Sessions,
-    search: &Search,
-    limit: usize,
-) -> Result<Page, Error> {
+pub(super) async fn page(pool: &Pool, search: &Search, limit: usize) -> Result<Page, Error> {
     let columns = &search.0.columns;
     let range = search.sql("*");
     let sql = format!(
@@ -51,7 +47,7 @@ pub(super) async fn page(
              ) AS before FROM ({range}) AS range
          ) AS page WHERE coalesce(before, 0) < {PAGE_BYTES} ORDER BY {columns}"
     );
-    let found = search.ask(sessions, &sql, limit).await?;
+    let found = search.ask(pool, &sql, limit).await?;
     let objects = found.iter().map(|row| rows::stored(&mut row.into()));
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
     let bytes: usize = objects.iter().map(|stored| stored.object.value.as_bytes().len()).sum();
@@ -60,11 +56,11 @@ pub(super) async fn page(
 }
 
 pub(super) async fn page_end(
-    sessions: &Sessions,
+    pool: &Pool,
     search: &Search,
     limit: usize,
 ) -> Result<Option<PageEnd>, Error> {
-    let found = search.ask(sessions, &search.sql("type, namespace, name"), limit + 1).await?;
+    let found = search.ask(pool, &search.sql("type, namespace, name"), limit + 1).await?;
     let end = found.iter().take(limit).next_back();
     let end = end.map(|row| rows::key(&mut row.into())).transpose()?;
     Ok(end.map(|key| PageEnd { key, more: found.len() > limit }))

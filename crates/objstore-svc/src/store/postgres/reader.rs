@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use common::postgres::{ANSWER, Error, Sessions, ask};
+use common::postgres::{ANSWER, Error, Pool, ask};
 use tokio::{
     sync::{Mutex, mpsc, oneshot},
     time::timeout,
@@ -30,11 +30,11 @@ pub(super) struct Reader(mpsc::Sender<Job>);
 
 impl Reader {
     /// Reads until nobody can ask any more.
-    pub(super) fn new(sessions: &Arc<Sessions>) -> Self {
+    pub(super) fn new(pool: &Arc<Pool>) -> Self {
         let (sender, jobs) = mpsc::channel(QUEUE_LENGTH);
         let jobs = Arc::new(Mutex::new(jobs));
         for _ in 0..READERS {
-            tokio::spawn(run(Arc::clone(sessions), Arc::clone(&jobs)));
+            tokio::spawn(run(Arc::clone(pool), Arc::clone(&jobs)));
         }
         Self(sender)
     }
@@ -52,7 +52,7 @@ impl Reader {
     }
 }
 
-async fn run(sessions: Arc<Sessions>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
+async fn run(pool: Arc<Pool>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
     let mut batch = Vec::with_capacity(BATCH_LENGTH);
     while jobs.lock().await.recv_many(&mut batch, BATCH_LENGTH).await > 0 {
         // A client that is gone needs no answer.
@@ -60,7 +60,7 @@ async fn run(sessions: Arc<Sessions>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
         if batch.is_empty() {
             continue;
         }
-        match read(&sessions, &batch).await {
+        match read(&pool, &batch).await {
             Ok(objects) => {
                 for Job { key, answer } in batch.drain(..) {
                     let _ = answer.send(Ok(objects.get(&key).cloned()));
@@ -76,9 +76,9 @@ async fn run(sessions: Arc<Sessions>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
     }
 }
 
-async fn read(sessions: &Sessions, batch: &[Job]) -> Result<HashMap<Key, Stored>, Error> {
+async fn read(pool: &Pool, batch: &[Job]) -> Result<HashMap<Key, Stored>, Error> {
     let keys = Keys::of(batch.iter().map(|job| job.key.parts()));
     let asked = (read::OBJECTS, &keys.parameters()[..]);
-    let [rows] = sessions.lend(async |session| ask(session, [asked]).await).await?;
+    let [rows] = pool.acquire(async |session| ask(session, [asked]).await).await?;
     read::objects(&rows)
 }

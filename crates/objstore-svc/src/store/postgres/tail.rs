@@ -45,8 +45,8 @@ pub(super) struct Tail {
     pub(super) news: mpsc::Sender<News>,
     /// The newest revision that was passed on.
     pub(super) revision: Revision,
-    /// Whether it is told when the log cannot be followed: once each time.
-    pub(super) tells: bool,
+    /// Whether the next failure is logged as a warning: once per outage.
+    pub(super) warns: bool,
 }
 
 /// Why the log is not followed for now.
@@ -75,7 +75,7 @@ impl Tail {
         loop {
             match self.follow().await {
                 Ok(Over) => return,
-                Err(error) if std::mem::take(&mut self.tells) => {
+                Err(error) if std::mem::take(&mut self.warns) => {
                     tracing::warn!(cause = %error, "the log is not followed for now");
                 }
                 Err(error) => tracing::debug!(cause = %error, "the log is still not followed"),
@@ -103,7 +103,7 @@ impl Tail {
                 let head;
                 (news, head) = self.read(&session).await?;
                 is_behind = self.revision < head;
-                self.tells = true;
+                self.warns = true;
             } else {
                 tokio::select! {
                     committed = self.committed.recv() => {

@@ -6,13 +6,13 @@ use std::{
 };
 
 use common::{
-    postgres::{Asked, Error, Sessions, ask},
+    postgres::{Asked, Error, Pool, ask},
     sql::Columns,
 };
 use deadpool_postgres::ClientWrapper;
 use tokio::time::sleep;
 
-use super::super::{Figures, StoreConfig, rows};
+use super::super::{Stats, StoreConfig, rows};
 
 /// How often it is done.
 const EVERY: Duration = Duration::from_secs(1);
@@ -48,13 +48,9 @@ const FIGURES: &str = "SELECT store.revision, store.bytes_through, clients,
          (SELECT revision, bytes_through FROM log ORDER BY revision LIMIT 1) AS oldest ON TRUE";
 
 /// Keeps the log within its bounds, and the figures up to date, for ever.
-pub(super) async fn keep_up(
-    sessions: Arc<Sessions>,
-    config: StoreConfig,
-    figures: Arc<Mutex<Figures>>,
-) {
+pub(super) async fn keep_up(pool: Arc<Pool>, config: StoreConfig, stats: Arc<Mutex<Stats>>) {
     loop {
-        let done = sessions.lend(async |session| once(session, &config, &figures).await).await;
+        let done = pool.acquire(async |session| once(session, &config, &stats).await).await;
         match done {
             Ok(true) => continue,
             Ok(false) => {}
@@ -68,7 +64,7 @@ pub(super) async fn keep_up(
 async fn once(
     session: &ClientWrapper,
     config: &StoreConfig,
-    figures: &Mutex<Figures>,
+    stats: &Mutex<Stats>,
 ) -> Result<bool, Error> {
     let retention = i64::try_from(config.log_retention.as_millis()).unwrap_or(i64::MAX / 2);
     let size = i64::try_from(config.log_size).unwrap_or(i64::MAX);
@@ -78,14 +74,14 @@ async fn once(
     let mut number = || rows::number(&mut columns);
     let (revision, bytes, clients) = (number()?, number()?, number()?);
     let (oldest, dropped_bytes) = (number()?, number()?);
-    let now = Figures {
+    let now = Stats {
         revision,
         log_floor: oldest.saturating_sub(1),
         log_bytes: bytes.saturating_sub(dropped_bytes),
         clients,
-        ..Figures::default()
+        ..Stats::default()
     };
-    *figures.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    *stats.lock().unwrap_or_else(PoisonError::into_inner) = now;
     let dropped: i64 = trimmed.first().ok_or(Error::NoRow)?.try_get(0)?;
     Ok(dropped >= TRIM_BATCH - 1)
 }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
-    postgres::{Sessions, Transaction},
+    postgres::{Pool, Transaction},
 };
 use tokio::sync::mpsc;
 
@@ -23,7 +23,7 @@ use crate::domain::{
 
 /// A writer on a pool of one session.
 pub(in crate::store) struct Writer {
-    pub(super) session: Sessions,
+    pub(super) session: Pool,
     pub(super) shared: Arc<Shared>,
     /// The session's process in the database: what it notifies of is known here already.
     pub(super) backend: Arc<AtomicI32>,

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        Figures, News, StoreConfig, now,
+        News, Stats, StoreConfig, now,
         shared::{LIMITS, Shared, cost},
     },
     load::load,
@@ -49,7 +49,7 @@ pub(in crate::store) struct Writer {
     state: Cell<State>,
     feed: mpsc::Sender<News>,
     trimmed: Cell<Instant>,
-    figures: Arc<Mutex<Figures>>,
+    stats: Arc<Mutex<Stats>>,
 }
 
 impl Writer {
@@ -60,7 +60,7 @@ impl Writer {
         config: &StoreConfig,
         shared: Arc<Shared>,
         feed: mpsc::Sender<News>,
-        figures: Arc<Mutex<Figures>>,
+        stats: Arc<Mutex<Stats>>,
     ) -> rusqlite::Result<Self> {
         let bytes = "SELECT bytes_through FROM log ORDER BY revision DESC LIMIT 1";
         let bytes = connection.query_row(bytes, [], |row| row.get(0)).optional()?;
@@ -78,7 +78,7 @@ impl Writer {
             state: Cell::new(State { head, oldest: log::oldest(connection)? }),
             feed,
             trimmed: Cell::new(Instant::now()),
-            figures,
+            stats,
         };
         writer.publish();
         Ok(writer)
@@ -89,8 +89,8 @@ impl Writer {
         let Head { revision, bytes, clients } = head;
         let log_floor = oldest.map_or(revision, |oldest| oldest.revision - 1);
         let log_bytes = oldest.map_or(0, |oldest| bytes - oldest.bytes_through).cast_unsigned();
-        let figures = Figures { revision, log_floor, log_bytes, clients, ..Figures::default() };
-        *self.figures.lock().unwrap_or_else(PoisonError::into_inner) = figures;
+        let stats = Stats { revision, log_floor, log_bytes, clients, ..Stats::default() };
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = stats;
     }
 
     /// Whether the log is to be trimmed with the next batch.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::domain::{Id, Overflow, Refused};
 
-mod members;
+mod memberships;
 mod movements;
 mod notices;
 mod payments;

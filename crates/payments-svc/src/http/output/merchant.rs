@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     domain::{Iban, Id, Merchant, Money, Name},
-    http::page,
+    http::list,
     web::{as_date, as_text},
 };
 
@@ -120,4 +120,4 @@ impl<'a> MerchantOutput<'a> {
     }
 }
 
-page::item!(Merchant, MerchantOutput::new);
+list::item!(Merchant, MerchantOutput::new);

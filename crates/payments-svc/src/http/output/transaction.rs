@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::{
     app::{Payments, SHORT_TRAIL, StoreError},
     domain::{Card, Custom, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
-    http::page::Item,
+    http::list::Item,
     web::{Error, ProcessingErrorOutput, as_date, as_text, one},
 };
 

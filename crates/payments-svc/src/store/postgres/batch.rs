@@ -8,7 +8,7 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
-    postgres::{Asked, Error, Sessions, Transaction},
+    postgres::{Asked, Error, Pool, Transaction},
     sql::{Columns, Kind, Param, PostgresRows, Stored as _},
 };
 use jiff::Timestamp;
@@ -82,11 +82,11 @@ fn sql(query: &Query) -> String {
 }
 
 /// The engine that runs batches.
-pub(in super::super) struct Writer(Sessions);
+pub(in super::super) struct Writer(Pool);
 
 impl Writer {
-    pub(super) fn new(sessions: Sessions) -> Self {
-        Self(sessions)
+    pub(super) fn new(pool: Pool) -> Self {
+        Self(pool)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Payouts, made beside any number of services.
 
 use common::{
-    postgres::{Database, Error, Sessions, ask_all},
+    postgres::{Database, Error, Pool, ask_all},
     sql::{ColumnError, Columns, Param},
 };
 
@@ -23,11 +23,11 @@ pub(in super::super) async fn pay_out(
     let database = Database::of(config)?;
     // A URL that leads nowhere is told as such.
     drop(database.connect().await?);
-    let mut sessions = Sessions::new(&database, 1, "")?;
-    Ok(payouts::pay_out(&mut sessions, run).await?)
+    let mut pool = Pool::new(&database, 1, "")?;
+    Ok(payouts::pay_out(&mut pool, run).await?)
 }
 
-impl Books for Sessions {
+impl Books for Pool {
     type Error = Error;
 
     async fn ask<T: Send>(
@@ -38,7 +38,7 @@ impl Books for Sessions {
     ) -> Result<Vec<T>, Error> {
         let params = params(asked);
         let asked = [(sql, &*params)];
-        let answers = self.lend(async |session| ask_all(session, &asked).await).await?;
+        let answers = self.acquire(async |session| ask_all(session, &asked).await).await?;
         let things = answers.iter().flatten().map(|row| read(&mut Columns::from(row)));
         Ok(things.collect::<Result<_, _>>()?)
     }

@@ -157,13 +157,13 @@ fn read<T>(
     db: &Connection,
     sql: &str,
     params: &[Param<'_>],
-    thing: impl Fn(&mut Columns<'_>) -> Result<T, common::sql::ColumnError>,
+    value: impl Fn(&mut Columns<'_>) -> Result<T, common::sql::ColumnError>,
 ) -> rusqlite::Result<Option<T>> {
     let mut statement = db.prepare_cached(sql)?;
     bind(&mut statement, params)?;
     let mut rows = statement.raw_query();
     let row = rows.next()?;
-    Ok(row.map(|row| thing(&mut Columns::from(row))).transpose()?)
+    Ok(row.map(|row| value(&mut Columns::from(row))).transpose()?)
 }
 
 /// Writes changes, and the last id that was given out.

@@ -63,11 +63,11 @@ impl Books for Beside {
         &mut self,
         sql: &'static str,
         params: &[Param<'_>],
-        thing: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
+        value: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
     ) -> rusqlite::Result<Vec<T>> {
         let mut things = Vec::new();
         read(&self.db, &[(sql, params)], &mut |_, columns| {
-            things.push(thing(columns)?);
+            things.push(value(columns)?);
             Ok(())
         })?;
         Ok(things)

@@ -50,9 +50,9 @@ async fn begun(times: usize) -> (tempfile::TempDir, Store, Tables) {
 
 /// A thing of the merchant, for each of two apps.
 #[track_caller]
-fn is<T: PartialEq + Debug>(found: Option<Found<T>>, thing: &T, is_member: bool) {
+fn is<T: PartialEq + Debug>(found: Option<Found<T>>, value: &T, is_member: bool) {
     let found = found.unwrap();
-    assert_eq!((&found.thing, found.is_member), (thing, is_member));
+    assert_eq!((&found.value, found.is_member), (value, is_member));
 }
 
 /// The transaction with its trail.
@@ -171,7 +171,7 @@ async fn jobs_find_what_they_have_to_do() {
     let lengths = [tables.invitations.len(), tables.instructions.len(), tables.operations.len()];
     let waiting = [backlog.invitations, backlog.instructions, backlog.operations];
     assert_eq!(waiting.map(|waiting| usize::try_from(waiting).unwrap()), lengths);
-    let told = tables.instructions.values().map(|row| {
+    let pending = tables.instructions.values().map(|row| {
         let transaction = &tables.transactions[&row.transaction];
         let first = tables.captures.range((row.transaction, 0)..).next().map(|(key, _)| *key);
         let is_first = first == row.step.map(|step| (row.transaction, step));
@@ -185,7 +185,7 @@ async fn jobs_find_what_they_have_to_do() {
             is_first_capture: row.order == Order::Capture && is_first,
         }
     });
-    assert_eq!(store.instructions(Id::FIRST).await.unwrap(), told.collect::<Vec<_>>());
+    assert_eq!(store.instructions(Id::FIRST).await.unwrap(), pending.collect::<Vec<_>>());
 
     let is_due = |until: jiff::Timestamp| until <= now();
     let unanswered = tables.operations.iter().filter(|(_, (_, challenge))| {

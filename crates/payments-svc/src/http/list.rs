@@ -20,7 +20,7 @@ use crate::{
 /// of it:
 ///
 /// ```text
-/// page::read(query, |fields| fields.object("filter").flag("test"))
+/// list::read(query, |fields| fields.object("filter").flag("test"))
 /// ```
 pub(super) fn read<F>(
     query: Option<&str>,
@@ -65,8 +65,8 @@ pub(super) trait Item: Send + 'static {
 
 /// Lists things by their `id`, as their outputs are written.
 macro_rules! item {
-    ($thing:ty, $output:expr) => {
-        impl $crate::http::page::Item for $thing {
+    ($item:ty, $output:expr) => {
+        impl $crate::http::list::Item for $item {
             fn id(&self) -> $crate::domain::Id {
                 self.id
             }
@@ -82,7 +82,7 @@ pub(super) use item;
 
 /// A list as a bare JSON array with each item on a line of its own, since published clients read it
 /// line by line.
-pub(super) async fn list<T: Item>(
+pub(super) async fn response<T: Item>(
     memory: &Arc<Budget>,
     window: Window,
     read: List<T>,
@@ -278,7 +278,8 @@ mod tests {
             let items = items.take(window.limit as usize).collect::<Vec<_>>();
             Box::pin(ready(Ok(items)))
         });
-        let response = list(&Budget::new("test", usize::MAX), window, read).await.unwrap();
+        let response =
+            super::response(&Budget::new("test", usize::MAX), window, read).await.unwrap();
         assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
         let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
         (String::from_utf8(body.to_vec()).unwrap(), reads.try_iter().collect())

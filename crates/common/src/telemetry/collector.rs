@@ -24,8 +24,8 @@ impl<S> Family<S> {
         Self { name, help, kind: MetricType::COUNTER, read }
     }
 
-    fn render(&self, figures: &S) -> MetricFamily {
-        let metric = metric(self.kind, (self.read)(figures), Vec::new());
+    fn render(&self, stats: &S) -> MetricFamily {
+        let metric = metric(self.kind, (self.read)(stats), Vec::new());
         family(self.name, self.help, self.kind, vec![metric])
     }
 }
@@ -62,25 +62,25 @@ pub(crate) fn family(
 }
 
 /// Families over figures that `read` takes at each scrape.
-pub struct Figures<S: 'static, R> {
+pub struct StatsCollector<S: 'static, R> {
     families: &'static [Family<S>],
     read: R,
 }
 
-impl<S, R: Fn() -> S> Figures<S, R> {
+impl<S, R: Fn() -> S> StatsCollector<S, R> {
     /// Renders these families of what `read` gives.
     pub fn new(families: &'static [Family<S>], read: R) -> Self {
         Self { families, read }
     }
 }
 
-impl<S, R: Fn() -> S + Send + Sync> Collector for Figures<S, R> {
+impl<S, R: Fn() -> S + Send + Sync> Collector for StatsCollector<S, R> {
     fn desc(&self) -> Vec<&Desc> {
         Vec::new()
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let figures = (self.read)();
-        self.families.iter().map(|family| family.render(&figures)).collect()
+        let stats = (self.read)();
+        self.families.iter().map(|family| family.render(&stats)).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions with the database: a bounded number of them, and how one is asked for several things at
+//! Pool with the database: a bounded number of them, and how one is asked for several things at
 //! once.
 
 use std::{
@@ -6,8 +6,8 @@ use std::{
 };
 
 use deadpool_postgres::{
-    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, Pool, PoolError,
-    RecyclingMethod, Runtime, TimeoutType, Timeouts,
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Object, PoolError, RecyclingMethod,
+    Runtime, TimeoutType, Timeouts,
 };
 use futures_util::{FutureExt as _, future::BoxFuture, poll};
 use tokio::time::timeout;
@@ -119,9 +119,9 @@ impl From<Error> for Failure {
 pub type Asked<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 
 /// A bounded number of sessions.
-pub struct Sessions(Pool);
+pub struct Pool(deadpool_postgres::Pool);
 
-impl Sessions {
+impl Pool {
     /// At most so many sessions, with these settings beside those all have. None is opened yet.
     pub fn new(
         database: &Database,
@@ -134,7 +134,7 @@ impl Sessions {
             Box::pin(async move { settle(session, settings).await.map_err(HookError::Backend) })
         });
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
-        let pool = Pool::builder(Manager::from_config(config, tls, manager))
+        let pool = deadpool_postgres::Pool::builder(Manager::from_config(config, tls, manager))
             .max_size(most)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
@@ -144,7 +144,7 @@ impl Sessions {
     }
 
     /// Lends a session to `work`, which has to be done in time.
-    pub async fn lend<T>(
+    pub async fn acquire<T>(
         &self,
         work: impl AsyncFnOnce(&ClientWrapper) -> Result<T, Error>,
     ) -> Result<T, Error> {
