@@ -26,41 +26,88 @@ pub enum InvalidJson {
     Nul,
 }
 
-/// Scans a whole body once, ignored members included, for what a JSON parser lets through. Says
-/// nothing about bytes that are no JSON: those are for the parser to refuse.
+/// A part of a JSON text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// A string with its quotes. At the end of a broken text, the second quote may be missing.
+    String(&'a [u8]),
+    /// Brackets, commas, colons, numbers and words between two strings or white space.
+    Other(&'a [u8]),
+}
+
+/// Splits a JSON text at its strings and leaves out the white space between tokens. The text is not
+/// parsed: the parts of a broken text are broken, too.
+pub fn parts(json: &[u8]) -> impl Iterator<Item = Part<'_>> {
+    let mut rest = json.trim_ascii_start();
+    std::iter::from_fn(move || {
+        let is_string = *rest.first()? == b'"';
+        let end = if is_string { end_of_string(rest) } else { end_of_other(rest) };
+        let (part, tail) = rest.split_at(end);
+        rest = tail.trim_ascii_start();
+        Some(if is_string { Part::String(part) } else { Part::Other(part) })
+    })
+}
+
+fn end_of_string(json: &[u8]) -> usize {
+    let mut end = 1;
+    while let Some(stop) = json.iter().skip(end).position(|byte| matches!(byte, b'"' | b'\\')) {
+        end += stop + 1;
+        if json[end - 1] == b'"' {
+            return end;
+        }
+        // The escaped character.
+        end += 1;
+    }
+    json.len()
+}
+
+fn end_of_other(json: &[u8]) -> usize {
+    let is_end = |byte: &u8| *byte == b'"' || byte.is_ascii_whitespace();
+    json.iter().position(is_end).unwrap_or(json.len())
+}
+
+/// A JSON text without the white space between tokens.
+pub fn compact(json: &[u8]) -> Vec<u8> {
+    let mut compact = Vec::with_capacity(json.len());
+    for Part::String(part) | Part::Other(part) in parts(json) {
+        compact.extend_from_slice(part);
+    }
+    compact
+}
+
+/// Checks the limits that a JSON parser does not check, in all members, also those that nobody
+/// reads. A text that is not JSON may pass: the parser has to reject it.
 pub fn check(body: &[u8], nul: Nul) -> Result<(), InvalidJson> {
     let mut depth = 0_usize;
-    let mut rest = body;
-    while let [byte, tail @ ..] = rest {
-        rest = tail;
-        match byte {
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > MAX_NESTING {
-                    return Err(InvalidJson::TooDeep);
+    for part in parts(body) {
+        match part {
+            Part::String(string) => check_escapes(string, nul)?,
+            Part::Other(other) => {
+                for byte in other {
+                    match byte {
+                        b'{' | b'[' => depth += 1,
+                        b'}' | b']' => depth = depth.saturating_sub(1),
+                        _ => {}
+                    }
+                    if depth > MAX_NESTING {
+                        return Err(InvalidJson::TooDeep);
+                    }
                 }
             }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            b'"' => rest = after_string(rest, nul)?,
-            _ => {}
         }
     }
     Ok(())
 }
 
-/// What follows the string whose first quote is already taken.
-fn after_string(mut rest: &[u8], nul: Nul) -> Result<&[u8], InvalidJson> {
-    loop {
-        let Some(stop) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\')) else {
-            return Ok(&[]);
-        };
-        rest = match &rest[stop..] {
-            [b'"', tail @ ..] => return Ok(tail),
-            [_, b'u', tail @ ..] => after_code_unit(tail, nul)?,
-            [_, _, tail @ ..] => tail,
-            [_] | [] => return Ok(&[]),
+fn check_escapes(mut string: &[u8], nul: Nul) -> Result<(), InvalidJson> {
+    while let Some(backslash) = string.iter().position(|byte| *byte == b'\\') {
+        string = match &string[backslash + 1..] {
+            [b'u', digits @ ..] => after_code_unit(digits, nul)?,
+            [_, rest @ ..] => rest,
+            [] => return Ok(()),
         };
     }
+    Ok(())
 }
 
 /// What follows the digits of an escape, and of the low surrogate that belongs to a high one.
@@ -135,10 +182,28 @@ mod tests {
         }
     }
 
+    #[test]
+    fn white_space_between_tokens_is_removed() {
+        for (sent, kept) in [
+            (" { } ", "{}"),
+            ("{\"a\" :\t[ 1.0 , 1e400,\r\n-0 ]}", "{\"a\":[1.0,1e400,-0]}"),
+            (r#"{" a\" ": " b\\" , "c" : 1}"#, r#"{" a\" ":" b\\","c":1}"#),
+            (r#"{"a":1, "a":2}"#, r#"{"a":1,"a":2}"#),
+            (r#"{"\u00e9 é": "\/"}"#, r#"{"\u00e9 é":"\/"}"#),
+            (r#"  "\" "#, r#""\" "#),
+            ("\"", "\""),
+            ("", ""),
+        ] {
+            assert_eq!(compact(sent.as_bytes()), kept.as_bytes(), "{sent}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_bytes_can_be_scanned(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = super::check(&bytes, Nul::Refuse);
+            let once = compact(&bytes);
+            prop_assert_eq!(compact(&once), once);
         }
 
         #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use common::json;
+
 /// The content of an object: a JSON object, byte for byte as it was sent, without white space
 /// between tokens. No number is rounded, no member reordered, dropped or merged.
 #[derive(Clone, PartialEq, Eq)]
@@ -10,19 +12,7 @@ pub(crate) struct Value(Box<[u8]>);
 impl Value {
     /// Takes a value from `json`, which must be well-formed JSON.
     pub(crate) fn compact(json: &str) -> Result<Self, InvalidValue> {
-        let mut bytes = Vec::with_capacity(json.len());
-        let mut in_string = false;
-        let mut escaped = false;
-        for &byte in json.as_bytes() {
-            if in_string {
-                bytes.push(byte);
-                in_string = escaped || byte != b'"';
-                escaped = byte == b'\\' && !escaped;
-            } else if !byte.is_ascii_whitespace() {
-                bytes.push(byte);
-                in_string = byte == b'"';
-            }
-        }
+        let bytes = json::compact(json.as_bytes());
         if bytes.first() == Some(&b'{') { Ok(Self(bytes.into())) } else { Err(InvalidValue) }
     }
 

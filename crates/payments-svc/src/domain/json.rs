@@ -1,5 +1,6 @@
 //! The custom data of a transaction: JSON exactly as the client wrote it, but for white space.
 
+use common::json::{self, Part};
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
@@ -24,9 +25,8 @@ impl Custom {
         if !json.get().starts_with('{') {
             return Err(InvalidCustom::NotAnObject);
         }
-        let compact = with_position(json.get())
-            .filter(|&(character, in_string)| in_string || !character.is_ascii_whitespace());
-        let text: String = compact.map(|(character, _)| character).collect();
+        let text = String::from_utf8(json::compact(json.get().as_bytes()))
+            .map_err(|_| InvalidCustom::NotAnObject)?;
         let (keys, depth) = keys_and_depth(&text);
         if keys > MAX_CUSTOM_KEYS {
             return Err(InvalidCustom::TooManyKeys);
@@ -94,29 +94,19 @@ pub(crate) enum InvalidCustom {
 /// The keys of all objects in well-formed JSON, and the levels that objects and arrays nest.
 fn keys_and_depth(json: &str) -> (usize, usize) {
     let (mut keys, mut depth, mut deepest) = (0_usize, 0_usize, 0);
-    for (character, _) in with_position(json).filter(|&(_, in_string)| !in_string) {
-        match character {
-            ':' => keys = keys.saturating_add(1),
-            '{' | '[' => depth = depth.saturating_add(1),
-            '}' | ']' => depth = depth.saturating_sub(1),
-            _ => {}
+    for part in json::parts(json.as_bytes()) {
+        let Part::Other(part) = part else { continue };
+        for byte in part {
+            match byte {
+                b':' => keys = keys.saturating_add(1),
+                b'{' | b'[' => depth = depth.saturating_add(1),
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            deepest = deepest.max(depth);
         }
-        deepest = deepest.max(depth);
     }
     (keys, deepest)
-}
-
-/// The characters of well-formed JSON, each with whether it is part of a string.
-fn with_position(json: &str) -> impl Iterator<Item = (char, bool)> {
-    let mut in_string = false;
-    let mut escaped = false;
-    json.chars().map(move |character| {
-        let opens_or_closes = character == '"' && !escaped;
-        let part_of_string = in_string || opens_or_closes;
-        in_string ^= opens_or_closes;
-        escaped = character == '\\' && !escaped;
-        (character, part_of_string)
-    })
 }
 
 #[cfg(test)]
