@@ -1,4 +1,30 @@
-//! The state of the service. Every operation is atomic, and durable before it is answered.
+//! The durable state of the service, on one of two engines: SQLite or PostgreSQL.
+//!
+//! Every operation is atomic, and durable before it is answered. Reads go straight to the engine.
+//! All writes take the same path on both engines:
+//!
+//! 1. A method of [`Store`] puts an [`Operation`] into the engine's queue (`common::batch`) and
+//!    waits for the answer. A full queue fails at once with [`StoreError::Overloaded`], so a caller
+//!    may repeat the write.
+//! 2. The runner gathers pending operations into a batch, so that they share one commit. One batch
+//!    runs at a time, because its revisions follow those of the batch before it (`shared.rs`).
+//! 3. The engine begins a transaction and loads the rows that the batch depends on (`Needs::of`),
+//!    and no others.
+//! 4. The domain decides the operations in order, in memory (`fold::decide`). Each sees the changes
+//!    of those before it, so a precondition cannot race with another operation of its batch. All
+//!    rules are there and none in an engine, so the engines behave alike.
+//! 5. The engine writes the changed rows and the records of the change log in the same transaction,
+//!    and commits. A reader therefore never sees a change without its record.
+//! 6. After the commit, the engine drops ended sessions from the cache, passes the new records on
+//!    to the [`Feed`], and the runner sends the answers. Refusals wait for the commit, too: they
+//!    may depend on an earlier operation of the batch.
+//!
+//! If a commit fails, its outcome is unknown: every operation of the batch fails with
+//! [`StoreError::NotWritten`]. An operation that panics, or whose rows the database rejects, fails
+//! alone: the runner repeats the batch without it.
+//!
+//! Two values are also kept in memory: sessions that were looked up (`sessions.rs`) and
+//! acknowledged positions that are not written yet (`positions.rs`). Both may be lost in a crash.
 
 use std::{
     path::{Path, PathBuf},
@@ -35,40 +61,36 @@ pub(crate) use sqlite::Sqlite;
 
 use shared::Shared;
 
-/// What a store is opened with.
 #[derive(Debug, Clone)]
 pub(crate) struct StoreConfig {
-    /// Where the embedded engine keeps its files.
+    /// The directory of the SQLite database. Not used on PostgreSQL.
     pub(crate) data_dir: PathBuf,
-    /// The database; where there is none, the engine is the embedded one.
+    /// The PostgreSQL database. `None` selects SQLite.
     pub(crate) database: Option<DatabaseConfig>,
-    /// How long sessions live.
+    /// How long a session lives after it was created or extended.
     pub(crate) lifetime: Lifetime,
-    /// Whether owners are compared.
+    /// Whether only its owner may set and delete an object.
     pub(crate) owner: OwnerRule,
-    /// Clients there may be.
     pub(crate) max_clients: usize,
-    /// Watches a client may have.
+    /// Limits the open watches of a client, and also its ended watches that are kept.
     pub(crate) max_watches: usize,
-    /// How long the log keeps a change.
+    /// The change log deletes records that are older than this.
     pub(crate) log_retention: Duration,
-    /// Bytes of changes the log keeps.
+    /// Bytes. Above this size, the change log deletes its oldest records.
     pub(crate) log_size: u64,
 }
 
-/// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
-    /// The embedded engine.
     #[error(transparent)]
     Sqlite(#[from] sqlite::OpenError),
-    /// The database.
     #[error(transparent)]
     Postgres(#[from] database::OpenError),
 }
 
-/// Copies the embedded store to the new file `target` while a service uses it. The copy makes a new
-/// epoch when it is opened.
+/// Copies the SQLite database to the new file `target`. A service may use the database meanwhile.
+/// The copy gets a new epoch when it is opened, so that ETags of the original do not match. Fails
+/// if `config` selects PostgreSQL.
 pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
@@ -76,64 +98,64 @@ pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupEr
     }
 }
 
-/// Why the store could not do what it was asked, whatever was asked.
+/// Why an operation or a read failed. A refusal by the rules is an answer instead: [`Refusal`].
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// Too much waits. Nothing was done.
+    /// A queue is full, or a wait timed out: for a batch, a connection, a lock or a statement.
+    /// Nothing was written.
     #[error("too much is waiting: try again in a second")]
     Overloaded,
-    /// A write failed. Whether it was done is unknown.
+    /// A write failed. Whether it is committed is unknown.
     #[error("the store could not write")]
     NotWritten(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A read failed.
     #[error("the store could not read")]
     NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The log has dropped changes before they were seen here.
+    /// The change log was trimmed before this process dispatched all of its records to sockets.
     #[error("the log has dropped changes before they were seen")]
     Missed,
-    /// Changes that are committed have not been dispatched in time.
+    /// The dispatch of committed changes to sockets timed out.
     #[error("committed changes are not dispatched in time")]
     Behind,
-    /// The operation itself is broken. Nothing was done.
+    /// A bug: the operation or the read panicked. Nothing was written.
     #[error("the operation panicked")]
     Panicked,
 }
 
-/// Objects in the order of their pattern's shape.
+/// Objects that match a pattern, in the order of the pattern's shape (see `order.rs`).
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// The objects.
     pub(crate) objects: Vec<Stored>,
-    /// Whether there may be more after the last one.
+    /// Whether more objects may follow.
     pub(crate) more: bool,
 }
 
-/// The end of a page that was asked for by its length.
+/// The end of a page, when only the number of its objects is given.
 #[derive(Debug)]
 pub(crate) struct PageEnd {
-    /// The key of its last object.
+    /// The key of the last object.
     pub(crate) key: Key,
-    /// Whether there is another after it.
+    /// Whether more objects follow.
     pub(crate) more: bool,
 }
 
-/// A stretch of the log.
+/// A page of the change log.
 #[derive(Debug)]
 pub(crate) enum LogPage {
-    /// The records that follow, oldest first; none when there is nothing yet.
+    /// The next records, oldest first and without a gap. Empty at the end of the change log.
     Records(Vec<Record>),
-    /// The log no longer reaches back that far.
+    /// The next record is deleted already, or the given revision is newer than the newest one, for
+    /// example after a failover that lost commits.
     Trimmed,
 }
 
-/// What is known of a client at one moment.
+/// A snapshot of a client.
 #[derive(Debug)]
 pub(crate) struct ClientState {
-    /// The moment: every record up to this revision is taken into account.
+    /// The snapshot includes every record up to this revision.
     pub(crate) revision: Revision,
-    /// What it watches, and watched.
+    /// Open watches, and the ended ones that are kept.
     pub(crate) watches: Watches,
-    /// Up to where it has acknowledged its pushes.
+    /// The newest revision that the client has acknowledged.
     pub(crate) position: Revision,
 }
 
@@ -142,47 +164,45 @@ pub(crate) struct ClientState {
 pub(crate) struct Stats {
     /// The newest revision.
     pub(crate) revision: Revision,
-    /// Revisions that the log has dropped: its records begin after this one.
+    /// The newest deleted revision of the change log: its records begin after this one.
     pub(crate) log_floor: Revision,
-    /// Bytes of the records the log holds.
+    /// Bytes of the records in the change log.
     pub(crate) log_bytes: u64,
-    /// Clients registered.
+    /// Registered clients.
     pub(crate) clients: u64,
-    /// Batches committed since the start.
+    /// Batches committed since the start of this process.
     pub(crate) commits: u64,
-    /// Operations in them.
+    /// Operations in these batches.
     pub(crate) operations: u64,
-    /// Bytes of writes that wait.
+    /// Bytes of pending writes.
     pub(crate) waiting_bytes: u64,
 }
 
-/// What is committed, in order from the revision it starts after.
+/// Committed changes in the order of their revisions. On PostgreSQL, those of all replicas.
 pub(crate) struct Feed {
-    /// The store's revision when it was opened.
+    /// The newest revision when the store was opened. The feed continues after it.
     pub(crate) revision: Revision,
-    /// One piece after another.
     pub(crate) news: mpsc::Receiver<News>,
 }
 
-/// What comes next in the order of revisions.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// The records that follow, without a gap.
+    /// The next records, oldest first and without a gap.
     Records(Vec<Record>),
-    /// The log has dropped what follows, perhaps up to this revision.
+    /// The next records were trimmed before they were read. The feed continues after this revision.
     Missed(Revision),
 }
 
-/// The store, on the engine it was configured with.
+/// The store on the configured engine.
 #[derive(Clone)]
 pub(crate) enum Store {
-    /// SQLite in a directory of this process.
+    /// SQLite in a directory that only this process writes to.
     Sqlite(Arc<Sqlite>),
-    /// PostgreSQL, which other processes may use, too.
+    /// A PostgreSQL database that replicas share.
     Postgres(Arc<Postgres>),
 }
 
-/// Passes a call on to the engine.
+/// Calls the same method on either engine.
 macro_rules! engine {
     ($store:expr, $engine:ident => $call:expr) => {
         match $store {
@@ -193,7 +213,7 @@ macro_rules! engine {
 }
 
 impl Store {
-    /// Opens the store, making it where there is none.
+    /// Opens the store, and creates or migrates its tables as needed.
     pub(crate) async fn open(config: &StoreConfig) -> Result<(Self, Feed), OpenError> {
         Ok(match &config.database {
             Some(database) => {
@@ -207,17 +227,17 @@ impl Store {
         })
     }
 
-    /// Whether the store answers.
+    /// Whether the database answers: for the readiness check.
     pub(crate) fn is_up(&self) -> bool {
         engine!(self, engine => engine.is_up())
     }
 
-    /// Resolves when the store can no longer write, ever: the process should end.
+    /// Resolves when the writer has ended and cannot recover: the process should exit.
     pub(crate) async fn failed(&self) {
         engine!(self, engine => engine.failed().await)
     }
 
-    /// Finishes what was asked for and closes.
+    /// Commits all pending writes, then closes the store.
     pub(crate) async fn close(&self) {
         engine!(self, engine => engine.close().await)
     }
@@ -230,12 +250,12 @@ impl Store {
         Ok(engine!(self, engine => engine.queue.write(operation).await)?)
     }
 
-    /// The life of the store that its revisions belong to.
+    /// A random number, part of each ETag. It changes when a backup is restored, since revisions
+    /// would otherwise repeat.
     pub(crate) fn epoch(&self) -> Epoch {
         self.shared().rules.epoch
     }
 
-    /// Numbers for the metrics.
     pub(crate) fn stats(&self) -> Stats {
         let (stats, batches) = engine!(self, engine => (engine.stats(), engine.queue.stats()));
         Stats {
@@ -246,12 +266,12 @@ impl Store {
         }
     }
 
-    /// The limits of waiting writes, for the metrics.
+    /// The limits of the write queue, for the metrics.
     pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 2] {
         engine!(self, engine => engine.queue.limits())
     }
 
-    /// Registers `client`, unless it is, with one more session.
+    /// Adds a session with the token digest `token`, and registers `client` first if it is unknown.
     pub(crate) async fn register(
         &self,
         client: ClientId,
@@ -261,8 +281,8 @@ impl Store {
         Ok(self.write(Operation::Register { client, token, now }).await?.map(drop))
     }
 
-    /// The live session of a token. One that is due to be extended is looked up again: another
-    /// replica may have done it.
+    /// The session of a token, unless it has expired. Read from the cache if possible; if it should
+    /// be extended, it is read from the database, because another replica may have extended it.
     pub(crate) async fn session(
         &self,
         token: TokenDigest,
@@ -281,7 +301,7 @@ impl Store {
         Ok(session)
     }
 
-    /// Lets a session live on from `now`.
+    /// Extends a session: it expires one lifetime after `now`.
     pub(crate) async fn extend(
         &self,
         token: TokenDigest,
@@ -290,7 +310,7 @@ impl Store {
         self.change_session(token, Operation::Extend { token, now }).await
     }
 
-    /// Lets the unused client of a session stay on from `now`.
+    /// Postpones the removal of the session's unused client, because it made a request at `now`.
     pub(crate) async fn postpone_removal(
         &self,
         session: Session,
@@ -301,7 +321,8 @@ impl Store {
         self.change_session(token, Operation::Postpone { client, now }).await
     }
 
-    /// The unused client of a session has been used: it stays as long as its sessions.
+    /// Marks a client as used, so that it stays as long as its sessions. `token` is the session
+    /// that used it: its cached copy is outdated then.
     pub(crate) async fn mark_used(
         &self,
         client: ClientId,
@@ -320,19 +341,18 @@ impl Store {
         Ok(())
     }
 
-    /// Removes sessions that have been over for a lifetime, clients that have none left, and unused
-    /// clients whose time has come.
+    /// Deletes sessions that expired at least one lifetime ago, clients without sessions, and
+    /// unused clients whose removal is due.
     pub(crate) async fn reap(&self, now: Timestamp) -> Result<(), StoreError> {
         while self.write(Operation::Reap { now }).await?.is_ok_and(|done| done.more) {}
         Ok(())
     }
 
-    /// The object under `key`.
     pub(crate) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         engine!(self, engine => Ok(engine.get(key).await?))
     }
 
-    /// Sets an object and tells the revision of that change.
+    /// Sets an object. Returns the revision of the change.
     pub(crate) async fn set(
         &self,
         object: Object,
@@ -342,7 +362,7 @@ impl Store {
         Ok(self.write(set).await?.map(|done| done.revision))
     }
 
-    /// Deletes an object and tells the revision of that change.
+    /// Deletes an object. Returns the revision of the change.
     pub(crate) async fn delete(
         &self,
         key: Key,
@@ -352,8 +372,9 @@ impl Store {
         Ok(deleted.map(|done| done.revision))
     }
 
-    /// The objects that `pattern` matches, after the key `after` and up to the key `until`, in the
-    /// order of the pattern's shape: at most `limit`, and fewer where they are large.
+    /// The objects that match `pattern`, with keys after `after` and up to and including `until`,
+    /// in the order of the pattern's shape. Returns at most `limit` objects, and fewer if they are
+    /// large.
     pub(crate) async fn find(
         &self,
         pattern: &Pattern,
@@ -364,7 +385,8 @@ impl Store {
         engine!(self, engine => Ok(engine.find(pattern, after, until, limit).await?))
     }
 
-    /// Where a page of at most `limit` objects ends; none when it is empty.
+    /// Finds the end of a page of at most `limit` objects without reading their values. `None` if
+    /// no object follows `after`.
     pub(crate) async fn page_end(
         &self,
         pattern: &Pattern,
@@ -374,7 +396,7 @@ impl Store {
         engine!(self, engine => Ok(engine.page_end(pattern, after, limit).await?))
     }
 
-    /// Lets `client` watch `pattern` from now on.
+    /// Begins a watch: it matches the changes after its own revision. Repeating it changes nothing.
     pub(crate) async fn watch(
         &self,
         client: ClientId,
@@ -383,7 +405,7 @@ impl Store {
         Ok(self.write(Operation::Watch { client, pattern }).await?.map(drop))
     }
 
-    /// Ends that watch, if there is one.
+    /// Ends the open watch of `pattern`, if any.
     pub(crate) async fn unwatch(
         &self,
         client: ClientId,
@@ -392,22 +414,22 @@ impl Store {
         self.write(Operation::Unwatch { client, pattern }).await.map(drop)
     }
 
-    /// What `client` watches and has acknowledged.
     pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
-        // In this order: what leaves the map in between is committed before it is read there.
+        // Look here first: a position leaves the map only after its commit, so one that leaves it
+        // meanwhile is read from the database.
         let acknowledged = self.shared().positions().of(client);
         let mut state = engine!(self, engine => engine.client(client).await?);
         state.position = state.position.max(acknowledged);
         Ok(state)
     }
 
-    /// Notes that `client` has acknowledged everything up to `position`. Written within a second
-    /// or two; never lowers a position.
+    /// Records that `client` has acknowledged all pushes up to `position`. It is written within a
+    /// second or two, and never lowers a position.
     pub(crate) fn acknowledge(&self, client: ClientId, position: Revision) {
         self.shared().positions().advance(client, position);
     }
 
-    /// The log after `revision`: a page of it.
+    /// Reads a page of the change log after the revision `after`.
     pub(crate) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
         engine!(self, engine => Ok(engine.log(after).await?))
     }
@@ -423,8 +445,8 @@ impl From<WriteError> for StoreError {
     }
 }
 
-/// Now. The one place that asks the clock.
-#[expect(clippy::disallowed_methods, reason = "the one place that asks the clock")]
+/// The current time, by the clock of this machine. No other function reads the clock.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::try_from(since.as_millis()).unwrap_or(Timestamp::MAX)

@@ -1,4 +1,10 @@
-//! The move of an embedded store into a database: all of it or nothing, revisions kept.
+//! `objstore-svc import`: copies a SQLite store into an empty PostgreSQL database.
+//!
+//! 1. The copy is one transaction: a failed import leaves no row, and may be repeated.
+//! 2. Epoch and revisions are kept, so ETags, watches and positions of clients stay valid.
+//! 3. The source directory is locked meanwhile, so no service writes to it.
+//! 4. The target must have no epoch, revision or client. Otherwise a service has used it, and the
+//!    import fails.
 
 use std::path::{Path, PathBuf};
 
@@ -16,47 +22,33 @@ use uuid::Uuid;
 
 use super::{StoreConfig, postgres, sqlite};
 
-/// Why a store was not moved.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ImportError {
-    /// There is no database to move it to.
-    #[error("OBJSTORE_DATABASE_URL is not set: it says where the store is moved to")]
+    #[error("OBJSTORE_DATABASE_URL is not set: set it to the URL of an empty database")]
     NoTarget,
-    /// There is no store to move.
-    #[error("there is no store in {0:?}")]
+    #[error("there is no store in {0:?}: name the directory with the file objstore.db")]
     NoSource(PathBuf),
-    /// The directory cannot be used: perhaps a service still does.
+    /// For example, a service uses the directory.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// The store cannot be read.
     #[error("the store cannot be read: {0}")]
     Read(#[from] rusqlite::Error),
-    /// The store cannot be brought to this version's shape.
+    /// The SQLite schema cannot be migrated.
     #[error(transparent)]
     Source(#[from] sqlite::OpenError),
-    /// The database cannot be used.
     #[error(transparent)]
     Target(#[from] OpenError),
-    /// A service has used the database.
     #[error("the database of OBJSTORE_DATABASE_URL has been used by a service: make an empty one")]
     NotEmpty,
-    /// Something went missing on the way.
-    #[error("{table}: {read} rows were read and {written} are there; nothing was kept")]
-    Incomplete {
-        /// The table.
-        table: &'static str,
-        /// What the store has.
-        read: i64,
-        /// What the database has.
-        written: i64,
-    },
+    #[error("table {table}: read {read} rows but wrote {written}; nothing was imported")]
+    Incomplete { table: &'static str, read: i64, written: i64 },
 }
 
-/// A table as it is read and written.
+/// A table to copy. Both engines name it and its columns alike.
 struct Table {
     name: &'static str,
-    /// The columns, in both.
     columns: &'static str,
+    /// The types of the columns in PostgreSQL.
     types: &'static [Type],
 }
 
@@ -99,8 +91,8 @@ const TABLES: [Table; 5] = [
     },
 ];
 
-/// Moves the embedded store in `source` into the database, which no service has used yet. The store
-/// stays as it is.
+/// Copies the SQLite store in the directory `source` into the database of `config`, which no
+/// service may have used. The source keeps its data; only its schema is migrated.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), ImportError> {
     let config = config.database.as_ref().ok_or(ImportError::NoTarget)?;
@@ -116,21 +108,20 @@ pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), Im
     let mut session = database.connect().await?;
     let failed = |error| ImportError::from(database.failed(error));
     let transaction = session.transaction().await.map_err(failed)?;
-    let claimed =
-        "UPDATE store SET epoch = $1 WHERE epoch IS NULL AND revision = 0 AND clients = 0";
+    let claim = "UPDATE store SET epoch = $1 WHERE epoch IS NULL AND revision = 0 AND clients = 0";
     let epoch = epoch.bits().cast_signed();
-    if transaction.execute(claimed, &[&epoch]).await.map_err(failed)? == 0 {
+    if transaction.execute(claim, &[&epoch]).await.map_err(failed)? == 0 {
         return Err(ImportError::NotEmpty);
     }
     for table in &TABLES {
         let read = copy(&store, &transaction, table, failed).await?;
-        let counted = format!("SELECT count(*) FROM {}", table.name);
-        let row = transaction.query_one(&counted, &[]).await.map_err(failed)?;
+        let count = format!("SELECT count(*) FROM {}", table.name);
+        let row = transaction.query_one(&count, &[]).await.map_err(failed)?;
         let written: i64 = row.try_get(0).map_err(failed)?;
         if read != written {
             return Err(ImportError::Incomplete { table: table.name, read, written });
         }
-        tracing::info!(table = table.name, rows = written, "moved");
+        tracing::info!(table = table.name, rows = written, "table imported");
     }
     let head = "UPDATE store SET clients = (SELECT count(*) FROM clients),
             revision = coalesce((SELECT max(revision) FROM log), 0),
@@ -141,7 +132,7 @@ pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), Im
     Ok(())
 }
 
-/// Copies a table, and tells how many rows the store has of it.
+/// Copies a table. Returns the number of rows in the source.
 async fn copy(
     store: &Connection,
     transaction: &Transaction<'_>,
@@ -163,7 +154,7 @@ async fn copy(
     Ok(store.query_row(&format!("SELECT count(*) FROM {name}"), [], |row| row.get(0))?)
 }
 
-/// The columns of a row, as these types.
+/// Converts the columns of a SQLite row to these types of PostgreSQL.
 fn values<'r>(
     row: &'r Row<'_>,
     types: &[Type],

@@ -1,9 +1,14 @@
-//! The orders of the keys that are kept: every pattern is a range of one of them.
+//! The orders of keys: every pattern is a range of one of them.
+//!
+//! Both engines keep three indexes on the parts of a key. For every pattern, one of them starts
+//! with the parts that the pattern gives. So a search reads one range of one index, and never
+//! sorts.
 
 use crate::domain::{Key, Pattern};
 
-/// An order of the keys, by the places of its parts in a key, and the index that keeps it.
+/// An order of keys, and the index that has it.
 pub(super) struct Order {
+    /// The parts to compare by, first to last: 0 is the type, 1 the namespace, 2 the name.
     pub(super) parts: [usize; 3],
     pub(super) index: &'static str,
 }
@@ -12,54 +17,56 @@ const BY_KEY: Order = Order { parts: [0, 1, 2], index: "objects_by_key" };
 const BY_NAMESPACE: Order = Order { parts: [1, 2, 0], index: "objects_by_namespace" };
 const BY_NAME: Order = Order { parts: [2, 0, 1], index: "objects_by_name" };
 
-/// The order that serves each shape: the parts a shape gives come first in it.
+/// The order for each shape, by `Shape::index`. It begins with the parts that the shape gives.
 const ORDERS: [&Order; 8] =
     [&BY_KEY, &BY_KEY, &BY_NAMESPACE, &BY_KEY, &BY_NAME, &BY_NAME, &BY_NAMESPACE, &BY_KEY];
 
 const COLUMNS: [&str; 3] = ["type", "namespace", "name"];
 
-/// The keys that a pattern matches, between two of them: a condition in SQL, with `?` or `$1` and so
-/// on for what it compares with.
+/// The keys that match a pattern, between two bounds, as parts of an SQL statement.
 pub(super) struct Range {
     pub(super) order: &'static Order,
-    /// What has to hold.
+    /// For `WHERE`, with placeholders for the parameters.
     pub(super) condition: String,
-    /// The columns that the keys are sorted by: those that the pattern leaves open.
+    /// For `ORDER BY`: the columns of the parts that the pattern does not give, or the last column
+    /// if it gives all.
     pub(super) columns: String,
-    /// What the condition compares with.
+    /// The values of the placeholders, in their order.
     pub(super) parameters: Vec<String>,
 }
 
 impl Range {
-    /// After `after` and up to `until`, where they are given. `place` spells the place of the
-    /// parameter with this number, the first of them 1.
+    /// The keys after `after`, and up to and including `until`, if given. `placeholder` returns the
+    /// placeholder of the parameter with a number, counted from 1: `?` or `$1`.
     pub(super) fn new(
         pattern: &Pattern,
         after: Option<&Key>,
         until: Option<&Key>,
-        place: impl Fn(usize) -> String,
+        placeholder: impl Fn(usize) -> String,
     ) -> Self {
         let shape = pattern.shape();
         let order = ORDERS[shape.index()];
         let parts = &order.parts;
         let given = parts.iter().filter(|&&part| shape.has(part)).count();
-        // An engine seeks by the parts that are not given. Compared by all three, it would scan.
+        // Compare only the parts that are not given: then the engine seeks in the index. If all
+        // three parts were compared, it would scan.
         let compared = &parts[given.min(2)..];
 
         let mut conditions = vec!["TRUE".to_owned()];
         let mut parameters = Vec::new();
         let mut bind = |part: &str| {
             parameters.push(part.to_owned());
-            place(parameters.len())
+            placeholder(parameters.len())
         };
         for &part in &parts[..given] {
             conditions.push(format!("{} = {}", COLUMNS[part], bind(pattern.parts()[part])));
         }
         for (bound, comparison) in [(after, ">"), (until, "<=")] {
             let Some(key) = bound else { continue };
-            let places: Vec<_> = compared.iter().map(|&part| bind(key.parts()[part])).collect();
-            let places = places.join(", ");
-            conditions.push(format!("({}) {comparison} ({places})", columns(compared)));
+            let placeholders: Vec<_> =
+                compared.iter().map(|&part| bind(key.parts()[part])).collect();
+            let placeholders = placeholders.join(", ");
+            conditions.push(format!("({}) {comparison} ({placeholders})", columns(compared)));
         }
         Self { order, condition: conditions.join(" AND "), columns: columns(compared), parameters }
     }

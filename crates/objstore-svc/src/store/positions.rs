@@ -1,4 +1,8 @@
-//! Positions that clients have acknowledged and that are not on disk yet.
+//! Acknowledged positions of clients that are not written to the database yet.
+//!
+//! A client acknowledges often, so not every pong becomes a write: the engines write positions
+//! about once a second, in the batch of other operations or in one of their own. A crash loses the
+//! unwritten ones: these clients receive some pushes again.
 
 use std::{
     collections::HashMap,
@@ -7,81 +11,82 @@ use std::{
 
 use crate::domain::{ClientId, Revision};
 
-/// How often positions are written, while there are other writes.
+/// How often positions are written while other operations are pending.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Positions written with one batch.
+/// Positions in one batch while other operations are pending.
 const BATCH: usize = 512;
 
-/// Positions written at once while no operation waits.
+/// Positions in one batch while no operation is pending.
 const IDLE_BATCH: usize = 8 * BATCH;
 
-/// A position moves from `waiting` to `taken` to `writing`, and is gone when it is on disk.
+/// A position moves from `pending` to `round` to `writing`, and is removed after its commit.
 pub(super) struct Positions {
-    waiting: HashMap<ClientId, Revision>,
-    /// The clients of this round, which are written before the next begins.
-    taken: HashMap<ClientId, Revision>,
-    /// Those in the batch being committed.
+    pending: HashMap<ClientId, Revision>,
+    /// Positions to write before the next round begins. Rounds are fair: a client that acknowledges
+    /// all the time cannot delay the others.
+    round: HashMap<ClientId, Revision>,
+    /// Positions in the running batch.
     writing: HashMap<ClientId, Revision>,
-    /// When a round was due last.
+    /// When a round was last due.
     due: Instant,
 }
 
 impl Default for Positions {
     fn default() -> Self {
-        let [waiting, taken, writing] = Default::default();
-        Self { waiting, taken, writing, due: Instant::now() }
+        let [pending, round, writing] = Default::default();
+        Self { pending, round, writing, due: Instant::now() }
     }
 }
 
 impl Positions {
-    /// Notes a position; an older one is forgotten.
+    /// Records a position, unless a newer one is recorded.
     pub(super) fn advance(&mut self, client: ClientId, position: Revision) {
-        let known = self.waiting.entry(client).or_default();
-        *known = position.max(*known);
+        let newest = self.pending.entry(client).or_default();
+        *newest = position.max(*newest);
     }
 
-    /// The newest position noted of a client, 0 when everything is on disk.
+    /// The newest recorded position of a client; 0 if it is committed already.
     pub(super) fn of(&self, client: ClientId) -> Revision {
-        let stages = [&self.waiting, &self.taken, &self.writing];
+        let stages = [&self.pending, &self.round, &self.writing];
         stages.into_iter().filter_map(|stage| stage.get(&client)).copied().max().unwrap_or(0)
     }
 
-    /// Takes those to be written with the next batch, which is the only one: some of a round, which
-    /// begins once a second, or sooner while no operation waits.
+    /// Takes positions of this round for the next batch. Only one batch may run at a time: the
+    /// positions of the last one are written again, unless [`Self::written`] was called for it. A
+    /// round begins once a second, or with this call if `is_idle`: no operation is pending.
     pub(super) fn take_due(&mut self, is_idle: bool) -> Vec<(ClientId, Revision)> {
-        // Those of a batch that failed.
+        // Positions are left here if their batch failed.
         self.put_back();
         let is_due = is_idle || self.due.elapsed() >= EVERY;
         if is_due {
             self.due = Instant::now();
         }
-        if is_due || !self.taken.is_empty() {
+        if is_due || !self.round.is_empty() {
             self.take(if is_idle { IDLE_BATCH } else { BATCH })
         } else {
             Vec::new()
         }
     }
 
-    /// Takes up to `limit` positions to write, from this round or else from a new one.
+    /// Takes up to `limit` positions of this round, or of a new one if this round is written.
     fn take(&mut self, limit: usize) -> Vec<(ClientId, Revision)> {
-        if self.taken.is_empty() {
-            std::mem::swap(&mut self.taken, &mut self.waiting);
+        if self.round.is_empty() {
+            std::mem::swap(&mut self.round, &mut self.pending);
         }
-        let batch: Vec<_> = self.taken.iter().take(limit).map(|(&id, &at)| (id, at)).collect();
+        let batch: Vec<_> = self.round.iter().take(limit).map(|(&id, &at)| (id, at)).collect();
         for &(client, position) in &batch {
-            self.taken.remove(&client);
+            self.round.remove(&client);
             self.writing.insert(client, position);
         }
         batch
     }
 
-    /// What was taken last is on disk.
+    /// Forgets the positions that were taken last: their batch is committed.
     pub(super) fn written(&mut self) {
         self.writing.clear();
     }
 
-    /// What was taken last is not on disk.
     fn put_back(&mut self) {
         for (client, position) in std::mem::take(&mut self.writing) {
             self.advance(client, position);
@@ -94,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_waits_behind_those_who_acknowledge_all_the_time() {
+    fn every_position_is_written_while_all_clients_acknowledge() {
         let clients: Vec<ClientId> =
             (1..=10).map(|bits| ClientId::new(uuid::Uuid::from_u128(bits)).unwrap()).collect();
         let mut positions = Positions::default();

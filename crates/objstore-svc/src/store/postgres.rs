@@ -1,8 +1,20 @@
 //! The engine for many processes: a PostgreSQL database that any number of replicas share.
 //!
-//! A replica keeps nothing of its own but what it can lose. It commits what waits in one transaction,
-//! with the row of the store locked, so the order of commits is the order of revisions; and it follows
-//! the log to its end, so it learns what the others commit.
+//! 1. A replica keeps only state in memory that it can lose. Everything else is in the database, so
+//!    replicas never talk to each other.
+//! 2. A batch locks the only row of the table `store` until its commit (`writer.rs`). So the order
+//!    of commits is the order of revisions on all replicas. A sequence would not be enough:
+//!    revision 8 could be committed before 7, and a replica that has read 8 would miss 7.
+//! 3. Every replica follows the change log to its end (`tail.rs`), so it learns about the commits
+//!    of the other replicas.
+//! 4. The work is divided over several connections, so that no kind of work waits for another:
+//!    - one for batches, one for the tail, one for the health check;
+//!    - the pool, for all reads and for upkeep. Reads of sockets get only a part of the pool
+//!      (`socket_reads`). The rest is left to searches and look-ups.
+//! 5. Every statement must be served by an index, and its plan must not depend on statistics: see
+//!    [`SETTINGS`].
+//! 6. The writer task must not end while the service runs; if it does, `failed` resolves. A lost
+//!    database is no reason to exit: connections are opened again.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicI32},
@@ -42,18 +54,20 @@ use reader::Reader;
 use tail::Tail;
 use writer::Writer;
 
-/// One of so many sessions is for sockets, but no more than there are cores to read what they get.
-const FOLLOWING_SHARE: usize = 4;
+/// Sockets may use one in this many connections of the pool, but not more than there are cores:
+/// reading the rows takes CPU time.
+const SOCKET_SHARE: usize = 4;
 
-/// Pieces of the log that may be read before the first of them is dispatched.
+/// Pages of the change log, or batches, that are not dispatched to sockets yet.
 const FEED_LENGTH: usize = 64;
 
-/// Batches that may be committed before the first of them is passed on. What does not fit is read
-/// from the log.
+/// Committed batches of this replica that the tail has not received yet. If this is full, the tail
+/// reads from the change log instead.
 const COMMITTED_LENGTH: usize = 16;
 
-/// What sessions with the database are told beside what all are. Whatever is asked here has an index
-/// that serves it, whether or not the database has counted the rows yet; and it is planned once.
+/// Settings of all connections, in addition to those of `common`. An index serves every statement,
+/// so other plans are switched off: PostgreSQL would choose them while it has no statistics. Each
+/// statement is planned once (`force_generic_plan`).
 const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan;
      SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
@@ -62,21 +76,20 @@ mod migrations {
     refinery::embed_migrations!("migrations/postgres");
 }
 
-/// The engine for many processes.
 pub(crate) struct Postgres {
     pub(super) queue: Queue<Writer>,
     pub(super) shared: Arc<Shared>,
     pool: Arc<Pool>,
-    /// Turns of sockets at the sessions: what a client watches, and pages of the log. The other
-    /// sessions are left to searches and look-ups.
-    following: Semaphore,
+    /// Permits for the reads of sockets: watches of a client, and pages of the change log. The rest
+    /// of the pool is left to searches and look-ups.
+    socket_reads: Semaphore,
     reader: Reader,
     stats: Arc<Mutex<Stats>>,
     health: Health,
-    /// Cancelled when the writer has ended, however it ended.
+    /// Cancelled when the writer task has ended, even by a panic.
     ended: CancellationToken,
-    /// Those who follow the log and keep it within its bounds.
-    others: Mutex<JoinSet<()>>,
+    /// The tail and upkeep.
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Postgres {
@@ -90,11 +103,11 @@ impl Postgres {
         let (epoch, revision) = begin(&database).await?;
         let shared = Shared::new(config, epoch);
         let pool = Arc::new(Pool::new(&database, connections, SETTINGS)?);
-        let (committed, handed_over) = mpsc::channel(COMMITTED_LENGTH);
+        let (committed, receiver) = mpsc::channel(COMMITTED_LENGTH);
         let (news, feed) = mpsc::channel(FEED_LENGTH);
         let backend = Arc::<AtomicI32>::default();
         let (queue, runner) = Queue::new(Writer {
-            session: Pool::new(&database, 1, SETTINGS)?,
+            connection: Pool::new(&database, 1, SETTINGS)?,
             shared: Arc::clone(&shared),
             backend: Arc::clone(&backend),
             committed,
@@ -103,33 +116,32 @@ impl Postgres {
         let tail = Tail {
             database: database.clone(),
             backend,
-            committed: handed_over,
+            committed: receiver,
             news,
             revision,
             warns: true,
         };
 
         let ended = CancellationToken::new();
-        let at_the_end = ended.clone().drop_guard();
+        let cancel_on_drop = ended.clone().drop_guard();
         tokio::spawn(async move {
-            let _at_the_end = at_the_end;
+            let _cancel_on_drop = cancel_on_drop;
             runner.run().await;
         });
-        let mut others = JoinSet::new();
-        others.spawn(tail.run());
-        let kept = (Arc::clone(&pool), config.clone(), Arc::clone(&stats));
-        others.spawn(upkeep::keep_up(kept.0, kept.1, kept.2));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(tail.run());
+        tasks.spawn(upkeep::run(Arc::clone(&pool), config.clone(), Arc::clone(&stats)));
         let cores = available_parallelism().map_or(2, usize::from);
         let postgres = Self {
             queue,
             shared,
             reader: Reader::new(&pool),
             pool,
-            following: Semaphore::new((connections / FOLLOWING_SHARE).clamp(1, cores)),
+            socket_reads: Semaphore::new((connections / SOCKET_SHARE).clamp(1, cores)),
             stats,
             health: Health::watch(database),
             ended,
-            others: Mutex::new(others),
+            tasks: Mutex::new(tasks),
         };
         Ok((postgres, Feed { revision, news: feed }))
     }
@@ -138,7 +150,8 @@ impl Postgres {
         self.health.is_up()
     }
 
-    /// A database that is away may come back; a writer does not.
+    /// Resolves only if the writer task has ended. An unreachable database is not a failure: it may
+    /// come back.
     pub(super) async fn failed(&self) {
         self.ended.cancelled().await;
     }
@@ -146,11 +159,11 @@ impl Postgres {
     pub(super) async fn close(&self) {
         self.queue.stop();
         self.ended.cancelled().await;
-        let mut others = {
-            let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *others)
+        let mut tasks = {
+            let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *tasks)
         };
-        others.shutdown().await;
+        tasks.shutdown().await;
         self.pool.close();
     }
 
@@ -187,27 +200,30 @@ impl Postgres {
     }
 
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
-        let turn = self.following().await?;
+        let permit = self.socket_permit().await?;
         let [rows] = self.ask([(read::CLIENT, &[client.uuid()])]).await?;
-        // A client may have very many watches: others take their turns meanwhile.
+        // A client may have very many watches: do not block the thread of other requests.
         let read = tokio::task::spawn_blocking(move || read::client(&rows)).await;
-        drop(turn);
+        drop(permit);
         Ok(read.map_err(|_| StoreError::Panicked)??)
     }
 
-    async fn following(&self) -> Result<Option<SemaphorePermit<'_>>, Error> {
-        let turn = timeout(WAIT, self.following.acquire()).await;
-        turn.map(Result::ok).map_err(|_| Error::Busy)
+    async fn socket_permit(&self) -> Result<Option<SemaphorePermit<'_>>, Error> {
+        let permit = timeout(WAIT, self.socket_reads.acquire()).await;
+        permit.map(Result::ok).map_err(|_| Error::Busy)
     }
 
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, Error> {
-        let _turn = self.following().await?;
-        let read = async |session: &ClientWrapper| read::log(session, after).await;
+        let _permit = self.socket_permit().await?;
+        let read = async |connection: &ClientWrapper| read::log(connection, after).await;
         self.pool.acquire(read).await.map(|(page, _)| page)
     }
 
-    async fn ask<const N: usize>(&self, asked: [Asked<'_>; N]) -> Result<[Vec<Row>; N], Error> {
-        self.pool.acquire(async |session| ask(session, asked).await).await
+    async fn ask<const N: usize>(
+        &self,
+        statements: [Asked<'_>; N],
+    ) -> Result<[Vec<Row>; N], Error> {
+        self.pool.acquire(async |connection| ask(connection, statements).await).await
     }
 }
 
@@ -217,27 +233,28 @@ impl From<Error> for StoreError {
     }
 }
 
-/// Of a read that several asked for.
+/// The error of a read that several callers share.
 impl From<Arc<Error>> for StoreError {
     fn from(error: Arc<Error>) -> Self {
         if error.is_overload() { Self::Overloaded } else { Self::NotRead(error.into()) }
     }
 }
 
-/// Brings the database to this version's shape.
+/// Migrates the schema.
 pub(super) async fn migrate(database: &Database) -> Result<(), OpenError> {
     database.migrate(migrations::migrations::runner()).await
 }
 
-/// The store's epoch, made now if it has none, and its newest revision.
+/// Returns the epoch and the newest revision. Creates a random epoch if there is none.
 async fn begin(database: &Database) -> Result<(Epoch, Revision), OpenError> {
-    let session = database.connect().await?;
-    let made = rand::random_range(1..=i64::MAX);
-    let begun = async {
-        session.execute("UPDATE store SET epoch = $1 WHERE epoch IS NULL", &[&made]).await?;
-        let row = session.query_one("SELECT epoch, revision FROM store", &[]).await?;
+    let connection = database.connect().await?;
+    let new_epoch = rand::random_range(1..=i64::MAX);
+    let begin = async {
+        let create = "UPDATE store SET epoch = $1 WHERE epoch IS NULL";
+        connection.execute(create, &[&new_epoch]).await?;
+        let row = connection.query_one("SELECT epoch, revision FROM store", &[]).await?;
         let (epoch, revision): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         Ok((Epoch::new(epoch.cast_unsigned()), revision.cast_unsigned()))
     };
-    begun.await.map_err(|error| database.failed(error))
+    begin.await.map_err(|error| database.failed(error))
 }

@@ -1,4 +1,4 @@
-//! Rows as values of the domain, the same in each engine.
+//! Conversions between rows and values of the domain, for both engines.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -30,7 +30,7 @@ impl sql::Stored for TokenDigest {
     }
 }
 
-/// A revision, or another number that is never negative.
+/// Reads a revision, or another number that is never negative.
 pub(super) fn number(columns: &mut Columns<'_>) -> Result<u64, ColumnError> {
     columns.read().map(i64::cast_unsigned)
 }
@@ -76,7 +76,7 @@ pub(super) fn record(columns: &mut Columns<'_>) -> Result<Record, ColumnError> {
     Ok(Record { revision, entry })
 }
 
-/// What the column `event` says.
+/// Values of the column `event`. They are stored, so never change them.
 mod event {
     pub(super) const SET: i16 = 1;
     pub(super) const DELETE: i16 = 2;
@@ -85,7 +85,7 @@ mod event {
     pub(super) const FORGET: i16 = 5;
 }
 
-/// The entry of a record, as columns.
+/// The entry of a record, as columns of the table `log`.
 pub(super) struct LogRow<'a> {
     pub(super) event: i16,
     /// Type, namespace and name.
@@ -126,7 +126,7 @@ impl<'a> LogRow<'a> {
         }
     }
 
-    /// The entry of such columns; none where no entry has them.
+    /// `None` if the columns do not make an entry: the database was changed from outside.
     fn entry(&self) -> Option<Entry> {
         match self.event {
             event::SET => Some(Entry::Set(self.object()?)),

@@ -1,20 +1,22 @@
-//! Sessions kept in memory, so that a request does not look its own up.
+//! A cache of sessions, so that most requests read no session from the database.
+//!
+//! A cached copy may be outdated: another replica can end or extend the session. It is trusted for
+//! at most [`MAX_AGE`].
 
 use quick_cache::sync::Cache;
 
 use crate::domain::{Session, Timestamp, TokenDigest};
 
-/// Sessions kept.
+/// Sessions.
 const CAPACITY: usize = 100_000;
 
-/// Milliseconds after which a session is looked up again: another replica may have ended it.
+/// Milliseconds.
 const MAX_AGE: Timestamp = 60_000;
 
-/// The sessions that were looked up last.
-pub(super) struct SessionCache(Cache<TokenDigest, Known>);
+pub(super) struct SessionCache(Cache<TokenDigest, CachedSession>);
 
 #[derive(Clone, Copy)]
-struct Known {
+struct CachedSession {
     session: Session,
     looked_up: Timestamp,
 }
@@ -24,15 +26,15 @@ impl SessionCache {
         Self(Cache::new(CAPACITY))
     }
 
-    /// The live session of a token, if it was looked up lately.
+    /// The cached session of a token, unless it is older than [`MAX_AGE`] or has expired.
     pub(super) fn get(&self, token: TokenDigest, now: Timestamp) -> Option<Session> {
-        let Known { session, looked_up } = self.0.get(&token)?;
+        let CachedSession { session, looked_up } = self.0.get(&token)?;
         let age = now.saturating_sub(looked_up);
         (now < session.expires && (0..MAX_AGE).contains(&age)).then_some(session)
     }
 
     pub(super) fn insert(&self, token: TokenDigest, session: Session, now: Timestamp) {
-        self.0.insert(token, Known { session, looked_up: now });
+        self.0.insert(token, CachedSession { session, looked_up: now });
     }
 
     pub(super) fn remove(&self, token: TokenDigest) {

@@ -1,4 +1,4 @@
-//! What each engine's writer uses alike.
+//! Limits, state and decisions that the writers of both engines have in common.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -13,8 +13,8 @@ use crate::domain::{
     fold::{self, Changes, Known},
 };
 
-/// One batch at a time, since a batch counts revisions from the one before. [`Operation::Reap`] fills
-/// a batch by its rows.
+/// One batch runs at a time, because its revisions follow those of the batch before it. An
+/// [`Operation::Reap`] counts as many rows as fit, so it is alone in its batch.
 pub(super) const LIMITS: Limits = Limits {
     batches: 1,
     another_at: usize::MAX,
@@ -24,7 +24,7 @@ pub(super) const LIMITS: Limits = Limits {
     patience: Duration::from_secs(5),
 };
 
-/// What an engine shares with its writer.
+/// The state that an engine shares with its writer.
 pub(super) struct Shared {
     pub(super) rules: Rules,
     pub(super) sessions: SessionCache,
@@ -48,7 +48,6 @@ impl Shared {
         self.positions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decides a batch by the rules of this store.
     pub(super) fn decide(
         &self,
         known: Known,
@@ -58,7 +57,7 @@ impl Shared {
         Ok(Decided { answers, changes })
     }
 
-    /// A batch is committed.
+    /// Updates the state after the commit of a batch.
     pub(super) fn committed(&self, changes: &Changes) {
         changes.ended.iter().for_each(|&token| self.sessions.remove(token));
         if !changes.positions.is_empty() {
@@ -67,7 +66,7 @@ impl Shared {
     }
 }
 
-/// The share of an operation in the limits of a batch.
+/// How much of the limits of a batch an operation uses.
 pub(super) fn cost(operation: &Operation) -> Cost {
     let rows = if matches!(operation, Operation::Reap { .. }) { LIMITS.rows } else { 1 };
     Cost { rows, bytes: operation.size(), follows_up: false }

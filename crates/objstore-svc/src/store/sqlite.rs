@@ -1,4 +1,19 @@
-//! The embedded engine: SQLite in a directory that one process owns.
+//! The engine for one process: SQLite in a directory that this process locks.
+//!
+//! 1. One thread writes (`writer.rs`). SQLite allows one writing transaction at a time, so more
+//!    threads would only wait for each other. Commits sync to disk, which must not block a thread
+//!    of the async runtime.
+//! 2. Reads never wait for the writer, because the database is in WAL mode:
+//!    - Look-ups of single rows run on the thread of the caller: they cost less than a switch to
+//!      another thread.
+//!    - Searches, and the reads for sockets (watches, change log), read many rows, so they run on
+//!      other threads (`common::aside`). Sockets have separate threads, so that searches do not
+//!      wait for them. Each thread has a connection.
+//! 3. The lock on the directory (`Directory`) allows one service only. The writer relies on it: it
+//!    keeps the newest revision in memory. The subcommand `backup` runs beside it, as it only
+//!    reads.
+//! 4. A backup has no epoch. A store without one creates a random one when it is opened, so ETags
+//!    from before the restore never match, although revisions repeat.
 
 use std::{
     path::Path,
@@ -30,46 +45,39 @@ mod writer;
 
 use writer::Writer;
 
-/// The database's file in the data directory.
+/// The file name of the database in the data directory.
 pub(super) const DATABASE: &str = "objstore.db";
 
-/// Batches that may be committed before the first of them is dispatched.
+/// Committed batches that are not dispatched to sockets yet. Above this, the writer waits.
 const FEED_LENGTH: usize = 64;
 
 mod migrations {
     refinery::embed_migrations!("migrations/sqlite");
 }
 
-/// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
-    /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// The database cannot be read.
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// Its writer cannot be started.
     #[error(transparent)]
     Writer(#[from] engine::StartError),
-    /// The database cannot be brought to this version's shape.
     #[error(transparent)]
     Migration(#[from] MigrationError),
 }
 
-/// The embedded engine.
 pub(crate) struct Sqlite {
     pub(super) queue: Queue<Writer>,
     pub(super) shared: Arc<Shared>,
     thread: WriterThread,
     lookups: Arc<Lookups>,
-    /// For pages, on threads of their own. Single rows are looked up on the caller's.
+    /// Connections for reads of many rows.
     scans: Arc<Readers>,
-    /// For searches.
-    searching: Aside,
-    /// For sockets: what a client watches, and pages of the log. They have threads of their own, so
-    /// that searches do not wait for them.
-    following: Aside,
+    /// Threads for searches.
+    searches: Aside,
+    /// Threads for the reads of sockets: watches of a client, and pages of the change log.
+    socket_reads: Aside,
     stats: Arc<Mutex<Stats>>,
     _directory: Directory,
 }
@@ -82,14 +90,20 @@ impl Sqlite {
         let shared = Shared::new(config, prepare(&mut connection)?);
 
         let cores = available_parallelism().map_or(2, usize::from);
-        let followers = (cores / 2).max(1);
+        let socket_threads = (cores / 2).max(1);
         let lookups = Arc::new(Lookups::open(path, cores)?);
-        let scans = Arc::new(Readers::open(path, cores + followers)?);
+        let scans = Arc::new(Readers::open(path, cores + socket_threads)?);
         let stats = Arc::<Mutex<Stats>>::default();
         let (feed, news) = mpsc::channel(FEED_LENGTH);
         let database = Embedded::open(path, Arc::clone(&lookups))?;
-        let (on, of) = (Arc::clone(&shared), Arc::clone(&stats));
-        let writer = Writer::new(database, &connection, config, on, feed, of)?;
+        let writer = Writer::new(
+            database,
+            &connection,
+            config,
+            Arc::clone(&shared),
+            feed,
+            Arc::clone(&stats),
+        )?;
         drop(connection);
 
         let (queue, runner) = Queue::new(writer);
@@ -99,8 +113,8 @@ impl Sqlite {
             thread: WriterThread::start(runner, |writer| writer.database.close())?,
             lookups,
             scans,
-            searching: Aside::new(cores),
-            following: Aside::new(followers),
+            searches: Aside::new(cores),
+            socket_reads: Aside::new(socket_threads),
             stats,
             _directory: directory,
         };
@@ -126,13 +140,13 @@ impl Sqlite {
     }
 
     pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, StoreError> {
-        Ok(self.lookups.read(|it| read::session(it, token))?)
+        Ok(self.lookups.read(|connection| read::session(connection, token))?)
     }
 
-    /// A look-up in two trees whose upper pages are in memory: it costs less than a change of
-    /// threads would, so it runs on the caller's.
+    /// Runs on the thread of the caller: it searches two B-trees whose upper pages are in memory,
+    /// which costs less than a switch to another thread.
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
-        Ok(self.lookups.read(|it| read::object(it, key))?)
+        Ok(self.lookups.read(|connection| read::object(connection, key))?)
     }
 
     pub(super) async fn find(
@@ -142,8 +156,9 @@ impl Sqlite {
         until: Option<&Key>,
         limit: usize,
     ) -> Result<Page, StoreError> {
-        let range = find::Search::new(pattern, after, until);
-        self.read_aside(&self.searching, move |it| find::page(it, &range, limit)).await
+        let search = find::Search::new(pattern, after, until);
+        let read = move |connection: &Connection| find::page(connection, &search, limit);
+        self.read_on(&self.searches, read).await
     }
 
     pub(super) async fn page_end(
@@ -152,20 +167,20 @@ impl Sqlite {
         after: Option<&Key>,
         limit: usize,
     ) -> Result<Option<PageEnd>, StoreError> {
-        let range = find::Search::new(pattern, after, None);
-        self.read_aside(&self.searching, move |it| find::page_end(it, &range, limit)).await
+        let search = find::Search::new(pattern, after, None);
+        let read = move |connection: &Connection| find::page_end(connection, &search, limit);
+        self.read_on(&self.searches, read).await
     }
 
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
-        self.read_aside(&self.following, move |it| read::client(it, client)).await
+        self.read_on(&self.socket_reads, move |connection| read::client(connection, client)).await
     }
 
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
-        self.read_aside(&self.following, move |it| read::log(it, after)).await
+        self.read_on(&self.socket_reads, move |connection| read::log(connection, after)).await
     }
 
-    /// Reads what may take long on a thread of its own.
-    async fn read_aside<T: Send + 'static>(
+    async fn read_on<T: Send + 'static>(
         &self,
         threads: &Aside,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -184,14 +199,13 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Brings the database to this version's shape, and gives the store's epoch.
+/// Migrates the schema and returns the epoch.
 pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
     migrations::migrations::runner().run(connection).map_err(MigrationError::from)?;
     Ok(read::or_make_epoch(connection)?)
 }
 
-/// Copies the store in `data_dir` to the new file `target` while a service uses it. The copy makes
-/// a new epoch when it is opened.
+/// See [`super::backup`].
 pub(super) fn backup(data_dir: &Path, target: &Path) -> Result<(), BackupError> {
     engine::backup(&data_dir.join(DATABASE), target, |copy| {
         copy.execute("UPDATE store SET epoch = NULL", []).map(drop)

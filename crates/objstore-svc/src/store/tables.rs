@@ -1,4 +1,4 @@
-//! Rows that each engine writes alike.
+//! Tables whose rows both engines write in the same way.
 
 use common::sql::{Kind, Param, Rows, Stored as _, Table};
 
@@ -101,7 +101,8 @@ fn parts(parts: [&str; 3]) -> [Param<'_>; 3] {
     parts.map(|part| Param::Text(part.into()))
 }
 
-/// Writes sessions, clients and watches, and deletes objects.
+/// Writes sessions, clients and watches, and deletes objects. In this order: rows that reference a
+/// client are deleted before it, and inserted after it.
 pub(super) fn write<'a, R: Rows<'a>>(rows: &mut R, changes: &'a Changes) -> Result<(), R::Error> {
     rows.delete(&ENDED, &changes.ended)?;
     rows.delete(&WATCHES_OF_FORGOTTEN, &changes.forgotten)?;

@@ -1,4 +1,4 @@
-//! Searches.
+//! Searches for objects by pattern.
 
 use common::postgres::{Error, Pool, ask};
 use tokio_postgres::{Row, types::ToSql};
@@ -6,19 +6,19 @@ use tokio_postgres::{Row, types::ToSql};
 use super::super::{Page, PageEnd, order::Range, rows};
 use crate::domain::{Key, Pattern};
 
-/// Bytes of values after which a page takes no more objects.
+/// Bytes of values after which a page ends.
 const PAGE_BYTES: usize = 256 * 1024;
 
-/// A range of keys to look through.
+/// A range of keys to read.
 pub(super) struct Search(Range);
 
 impl Search {
-    /// After `after` and up to `until`, where they are given.
+    /// The keys after `after`, and up to and including `until`, if given.
     pub(super) fn new(pattern: &Pattern, after: Option<&Key>, until: Option<&Key>) -> Self {
         Self(Range::new(pattern, after, until, |number| format!("${number}")))
     }
 
-    /// At most `limit` rows: all columns of the objects, or `selected` ones.
+    /// A statement that selects these columns. Its last parameter is the number of rows.
     fn sql(&self, selected: &str) -> String {
         let Range { condition, columns, parameters, .. } = &self.0;
         let limit = parameters.len() + 1;
@@ -31,12 +31,14 @@ impl Search {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let range = self.0.parameters.iter().map(|part| part as &(dyn ToSql + Sync));
         let parameters: Vec<_> = range.chain([&limit as _]).collect();
-        let asked = pool.acquire(async |session| ask(session, [(sql, &parameters)]).await);
-        asked.await.map(|[rows]| rows)
+        let statement = (sql, &parameters[..]);
+        let [rows] = pool.acquire(async |connection| ask(connection, [statement]).await).await?;
+        Ok(rows)
     }
 }
 
-/// The length of a value is known without reading it, so no value is read beyond the page.
+/// PostgreSQL knows the length of a value without reading it. So the statement cuts the page by the
+/// sum of lengths, and reads no value beyond the page.
 pub(super) async fn page(pool: &Pool, search: &Search, limit: usize) -> Result<Page, Error> {
     let columns = &search.0.columns;
     let range = search.sql("*");

@@ -1,4 +1,4 @@
-//! The rows that a batch depends on, read with the row of the store locked.
+//! Loads the rows that a batch depends on, after locking the `store` row, in one round trip.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,27 +15,28 @@ use crate::domain::{
     fold::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Watching},
 };
 
-/// The number of a session's process in the database, which signs its notifications.
+/// The process of PostgreSQL that serves a connection. Notifications carry the one of their sender.
 pub(super) type BackendPid = i32;
 
-/// Locks the store. It begins every batch, so the order of commits is the order of revisions.
+/// Locks the `store` row. It is the first statement of every batch, so that the order of commits is
+/// the order of revisions.
 pub(super) const LOCK: Asked<'_> =
     ("SELECT revision, bytes_through, clients, pg_backend_pid() FROM store FOR UPDATE", &[]);
 
-/// The revisions of the objects of the types `$1`, the namespaces `$2` and the names `$3`.
+/// Revisions of objects, by their types `$1`, namespaces `$2` and names `$3`.
 const REVISIONS: &str = "SELECT type, namespace, name, revision FROM objects
      JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
          USING (type, namespace, name)";
 
-/// How many watches clients have. Where the ended ones reach `$2`, those are counted that the
-/// client's position has not passed.
+/// The numbers of watches of the clients `$1`. The column `ended` may be too high. If it has
+/// reached `$2`, the ended watches that the client's position has not passed are counted instead.
 const CLIENTS: &str = "SELECT id, watches, CASE WHEN ended < $2 THEN ended ELSE
          (SELECT count(*) FROM watches WHERE client = id AND until > position) END,
          ended >= $2
      FROM clients WHERE id = ANY ($1)";
 
-/// The open watches of patterns, with their begin. An open one is the newest of its pattern, so
-/// those that ended before are not read.
+/// Open watches of the clients `$1` by the parts of their patterns, with their first revision. An
+/// open watch is the newest of its pattern, so ended watches are not read.
 const WATCHES: &str = "SELECT asked.*, newest.since
      FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
          AS asked (client, type, namespace, name),
@@ -47,8 +48,9 @@ const WATCHES: &str = "SELECT asked.*, newest.since
 
 const SESSIONS: &str = "SELECT client, digest, expires FROM sessions WHERE client = ANY ($1)";
 
-/// Up to `$3` clients with a session that ended by `$1`, and as many unused ones whose time has come
-/// by `$2`, with their sessions. Replicas of the previous release change clients without the lock.
+/// Up to `$3` clients with a session that expired by `$1`, and up to `$3` unused clients whose
+/// removal was due by `$2`, each with its sessions. The clients are locked, too, because replicas
+/// of the previous release change them without the lock on `store`.
 const DUE: &str = "WITH ended AS (
          SELECT client FROM sessions WHERE expires <= $1 ORDER BY expires LIMIT $3
      ), unused AS (
@@ -62,7 +64,7 @@ const DUE: &str = "WITH ended AS (
          greatest((SELECT count(*) FROM ended), (SELECT count(*) FROM unused)) >= $3
      FROM taken LEFT JOIN sessions ON client = id";
 
-/// The store when its row was locked.
+/// The `store` row, as it was when it was locked.
 #[derive(Clone, Copy)]
 pub(super) struct Locked {
     pub(super) head: Head,
@@ -70,7 +72,7 @@ pub(super) struct Locked {
 }
 
 impl Locked {
-    /// Reads the answer to [`LOCK`].
+    /// Reads the result of [`LOCK`].
     pub(super) fn read(rows: Option<&Vec<Row>>) -> Result<Self, Error> {
         let row = rows.and_then(|rows| rows.first()).ok_or(Error::NoRow)?;
         let mut columns = Columns::from(row);
@@ -80,7 +82,7 @@ impl Locked {
     }
 }
 
-/// Begins a transaction and reads what is needed, in one round trip.
+/// Begins the transaction and loads the rows, in one round trip.
 pub(super) async fn load(
     transaction: &mut Transaction,
     needs: &Needs<'_>,
@@ -102,7 +104,7 @@ pub(super) async fn load(
     let of_watches: [&(dyn ToSql + Sync); 4] = [&watchers, kinds, namespaces, names];
     let of_sessions: [&(dyn ToSql + Sync); 1] = [&with_sessions];
     let of_due: [&(dyn ToSql + Sync); 3] = [&before, &now, &limit];
-    let questions: [(bool, Asked<'_>); 7] = [
+    let statements: [(bool, Asked<'_>); 7] = [
         (true, LOCK),
         (!needs.revisions.is_empty(), (REVISIONS, &of_revisions)),
         (!needs.objects.is_empty(), (read::OBJECTS, &of_objects)),
@@ -111,17 +113,18 @@ pub(super) async fn load(
         (!needs.sessions.is_empty(), (SESSIONS, &of_sessions)),
         (needs.reap.is_some(), (DUE, &of_due)),
     ];
-    let asked = questions.iter().filter(|(is_asked, _)| *is_asked).map(|(_, asked)| *asked);
-    let mut answers = transaction.ask(&asked.collect::<Vec<_>>()).await?.into_iter();
-    let answers = questions
-        .map(|(is_asked, _)| is_asked.then(|| answers.next()).flatten().unwrap_or_default());
-    let locked = Locked::read(answers.first())?;
-    Ok((known(locked.head, &answers)?, locked))
+    let needed = statements.iter().filter(|(is_needed, _)| *is_needed);
+    let needed: Vec<_> = needed.map(|(_, statement)| *statement).collect();
+    let mut results = transaction.ask(&needed).await?.into_iter();
+    let results = statements
+        .map(|(is_needed, _)| is_needed.then(|| results.next()).flatten().unwrap_or_default());
+    let locked = Locked::read(results.first())?;
+    Ok((known(locked.head, &results)?, locked))
 }
 
-/// Reads the answers, which are empty where nothing was asked.
-fn known(head: Head, answers: &[Vec<Row>; 7]) -> Result<Known, Error> {
-    let [_, revisions, objects, clients, watches, sessions, due] = answers;
+/// Converts the results of the statements; a statement that was not needed has no rows.
+fn known(head: Head, results: &[Vec<Row>; 7]) -> Result<Known, Error> {
+    let [_, revisions, objects, clients, watches, sessions, due] = results;
     let mut known = Known {
         head,
         revisions: each(revisions, |columns| Ok((rows::key(columns)?, rows::number(columns)?)))?,
@@ -149,7 +152,7 @@ fn known(head: Head, answers: &[Vec<Row>; 7]) -> Result<Known, Error> {
     Ok(known)
 }
 
-/// Reads the answer to [`DUE`].
+/// Reads the result of [`DUE`]: one row for each session, and one for a client without any.
 fn read_due(found: &[Row], known: &mut Known) -> Result<(), Error> {
     let mut clients = HashMap::new();
     let mut more = false;
@@ -178,7 +181,7 @@ fn each<T, C: FromIterator<T>>(
     rows.iter().map(|row| read(&mut row.into())).collect()
 }
 
-/// Keys, or patterns, by their parts.
+/// Keys or patterns as arrays of types, namespaces and names.
 pub(super) struct Keys<'a>(pub(super) [Vec<&'a str>; 3]);
 
 impl<'a> Keys<'a> {
@@ -190,7 +193,6 @@ impl<'a> Keys<'a> {
         Self(parts)
     }
 
-    /// Types, namespaces and names.
     pub(super) fn parameters(&self) -> [&(dyn ToSql + Sync); 3] {
         let [kinds, namespaces, names] = &self.0;
         [kinds, namespaces, names]

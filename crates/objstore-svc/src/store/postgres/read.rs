@@ -1,4 +1,4 @@
-//! What is read of the database, but for searches.
+//! Reads, except searches.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use tokio_postgres::Row;
 use super::super::{ClientState, LogPage, rows};
 use crate::domain::{Key, Pattern, Record, Revision, Stored, Watches};
 
-/// The session of the token `$1`.
+/// The session with the token digest `$1`.
 pub(super) const SESSION: &str = "SELECT client, expires, unused_until
      FROM sessions JOIN clients ON clients.id = client WHERE digest = $1";
 
-/// The objects of the types `$1`, the namespaces `$2` and the names `$3`.
+/// Objects, by their types `$1`, namespaces `$2` and names `$3`.
 pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
      JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
          USING (type, namespace, name)";
 
-/// The client `$1` at one moment, with all its watches in one row: it may have very many.
+/// A snapshot of the client `$1`. All its watches are in one row, because it may have very many.
 pub(super) const CLIENT: &str =
     "SELECT store.revision, position, types, namespaces, names, since, until
      FROM store LEFT JOIN clients ON clients.id = $1, LATERAL (
@@ -30,8 +30,8 @@ pub(super) const CLIENT: &str =
          FROM watches WHERE client = $1
      ) AS watches";
 
-/// A page of the log after the revision `$1`: at most 512 records, fewer where they are large. Beside
-/// them, the newest revision at that moment.
+/// A page of the change log after the revision `$1`: at most 512 records, and fewer if they are
+/// large. Each row starts with the newest revision of the same snapshot.
 const LOG: &str =
     "SELECT store.revision AS head, page.revision, event, type, namespace, name, value, owner, client
      FROM store LEFT JOIN (
@@ -40,7 +40,7 @@ const LOG: &str =
              (SELECT bytes_through FROM log WHERE revision > $1 ORDER BY revision LIMIT 1) + 262144
      ) AS page ON TRUE ORDER BY page.revision";
 
-/// Reads what [`OBJECTS`] selects.
+/// Reads the result of [`OBJECTS`].
 pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, Stored>, Error> {
     let objects = found.iter().map(|row| {
         let stored = rows::stored(&mut row.into())?;
@@ -49,11 +49,11 @@ pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, Stored>, Error> {
     objects.collect()
 }
 
-/// Reads what [`CLIENT`] selects. One that is not registered (any more) watches nothing.
+/// Reads the result of [`CLIENT`]. A client that is unknown or removed watches nothing.
 pub(super) fn client(found: &[Row]) -> Result<ClientState, Error> {
     let row = found.first().ok_or(Error::NoRow)?;
-    let now = rows::number(&mut row.into())?;
-    let position = row.try_get::<_, Option<i64>>(1)?.map_or(now, i64::cast_unsigned);
+    let revision = rows::number(&mut row.into())?;
+    let position = row.try_get::<_, Option<i64>>(1)?.map_or(revision, i64::cast_unsigned);
     let parts = |column| Ok::<_, Error>(row.try_get::<_, Option<Vec<&str>>>(column)?);
     let (kinds, namespaces, names) = (parts(2)?, parts(3)?, parts(4)?);
     let since: Option<Vec<i64>> = row.try_get(5)?;
@@ -71,27 +71,27 @@ pub(super) fn client(found: &[Row]) -> Result<ClientState, Error> {
             Ok((pattern, since.cast_unsigned(), until.map(i64::cast_unsigned)))
         });
     let watches = Watches::stored(watches.collect::<Result<Vec<_>, Error>>()?);
-    Ok(ClientState { revision: now, watches, position })
+    Ok(ClientState { revision, watches, position })
 }
 
-/// The records after `after`, and the newest revision. The log has no gaps and always keeps its
-/// newest record, so what does not begin with the next one has been trimmed.
+/// Reads the records after `after`, and the newest revision. The change log has no gaps, and always
+/// keeps its newest record. So if the next record is missing, it was trimmed.
 pub(super) async fn log(
-    session: &ClientWrapper,
+    connection: &ClientWrapper,
     after: Revision,
 ) -> Result<(LogPage, Revision), Error> {
-    let [found] = ask(session, [(LOG, &[&after.cast_signed()])]).await?;
+    let [found] = ask(connection, [(LOG, &[&after.cast_signed()])]).await?;
     let head = rows::number(&mut found.first().ok_or(Error::NoRow)?.into())?;
     let records = found.iter().filter_map(|row| record(row).transpose());
     let records = records.collect::<Result<Vec<_>, _>>()?;
-    let complete = match records.first() {
+    let is_complete = match records.first() {
         Some(first) => first.revision == after + 1,
         None => after <= head,
     };
-    Ok((if complete { LogPage::Records(records) } else { LogPage::Trimmed }, head))
+    Ok((if is_complete { LogPage::Records(records) } else { LogPage::Trimmed }, head))
 }
 
-/// Reads from the second column on what [`LOG`] selects, if it has found a record.
+/// Reads a row of [`LOG`]. `None` if it has no record, but only the newest revision.
 fn record(row: &Row) -> Result<Option<Record>, Error> {
     let mut columns = Columns::from(row);
     columns.skip(1);

@@ -1,4 +1,7 @@
-//! Group reads: what is asked for while other objects are being read is read together.
+//! Coalesced reads of objects: keys that arrive while the readers are busy share one statement.
+//!
+//! PostgreSQL's cost for a statement depends little on the number of rows, so few large reads are
+//! cheaper than many small ones. A read never waits for a timer: an idle reader starts at once.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,13 +14,13 @@ use tokio::{
 use super::{super::StoreError, load::Keys, read};
 use crate::domain::{Key, Stored};
 
-/// Statements under way at once.
+/// Statements that run at once.
 const READERS: usize = 4;
 
-/// Objects read with one statement at most.
+/// Keys in one statement.
 const BATCH_LENGTH: usize = 64;
 
-/// Objects that may wait to be read.
+/// Pending keys. Above this, a read fails with [`StoreError::Overloaded`].
 const QUEUE_LENGTH: usize = 4096;
 
 struct Job {
@@ -25,11 +28,10 @@ struct Job {
     answer: oneshot::Sender<Result<Option<Stored>, StoreError>>,
 }
 
-/// Where objects are asked for.
 pub(super) struct Reader(mpsc::Sender<Job>);
 
 impl Reader {
-    /// Reads until nobody can ask any more.
+    /// Starts the reader tasks. They end when the `Reader` is dropped.
     pub(super) fn new(pool: &Arc<Pool>) -> Self {
         let (sender, jobs) = mpsc::channel(QUEUE_LENGTH);
         let jobs = Arc::new(Mutex::new(jobs));
@@ -39,7 +41,7 @@ impl Reader {
         Self(sender)
     }
 
-    /// The object under `key`, as it is after the moment of asking.
+    /// Reads an object. The result includes every write that was answered before this call.
     pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         let (answer, answered) = oneshot::channel();
         let job = Job { key: key.clone(), answer };
@@ -55,7 +57,7 @@ impl Reader {
 async fn run(pool: Arc<Pool>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
     let mut batch = Vec::with_capacity(BATCH_LENGTH);
     while jobs.lock().await.recv_many(&mut batch, BATCH_LENGTH).await > 0 {
-        // A client that is gone needs no answer.
+        // Skip reads whose caller has left.
         batch.retain(|job| !job.answer.is_closed());
         if batch.is_empty() {
             continue;
@@ -78,7 +80,7 @@ async fn run(pool: Arc<Pool>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
 
 async fn read(pool: &Pool, batch: &[Job]) -> Result<HashMap<Key, Stored>, Error> {
     let keys = Keys::of(batch.iter().map(|job| job.key.parts()));
-    let asked = (read::OBJECTS, &keys.parameters()[..]);
-    let [rows] = pool.acquire(async |session| ask(session, [asked]).await).await?;
+    let statement = (read::OBJECTS, &keys.parameters()[..]);
+    let [rows] = pool.acquire(async |connection| ask(connection, [statement]).await).await?;
     read::objects(&rows)
 }

@@ -1,8 +1,20 @@
-//! The end of the log, followed revision by revision: so a replica learns what the others commit.
+//! The tail of the change log: passes the commits of all replicas on to the feed, by revision.
 //!
-//! What this replica committed itself is handed over in memory and passed on when it is next in
-//! line. Everything else, and whatever went missing on that way, is read from the log: when another
-//! replica notifies of something new, and in any case every now and then.
+//! 1. The feed must be in order and without gaps, on every replica. The tail therefore keeps one
+//!    cursor (`revision`), and passes on only records that follow it directly.
+//! 2. The writer of this replica sends its commits over a channel, so that the usual case needs no
+//!    read. A batch is passed on if it follows the cursor. If it does not, another replica
+//!    committed before it, and the tail reads both from the change log.
+//! 3. The channel may lose batches: the writer never waits for it. That is safe, because the tail
+//!    detects the gap and reads the change log.
+//! 4. Each commit notifies all replicas (`NOTIFY`). The tail ignores notifications of its own
+//!    writer, which it recognizes by the process of PostgreSQL, as it receives these commits from
+//!    the channel.
+//! 5. Notifications may be lost, for example with the connection. So the tail also polls, every
+//!    [`POLL_EVERY`], and reads the change log after each reconnection.
+//! 6. If the change log was trimmed past the cursor, or ends before it (after a failover that lost
+//!    commits), the tail sends [`News::Missed`] and continues after the newest revision. The hub
+//!    then closes the sockets of this replica.
 
 use std::{
     sync::{
@@ -26,30 +38,28 @@ use super::{
 };
 use crate::domain::{Record, Revision};
 
-/// How often the log is read though nothing was told of it: what a lost notification costs.
+/// How often the change log is read without a notification: the delay after a lost one.
 const POLL_EVERY: Duration = Duration::from_millis(250);
 
-/// How long the database may take to answer.
+/// Timeout for an answer of the database.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How long it takes to look for the database again that went away.
+/// The delay before the tail connects again.
 const RETRY_EVERY: Duration = Duration::from_millis(250);
 
-/// The task that follows the log.
 pub(super) struct Tail {
     pub(super) database: Database,
-    /// The process in the database of the session that writes.
+    /// The process of PostgreSQL that serves the writer's connection.
     pub(super) backend: Arc<AtomicI32>,
-    /// What this replica committed.
+    /// Commits of this replica.
     pub(super) committed: mpsc::Receiver<Vec<Record>>,
     pub(super) news: mpsc::Sender<News>,
-    /// The newest revision that was passed on.
+    /// The cursor: the newest revision that was passed on.
     pub(super) revision: Revision,
     /// Whether the next failure is logged as a warning: once per outage.
     pub(super) warns: bool,
 }
 
-/// Why the log is not followed for now.
 #[derive(Debug, thiserror::Error)]
 enum Interruption {
     #[error(transparent)]
@@ -66,15 +76,15 @@ impl From<tokio_postgres::Error> for Interruption {
     }
 }
 
-/// Nobody takes the news any more.
-struct Over;
+/// The receiver of the feed, or the writer, is gone: the store is closing.
+struct Closing;
 
 impl Tail {
-    /// Follows the log until it is aborted.
+    /// Follows the change log until the store closes.
     pub(super) async fn run(mut self) {
         loop {
             match self.follow().await {
-                Ok(Over) => return,
+                Ok(Closing) => return,
                 Err(error) if std::mem::take(&mut self.warns) => {
                     tracing::warn!(cause = %error, "the log is not followed for now");
                 }
@@ -84,31 +94,31 @@ impl Tail {
         }
     }
 
-    async fn follow(&mut self) -> Result<Over, Interruption> {
+    async fn follow(&mut self) -> Result<Closing, Interruption> {
         let (wake, mut woken) = mpsc::channel(1);
         let backend = Arc::clone(&self.backend);
-        let listening = self.database.listen(SETTINGS, move |notification| {
+        let connecting = self.database.listen(SETTINGS, move |notification| {
             if notification.process_id() != backend.load(Ordering::Relaxed) {
-                // One that waits already is enough.
+                // If the channel is full, a read is pending anyway.
                 let _ = wake.try_send(());
             }
         });
-        let session = listening.await?;
+        let connection = connecting.await?;
         let listen = format!("LISTEN {}", CHANNEL);
-        timeout(ANSWER, session.batch_execute(&listen)).await.map_err(|_| Error::Silent)??;
+        timeout(ANSWER, connection.batch_execute(&listen)).await.map_err(|_| Error::Silent)??;
         let mut is_behind = true;
         loop {
             let mut news = None;
             if is_behind {
                 let head;
-                (news, head) = self.read(&session).await?;
+                (news, head) = self.read(&connection).await?;
                 is_behind = self.revision < head;
                 self.warns = true;
             } else {
                 tokio::select! {
                     committed = self.committed.recv() => {
-                        let Some(records) = committed else { return Ok(Over) };
-                        (news, is_behind) = self.take(records);
+                        let Some(records) = committed else { return Ok(Closing) };
+                        (news, is_behind) = self.accept(records);
                     }
                     woken = woken.recv() => {
                         woken.ok_or(Interruption::Closed)?;
@@ -120,17 +130,17 @@ impl Tail {
             if let Some(news) = news
                 && self.news.send(news).await.is_err()
             {
-                return Ok(Over);
+                return Ok(Closing);
             }
         }
     }
 
-    /// What follows in the log, if anything does, and the newest revision there is.
+    /// Reads the next page of the change log. Returns its news, if any, and the newest revision.
     async fn read(
         &mut self,
-        session: &ClientWrapper,
+        connection: &ClientWrapper,
     ) -> Result<(Option<News>, Revision), Interruption> {
-        let page = timeout(ANSWER, read::log(session, self.revision)).await;
+        let page = timeout(ANSWER, read::log(connection, self.revision)).await;
         let (page, head) = page.map_err(|_| Error::Silent)??;
         let news = match page {
             LogPage::Records(records) => {
@@ -145,9 +155,9 @@ impl Tail {
         Ok((news, head))
     }
 
-    /// What was committed here, if it is next in line, and whether the log has to be read, since
-    /// something else is.
-    fn take(&mut self, records: Vec<Record>) -> (Option<News>, bool) {
+    /// Passes a commit of this replica on if it follows the cursor directly. The second value is
+    /// `true` if there is a gap, so that the change log has to be read.
+    fn accept(&mut self, records: Vec<Record>) -> (Option<News>, bool) {
         let (Some(first), Some(last)) = (records.first(), records.last()) else {
             return (None, false);
         };

@@ -1,4 +1,4 @@
-//! What has to be done again and again: the log is trimmed, and the numbers for the metrics are read.
+//! A task that trims the change log and reads the numbers for the metrics, once a second.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -14,14 +14,15 @@ use tokio::time::sleep;
 
 use super::super::{Stats, StoreConfig, rows};
 
-/// How often it is done.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Records dropped with one commit.
+/// Records that one statement looks at.
 const TRIM_BATCH: i64 = 4096;
 
-/// Drops some of the records that are too old or too many: those before the first that is not, or
-/// before the last that was looked at. One replica does it at a time.
+/// Deletes the oldest records: those before the first one to keep, or before the last of the `$1`
+/// records that it looks at. A record is kept if it is the newest, or if it is not older than `$2`
+/// milliseconds and the records after it have at most `$3` bytes. Also deletes the watches that
+/// ended before the rest. An advisory lock lets one replica trim at a time.
 const TRIM: &str = "WITH oldest AS (
          SELECT revision, at, bytes_through FROM log
          WHERE (SELECT pg_try_advisory_xact_lock(hashtext('objstore-svc trim')))
@@ -40,36 +41,36 @@ const TRIM: &str = "WITH oldest AS (
      )
      SELECT count(*) FROM dropped";
 
-/// The store's numbers, and those of the oldest record.
-const FIGURES: &str = "SELECT store.revision, store.bytes_through, clients,
+/// The numbers of the `store` row, and those of the oldest record.
+const STATS: &str = "SELECT store.revision, store.bytes_through, clients,
          coalesce(oldest.revision, store.revision + 1),
          coalesce(oldest.bytes_through, store.bytes_through)
      FROM store LEFT JOIN
          (SELECT revision, bytes_through FROM log ORDER BY revision LIMIT 1) AS oldest ON TRUE";
 
-/// Keeps the log within its bounds, and the figures up to date, for ever.
-pub(super) async fn keep_up(pool: Arc<Pool>, config: StoreConfig, stats: Arc<Mutex<Stats>>) {
+/// Runs until it is aborted.
+pub(super) async fn run(pool: Arc<Pool>, config: StoreConfig, stats: Arc<Mutex<Stats>>) {
     loop {
-        let done = pool.acquire(async |session| once(session, &config, &stats).await).await;
-        match done {
+        let pass = pool.acquire(async |connection| run_once(connection, &config, &stats).await);
+        match pass.await {
             Ok(true) => continue,
             Ok(false) => {}
-            Err(error) => tracing::debug!(cause = %error, "the log is not trimmed"),
+            Err(error) => tracing::debug!(cause = %error, "change log not trimmed"),
         }
         sleep(EVERY).await;
     }
 }
 
-/// Whether there is more to trim.
-async fn once(
-    session: &ClientWrapper,
+/// Returns whether there is more to trim.
+async fn run_once(
+    connection: &ClientWrapper,
     config: &StoreConfig,
     stats: &Mutex<Stats>,
 ) -> Result<bool, Error> {
     let retention = i64::try_from(config.log_retention.as_millis()).unwrap_or(i64::MAX / 2);
     let size = i64::try_from(config.log_size).unwrap_or(i64::MAX);
     let trim: Asked<'_> = (TRIM, &[&TRIM_BATCH, &retention, &size]);
-    let [trimmed, found] = ask(session, [trim, (FIGURES, &[])]).await?;
+    let [trimmed, found] = ask(connection, [trim, (STATS, &[])]).await?;
     let mut columns = Columns::from(found.first().ok_or(Error::NoRow)?);
     let mut number = || rows::number(&mut columns);
     let (revision, bytes, clients) = (number()?, number()?, number()?);

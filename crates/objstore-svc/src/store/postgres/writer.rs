@@ -1,4 +1,19 @@
-//! The engine behind the one task of a replica that writes.
+//! The write path on PostgreSQL: [`Writer`] runs the batches of the queue, in one task of a
+//! replica.
+//!
+//! 1. Every batch locks the `store` row first and holds the lock until its commit. So the order of
+//!    commits is the order of revisions on all replicas, without gaps.
+//! 2. Other replicas wait for this lock, so it is held for as few round trips as possible. Usually
+//!    there are two: the first begins, locks and loads; the second writes and commits.
+//! 3. A batch that depends on no row needs no load. It is one round trip: begin, lock, write,
+//!    commit. It is decided before the newest revision is known, so its revisions count from 0.
+//! 4. The statements therefore add all revisions to those of the locked row ([`Writes`]), and the
+//!    writer shifts the revisions in answers and records after the commit.
+//! 5. Nothing may fail the batch after the commit: the runner would repeat its operations. An error
+//!    there is [`Failure::Unknown`], which is not repeated.
+//! 6. The writer never waits for the tail. If its channel is full, the tail reads the records from
+//!    the change log.
+//! 7. The pool of the writer has one connection, so the writer does not wait for reads.
 
 use std::sync::{
     Arc,
@@ -21,17 +36,17 @@ use crate::domain::{
     fold::{Changes, Known, Needs},
 };
 
-/// A writer on a pool of one session.
 pub(in crate::store) struct Writer {
-    pub(super) session: Pool,
+    /// A pool of one connection.
+    pub(super) connection: Pool,
     pub(super) shared: Arc<Shared>,
-    /// The session's process in the database: what it notifies of is known here already.
+    /// The process of PostgreSQL that serves the connection. The tail ignores its notifications.
     pub(super) backend: Arc<AtomicI32>,
-    /// Where what was committed goes.
+    /// To the tail.
     pub(super) committed: mpsc::Sender<Vec<Record>>,
 }
 
-/// A transaction, which is not begun yet if nothing had to be read.
+/// A transaction. If nothing had to be loaded, it is not begun yet, and `locked` is `None`.
 pub(in crate::store) struct Open {
     transaction: Transaction,
     locked: Option<Locked>,
@@ -54,10 +69,11 @@ impl Engine for Writer {
         (!positions.is_empty()).then_some(Operation::Upkeep { positions, trims: false })
     }
 
-    /// A batch that needs nothing counts revisions from 0, and is begun with its writes.
+    /// The revisions of a batch that depends on no row count from 0. `write` begins its
+    /// transaction.
     async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Open, Known>, Failure> {
         let needs = Needs::of(batch, &self.shared.rules);
-        let mut transaction = self.session.transaction().await?;
+        let mut transaction = self.connection.transaction().await?;
         let (known, locked) = if needs.is_empty() {
             (Known::default(), None)
         } else {
@@ -85,10 +101,11 @@ impl Engine for Writer {
             let writes = Writes::of(&changes);
             let parameters = writes.parameters();
             let lock = locked.is_none().then_some(LOCK);
-            let asked: Vec<_> = lock.into_iter().chain(writes.asked(&parameters)).collect();
-            let rows = transaction.commit(&asked).await?;
+            let statements: Vec<_> =
+                lock.into_iter().chain(writes.statements(&parameters)).collect();
+            let rows = transaction.commit(&statements).await?;
             let locked = locked.map_or_else(|| Locked::read(rows.first()), Ok);
-            // It is committed, so no operation of it may run again.
+            // The batch is committed, so none of its operations may run again.
             locked.map_err(|error| Failure::Unknown(Arc::new(error)))?
         };
         self.backend.store(locked.backend, Ordering::Relaxed);
@@ -100,7 +117,7 @@ impl Engine for Writer {
         records.iter_mut().for_each(|record| record.revision += shift);
         answers.iter_mut().flatten().for_each(|done| done.revision += shift);
         if !records.is_empty() {
-            // Whoever follows the log reads there what it was not handed.
+            // If the channel is full, the tail reads these records from the change log.
             let _ = self.committed.try_send(records);
         }
         Ok(answers)

@@ -1,4 +1,8 @@
-//! The rows that a batch changes, as statements that take arrays.
+//! The changes of a batch as statements that take arrays: one statement for each kind of change.
+//!
+//! Revisions and byte counts are parameters relative to the start of the batch. The statements add
+//! them to the locked `store` row, since a batch may be decided before the newest revision is
+//! known.
 
 use common::{postgres::Asked, sql::PostgresRows};
 use tokio_postgres::types::ToSql;
@@ -10,7 +14,7 @@ use super::{
 };
 use crate::domain::{ClientId, Revision, fold::Changes};
 
-/// Removes the ended watches that the position of their client has passed.
+/// Deletes the ended watches of the clients `$1` up to their positions.
 const PRUNE_WATCHES: &str = "DELETE FROM watches USING clients
      WHERE clients.id = ANY ($1) AND client = clients.id AND until <= position";
 
@@ -26,7 +30,7 @@ const MOVE_POSITIONS: &str = "UPDATE clients SET position = moved.position
      FROM unnest($1::uuid[], $2::bigint[]) AS moved (id, position)
      WHERE clients.id = moved.id AND clients.position < moved.position";
 
-/// Revisions count from the newest of the store.
+/// `$6` are revisions relative to `store`.
 const SET: &str = "INSERT INTO objects
      SELECT type, namespace, name, value, owner, store.revision + set.revision
      FROM store, unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[])
@@ -34,7 +38,7 @@ const SET: &str = "INSERT INTO objects
      ON CONFLICT (type, namespace, name) DO UPDATE
      SET value = excluded.value, owner = excluded.owner, revision = excluded.revision";
 
-/// Revisions, and bytes, count from those of the store.
+/// `$1` and `$2` are revisions and bytes relative to `store`.
 const APPEND: &str = "INSERT INTO log
      SELECT store.revision + new.revision, floor(extract(epoch FROM clock_timestamp()) * 1000),
          store.bytes_through + new.bytes_through, event, type, namespace, name, value, owner, client
@@ -42,31 +46,30 @@ const APPEND: &str = "INSERT INTO log
              $7::bytea[], $8::text[], $9::uuid[])
          AS new (revision, bytes_through, event, type, namespace, name, value, owner, client)";
 
-/// What comes to the numbers of the store; written last, as others count from them.
+/// Must be the last statement, because the others read these columns.
 const ADVANCE: &str = "UPDATE store
      SET revision = revision + $1, bytes_through = bytes_through + $2, clients = clients + $3";
 
-/// The channel on which replicas tell each other that there is something new in the log.
+/// The channel of notifications between replicas: the change log has new records.
 pub(super) const CHANNEL: &str = "objstore";
 
 const NOTIFY: &str = "NOTIFY objstore";
 
-/// Values to put into a statement.
+/// Parameters of a statement.
 type Parameters<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
 
-/// Values of any types to put into a statement.
+/// Parameters of different types.
 macro_rules! parameters {
     ($($value:expr),* $(,)?) => { vec![$(Box::new($value)),*] };
 }
 
-/// Statements in their order, with what is put into them.
+/// Statements in their order, with their parameters.
 pub(super) struct Writes<'a> {
     rows: PostgresRows<'a>,
     others: Vec<(&'static str, Parameters<'a>)>,
 }
 
 impl<'a> Writes<'a> {
-    /// What a batch changes.
     pub(super) fn of(changes: &'a Changes) -> Self {
         let mut rows = PostgresRows::default();
         let Ok(()) = tables::write(&mut rows, changes);
@@ -89,7 +92,7 @@ impl<'a> Writes<'a> {
         writes
     }
 
-    /// What is put into each statement, as the database is handed it.
+    /// The parameters of each statement, in the form that the client library needs.
     pub(super) fn parameters(&self) -> Vec<Vec<&(dyn ToSql + Sync)>> {
         let others = self.others.iter();
         let others = others.map(|(_, values)| values.iter().map(|value| &**value as _).collect());
@@ -97,7 +100,7 @@ impl<'a> Writes<'a> {
     }
 
     /// The statements with their [`Self::parameters`].
-    pub(super) fn asked<'s>(
+    pub(super) fn statements<'s>(
         &'s self,
         parameters: &'s [Vec<&'s (dyn ToSql + Sync)>],
     ) -> impl Iterator<Item = Asked<'s>> {
@@ -126,8 +129,8 @@ impl<'a> Writes<'a> {
         let set = changes.set.iter();
         let Keys([kinds, namespaces, names]) =
             Keys::of(set.clone().map(|(object, _)| object.key.parts()));
-        let values: Vec<&[u8]> = set.clone().map(|(it, _)| it.value.as_bytes()).collect();
-        let owners: Vec<&str> = set.clone().map(|(it, _)| it.owner.as_str()).collect();
+        let values: Vec<&[u8]> = set.clone().map(|(object, _)| object.value.as_bytes()).collect();
+        let owners: Vec<&str> = set.clone().map(|(object, _)| object.owner.as_str()).collect();
         let revisions: Vec<i64> = set.map(|(_, revision)| changes.beyond(*revision)).collect();
         self.push(SET, parameters![kinds, namespaces, names, values, owners, revisions]);
     }
@@ -148,17 +151,17 @@ impl<'a> Writes<'a> {
 
 fn appended(changes: &Changes) -> Parameters<'_> {
     let records = &changes.records;
-    let columns: Vec<_> = records.iter().map(|(record, _)| LogRow::of(&record.entry)).collect();
+    let rows: Vec<_> = records.iter().map(|(record, _)| LogRow::of(&record.entry)).collect();
     let revisions: Vec<i64> =
         records.iter().map(|(record, _)| changes.beyond(record.revision)).collect();
     let bytes_through: Vec<i64> =
         records.iter().map(|(_, through)| through - changes.before.bytes).collect();
-    let events: Vec<i16> = columns.iter().map(|it| it.event).collect();
+    let events: Vec<i16> = rows.iter().map(|row| row.event).collect();
     let [kinds, namespaces, names] =
-        [0, 1, 2].map(|part| columns.iter().map(|it| it.parts[part]).collect::<Vec<_>>());
-    let values: Vec<Option<&[u8]>> = columns.iter().map(|it| it.value).collect();
-    let owners: Vec<Option<&str>> = columns.iter().map(|it| it.owner).collect();
+        [0, 1, 2].map(|part| rows.iter().map(|row| row.parts[part]).collect::<Vec<_>>());
+    let values: Vec<Option<&[u8]>> = rows.iter().map(|row| row.value).collect();
+    let owners: Vec<Option<&str>> = rows.iter().map(|row| row.owner).collect();
     let clients: Vec<Option<Uuid>> =
-        columns.iter().map(|it| it.client.map(|client| *client.uuid())).collect();
+        rows.iter().map(|row| row.client.map(|client| *client.uuid())).collect();
     parameters![revisions, bytes_through, events, kinds, namespaces, names, values, owners, clients]
 }

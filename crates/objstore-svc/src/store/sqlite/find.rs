@@ -1,23 +1,23 @@
-//! Searches.
+//! Searches for objects by pattern.
 
 use rusqlite::{Connection, params_from_iter};
 
 use super::super::{Page, PageEnd, order::Range, rows};
 use crate::domain::{Key, Pattern};
 
-/// Bytes after which a page takes no more objects.
+/// Bytes of objects after which a page ends.
 const PAGE_BYTES: usize = 64 * 1024;
 
-/// A range of keys to look through.
+/// A range of keys to read.
 pub(super) struct Search {
-    /// Without a limit: who reads stops, and SQLite prepares a statement again whenever a limit is
-    /// bound.
+    /// `FROM` to `ORDER BY`. There is no `LIMIT`, because SQLite prepares a statement again
+    /// whenever a limit is bound. The reader stops at the limit instead.
     clauses: String,
     parameters: Vec<String>,
 }
 
 impl Search {
-    /// After `after` and up to `until`, where they are given.
+    /// The keys after `after`, and up to and including `until`, if given.
     pub(super) fn new(pattern: &Pattern, after: Option<&Key>, until: Option<&Key>) -> Self {
         let Range { order, condition, columns, parameters } =
             Range::new(pattern, after, until, |_| "?".to_owned());
@@ -73,11 +73,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_of_every_pattern_is_sought_in_an_index() {
+    fn searches_of_every_shape_seek_in_an_index() {
         let mut connection = Connection::open_in_memory().unwrap();
         super::super::migrations::migrations::runner().run(&mut connection).unwrap();
         let key = Key::new("t", "ns", "n").unwrap();
-        for (pattern, sought) in [
+        for (pattern, seek) in [
             (["", "", ""], "objects_by_key ((type,namespace,name)>(?,?,?))"),
             (["t", "", ""], "objects_by_key (type=? AND (namespace,name)>(?,?))"),
             (["", "ns", ""], "objects_by_namespace (namespace=? AND (name,type)>(?,?))"),
@@ -98,7 +98,7 @@ mod tests {
                 .unwrap()
                 .collect::<Result<_, _>>()
                 .unwrap();
-            assert_eq!(plan, [format!("SEARCH objects USING INDEX {sought}")], "{pattern:?}");
+            assert_eq!(plan, [format!("SEARCH objects USING INDEX {seek}")], "{pattern:?}");
         }
     }
 }

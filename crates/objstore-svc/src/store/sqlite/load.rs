@@ -1,4 +1,4 @@
-//! The rows that a batch depends on, each looked up by its key.
+//! Loads the rows that a batch depends on, each by its key.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -11,10 +11,11 @@ use crate::domain::{
     fold::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap, Watching},
 };
 
+/// Counts the ended watches of a client that end after its position.
 pub(super) const COUNT_ENDED: &str =
     "SELECT count(*) FROM watches WHERE client = ?1 AND until > ?2";
 
-/// Reads what a batch that begins at `head` depends on.
+/// `head` is the state before the batch.
 pub(super) fn load(
     connection: &Connection,
     needs: &Needs<'_>,
@@ -90,6 +91,7 @@ fn sessions(
         .collect()
 }
 
+/// Finds clients with a session to delete, and unused clients whose removal is due.
 fn due(connection: &Connection, Reap { before, now }: Reap) -> rusqlite::Result<Due> {
     let limit = i64::try_from(REAP_CLIENTS).unwrap_or(i64::MAX);
     let mut found = HashSet::new();

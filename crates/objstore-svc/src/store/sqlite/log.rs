@@ -1,4 +1,4 @@
-//! The log: appended to by every change, trimmed by age and size.
+//! The change log: appends records, and trims the oldest by age and size.
 
 use common::sql::Columns;
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -10,20 +10,22 @@ use super::super::{
 };
 use crate::domain::{Record, Revision, Timestamp, fold::Head};
 
-/// Records dropped in one commit: more than are added from one trim to the next.
+/// Records that one trim deletes at most: more than are added between two trims.
 const TRIM_BATCH: usize = 4096;
 
-/// The oldest record that the log holds.
+/// The oldest record of the change log.
 #[derive(Clone, Copy)]
 pub(super) struct Oldest {
     pub(super) revision: Revision,
     pub(super) at: Timestamp,
+    /// Bytes of all records up to and including this one, deleted ones too.
     pub(super) bytes_through: i64,
 }
 
-/// How much of the log is kept.
+/// How much of the change log is kept.
 #[derive(Clone, Copy)]
 pub(super) struct Retention {
+    /// Milliseconds.
     age: Timestamp,
     bytes: i64,
 }
@@ -35,14 +37,16 @@ impl Retention {
         Self { age: age.unwrap_or(Timestamp::MAX), bytes: bytes.unwrap_or(i64::MAX) }
     }
 
-    /// Whether the log's oldest record is too old or one of too many.
+    /// Whether to delete the oldest record: it is too old, or the change log is too large. The
+    /// newest record is always kept.
     pub(super) fn is_over(self, oldest: Oldest, head: Head, now: Timestamp) -> bool {
         oldest.revision < head.revision
             && (now.saturating_sub(oldest.at) > self.age
                 || head.bytes.saturating_sub(oldest.bytes_through) > self.bytes)
     }
 
-    /// Drops records, and returns the oldest one that is left.
+    /// Deletes the oldest records, and the watches that ended before the rest. Returns the oldest
+    /// record that is left.
     pub(super) fn trim(
         self,
         transaction: &Connection,
@@ -70,7 +74,7 @@ impl Retention {
 
 pub(super) const DROP_WATCHES: &str = "DELETE FROM watches WHERE until <= ?1";
 
-/// Appends records, each with the bytes of all records up to it.
+/// Appends records, each with its `bytes_through`.
 pub(super) fn append(
     transaction: &Connection,
     records: &[(Record, i64)],

@@ -1,4 +1,4 @@
-//! What is read of the database, but for searches.
+//! Reads, except searches.
 
 use common::sql::Columns;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -8,18 +8,18 @@ use crate::domain::{
     ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest, Watches,
 };
 
-/// Records in one page of the log.
+/// Records in a page of the change log.
 const LOG_PAGE: usize = 256;
 
-/// Bytes after which a page of the log takes no more records.
+/// Bytes of records after which a page of the change log ends.
 const LOG_PAGE_BYTES: usize = 64 * 1024;
 
-/// Fails when the database does not answer.
+/// Checks that the database can be read.
 pub(super) fn answers(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached("SELECT 1 FROM store")?.query_row([], |_| Ok(()))
 }
 
-/// The store's epoch, made now if it has none.
+/// Returns the epoch. Creates a random one if there is none.
 pub(super) fn or_make_epoch(connection: &Connection) -> rusqlite::Result<Epoch> {
     let known: Option<i64> =
         connection.query_row("SELECT epoch FROM store", [], |row| row.get(0))?;
@@ -69,14 +69,15 @@ pub(super) fn revision_of(
         .optional()
 }
 
+/// The newest revision. The newest record is never deleted, so it is in the change log.
 pub(super) fn head(connection: &Connection) -> rusqlite::Result<Revision> {
     connection
         .prepare_cached("SELECT coalesce(max(revision), 0) FROM log")?
         .query_row([], |row| Ok(rows::number(&mut row.into())?))
 }
 
-/// Where the open watch of a pattern begins. It is the newest of the pattern, so those that ended
-/// before are not read.
+/// The revision at which the open watch of a pattern began, if any. An open watch is the newest of
+/// its pattern, so ended watches are not read.
 pub(super) fn open_watch(
     connection: &Connection,
     client: ClientId,
@@ -97,7 +98,7 @@ pub(super) const NEWEST_WATCH: &str = "SELECT since, until FROM watches
      WHERE client = ?1 AND type = ?2 AND namespace = ?3 AND name = ?4
      ORDER BY since DESC LIMIT 1";
 
-/// A client at one moment. One that is not registered (any more) watches nothing.
+/// A client that is unknown or removed watches nothing.
 pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Result<ClientState> {
     let revision = head(connection)?;
     let position = connection
@@ -117,8 +118,8 @@ pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Res
     Ok(ClientState { revision, watches, position: position.unwrap_or(revision) })
 }
 
-/// The records after `after`. The log has no gaps and always keeps its newest record, so what does
-/// not begin with the next one has been trimmed.
+/// Reads the records after `after`. The change log has no gaps, and always keeps its newest record.
+/// So if the next record is missing, it was trimmed.
 pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<LogPage> {
     let mut statement = connection.prepare_cached(
         "SELECT revision, event, type, namespace, name, value, owner, client FROM log
@@ -135,9 +136,9 @@ pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<
         bytes += record.entry.size();
         records.push(record);
     }
-    let complete = match records.first() {
+    let is_complete = match records.first() {
         Some(first) => first.revision == after + 1,
         None => after <= head(connection)?,
     };
-    Ok(if complete { LogPage::Records(records) } else { LogPage::Trimmed })
+    Ok(if is_complete { LogPage::Records(records) } else { LogPage::Trimmed })
 }

@@ -1,4 +1,4 @@
-//! The rows that a batch changes, table by table.
+//! Writes the rows that a batch changes, table by table.
 
 use common::sql::SqliteRows;
 use rusqlite::{Connection, Params};
@@ -6,6 +6,7 @@ use rusqlite::{Connection, Params};
 use super::{super::tables, log};
 use crate::domain::{Timestamp, fold::Changes};
 
+/// Deletes the ended watches of a client up to its position.
 pub(super) const PRUNE_WATCHES: &str = "DELETE FROM watches
      WHERE client = ?1 AND until <= (SELECT position FROM clients WHERE id = ?1)";
 
@@ -20,7 +21,7 @@ const SET: &str = "INSERT INTO objects (type, namespace, name, value, owner, rev
      ON CONFLICT (type, namespace, name) DO UPDATE
      SET value = excluded.value, owner = excluded.owner, revision = excluded.revision";
 
-/// Writes what a batch changes. Its records are dated `at`.
+/// `at` is the time of the new records of the change log.
 pub(super) fn write(
     transaction: &Connection,
     changes: &Changes,
@@ -49,7 +50,7 @@ pub(super) fn write(
 struct Each<'c>(&'c Connection);
 
 impl Each<'_> {
-    /// Executes a statement with each of these parameters.
+    /// Executes a statement once for each row of parameters.
     fn run<P: Params>(
         &self,
         sql: &str,
@@ -74,10 +75,10 @@ mod tests {
     };
 
     #[test]
-    fn watches_are_sought_in_an_index_by_what_is_asked() {
+    fn statements_on_watches_seek_in_an_index() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrations::runner().run(&mut connection).unwrap();
-        for (sql, sought) in [
+        for (sql, seek) in [
             (read::NEWEST_WATCH, "PRIMARY KEY (client=? AND type=? AND namespace=? AND name=?)"),
             (PRUNE_WATCHES, "INDEX watches_ended (client=? AND until<?)"),
             (load::COUNT_ENDED, "COVERING INDEX watches_ended (client=? AND until>?)"),
@@ -86,7 +87,7 @@ mod tests {
             let mut plans = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let mut plans = plans.raw_query();
             let plan: String = plans.next().unwrap().unwrap().get(3).unwrap();
-            assert!(plan.starts_with("SEARCH watches") && plan.ends_with(sought), "{plan}");
+            assert!(plan.starts_with("SEARCH watches") && plan.ends_with(seek), "{plan}");
         }
     }
 }

@@ -1,4 +1,18 @@
-//! The engine behind the one thread that writes.
+//! The write path on SQLite: [`Writer`] runs the batches of the queue, on the one thread that
+//! writes.
+//!
+//! 1. The thread owns the only connection that writes. So the newest revision and the oldest record
+//!    of the change log can stay in memory ([`State`]): nothing else changes them.
+//! 2. [`State`] is replaced only after the commit. A failed batch leaves it unchanged, so the next
+//!    batch uses the same revisions again.
+//! 3. Each batch is one transaction. SQLite syncs it to disk while the next operations gather in
+//!    the queue, so more pending operations share one sync.
+//! 4. The change log is trimmed inside a batch, at most every 50 ms while there are writes and once
+//!    a second while idle, because only this thread may write.
+//! 5. Records go to the feed after the commit, in order of revisions, as only one batch runs at a
+//!    time. If the feed is full, the writer waits: memory stays bounded, and no record is skipped.
+//! 6. Unlike on PostgreSQL, operations wait in the queue without a timeout (`patience`). Only the
+//!    size of the queue is limited.
 
 use std::{
     cell::Cell,
@@ -29,31 +43,29 @@ use crate::domain::{
     fold::{Changes, Head, Known, Needs},
 };
 
-/// How often the log is trimmed, while there are writes.
+/// How often a batch may trim the change log.
 const TRIM_EVERY: Duration = Duration::from_millis(50);
 
-/// The numbers that every batch moves on.
+/// The state on disk after the last commit.
 #[derive(Clone, Copy)]
 struct State {
     head: Head,
-    /// The oldest record of the log.
     oldest: Option<Oldest>,
 }
 
-/// What the thread that writes owns.
 pub(in crate::store) struct Writer {
     pub(super) database: Embedded,
     shared: Arc<Shared>,
     retention: Retention,
-    /// As it is on disk.
     state: Cell<State>,
     feed: mpsc::Sender<News>,
+    /// When a trim was last considered.
     trimmed: Cell<Instant>,
     stats: Arc<Mutex<Stats>>,
 }
 
 impl Writer {
-    /// A writer that begins with what `connection` reads.
+    /// Reads the state of the database from `connection`.
     pub(super) fn new(
         database: Embedded,
         connection: &Connection,
@@ -80,11 +92,11 @@ impl Writer {
             trimmed: Cell::new(Instant::now()),
             stats,
         };
-        writer.publish();
+        writer.publish_stats();
         Ok(writer)
     }
 
-    fn publish(&self) {
+    fn publish_stats(&self) {
         let State { head, oldest } = self.state.get();
         let Head { revision, bytes, clients } = head;
         let log_floor = oldest.map_or(revision, |oldest| oldest.revision - 1);
@@ -93,8 +105,8 @@ impl Writer {
         *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = stats;
     }
 
-    /// Whether the log is to be trimmed with the next batch.
-    fn trims(&self) -> bool {
+    /// Whether the next batch trims the change log.
+    fn should_trim(&self) -> bool {
         if self.trimmed.get().elapsed() < TRIM_EVERY {
             return false;
         }
@@ -118,7 +130,7 @@ impl Engine for Writer {
 
     fn own_work(&self, is_idle: bool) -> Option<Operation> {
         let positions = self.shared.positions().take_due(is_idle);
-        let trims = self.trims();
+        let trims = self.should_trim();
         (trims || !positions.is_empty()).then_some(Operation::Upkeep { positions, trims })
     }
 
@@ -156,11 +168,12 @@ impl Engine for Writer {
         self.database.commit(open).map_err(failure)?;
 
         self.state.set(State { head, oldest });
-        self.publish();
+        self.publish_stats();
         self.shared.committed(&changes);
-        let records: Vec<_> = mem::take(&mut changes.records).into_iter().map(|it| it.0).collect();
+        let records = mem::take(&mut changes.records);
+        let records: Vec<_> = records.into_iter().map(|(record, _)| record).collect();
         if !records.is_empty() && self.feed.send(News::Records(records)).await.is_err() {
-            tracing::debug!("nobody takes what is committed");
+            tracing::debug!("no receiver for committed changes");
         }
         Ok(answers)
     }
