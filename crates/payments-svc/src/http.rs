@@ -1,4 +1,5 @@
-//! Routes of the interface, and what happens to every request.
+//! The API for programs: routes, handlers and their JSON. Every request passes the layers of
+//! [`crate::web`].
 
 use std::sync::Arc;
 
@@ -33,13 +34,13 @@ mod users;
 pub(crate) use api::Api;
 pub(crate) use signature::SignatureKey;
 
-/// The description of the interface.
+/// `assets/openapi.yaml` as JSON, converted by the build script.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 
-/// The address of the payment page in [`OPENAPI`].
+/// The URL of the payment page in [`OPENAPI`]. [`description`] replaces it.
 const POS_URL: &str = "http://127.0.0.1:5003";
 
-/// Every route of the interface, in the order of the specification.
+/// All routes, in the order of the specification.
 pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic>) -> Router {
     let routes = Router::new()
         .route("/apps", post(apps::create))
@@ -76,7 +77,7 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
     observed(complete(routes), traffic)
 }
 
-/// The description of the interface, with this address of the payment page.
+/// The OpenAPI document with the configured URL of the payment page.
 pub(crate) fn description(pos_url: &str) -> Bytes {
     let quoted = |url: &str| serde_json::Value::from(url.trim_end_matches('/')).to_string();
     OPENAPI.replace(&quoted(POS_URL), &quoted(pos_url)).into()

@@ -1,4 +1,5 @@
-//! HTTP as both origins speak it: bodies and their members, errors, JSON.
+//! HTTP code that both listeners share: the API and the payment page. It reads request bodies and
+//! queries, and writes errors and JSON.
 
 use std::sync::Arc;
 
@@ -20,14 +21,15 @@ pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text,
 
 use crate::app::{self, StoreError};
 
-/// Unknown paths and methods are told as all errors are.
+/// Answers unknown paths (404) and methods (405) with the same error body as all other errors.
 pub(crate) fn complete(routes: Router) -> Router {
     routes
         .fallback(async || Error::from(app::Error::NotFound))
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
 }
 
-/// What both origins do to every request: it is observed, and a slash at its end is nothing.
+/// Adds logs, metrics and common headers to every request, answers 500 after a panic, and ignores a
+/// slash at the end of the path.
 pub(crate) fn observed(routes: Router, traffic: Arc<Traffic>) -> Router {
     let panicked = || Error::from(StoreError::Panicked).into_response();
     let routes = routes.layer(Observe::<Traffic>::new(traffic, panicked));

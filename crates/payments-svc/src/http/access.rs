@@ -1,4 +1,5 @@
-//! Who asks, and for what. A handler that takes one of these is only reached with it.
+//! Extractors for authentication and access. A handler that takes one of them runs only if the
+//! check succeeds, so a handler cannot forget it.
 
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::{
     web::Error,
 };
 
-/// The app that asks, by its key.
+/// The app that calls, identified by its key. 401 if the key is missing or unknown.
 pub(super) struct Caller(pub(super) App);
 
 impl FromRequestParts<Arc<Api>> for Caller {
@@ -28,8 +29,7 @@ impl FromRequestParts<Arc<Api>> for Caller {
     }
 }
 
-/// The password of Basic credentials; whatever the username is. Keys have one form: in capitals
-/// they are others.
+/// Reads the password of Basic credentials; the username is ignored. Keys are case-sensitive.
 fn key(headers: &HeaderMap) -> Option<KeyDigest> {
     let credentials = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = credentials.split_once(' ')?;
@@ -41,8 +41,8 @@ fn key(headers: &HeaderMap) -> Option<KeyDigest> {
     Some(KeyDigest::of(password))
 }
 
-/// A thing whose id is the first in the path, and the app that asks: it may use the thing's
-/// merchant.
+/// The resource whose id is the first in the path, and the caller, which has access to its
+/// merchant. 404 if it does not exist, 403 without access.
 pub(super) struct Permitted<T> {
     pub(super) caller: App,
     pub(super) resource: T,
@@ -59,8 +59,8 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Permitted<T> {
     }
 }
 
-/// A transaction whose id is the first in the path, before it is moved, and the app that asks: it
-/// may use the transaction's merchant.
+/// Like [`Permitted`], for a transaction that the request captures, refunds or voids. It is loaded
+/// together with what is known of the idempotency key.
 pub(super) struct Movable {
     pub(super) caller: App,
     pub(super) seen: Seen,
@@ -72,7 +72,7 @@ impl FromRequestParts<Arc<Api>> for Movable {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let Caller(caller) = Caller::from_request_parts(parts, api).await?;
         let id = path_id(parts, api, 0).await?;
-        // One that is wrong is refused later.
+        // A wrong key is rejected later, by `IdempotencyKey::of`.
         let key = idempotency::key(&parts.headers).unwrap_or_default();
         let seen = api.payments.seen(id, &caller, key).await?;
         Ok(Self { caller, seen })
@@ -90,7 +90,8 @@ impl FromRequestParts<Arc<Api>> for Second {
     }
 }
 
-/// The app that asks, whose own id is in the path.
+/// The caller, if its own id is the first in the path. 403 for the id of another app, 404 if no app
+/// has this id.
 pub(super) struct Own(pub(super) App);
 
 impl FromRequestParts<Arc<Api>> for Own {
@@ -104,9 +105,9 @@ impl FromRequestParts<Arc<Api>> for Own {
     }
 }
 
-/// Text that is no id names nothing.
-async fn path_id(parts: &mut Parts, api: &Arc<Api>, place: usize) -> Result<Id, Error> {
+/// Parses one of the ids in the path. 404 if the text is not an id.
+async fn path_id(parts: &mut Parts, api: &Arc<Api>, index: usize) -> Result<Id, Error> {
     let params = RawPathParams::from_request_parts(parts, api).await.ok();
-    let id = params.as_ref().and_then(|params| params.iter().nth(place)?.1.parse().ok());
+    let id = params.as_ref().and_then(|params| params.iter().nth(index)?.1.parse().ok());
     Ok(id.ok_or(app::Error::NotFound)?)
 }

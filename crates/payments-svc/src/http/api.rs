@@ -1,4 +1,4 @@
-//! What handlers work with.
+//! The state that all handlers of the API share.
 
 use std::sync::Arc;
 
@@ -8,15 +8,14 @@ use common::{bearer::BearerToken, limits::Budget};
 use super::signature::SignatureKey;
 use crate::app::Payments;
 
-/// What handlers work with.
 pub(crate) struct Api {
     pub(crate) payments: Arc<Payments>,
-    /// The token that `POST /apps` needs; without it, anybody may make an app.
+    /// Required by `POST /apps`. If `None`, everybody may create apps.
     pub(crate) apps_token: Option<BearerToken>,
-    /// What acquirers sign with. Without it, they have nobody to tell.
+    /// Verifies notifications of acquirers. If `None`, `POST /acquirer/events` does not exist.
     pub(crate) signature: Option<SignatureKey>,
-    /// For responses that their clients have not taken.
+    /// Limits the bytes of list responses that clients have not read yet.
     pub(crate) responses: Arc<Budget>,
-    /// The description of the interface, as it is served.
+    /// The body of `GET /openapi.json`.
     pub(crate) description: Bytes,
 }

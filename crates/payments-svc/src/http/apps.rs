@@ -1,4 +1,4 @@
-//! Apps: `POST /apps`, `GET /me`, and the apps of a merchant.
+//! `POST /apps`, `GET /me`, and the apps of a merchant.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use crate::{
     web::{Body, Error, as_date, as_text, one},
 };
 
-/// A caller who may make an app.
+/// Permission to create an app: the caller has the token, or none is configured.
 pub(super) struct MayCreate;
 
 impl FromRequestParts<Arc<Api>> for MayCreate {
     type Rejection = Error;
 
-    /// Every request counts, so that nobody can try tokens without end.
+    /// Counts every request, so that the rate limit also bounds attempts to guess the token.
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let Ok(address) = ClientAddress::from_request_parts(parts, api).await;
         api.payments.count_new_app(address)?;
@@ -39,7 +39,7 @@ impl FromRequestParts<Arc<Api>> for MayCreate {
     }
 }
 
-/// Makes an app, and tells its key this once.
+/// Creates an app. The response is the only place where its key appears.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
     _: MayCreate,
@@ -51,12 +51,11 @@ pub(super) async fn create(
     Ok(one(StatusCode::CREATED, "app", NewAppOutput { id: app.id, name, key }))
 }
 
-/// The app whose key is used.
+/// The app that calls.
 pub(super) async fn me(Caller(app): Caller) -> Response {
     one(StatusCode::OK, "identity", AppOutput::new(&app))
 }
 
-/// The apps of a merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -66,7 +65,7 @@ pub(super) async fn list(
     list::response(&api.responses, window, api.payments.apps(merchant.resource.id)).await
 }
 
-/// Lets an app use a merchant.
+/// Gives an app access to a merchant.
 pub(super) async fn add(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -81,7 +80,7 @@ pub(super) async fn add(
     Ok(output::response(&api.payments, added.await?).await)
 }
 
-/// No longer lets an app use a merchant.
+/// Ends the access of an app to a merchant.
 pub(super) async fn revoke(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,

@@ -12,7 +12,7 @@ use crate::{
     web::{Body, Error, as_date, as_text, one},
 };
 
-/// Keeps the card of a transaction.
+/// Saves the card of a transaction.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -31,7 +31,6 @@ pub(super) async fn create(
     Ok(output::response(&api.payments, saved.await?).await)
 }
 
-/// A saved card.
 pub(super) async fn get(card: Permitted<SavedCard>) -> Response {
     one(StatusCode::OK, "card", CardOutput::new(&card.resource))
 }
@@ -51,7 +50,7 @@ struct CardOutput<'a> {
     #[serde(serialize_with = "as_date")]
     expiry: Timestamp,
     notes: Option<&'a str>,
-    /// Cards are never deleted.
+    /// Always null: cards are never deleted.
     deleted: Option<bool>,
 }
 

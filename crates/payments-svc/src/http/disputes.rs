@@ -1,4 +1,4 @@
-//! Disputes.
+//! `GET /disputes`, and one dispute.
 
 use std::sync::Arc;
 
@@ -26,14 +26,15 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, about) = list::read(query.as_deref(), filter)?;
-    match api.payments.disputes(&app, about).await? {
+    let (window, subject) = list::read(query.as_deref(), filter)?;
+    match api.payments.disputes(&app, subject).await? {
         Some(disputes) => list::response(&api.responses, window, disputes).await,
         None => Ok(list::empty()),
     }
 }
 
-/// What disputes and fraud alerts are to be about: a merchant, or one of its transactions.
+/// Reads the filter of disputes and fraud alerts: a merchant, and optionally one of its
+/// transactions.
 pub(super) fn filter(fields: &mut Fields<'_>) -> Result<(Id, Option<Id>), Noted> {
     let mut filter = fields.object("filter");
     let merchant = filter.required("merchantId", str::parse);
@@ -41,7 +42,6 @@ pub(super) fn filter(fields: &mut Fields<'_>) -> Result<(Id, Option<Id>), Noted>
     Ok((merchant?, transaction?))
 }
 
-/// A dispute.
 pub(super) async fn get(dispute: Permitted<Dispute>) -> Response {
     one(StatusCode::OK, "dispute", DisputeOutput::new(&dispute.resource))
 }

@@ -1,4 +1,4 @@
-//! Suspicions of fraud.
+//! `GET /frauds`, and one fraud alert.
 
 use std::sync::Arc;
 
@@ -20,25 +20,24 @@ use crate::{
     web::{Error, as_date, as_optional_date, as_text, one},
 };
 
-/// The alerts about a merchant, or about one of its transactions.
+/// The alerts of a merchant, or of one of its transactions.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, about) = list::read(query.as_deref(), disputes::filter)?;
-    match api.payments.frauds(&app, about).await? {
+    let (window, subject) = list::read(query.as_deref(), disputes::filter)?;
+    match api.payments.frauds(&app, subject).await? {
         Some(frauds) => list::response(&api.responses, window, frauds).await,
         None => Ok(list::empty()),
     }
 }
 
-/// An alert.
 pub(super) async fn get(fraud: Permitted<FraudAlert>) -> Response {
     one(StatusCode::OK, "fraud", FraudOutput::new(&fraud.resource))
 }
 
-/// Decision: what may be undefined is left out.
+/// Decision: members that may be undefined are left out if they are unknown.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FraudOutput {

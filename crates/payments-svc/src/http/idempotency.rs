@@ -1,4 +1,20 @@
-//! `Idempotency-Key`: a request that is sent again is done once.
+//! `Idempotency-Key`: a repeated request is executed once. This module reads the header and
+//! identifies the request; [`Payments::once`] waits, replays or executes.
+//!
+//! 1. A key belongs to the app that sent it. Two apps may use the same key.
+//! 2. A digest of method, path and body identifies the request. Other headers and the query are not
+//!    part of it. All bodies without arguments count as `{}`; see [`Body::as_bytes`].
+//! 3. Extracting a key never fails. Requests are checked in this order: credentials, existence,
+//!    access, body, content. A wrong key is wrong content, so [`IdempotencyKey::of`] reports it.
+//! 4. [`IdempotencyKey::of`] must run before the body is parsed: a repeat gets the first response
+//!    without a new check of its content.
+//! 5. Captures, refunds and voids read the header twice. [`Movable`] loads the transaction together
+//!    with what is known of the key, which saves a read; a wrong key counts as none there.
+//! 6. Handlers without [`IdempotencyKey`] ignore the header: `POST /apps`, `PUT`, `DELETE`, and the
+//!    routes of the payment page.
+//!
+//! [`Payments::once`]: crate::app::Payments::once
+//! [`Movable`]: super::access::Movable
 
 use std::convert::Infallible;
 
@@ -15,10 +31,10 @@ use crate::{
 
 const HEADER: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The most characters a key may have.
+/// In characters.
 const MAX_KEY: usize = 255;
 
-/// What a request says of its key, and what else tells it from others.
+/// The key of a request, and the parts of its head that identify it.
 pub(super) struct IdempotencyKey {
     key: Result<Option<String>, Invalid>,
     method: Method,
@@ -35,7 +51,7 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// The key of this caller for a request with this body, if it has one.
+    /// The key with its app and the digest of the request; `None` without a key.
     pub(super) fn of(self, caller: &App, body: &Body) -> Result<Option<Keyed>, Vec<Invalid>> {
         let key = self.key.map_err(|invalid| vec![invalid])?;
         Ok(key.map(|key| {
@@ -47,7 +63,7 @@ impl IdempotencyKey {
     }
 }
 
-/// The key that a request says.
+/// Reads the header: one value of 1 to [`MAX_KEY`] printable ASCII characters.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };

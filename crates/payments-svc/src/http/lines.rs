@@ -1,4 +1,4 @@
-//! Lines: what happened to a merchant's balance.
+//! Lines: the entries of a merchant's balance.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use crate::{
     web::{Error, as_date, as_text},
 };
 
-/// The lines of a merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -26,7 +25,6 @@ pub(super) async fn list(
     list::response(&api.responses, window, api.payments.lines(merchant.resource.id)).await
 }
 
-/// A line.
 pub(super) async fn get(line: Permitted<Line>) -> impl IntoResponse {
     Json(LineOutput::new(&line.resource))
 }

@@ -1,4 +1,20 @@
-//! Lists: which part of one is asked for, and how it is written.
+//! Lists: reading `limit`, cursors and filters from a query, and writing the response.
+//!
+//! A page may have 1000 items with long custom data. So it is never in memory as a whole:
+//!
+//! 1. A page is read and sent in pieces of at most [`MAX_PIECE`] items. The
+//!    average size of its items gives the number of items in the next piece, so that this has about
+//!    [`PIECE_BYTES`]. Each piece is a separate read of the store, which continues after the last id
+//!    of the piece before.
+//! 2. The first [`PIECE_BYTES`] are read before the status line is sent. So a store that fails
+//!    gives a 503, and a short page has a `Content-Length`.
+//! 3. After that, an error can only abort the connection. The closing bracket is sent only after
+//!    the last item, so a client notices that the list is incomplete.
+//! 4. Bytes that the client has not read yet count against [`Budget`]. If it is exhausted, the
+//!    response is 503 `overloaded`, or aborted if it has started.
+//!
+//! The form of the response is fixed: a bare array with one item per line, because published
+//! clients read it line by line. An empty list is `[`, a line break and `]`.
 
 use std::{io, sync::Arc};
 
@@ -16,8 +32,7 @@ use crate::{
     web::{Error, Fields, Noted, fields},
 };
 
-/// Reads which part of a list a query asks for, and with `filters` what else the list wants to know
-/// of it:
+/// Reads `limit` and the cursors from a query, and the filters of the list with `filters`:
 ///
 /// ```text
 /// list::read(query, |fields| fields.object("filter").flag("test"))
@@ -28,7 +43,8 @@ pub(super) fn read<F>(
 ) -> Result<(Window, F), Vec<Invalid>> {
     fields::read_query(query, |fields| {
         let limit = fields.required_number("limit", limit);
-        // Decision: an empty cursor is an error. Without it a client would start all over.
+        // Decision: an empty cursor is an error. If it were ignored, the client would start again
+        // at the beginning of the list.
         let before = fields.given("before", str::parse);
         let after = fields.given("after", str::parse);
         let filters = filters(fields);
@@ -41,29 +57,28 @@ fn limit(number: i64) -> Result<u32, String> {
     limit.ok_or_else(|| format!("must be from 1 to {MAX_PAGE}"))
 }
 
-/// The most items that are read at once. A longer page is sent piece by piece, so that no page is
-/// held in memory whole.
+/// In items.
 const MAX_PIECE: u32 = 100;
 
-/// How many bytes a piece should have, as far as those before it tell.
+/// Target size of a piece, in bytes. An estimate: items differ in length.
 const PIECE_BYTES: usize = 256 * 1024;
 
 const JSON: [(HeaderName, HeaderValue); 1] =
     [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
 
-/// What a list holds.
+/// An item of a list.
 pub(super) trait Item: Send + 'static {
-    /// How many are read before anything is known of their length.
+    /// Number of items in the first piece, when the size of the items is not known yet.
     const FIRST_PIECE: u32 = MAX_PIECE;
 
-    /// Its id, in whose order the list is.
+    /// Lists are sorted by this id. It is also the cursor.
     fn id(&self) -> Id;
 
-    /// Appends it as a client is told of it.
+    /// Appends the item as clients read it.
     fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()>;
 }
 
-/// Lists things by their `id`, as their outputs are written.
+/// Implements [`Item`] for a type with a field `id`, with a function that makes its output.
 macro_rules! item {
     ($item:ty, $output:expr) => {
         impl $crate::http::list::Item for $item {
@@ -80,16 +95,14 @@ macro_rules! item {
 
 pub(super) use item;
 
-/// A list as a bare JSON array with each item on a line of its own, since published clients read it
-/// line by line.
+/// Reads a page with `read` and answers with it. `Err` if the first piece cannot be read, or if
+/// `memory` has no bytes left.
 pub(super) async fn response<T: Item>(
     memory: &Arc<Budget>,
     window: Window,
     read: List<T>,
 ) -> Result<Response, Error> {
     let mut pieces = Pieces { read, left: Some(window), size: T::FIRST_PIECE, is_begun: false };
-    // The first of it before the status line: a store that cannot read is told as such, and a page
-    // that is not long has a length.
     let mut first = Vec::new();
     while first.len() < PIECE_BYTES
         && let Some(piece) = pieces.next().await?
@@ -100,7 +113,6 @@ pub(super) async fn response<T: Item>(
     if pieces.left.is_none() {
         return Ok((JSON, first).into_response());
     }
-    // An error breaks the connection: the array is closed only when it is complete.
     let rest = (pieces, Arc::clone(memory));
     let rest = stream::try_unfold(rest, async |(mut pieces, memory)| {
         let held = |piece| memory.hold(piece).ok_or(StoreError::Overloaded);
@@ -115,23 +127,21 @@ pub(super) async fn response<T: Item>(
     Ok((JSON, Body::from_stream(stream::once(ready(Ok(first))).chain(rest))).into_response())
 }
 
-/// A list without items.
 pub(super) fn empty() -> Response {
     (JSON, "[\n]").into_response()
 }
 
-/// What of a list is still to be sent.
+/// The part of a page that is not sent yet.
 struct Pieces<T> {
     read: List<T>,
     left: Option<Window>,
-    /// How many items are read next.
+    /// Number of items in the next piece.
     size: u32,
-    /// Whether an item was sent.
     is_begun: bool,
 }
 
 impl<T: Item> Pieces<T> {
-    /// The bytes of the next piece, if there is one.
+    /// Reads the next piece as JSON. `None` after the last one.
     async fn next(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(window) = self.left.take() else { return Ok(None) };
         let limit = window.limit.min(self.size);
@@ -166,7 +176,7 @@ mod tests {
     const LOWER: &str = "5f0c1e2da0b1c2d3e4f50617";
     const UPPER: &str = "5F0C1E2DA0B1C2D3E4F50617";
 
-    /// What the lists of disputes and of transactions want to know, both at once.
+    /// The filters of the lists of transactions and of disputes, in one type.
     type Filters = (Option<bool>, Id, Option<Id>);
 
     fn filters(fields: &mut Fields<'_>) -> Result<Filters, Noted> {
@@ -177,14 +187,14 @@ mod tests {
         Ok((successful?, merchant?, transaction?))
     }
 
-    fn wrong(query: &str) -> Vec<(String, String)> {
+    fn errors(query: &str) -> Vec<(String, String)> {
         let errors = read(Some(query), filters).unwrap_err();
         let text = |error: Invalid| (error.field.into_owned(), error.message.into_owned());
         errors.into_iter().map(text).collect()
     }
 
     #[test]
-    fn a_page_has_a_limit_and_cursors() {
+    fn limit_and_cursors_are_read() {
         let id: Id = LOWER.parse().unwrap();
         let page = |query: &str| read(Some(query), |_| Ok(())).unwrap().0;
         let all = Window { limit: 1, before: None, after: None };
@@ -197,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_are_those_the_list_asks_for() {
+    fn unknown_filters_are_ignored() {
         let id: Id = LOWER.parse().unwrap();
         for brackets in [["[", "]"], ["%5B", "%5D"], ["%5b", "%5d"]] {
             let query = "limit=9&filter[successful]=no&filter[merchantId]=ID&filter[other][x]=&x=\
@@ -210,19 +220,19 @@ mod tests {
     }
 
     #[test]
-    fn every_error_is_found() {
+    fn all_errors_of_a_query_are_listed() {
         let good = format!("filter[merchantId]={LOWER}");
         for limit in ["0", "1001", "65537", "", "-1", "+1", "1.0", "1e2", "x", "９"] {
             let query = format!("limit={}&{good}", limit.replace('+', "%2B"));
-            assert_eq!(wrong(&query)[0].0, "limit", "{limit}");
+            assert_eq!(errors(&query)[0].0, "limit", "{limit}");
         }
         for cursor in ["", "x", &LOWER[1..], &format!("{LOWER}0"), "+f0c1e2da0b1c2d3e4f50617"] {
             let query = format!("limit=1&before={}&{good}", cursor.replace('+', "%2B"));
             let rule = "must be 24 hexadecimal digits".to_owned();
-            assert_eq!(wrong(&query), [("before".to_owned(), rule)], "{cursor}");
+            assert_eq!(errors(&query), [("before".to_owned(), rule)], "{cursor}");
         }
         let fields =
-            |query: &str| wrong(query).into_iter().map(|(field, _)| field).collect::<Vec<_>>();
+            |query: &str| errors(query).into_iter().map(|(field, _)| field).collect::<Vec<_>>();
         let all = "limit=0&before=1&after=2&filter[successful]=maybe&filter[transactionId]=";
         assert_eq!(
             fields(all),
@@ -238,7 +248,7 @@ mod tests {
         assert_eq!(fields(""), ["limit", "filter.merchantId"]);
         assert_eq!(fields("filter=x"), ["limit", "filter"]);
         assert_eq!(fields("limit=%ff"), [""]);
-        // Without them, there would be more in the list than was asked for.
+        // If a wrong parameter were ignored, the list would contain more than requested.
         for name in ["limit", "before", "after"] {
             assert_eq!(fields(&format!("limit=1&{good}&{name}[]=1"))[0], name);
         }
@@ -252,7 +262,7 @@ mod tests {
         }
     }
 
-    /// An item that is its number.
+    /// An item whose JSON is its number.
     struct Number(u32);
 
     impl Item for Number {
@@ -265,14 +275,14 @@ mod tests {
         }
     }
 
-    /// The list of this window over the numbers from 1 to `end`, newest first, and how many items
-    /// each of its reads asked for.
+    /// Lists the numbers from 1 to `end`, newest first. Returns the response, and the limit of each
+    /// read.
     #[tokio::main(flavor = "current_thread")]
     async fn listed<T: Item>(item: fn(u32) -> T, end: u32, limit: u32) -> (String, Vec<u32>) {
-        let (asked, reads) = std::sync::mpsc::channel();
+        let (limits, reads) = std::sync::mpsc::channel();
         let window = Window { limit, before: None, after: None };
         let read: List<T> = Box::new(move |window| {
-            asked.send(window.limit).unwrap();
+            limits.send(window.limit).unwrap();
             let before = window.before.unwrap_or(Id::LAST);
             let items = (1..=end).rev().map(item).filter(|item| item.id() < before);
             let items = items.take(window.limit as usize).collect::<Vec<_>>();
@@ -285,7 +295,7 @@ mod tests {
         (String::from_utf8(body.to_vec()).unwrap(), reads.try_iter().collect())
     }
 
-    /// An item that takes half a piece.
+    /// An item whose JSON fills half a piece.
     struct Long(u32);
 
     impl Item for Long {
@@ -301,20 +311,20 @@ mod tests {
     }
 
     #[test]
-    fn long_items_are_read_a_few_at_a_time() {
+    fn long_items_are_read_in_small_pieces() {
         let (_, reads) = listed(Long, 10, 8);
         assert_eq!(reads, [3, 1, 1, 1, 1, 1]);
     }
 
     #[test]
-    fn a_list_is_an_array_with_an_item_on_each_line() {
+    fn a_list_has_one_item_per_line() {
         assert_eq!(listed(Number, 0, 10).0, "[\n]");
         assert_eq!(listed(Number, 1, 10).0, "[\n1\n]");
         assert_eq!(listed(Number, 5, 3).0, "[\n5,\n4,\n3\n]");
     }
 
     #[test]
-    fn a_long_list_is_read_piece_by_piece() {
+    fn a_long_list_is_read_in_pieces() {
         for (end, limit, reads) in [
             (99, 1000, vec![100]),
             (100, 1000, vec![100, 100]),
@@ -322,8 +332,8 @@ mod tests {
             (250, 200, vec![100, 100]),
             (250, 101, vec![100, 1]),
         ] {
-            let (body, asked) = listed(Number, end, limit);
-            assert_eq!(asked, reads, "{limit} of {end}");
+            let (body, limits) = listed(Number, end, limit);
+            assert_eq!(limits, reads, "{limit} of {end}");
             let numbers: Vec<u32> = serde_json::from_str(&body).unwrap();
             let expected: Vec<u32> = (1..=end).rev().take(limit as usize).collect();
             assert_eq!(numbers, expected);
@@ -333,7 +343,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_query_is_read_or_refused(query in "(limit|before|after|filter|[\\[\\]=&%+]|[0-9a-f]|\\PC){0,20}") {
+        fn random_queries_are_read_or_rejected(query in "(limit|before|after|filter|[\\[\\]=&%+]|[0-9a-f]|\\PC){0,20}") {
             let read = read(Some(&query), |fields| fields.object("filter").flag("test"));
             prop_assert!(read.map_or_else(|errors| !errors.is_empty(), |_| true));
         }

@@ -23,7 +23,7 @@ use crate::{
     web::{Body, Error, Fields, Noted, one},
 };
 
-/// Makes a merchant, which the app that asks may use.
+/// Creates a merchant. The caller becomes its first app.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
     Caller(app): Caller,
@@ -63,17 +63,17 @@ fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Noted> {
 
 fn funding_currency(code: &str) -> Result<Currency, String> {
     let currency: Currency = code.parse().map_err(|error: InvalidCurrency| error.to_string())?;
-    let refused = || "must be a currency that merchants can be funded in".to_owned();
-    currency.is_for_funding().then_some(currency).ok_or_else(refused)
+    let message = || "must be a currency that merchants can be funded in".to_owned();
+    currency.is_for_funding().then_some(currency).ok_or_else(message)
 }
 
-/// Members of a merchant that stay as they are.
+/// Members of a merchant that cannot be changed.
 const IMMUTABLE: [&str; 12] = [
     "id", "key", "created", "currency", "test", "website", "balance", "company", "bank", "claim",
     "pricing", "tds",
 ];
 
-/// Changes what of a merchant can change.
+/// Changes name, e-mail address and descriptor. Absent members keep their values.
 pub(super) async fn update(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -90,7 +90,7 @@ pub(super) async fn update(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The merchants of the app that asks.
+/// The merchants of the caller.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
     Own(app): Own,
@@ -101,7 +101,6 @@ pub(super) async fn list(
     list::response(&api.responses, window, api.payments.merchants(app.id, test)).await
 }
 
-/// A merchant.
 pub(super) async fn get(merchant: Permitted<Merchant>) -> Response {
     one(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.resource))
 }

@@ -1,4 +1,4 @@
-//! `POST /acquirer/events`: what acquirers tell of their own accord, signed.
+//! `POST /acquirer/events`: signed notifications of acquirers about disputes and fraud.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use crate::{
 
 const SIGNATURE: HeaderName = HeaderName::from_static("acquirer-signature");
 
-/// Takes what an acquirer tells. What it told before changes nothing.
+/// Books a notification. A repeated one changes nothing.
 pub(super) async fn take(
     State(api): State<Arc<Api>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Error> {
     let signature = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
-    let accepted = signature.zip(api.signature.as_ref());
-    if !accepted.is_some_and(|(it, key)| key.accepts(it, body.as_bytes(), now())) {
+    let signed = signature.zip(api.signature.as_ref());
+    if !signed.is_some_and(|(signature, key)| key.accepts(signature, body.as_bytes(), now())) {
         return Err(Error::Unauthenticated);
     }
     let notification = body.read(|fields| notification(fields, &api.payments))?;
@@ -47,12 +47,13 @@ fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notifica
             let reason = fields.optional_number("reason", FraudReason::new);
             Ok(Event::Fraud { reported: reported?, reason: reason? })
         }
-        _ => Err(fields.note("type", "is no type of event that is known here")),
+        _ => Err(fields
+            .note("type", "must be dispute.opened, dispute.won, dispute.lost or fraud.reported")),
     };
     Ok(Notification { id: id?, transaction: transaction?, created: created?, event: event? })
 }
 
-fn opening(fields: &mut Fields<'_>, otherwise_due: Timestamp) -> Result<Event, Noted> {
+fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<Event, Noted> {
     let dispute = fields.required("disputeId", str::parse::<Reference>);
     let amount = fields.required_number("amount", Amount::new);
     let due = fields.optional("due", str::parse);
@@ -64,7 +65,7 @@ fn opening(fields: &mut Fields<'_>, otherwise_due: Timestamp) -> Result<Event, N
         (Some(code), Some(title)) => Some(Reason { code, title: title.as_str().to_owned() }),
         _ => return Err(fields.note("reason", "must have a code and a title")),
     };
-    let due = due?.unwrap_or(otherwise_due);
+    let due = due?.unwrap_or(default_due);
     Ok(Event::Opened { dispute: dispute?, amount: amount?, reason, due })
 }
 

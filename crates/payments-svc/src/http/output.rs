@@ -1,4 +1,5 @@
-//! What a client is told of a write: the same whether it was done now or before.
+//! Responses to writes. The first request and a repeat with its idempotency key use the same code,
+//! so their responses cannot differ.
 
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode},
@@ -16,10 +17,10 @@ mod transaction;
 pub(super) use merchant::{MerchantOutput, MoneyOutput};
 pub(super) use transaction::response as transaction;
 
-/// Says that the answer is one from before.
+/// Marks the response to a repeat.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// The response to a write, which an idempotency key may have spared.
+/// The response to a write, or to a repeat of it.
 pub(super) async fn response(
     payments: &Payments,
     Written { view, is_replayed }: Written,

@@ -1,4 +1,4 @@
-//! The signatures of acquirers.
+//! Signatures of the notifications that acquirers send.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::Sha256;
 
-/// How far the time of a signature may be from ours.
+/// How far the time of a signature may differ from the clock of this machine.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// What acquirers sign with.
+/// The secret that an acquirer signs with.
 pub(crate) struct SignatureKey(Hmac<Sha256>);
 
 impl fmt::Debug for SignatureKey {
@@ -20,13 +20,13 @@ impl fmt::Debug for SignatureKey {
 }
 
 impl SignatureKey {
-    /// The key that is this secret.
     pub(crate) fn new(secret: &SecretString) -> Option<Self> {
         Hmac::new_from_slice(secret.expose_secret().as_bytes()).ok().map(Self)
     }
 
-    /// Whether a signature `t=<unix seconds>,v1=<hex>` is one of this body, and of these minutes. Of
-    /// several, as while the secret is changed, one has to be.
+    /// Verifies a signature `t=<unix seconds>,v1=<hex>` of a body. Its time must be within
+    /// [`TOLERANCE`] of `now`. If there are several `v1`, as during a change of the secret, one
+    /// valid one is enough.
     pub(super) fn accepts(&self, signature: &str, body: &[u8], now: Timestamp) -> bool {
         let parts = || signature.split(',').filter_map(|part| part.trim().split_once('='));
         let time = parts().find(|(name, _)| *name == "t").map(|(_, seconds)| seconds);
@@ -36,9 +36,9 @@ impl SignatureKey {
             return false;
         }
         let signed = self.0.clone().chain_update(time).chain_update(".").chain_update(body);
-        let is_it =
+        let is_valid =
             |hex: &str| hex::decode(hex).is_ok_and(|tag| signed.clone().verify_slice(&tag).is_ok());
-        parts().any(|(name, value)| name == "v1" && is_it(value))
+        parts().any(|(name, value)| name == "v1" && is_valid(value))
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_of_its_time_and_body() {
+    fn a_signature_covers_time_body_and_secret() {
         let signature = format!("t=1763700000,v1={SIGNED}");
         for seconds in [1_763_700_000, 1_763_699_700, 1_763_700_300] {
             assert!(key().accepts(&signature, b"{}", at(seconds)), "{seconds}");
@@ -72,11 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn one_of_several_signatures_is_enough_and_none_is_not() {
+    fn one_valid_signature_is_enough() {
         let now = at(1_763_700_000);
         let several = format!("t=1763700000, v1={}, v1={SIGNED}, v0=x", "0".repeat(64));
         assert!(key().accepts(&several, b"{}", now));
-        for none in [
+        for invalid in [
             "",
             "t=1763700000",
             &format!("v1={SIGNED}"),
@@ -87,7 +87,7 @@ mod tests {
             &format!("t=99999999999999999999,v1={SIGNED}"),
             &format!("t=1763700001,v1={SIGNED}"),
         ] {
-            assert!(!key().accepts(none, b"{}", now), "{none}");
+            assert!(!key().accepts(invalid, b"{}", now), "{invalid}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Transactions, and what can be done to them.
+//! Transactions: recurring payments, captures, refunds and voids.
 
 use std::sync::Arc;
 
@@ -20,7 +20,6 @@ use crate::{
     web::{Body, Error, Fields, Noted},
 };
 
-/// The transactions of a merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -32,7 +31,6 @@ pub(super) async fn list(
     list::response(&api.responses, window, transactions).await
 }
 
-/// A transaction.
 pub(super) async fn get(
     State(api): State<Arc<Api>>,
     transaction: Permitted<Transaction>,
@@ -40,7 +38,8 @@ pub(super) async fn get(
     output::transaction(&api.payments, StatusCode::OK, transaction.resource).await
 }
 
-/// Pays with a card from earlier: variants A and B of the specification.
+/// Pays with the card of an earlier transaction or a saved card: variants A and B of the
+/// specification.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -69,7 +68,7 @@ fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Noted> {
     })
 }
 
-/// Published clients send `false` for the variants they do not mean.
+/// Published clients send `false` for the variants that they do not use.
 fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Noted> {
     let transaction = fields.optional_or_false("transactionId", str::parse)?;
     let authorization = fields.optional_or_false("authorizationId", str::parse)?;
@@ -79,11 +78,14 @@ fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Noted> {
         (None, Some(id), None) => Ok(EarlierCard::Transaction("authorizationId", id)),
         (None, None, Some(id)) => Ok(EarlierCard::Saved(id)),
         (None, None, None) => Err(fields.note("transactionId", "is required")),
-        _ => Err(fields.note("transactionId", "must be the only one of its kind")),
+        _ => Err(fields.note(
+            "transactionId",
+            "must be the only one of transactionId, authorizationId and cardId",
+        )),
     }
 }
 
-/// Takes money.
+/// Captures a part of the reserved amount, or all of it.
 pub(super) async fn capture(
     State(api): State<Arc<Api>>,
     Movable { caller, seen }: Movable,
@@ -103,7 +105,7 @@ pub(super) async fn capture(
     Ok(output::response(&api.payments, captured.await?).await)
 }
 
-/// Gives money back.
+/// Refunds a part of the captured amount, or all of it.
 pub(super) async fn refund(
     State(api): State<Arc<Api>>,
     Movable { caller, seen }: Movable,
@@ -122,7 +124,7 @@ pub(super) async fn refund(
     Ok(output::response(&api.payments, refunded.await?).await)
 }
 
-/// Gives up what is reserved, or a part of it.
+/// Releases a part of the pending amount, or all of it.
 pub(super) async fn void(
     State(api): State<Arc<Api>>,
     Movable { caller, seen }: Movable,

@@ -1,4 +1,4 @@
-//! The users of a merchant.
+//! The users of a merchant: list, invite, revoke.
 
 use std::sync::Arc;
 
@@ -21,7 +21,6 @@ use crate::{
     web::{Body, Error, as_date, as_text},
 };
 
-/// The users of a merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -31,7 +30,7 @@ pub(super) async fn list(
     list::response(&api.responses, window, api.payments.users(merchant.resource.id)).await
 }
 
-/// Lets a user use a merchant, and invites them to.
+/// Makes a user a member of a merchant, and invites them by e-mail.
 pub(super) async fn invite(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -46,7 +45,7 @@ pub(super) async fn invite(
     Ok(output::response(&api.payments, invited.await?).await)
 }
 
-/// No longer lets a user use a merchant.
+/// Ends the membership of a user.
 pub(super) async fn revoke(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,

@@ -1,4 +1,4 @@
-//! Bodies: read whole, and told apart by what they say they are.
+//! Request bodies: read completely before the handler runs, as JSON or as a form.
 
 use std::fmt;
 
@@ -16,16 +16,16 @@ use super::{
 };
 use crate::domain::Invalid;
 
-/// Bytes that a body may have.
+/// In bytes.
 const MAX_BODY: usize = 100 * 1024;
 
-/// A body of a type that is taken, within the limit. What it says, [`Body::read`] finds out.
+/// A body within the size limit and of a supported type. [`Body::read`] parses it.
 pub(crate) struct Body {
     bytes: BufferedBody,
     encoding: Encoding,
 }
 
-/// Says nothing of what may be a card number.
+/// Prints no content, because a body may contain a card number.
 impl fmt::Debug for Body {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Body")
@@ -35,14 +35,14 @@ impl fmt::Debug for Body {
 impl<S: Sync> FromRequest<S> for Body {
     type Rejection = Error;
 
-    /// Decision: what says nothing may be of any type, since published clients send a type and no
-    /// body, or `[]` for no arguments.
+    /// Decision: a body without arguments may have any content type, because published clients send
+    /// a content type without a body, or `[]` for no arguments.
     async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         let bytes = body::read(&parts.extensions, body, MAX_BODY).await?;
-        if says_nothing(&bytes) {
-            let nothing = Bytes::from_static(b"{}").into();
-            return Ok(Self { bytes: nothing, encoding: Encoding::Json });
+        if has_no_arguments(&bytes) {
+            let empty = Bytes::from_static(b"{}").into();
+            return Ok(Self { bytes: empty, encoding: Encoding::Json });
         }
         let encoding = encoding(&parts.headers).ok_or(Error::ContentType)?;
         Ok(Self { bytes, encoding })
@@ -50,7 +50,7 @@ impl<S: Sync> FromRequest<S> for Body {
 }
 
 impl Body {
-    /// Reads the members; see [`fields::read`].
+    /// Parses the body and reads its members with `read`; see [`fields::read`].
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
@@ -58,19 +58,19 @@ impl Body {
         fields::read(&self.bytes, self.encoding, read)
     }
 
-    /// Wipes the bytes, as far as nobody else has them.
+    /// Overwrites the bytes with zeros, unless another reference to them exists.
     pub(crate) fn wipe(self) {
         self.bytes.wipe();
     }
 
-    /// The bytes as they were sent; `{}` for all bodies that say nothing.
+    /// The bytes as they were sent, or `{}` for every body without arguments.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Whether this is white space, `[]` or `{}`.
-fn says_nothing(bytes: &[u8]) -> bool {
+/// Whether the body is only white space, `[]` or `{}`.
+fn has_no_arguments(bytes: &[u8]) -> bool {
     let is_token = |byte: &&u8| !byte.is_ascii_whitespace();
     let tokens: Vec<u8> = bytes.iter().filter(is_token).take(3).copied().collect();
     [&b""[..], b"[]", b"{}"].contains(&&*tokens)
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_may_be_of_any_type() {
+    fn a_body_without_arguments_may_have_any_type() {
         for bytes in ["", " ", "\r\n\t", "[]", "{}", " [ ] ", "\n{\n}\n"] {
             let types = [None, Some(""), Some("text/xml"), Some("application/json")];
             for content_type in types.into_iter().chain([Some("application/x-www-form-urlencoded")])
@@ -117,13 +117,13 @@ mod tests {
             }
         }
         for bytes in ["{}{}", "[[]]", "]", "null", "{]", "[]\0"] {
-            let refused = body(None, bytes.as_bytes()).unwrap_err();
-            assert!(matches!(refused, Error::ContentType), "{bytes}");
+            let rejected = body(None, bytes.as_bytes()).unwrap_err();
+            assert!(matches!(rejected, Error::ContentType), "{bytes}");
         }
     }
 
     #[test]
-    fn a_body_is_json_or_a_form() {
+    fn the_content_type_selects_json_or_form() {
         for (content_type, expected) in [
             ("application/json", Some(Encoding::Json)),
             ("Application/JSON; charset=utf-8", Some(Encoding::Json)),
@@ -140,8 +140,8 @@ mod tests {
         ] {
             let encoding = match body(Some(content_type), b"a=1") {
                 Ok(body) => Some(body.encoding),
-                Err(refused) => {
-                    assert!(matches!(refused, Error::ContentType), "{content_type}");
+                Err(rejected) => {
+                    assert!(matches!(rejected, Error::ContentType), "{content_type}");
                     None
                 }
             };
@@ -150,20 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn a_body_has_a_limit() {
+    fn bodies_over_the_limit_are_rejected() {
         let sized = |size| vec![b'a'; size];
         let form = Some("application/x-www-form-urlencoded");
         assert_eq!(body(form, &sized(MAX_BODY)).unwrap().as_bytes().len(), MAX_BODY);
         for too_large in [sized(MAX_BODY + 1), vec![b' '; MAX_BODY + 1]] {
-            let refused = body(None, &too_large).unwrap_err();
-            assert!(matches!(refused, Error::TooLarge { limit: 102_400 }));
+            let rejected = body(None, &too_large).unwrap_err();
+            assert!(matches!(rejected, Error::TooLarge { limit: 102_400 }));
         }
     }
 
     #[test]
-    fn refusals_have_their_status() {
+    fn rejected_bodies_get_the_right_status() {
         let invalid = Error::from(vec![Invalid::new("", "is not valid JSON")]);
-        for (refusal, status) in [
+        for (error, status) in [
             (Error::ContentType, 415),
             (Error::from(BodyError::TooLarge { limit: 1 }), 413),
             (Error::from(BodyError::TimedOut), 408),
@@ -171,7 +171,7 @@ mod tests {
             (Error::from(BodyError::Gone), 400),
             (invalid, 400),
         ] {
-            assert_eq!(refusal.into_response().status(), status);
+            assert_eq!(error.into_response().status(), status);
         }
     }
 
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..99)) {
+        fn random_bytes_are_rejected_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..99)) {
             for encoding in [Encoding::Json, Encoding::Form] {
                 let body = Body { bytes: Bytes::from(bytes.clone()).into(), encoding };
                 let read = body.read(everything);
@@ -194,7 +194,7 @@ mod tests {
         }
 
         #[test]
-        fn anything_like_json_is_read_or_refused(text in r#"\{("(amount|test|custom|company|country|\\u0000|\\ud800)"|[:,\[\]{}"\\]|1|-|true|null){0,12}\}"#) {
+        fn json_like_bytes_are_read_or_rejected(text in r#"\{("(amount|test|custom|company|country|\\u0000|\\ud800)"|[:,\[\]{}"\\]|1|-|true|null){0,12}\}"#) {
             let body = Body { bytes: Bytes::from(text).into(), encoding: Encoding::Json };
             prop_assert!(body.read(everything).map_or_else(|errors| !errors.is_empty(), |_| true));
         }

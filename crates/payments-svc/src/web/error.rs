@@ -1,4 +1,9 @@
-//! Every way a request can fail, and what the client is told.
+//! All errors of a request, and their responses. The body is `{error, message}`, with two
+//! exceptions: an invalid request gets an array of fields, and [`super::json`] writes declined
+//! payments.
+//!
+//! The names in `error` are stable, because clients compare them. `assets/openapi.yaml` and
+//! `docs/payments-svc.md` list them.
 
 use axum::{
     Json,
@@ -13,16 +18,15 @@ use common::{
 
 use crate::{app::Error as Failure, domain::Invalid};
 
-/// Seconds after which a client that met a full queue may try again.
+/// Seconds, for clients that met a full queue.
 const RETRY_AFTER: u64 = 1;
 
-/// What credentials are asked for.
+/// Asks for the key of an app.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"payments\"");
 
-/// The same where a token is asked for.
+/// Asks for the token of `POST /apps`.
 const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
-/// A request that failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("the API key is missing or wrong")]
@@ -107,7 +111,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// A response whose cause is for the log alone.
+/// Attaches the cause for the log. The client does not see it.
 fn hiding(
     mut response: Response,
     cause: impl std::error::Error + Send + Sync + 'static,

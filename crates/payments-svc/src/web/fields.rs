@@ -1,4 +1,21 @@
-//! The members of a request, read by name and type. Every error is found before one is answered.
+//! Reads the members of a body or a query by name and type. This is the parser of all handlers.
+//!
+//! A response lists every wrong field, not only the first. This has consequences:
+//!
+//! 1. A closure reads all members first and uses `?` only when it builds its result. A `?` after
+//!    each member would hide the errors of the members below it.
+//! 2. Errors are collected in the order in which the closure reads the members.
+//! 3. A method that fails records the error and returns [`Noted`]. `Noted` can only be made by
+//!    recording an error, so a closure cannot fail without a reason that the client reads.
+//! 4. [`read`] returns `Ok` only if no error was recorded. So a closure may ignore a `Noted`: the
+//!    request is rejected nevertheless.
+//! 5. If `company` is not an object, this is one error. Its members return `Noted` and record
+//!    nothing more.
+//!
+//! Absent is not the same for all texts. `null` is always absent. An empty text is absent for
+//! [`Fields::optional`], a blank one for [`Fields::optional_or_blank`], `false` for
+//! [`Fields::optional_or_false`], and neither for [`Fields::given`]. Members that the closure does
+//! not read are ignored.
 
 use std::{borrow::Cow, fmt::Display};
 
@@ -11,8 +28,8 @@ use super::{
 };
 use crate::domain::{Custom, Invalid};
 
-/// Reads what `bytes` say. The closure asks for every member first and opens them at the end, so
-/// that all errors are found; they are told in the order of asking.
+/// Parses `bytes` and reads the members with a closure. It must read all members before its first
+/// `?`, so that all errors are recorded.
 ///
 /// ```text
 /// let invitation = fields::read(bytes, encoding, |fields| {
@@ -44,7 +61,7 @@ pub(crate) fn read<T>(
     }
 }
 
-/// Reads what a query says; see [`read`].
+/// Like [`read`], for the query of a request. No query is an empty object.
 pub(crate) fn read_query<T>(
     query: Option<&str>,
     read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
@@ -52,23 +69,23 @@ pub(crate) fn read_query<T>(
     self::read(query.unwrap_or_default().as_bytes(), Encoding::Form, read)
 }
 
-/// Stands in the place of a value that is missing or breaks a rule. Only who notes an error gets
-/// one, so a request with an error is never taken for a good one.
+/// Proof that an error was recorded, in place of a value that is missing or breaks a rule. Only
+/// [`Fields::note`] makes one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noted(());
 
-/// The members of one object. Those that are not asked for are ignored; `null` is absent.
+/// The members of one object. `null` is absent.
 pub(crate) struct Fields<'a> {
-    /// Of what should be an object and is none, every member is wrong already.
+    /// `Err` if the value was not an object: the error is already recorded.
     members: Result<Members<'a>, Noted>,
     encoding: Encoding,
-    /// Where the object stands, dotted. Empty for the body.
+    /// The path of the object in the body, with dots. Empty for the body itself.
     path: Cow<'static, str>,
     errors: &'a mut Vec<Invalid>,
 }
 
 impl<'a> Fields<'a> {
-    /// A text that must be there, and not be empty.
+    /// Reads a required text. An empty text counts as absent.
     pub(crate) fn required<T, E: Display>(
         &mut self,
         name: &'static str,
@@ -78,7 +95,7 @@ impl<'a> Fields<'a> {
         value.ok_or_else(|| self.note(name, "is required"))
     }
 
-    /// A text that may be left out, or be empty, which is the same.
+    /// Reads an optional text. An empty text counts as absent.
     pub(crate) fn optional<T, E: Display>(
         &mut self,
         name: &'static str,
@@ -91,7 +108,7 @@ impl<'a> Fields<'a> {
         value.map(Option::flatten)
     }
 
-    /// A text that may be left out, be empty or be blank, which is the same.
+    /// Reads an optional text. An empty or blank text counts as absent.
     pub(crate) fn optional_or_blank<T, E: Display>(
         &mut self,
         name: &'static str,
@@ -104,8 +121,8 @@ impl<'a> Fields<'a> {
         .map(Option::flatten)
     }
 
-    /// A text that may be left out, be empty or be `false`, which published clients send for what
-    /// they do not mean.
+    /// Reads an optional text. An empty text or `false` counts as absent, because published clients
+    /// send `false` for members that they do not use.
     pub(crate) fn optional_or_false<T, E: Display>(
         &mut self,
         name: &'static str,
@@ -118,7 +135,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A text that may be left out, but follows its rule when it is there, even when it is empty.
+    /// Reads an optional text. An empty text is parsed like any other, and usually rejected.
     pub(crate) fn given<T, E: Display>(
         &mut self,
         name: &'static str,
@@ -127,7 +144,7 @@ impl<'a> Fields<'a> {
         self.value(name, |value| parse(&members::text(value)?).map_err(message))
     }
 
-    /// A whole number that must be there.
+    /// Reads a required whole number.
     pub(crate) fn required_number<T, E: Display>(
         &mut self,
         name: &'static str,
@@ -137,7 +154,7 @@ impl<'a> Fields<'a> {
         value.ok_or_else(|| self.note(name, "is required"))
     }
 
-    /// A whole number that may be left out.
+    /// Reads an optional whole number.
     pub(crate) fn optional_number<T, E: Display>(
         &mut self,
         name: &'static str,
@@ -147,30 +164,31 @@ impl<'a> Fields<'a> {
         self.value(name, |value| parse(members::number(value, encoding)?).map_err(message))
     }
 
-    /// A yes or no that may be left out.
+    /// Reads an optional flag: `true` or `false`; in a form, yes or no.
     pub(crate) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Noted> {
         let encoding = self.encoding;
         self.value(name, |value| members::flag(value, encoding))
     }
 
-    /// Custom data that may be left out.
+    /// Reads optional custom data. JSON is stored as written, repeated members included; in a form,
+    /// a repeated member is an error.
     pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<Custom>, Noted> {
         let encoding = self.encoding;
         self.value(name, |value| match encoding {
-            Encoding::Form if members::repeats(value) => {
+            Encoding::Form if members::has_repeated_member(value) => {
                 Err("has a member that is given twice".into())
             }
             Encoding::Form | Encoding::Json => Custom::parse(value).map_err(message),
         })
     }
 
-    /// The members of a nested object. Of one that is left out, all are absent.
+    /// The members of a nested object. If it is absent, all its members are absent.
     pub(crate) fn object(&mut self, name: &'static str) -> Fields<'_> {
         let members = self.value(name, Members::nested).map(Option::unwrap_or_default);
         Fields { members, encoding: self.encoding, path: self.at(name), errors: self.errors }
     }
 
-    /// Notes an error for each of these members that is there.
+    /// Records the error `rule` for each of these members that is present.
     pub(crate) fn refuse(
         &mut self,
         names: impl IntoIterator<Item = &'static str>,
@@ -181,7 +199,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Notes an error that no member shows alone.
+    /// Records an error that parsing one member cannot find, such as two members that exclude each
+    /// other.
     pub(crate) fn note(
         &mut self,
         name: &'static str,
@@ -220,7 +239,7 @@ mod tests {
     use super::*;
     use crate::domain::{Country, Email, Iban, Name};
 
-    /// A member of each kind: text, number, flag and object, required or not.
+    /// Has a member of each type: text, number, flag and object, required and optional.
     #[derive(Debug, PartialEq)]
     struct Everything {
         name: Option<Name>,
@@ -248,15 +267,15 @@ mod tests {
         })
     }
 
-    /// What is wrong with `json` and with `form`, which must be the same.
-    fn wrong(json: &str, form: &str) -> Vec<(String, String)> {
+    /// The errors of `json`, which must be the same as those of `form`.
+    fn errors(json: &str, form: &str) -> Vec<(String, String)> {
         let errors = everything(json.as_bytes(), Encoding::Json).unwrap_err();
         assert_eq!(everything(form.as_bytes(), Encoding::Form).unwrap_err(), errors, "{form}");
         let text = |error: Invalid| (error.field.into_owned(), error.message.into_owned());
         errors.into_iter().map(text).collect()
     }
 
-    /// The JSON and the form of a good request, with more members.
+    /// A valid request as JSON and as a form, with additional members.
     fn with(json: &str, form: &str) -> [String; 2] {
         let good = r#""email":"a@b.co","amount":100,"company":{"country":"DK"}"#;
         let json = format!("{{{good}{json}}}");
@@ -264,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_optional_may_be_absent_null_or_empty() {
+    fn optional_members_may_be_absent_null_or_empty() {
         let [least, least_form] = with("", "");
         let read = everything(least.as_bytes(), Encoding::Json).unwrap();
         assert_eq!(everything(least_form.as_bytes(), Encoding::Form), Ok(read));
@@ -285,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_text_is_absent_where_it_may_be_blank() {
+    fn optional_or_blank_treats_blank_text_as_absent() {
         for (text, expected) in
             [("", None), ("   ", None), ("\t", None), (" x", Some(" x".to_owned()))]
         {
@@ -299,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn custom_data_stays_as_it_is_written() {
+    fn custom_data_is_kept_as_written() {
         let [json, form] = with(
             r#", "custom": { "b": {"c": "v"}, "a": 1.0 }"#,
             "&custom[007]=%22&custom[a]=1.0&custom[b][c]=v&custom[d][]=x&custom[d][]=y",
@@ -315,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_is_found_in_the_order_of_asking() {
+    fn all_errors_are_listed_in_reading_order() {
         let all = [
             ("name", "must be text of at most 255 characters, without control characters"),
             ("email", "must be one e-mail address of at most 254 characters"),
@@ -340,12 +359,12 @@ mod tests {
             (r#"{"email":null,"company":{}}"#, "email&company[number]=1", &required),
         ] {
             let expected = expected.iter().map(|&(field, rule)| (field.into(), rule.into()));
-            assert_eq!(wrong(json, form), expected.collect::<Vec<_>>(), "{json}");
+            assert_eq!(errors(json, form), expected.collect::<Vec<_>>(), "{json}");
         }
     }
 
     #[test]
-    fn a_member_of_the_wrong_type_is_told_once() {
+    fn a_wrong_type_is_reported_once() {
         for (json, form, field, message) in [
             (r#","name":1"#, "", "name", "must be text"),
             (r#","name":["x"]"#, "&name[0]=x", "name", "must be text"),
@@ -387,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_noted_error_is_not_forgotten() {
+    fn an_ignored_error_still_rejects_the_request() {
         let noted = read(b"{}", Encoding::Json, |fields| {
             fields.note("amount", "is more than is left");
             Ok(())
@@ -397,7 +416,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn json_and_a_form_of_the_same_are_read_the_same(
+        fn json_and_forms_are_read_alike(
             name in "\\PC{0,9}",
             email in "[a-z]{1,5}@b.co",
             amount in 0..i64::MAX,

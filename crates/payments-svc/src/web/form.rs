@@ -1,12 +1,18 @@
-//! Forms and queries, read as the JSON object they stand for: `a[b]=1&c=2` is
-//! `{"a":{"b":"1"},"c":"2"}`, and `a[]=1&a[]=2` is `{"a":["1","2"]}`.
+//! Converts forms and queries into JSON objects: `a[b]=1&c=2` becomes `{"a":{"b":"1"},"c":"2"}`,
+//! and `a[]=1&a[]=2` becomes `{"a":["1","2"]}`. [`super::members`] reads the result.
 //!
-//! A name that is given twice is a member that stands there twice. Only a reader that asks for the
-//! member refuses it: all others are ignored, whatever they are.
+//! 1. All values are texts. [`super::members`] knows how a text becomes a number or a flag.
+//! 2. A repeated name becomes a repeated member, also if it is a text in one place and an object or
+//!    a list in another. This is an error only if a handler reads the member; other members are
+//!    ignored, whatever they contain.
+//! 3. The whole form is rejected if a name is not like `a[b][c]`, if percent-encoding is wrong, or
+//!    if names nest deeper than JSON may.
+//! 4. Every buffer is wiped when it is dropped, because it may contain a card number. Buffers are
+//!    allocated large enough: a reallocation would leave a copy that is not wiped.
 //!
-//! Decision: no crate for nested forms is strict enough. serde_qs 1.1 takes a name both as a value
-//! and as an object in one of the two orders, `a[b=1&c]=2` as one pair, `[07]` for a place in a
-//! list, and what nests too deep as a name with brackets in it.
+//! Decision: no crate for nested forms is strict enough. serde_qs 1.1 accepts a name both as a
+//! value and as an object in one of the two orders. It reads `a[b=1&c]=2` as one pair and `[07]` as
+//! an index of a list. If a name nests too deeply, it becomes a name that contains brackets.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +23,7 @@ use zeroize::Zeroizing;
 
 use crate::domain::Invalid;
 
-/// The values of a name: one, unless it is given twice.
+/// The values of a name: one, or two if the name is repeated.
 type Values = Vec<Value>;
 
 #[derive(Default)]
@@ -47,10 +53,11 @@ impl Serialize for Object {
     }
 }
 
-/// The JSON text of a form, all its values strings. Brackets may be percent-encoded. What is made on
-/// the way is wiped: it may be of a card.
+/// Returns the form as JSON text. Brackets may be percent-encoded. `Err` if the form is not UTF-8,
+/// has wrong percent-encoding or an invalid name, or nests too deeply.
 pub(super) fn to_json(form: &[u8]) -> Result<Zeroizing<Vec<u8>>, Invalid> {
-    // A byte becomes six at most, as a control character does, or an empty pair: it never grows.
+    // One byte of the form becomes at most six bytes of JSON: a control character becomes `\u0001`,
+    // and the name `a` without a value becomes `"a":""`. So the vector never reallocates.
     let mut json = Zeroizing::new(Vec::with_capacity(form.len().saturating_mul(6) + 2));
     serde_json::to_writer(&mut *json, &read(form)?).map_err(|_| invalid(NOT_TEXT))?;
     Ok(json)
@@ -87,14 +94,14 @@ fn decode(encoded: &str) -> Result<Zeroizing<String>, Invalid> {
         return Err(invalid(NOT_TEXT));
     }
     let spaced = Zeroizing::new(encoded.replace('+', " "));
-    // Just as long as it can become, so that no copy of it is left behind.
+    // The result is never longer than `spaced`, so the vector does not reallocate and leave a copy.
     let mut decoded = Zeroizing::new(Vec::with_capacity(spaced.len()));
     decoded.extend(percent_decode_str(&spaced));
     let text = str::from_utf8(&decoded).map_err(|_| invalid(NOT_TEXT))?;
     Ok(Zeroizing::new(text.to_owned()))
 }
 
-/// The parts of a name `a[b][]`: `a`, and `b` and the empty one. None has a bracket in it.
+/// Splits `a[b][]` into `a` and `["b", ""]`. `None` if the brackets do not match.
 fn parts(name: &str) -> Option<(&str, Vec<&str>)> {
     let (first, nested) = name.find('[').map_or((name, ""), |at| name.split_at(at));
     let nested = match nested {
@@ -106,8 +113,8 @@ fn parts(name: &str) -> Option<(&str, Vec<&str>)> {
     (all_plain && !first.is_empty()).then_some((first, nested))
 }
 
-/// Puts a text among the values of a name, under the parts that follow it. Two values are enough to
-/// show that it is given twice.
+/// Adds a text to the values of a name, nested below `parts`. A third value is dropped: two are
+/// enough to make the name repeated.
 fn insert(values: &mut Values, parts: &[&str], text: Zeroizing<String>) {
     match (parts, values.as_mut_slice()) {
         (["", rest @ ..], [Value::List(list)]) => list.push(value(rest, text)),
@@ -142,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_stands_for_an_object_of_texts() {
+    fn a_form_becomes_an_object_of_texts() {
         for (form, expected) in [
             (&b""[..], "{}"),
             (b"&&", "{}"),
@@ -169,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_given_twice_stands_there_twice() {
+    fn a_repeated_name_becomes_a_repeated_member() {
         for (form, expected) in [
             (&b"a=1&a=2"[..], r#"{"a":"1","a":"2"}"#),
             (b"a=&a", r#"{"a":"","a":""}"#),
@@ -187,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_stands_for_no_object_is_refused() {
+    fn malformed_forms_are_rejected() {
         let bad_name = "has a name that is not like a[b][c]";
         for (form, field, message) in [
             (&b"a=%FF"[..], "", NOT_TEXT),
@@ -215,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_may_be_large_but_not_deep() {
+    fn large_forms_are_read_and_deep_ones_rejected() {
         let many: String = (0..10_000).map(|index| format!("a[k{index}]=v&")).collect();
         assert!(to_json(many.as_bytes()).is_ok());
         for pair in ["a&", "a[]&", "a[][b]&", "a[b]&"] {
@@ -233,14 +240,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_form_or_are_refused(form in "[ab=&+%0-9\\[\\]\u{0}é]{0,40}") {
+        fn random_forms_are_read_or_rejected(form in "[ab=&+%0-9\\[\\]\u{0}é]{0,40}") {
             if let Ok(json) = to_json(form.as_bytes()) {
                 prop_assert!(serde_json::from_slice::<Value>(&json).unwrap().is_object());
             }
         }
 
         #[test]
-        fn what_is_encoded_is_read_back(object in object()) {
+        fn encoded_objects_are_read_back(object in object()) {
             let Value::Object(members) = &object else { unreachable!() };
             let mut form = form_urlencoded::Serializer::new(String::new());
             members.iter().for_each(|(name, value)| append(name, value, &mut form));
@@ -256,7 +263,7 @@ mod tests {
         }
     }
 
-    /// What a form can say: objects that are not empty, under names without brackets.
+    /// Generates an object that a form can express: not empty, with names without brackets.
     fn object() -> impl Strategy<Value = Value> {
         fn members(value: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
             prop::collection::btree_map("[^\\[\\]]{1,5}", value, 1..4)

@@ -1,4 +1,4 @@
-//! JSON as clients read it.
+//! JSON in responses.
 
 use axum::{
     Json,
@@ -12,12 +12,12 @@ use crate::{
     domain::{Id, ProcessingError},
 };
 
-/// A response of one thing under its name.
-pub(crate) fn one(status: StatusCode, name: &'static str, thing: impl Serialize) -> Response {
-    (status, Json(One(name, thing))).into_response()
+/// A response `{"<name>": <value>}`.
+pub(crate) fn one(status: StatusCode, name: &'static str, value: impl Serialize) -> Response {
+    (status, Json(One(name, value))).into_response()
 }
 
-/// The response to a payment. One that was declined is an error, whose transaction is kept.
+/// The response to a payment: 201, or 400 if it was declined. Both name the stored transaction.
 pub(crate) fn paid(Paid { transaction, error }: Paid) -> Response {
     let transaction = IdOutput { id: transaction };
     match error {
@@ -26,12 +26,12 @@ pub(crate) fn paid(Paid { transaction, error }: Paid) -> Response {
     }
 }
 
-/// The response to a card that was saved.
+/// The response to a saved card: 201 with its id.
 pub(crate) fn saved(card: Id) -> Response {
     one(StatusCode::CREATED, "card", IdOutput { id: card })
 }
 
-/// The response to what was declined and is not kept.
+/// The response to a declined request that stored nothing: 400.
 pub(crate) fn declined(error: ProcessingError) -> Response {
     processing_error(error, None)
 }
@@ -41,7 +41,7 @@ fn processing_error(error: ProcessingError, transaction: Option<IdOutput>) -> Re
     (StatusCode::BAD_REQUEST, Json(body)).into_response()
 }
 
-/// One thing under its name.
+/// An object with one member: its name and its value.
 struct One<T>(&'static str, T);
 
 impl<T: Serialize> Serialize for One<T> {
@@ -66,7 +66,7 @@ struct DeclinedOutput {
     transaction: Option<IdOutput>,
 }
 
-/// A processing error, as a client is told.
+/// A processing error as clients read it. `text` repeats `message`.
 #[derive(Serialize)]
 pub(crate) struct ProcessingErrorOutput {
     code: u8,
@@ -88,7 +88,7 @@ impl ProcessingErrorOutput {
     }
 }
 
-/// Writes what has a text as that text.
+/// Serializes a value as the text that it displays.
 pub(crate) fn as_text<S: Serializer>(
     value: &impl std::fmt::Display,
     serializer: S,
@@ -96,7 +96,7 @@ pub(crate) fn as_text<S: Serializer>(
     serializer.collect_str(value)
 }
 
-/// Writes a time in RFC 3339 with milliseconds, in UTC.
+/// Serializes a time as RFC 3339 text with milliseconds, in UTC.
 pub(crate) fn as_date<S: Serializer>(
     value: &jiff::Timestamp,
     serializer: S,
@@ -104,7 +104,7 @@ pub(crate) fn as_date<S: Serializer>(
     serializer.collect_str(&format_args!("{value:.3}"))
 }
 
-/// The same of a time that may not be known.
+/// Like [`as_date`], with `null` for `None`.
 pub(crate) fn as_optional_date<S: Serializer>(
     value: &Option<jiff::Timestamp>,
     serializer: S,

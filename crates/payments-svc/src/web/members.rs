@@ -1,4 +1,16 @@
-//! JSON objects, taken apart into members, and what a member can say.
+//! JSON objects, split into members, and the functions that read one value: text, number, flag or
+//! object. [`super::fields`] is the interface for handlers.
+//!
+//! 1. Values stay raw JSON text until a handler reads them. So one wrong member does not hide the
+//!    next one: serde would stop at the first error, but a response lists all of them. And custom
+//!    data comes back as it was written.
+//! 2. A repeated member keeps all its values. It is an error only if a handler reads it, because
+//!    published clients repeat parameters that the service ignores.
+//! 3. [`Members::parse`] checks the whole body, ignored members included. It rejects U+0000, which
+//!    PostgreSQL cannot store, half a surrogate pair, which is not text, and nesting without limit.
+//! 4. Forms are read by the same code: [`super::form`] turns a form into a JSON object of texts.
+//!    [`Encoding`] selects how a number or a flag is written. JSON is strict: `"100"` is not a
+//!    number.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, num::IntErrorKind};
 
@@ -11,26 +23,26 @@ use zeroize::Zeroizing;
 
 use common::json::{self, Nul};
 
-/// How members are written. A form is read as a JSON object of texts; what differs is how a text
-/// says a number, and yes or no.
+/// How the client wrote the members. A form is read as a JSON object of texts; only numbers and
+/// flags are written differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     /// `{"amount":100,"test":true}`
     Json,
-    /// `amount=100&test=yes`, as in a body or in a query.
+    /// `amount=100&test=yes`, in a body or in a query.
     Form,
 }
 
-/// What is wrong with a member, or with all of them.
+/// The rule that a member or a whole body breaks, in the words of a response.
 pub(super) type Message = Cow<'static, str>;
 
-/// The members of an object, each with its values as they are written: one, unless the member is
-/// given more than once.
+/// The members of an object by name. Values are raw JSON text: one for each member, or several if
+/// the member occurs several times.
 #[derive(Default)]
 pub(super) struct Members<'a>(BTreeMap<String, Vec<&'a RawValue>>);
 
 impl<'a> Members<'a> {
-    /// The members of a body.
+    /// Parses a whole body.
     pub(super) fn parse(body: &'a [u8]) -> Result<Self, Message> {
         json::check(body, Nul::Refuse).map_err(|error| error.to_string())?;
         serde_json::from_slice(body).map_err(|error| match error.classify() {
@@ -39,12 +51,12 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// The members of one member.
+    /// Parses the value of a member as an object.
     pub(super) fn nested(value: &'a RawValue) -> Result<Self, Message> {
         serde_json::from_str(value.get()).map_err(|_| "must be an object".into())
     }
 
-    /// The value of a member. `null` is absent.
+    /// Returns the value of a member. `null` means absent. A repeated member is an error.
     pub(super) fn get(&self, name: &str) -> Result<Option<&'a RawValue>, Message> {
         match self.0.get(name).map(Vec::as_slice) {
             None => Ok(None),
@@ -78,19 +90,22 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Whether a member of an object is given twice, or a member of those.
-pub(super) fn repeats(value: &RawValue) -> bool {
+/// Whether a member occurs twice in an object, at any level. False if the value is not an object.
+pub(super) fn has_repeated_member(value: &RawValue) -> bool {
     let members = Members::nested(value).unwrap_or_default().0;
-    members.values().any(|values| values.len() > 1 || values.iter().any(|value| repeats(value)))
+    members
+        .values()
+        .any(|values| values.len() > 1 || values.iter().any(|value| has_repeated_member(value)))
 }
 
-/// The text that a member is, wiped when it has been read: it may be of a card.
+/// Reads a text. It is wiped when it is dropped, because it may be a card number.
 pub(super) fn text(value: &RawValue) -> Result<Zeroizing<String>, Message> {
     let text = serde_json::from_str(value.get()).map(Zeroizing::new);
     text.map_err(|_| "must be text".into())
 }
 
-/// The whole number that a member is, written so: `1.0` and `1e2` are none. In a form, digits only.
+/// Reads a whole number that is written as a whole number: `1.0` and `1e2` are rejected. In a form,
+/// only digits are accepted.
 pub(super) fn number(value: &RawValue, encoding: Encoding) -> Result<i64, Message> {
     let written = match encoding {
         Encoding::Json => value.get().to_owned(),
@@ -107,7 +122,7 @@ pub(super) fn number(value: &RawValue, encoding: Encoding) -> Result<i64, Messag
     }
 }
 
-/// The yes or no that a member is.
+/// Reads a flag: `true` or `false` in JSON; yes, y, 1, true, no, n, 0 or false in a form.
 pub(super) fn flag(value: &RawValue, encoding: Encoding) -> Result<bool, Message> {
     match (encoding, value.get()) {
         (Encoding::Json, "true") => Ok(true),
@@ -134,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_one_json_object() {
+    fn only_one_json_object_is_a_body() {
         for (body, message) in [
             ("", "is not valid JSON"),
             ("{", "is not valid JSON"),
@@ -165,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_has_one_value() {
+    fn repeated_members_are_rejected_when_read() {
         let members = parse(r#"{"a":1,"b":null,"c":2,"\u0063":2,"d":null,"d":1}"#).unwrap();
         assert_eq!(members.get("a").unwrap().unwrap().get(), "1");
         assert!(members.get("b").unwrap().is_none());
@@ -176,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_whole_and_written_so() {
+    fn only_whole_numbers_are_accepted() {
         let (no_number, range) =
             (Err("must be a whole number".into()), Err("is out of range".into()));
         for (written, as_json, as_form) in [
@@ -205,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_say_yes_or_no() {
+    fn json_and_forms_write_flags_differently() {
         for (yes, no) in [("yes", "no"), ("y", "n"), ("1", "0"), ("true", "false")] {
             let text = |text| serde_json::to_string(text).unwrap();
             assert_eq!(flag(raw(&text(yes)), Encoding::Form), Ok(true));
@@ -222,12 +237,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_members_or_are_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn random_bytes_never_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Members::parse(&body);
         }
 
         #[test]
-        fn text_comes_back_as_it_was_written(text in any::<String>()) {
+        fn text_is_read_as_it_was_written(text in any::<String>()) {
             let written = serde_json::to_string(&text).unwrap();
             prop_assert_eq!(&*super::text(raw(&written)).unwrap(), &text);
         }

@@ -1,4 +1,4 @@
-//! A merchant, as a client is told.
+//! A merchant as clients read it.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -9,7 +9,6 @@ use crate::{
     web::{as_date, as_text},
 };
 
-/// A merchant, as a client is told.
 #[derive(Serialize)]
 pub(in crate::http) struct MerchantOutput<'a> {
     #[serde(serialize_with = "as_text")]
@@ -55,7 +54,7 @@ struct ClaimOutput {
     can_void: bool,
 }
 
-/// Every merchant may do the same.
+/// All merchants have the same permissions.
 const CLAIM: ClaimOutput = ClaimOutput {
     can_charge_card: true,
     can_save_card: true,
@@ -77,7 +76,7 @@ struct PricingOutput {
     dispute: MoneyOutput,
 }
 
-/// An amount with its currency, as a client is told.
+/// Its amount is in minor units.
 #[derive(Serialize)]
 pub(in crate::http) struct MoneyOutput {
     currency: &'static str,

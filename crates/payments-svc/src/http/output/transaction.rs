@@ -1,4 +1,4 @@
-//! A transaction, as a client is told.
+//! A transaction as clients read it.
 
 use axum::{
     http::StatusCode,
@@ -14,7 +14,8 @@ use crate::{
     web::{Error, ProcessingErrorOutput, as_date, as_text, one},
 };
 
-/// The response that shows a transaction. A long trail takes milliseconds to write.
+/// The response with a transaction. A long trail takes milliseconds to write, so another thread
+/// does it.
 pub(in crate::http) async fn response(
     payments: &Payments,
     status: StatusCode,
@@ -29,7 +30,6 @@ pub(in crate::http) async fn response(
     written.unwrap_or_else(|panicked| Error::from(StoreError::from(panicked)).into_response())
 }
 
-/// A transaction, complete.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TransactionOutput<'a> {
@@ -173,7 +173,7 @@ impl<'a> StepOutput<'a> {
     }
 }
 
-/// `false`, or what went wrong.
+/// Writes `false`, or the error.
 fn false_or_error<S: Serializer>(
     error: &Option<ProcessingError>,
     serializer: S,
