@@ -1,5 +1,5 @@
-//! The origin of the payment page, the only place that ever sees a card number. It knows no
-//! credentials: a merchant's public key says who is paid.
+//! The origin of the payment page, the only one that receives card numbers. Requests have no
+//! credentials: the public key of a merchant says who is paid.
 
 use std::sync::Arc;
 
@@ -24,9 +24,8 @@ mod screens;
 mod view;
 mod visit;
 
-/// Every route of the origin.
 pub(crate) fn router(payments: Arc<Payments>, traffic: Arc<Traffic>) -> Router {
-    // Any page may use these, and may ask whether it may.
+    // Pages of any origin may use these. So they also answer preflight requests.
     let shared = Router::new()
         .route("/transactions", post(customer::pay))
         .route("/cards", post(customer::save))

@@ -1,4 +1,4 @@
-//! The files that pages are made of. Nothing comes from another origin.
+//! The style sheet and the script of the pages. Pages load nothing from other origins.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -8,7 +8,8 @@ use sha2::{Digest as _, Sha256};
 const STYLE: &str = include_str!("../../assets/page/page.css");
 const SCRIPT: &str = include_str!("../../assets/page/page.js");
 
-/// What pages ask for the files by, so that a browser may keep them: other files have another.
+/// Part of the URLs of the files in the pages. Browsers may cache a file for a year, because a
+/// changed file gets a new URL.
 pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let digest = Sha256::new().chain_update(STYLE).chain_update(SCRIPT).finalize();
     digest.iter().take(6).fold(String::new(), |mut text, byte| {
@@ -19,12 +20,11 @@ pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
 
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// How pages look.
 pub(super) async fn style() -> impl IntoResponse {
     file("text/css; charset=utf-8", STYLE)
 }
 
-/// What makes typing easier, where there is JavaScript.
+/// Optional: it makes typing easier. Pages work without JavaScript.
 pub(super) async fn script() -> impl IntoResponse {
     file("text/javascript; charset=utf-8", SCRIPT)
 }

@@ -1,4 +1,5 @@
-//! `POST /transactions` and `POST /cards`: what a shop's own page sends for its customers.
+//! `POST /transactions` and `POST /cards`: requests that a shop's own page sends from the browser
+//! of a customer.
 
 use std::sync::Arc;
 
@@ -14,7 +15,6 @@ use crate::{
     web::{Body, Error, Fields, Noted, json},
 };
 
-/// A payment by a customer.
 struct PayInput {
     key: String,
     currency: Currency,
@@ -24,7 +24,7 @@ struct PayInput {
     custom: Option<Custom>,
 }
 
-/// Pays with a card that a customer typed in.
+/// Pays with a card that the customer typed.
 pub(super) async fn pay(
     State(payments): State<Arc<Payments>>,
     address: ClientAddress,
@@ -35,7 +35,7 @@ pub(super) async fn pay(
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
     let merchant = payments.merchant_of_attempt(&key, address).await?;
     let exchanges = payments.exchanges(currency, &merchant.terms());
-    let _both = exchanges.map_err(|error| app::Error::field("currency", error))?;
+    let _rates = exchanges.map_err(|error| app::Error::field("currency", error))?;
     let payment = Payment {
         merchant: merchant.id,
         currency,
@@ -65,7 +65,8 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
     })
 }
 
-/// The merchant's own data, with what a payment link says beside it.
+/// Reads the custom data, and adds the members `text` and `reference` to it, as a payment link
+/// does.
 fn custom(fields: &mut Fields<'_>) -> Result<Option<Custom>, Noted> {
     let mut custom = fields.custom("custom")?;
     for name in ["text", "reference"] {
@@ -87,7 +88,7 @@ fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Noted> {
     Ok(CardDetails { number: number?, expiry: Expiry::new(year?, month?), code: code? })
 }
 
-/// Keeps a card that a customer typed in (deprecated).
+/// Saves a card that the customer typed (deprecated).
 pub(super) async fn save(
     State(payments): State<Arc<Payments>>,
     address: ClientAddress,

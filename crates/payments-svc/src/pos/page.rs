@@ -1,5 +1,5 @@
-//! The payment page. What it shows depends on how far the payment has come, which the store knows:
-//! whoever comes back, reloads or sends twice finds it there.
+//! The payment page. The store, not the browser, holds the state of a payment, and the page shows
+//! it. So a customer who reloads, comes back or submits twice sees the same payment.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{
     problem::Problem,
     screens::{AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard},
     view,
-    visit::{self, Form, Mistyped, Visit, see},
+    visit::{self, Form, Mistyped, Visit, see_other},
 };
 use crate::{
     app::{self, Attempt, Charge, Origin, Payments, now},
@@ -23,36 +23,37 @@ use crate::{
     web::{Body, Error},
 };
 
-/// What of a payment there is to show.
+/// Shows the step that the payment is at: amount, card, waiting, challenge or result.
 pub(super) async fn show(
     State(payments): State<Arc<Payments>>,
     visit: Visit,
 ) -> Result<Response, Problem> {
-    let Some(form) = visit.form.filter(|_| visit.due.is_some()) else { return Ok(begin(&visit)) };
+    let Some(form) = visit.form.filter(|_| visit.due.is_some()) else { return Ok(start(&visit)) };
     let keyed = visit.keyed(form);
     match payments.key(&keyed).await.map_err(|error| visit.problem(error))? {
-        None if form.is_stale() => Ok(begin(&visit)),
+        None if form.is_stale() => Ok(start(&visit)),
         None => Ok(card(&visit, WrongCard::default())),
-        Some(known) if known.request != keyed.request => Err(used(&visit)),
+        Some(known) if known.request != keyed.request => Err(form_reused(&visit)),
         Some(KnownKey { state: KeyState::InFlight(operation), .. }) => {
-            under_way(&payments, &visit, form, operation).await
+            pending(&payments, &visit, form, operation).await
         }
         Some(KnownKey { state: KeyState::Answered(outcome), .. }) => match outcome {
-            Outcome::Paid { transaction, error } => Ok(concluded(&visit, transaction, error)),
-            _ => Err(used(&visit)),
+            Outcome::Paid { transaction, error } => Ok(result(&visit, transaction, error)),
+            _ => Err(form_reused(&visit)),
         },
     }
 }
 
-/// Leads to a form of its own; or first to what is to be paid, or to the screen where that is
-/// entered.
-fn begin(visit: &Visit) -> Response {
+/// Redirects to a new card form if the amount is known. Otherwise shows the form for the amount, or
+/// redirects to the completed link if the customer has typed a valid amount.
+fn start(visit: &Visit) -> Response {
     if visit.due.is_some() {
-        // A redirect, so that the way back leads past it: nobody comes to a second form.
-        return visit.lead(Some(Form::new()));
+        // A redirect leaves no entry in the history of the browser. So the back button cannot lead
+        // to a second form.
+        return visit.redirect(Some(Form::new()));
     }
     match visit.settled() {
-        Ok(link) => see(&visit::address(&link, None)),
+        Ok(link) => see_other(&visit::address(&link, None)),
         Err(_) if visit.typed.is_empty() => amount(visit, StatusCode::OK, Mistyped::default()),
         Err(wrong) => amount(visit, StatusCode::BAD_REQUEST, wrong),
     }
@@ -68,7 +69,7 @@ fn card(visit: &Visit, wrong: WrongCard) -> Response {
     view::page(status, &CardPage { language: visit.language, visit, wrong })
 }
 
-async fn under_way(
+async fn pending(
     payments: &Payments,
     visit: &Visit,
     form: Form,
@@ -84,7 +85,7 @@ async fn under_way(
     Ok(view::page(StatusCode::OK, &page))
 }
 
-fn concluded(visit: &Visit, transaction: Id, error: Option<ProcessingError>) -> Response {
+fn result(visit: &Visit, transaction: Id, error: Option<ProcessingError>) -> Response {
     let language = visit.language;
     let again = visit::address(&visit.link, None);
     let shop = visit.link.redirect.as_ref().map(|redirect| match error {
@@ -96,12 +97,11 @@ fn concluded(visit: &Visit, transaction: Id, error: Option<ProcessingError>) -> 
     view::page(StatusCode::OK, &page)
 }
 
-/// The form has been sent for another payment.
-fn used(visit: &Visit) -> Problem {
+fn form_reused(visit: &Visit) -> Problem {
     visit.problem(app::Error::field("form", "was used for another payment"))
 }
 
-/// Pays with a card that is typed in, once for each form.
+/// Pays with the typed card, once for each form.
 pub(super) async fn pay(
     State(payments): State<Arc<Payments>>,
     address: ClientAddress,
@@ -110,37 +110,37 @@ pub(super) async fn pay(
 ) -> Result<Response, Problem> {
     let visit = match visit {
         Ok(visit) => visit,
-        // A link that is wrong, such as one with an unknown key, counts like one of a live merchant.
+        // An invalid link, such as one with an unknown key, counts like a link of a live merchant.
         Err(Problem { language, error }) => {
             let counted = payments.count_attempt(false, address);
             return Err(Problem { language, error: counted.err().map_or(error, Error::from) });
         }
     };
-    let body = body.map_err(|refusal| visit.problem(refusal))?;
-    let typed = typed(&body, now());
+    let body = body.map_err(|error| visit.problem(error))?;
+    let typed = read_card(&body, now());
     body.wipe();
     let form = visit.form.filter(|form| !form.is_stale());
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
-        return limited(&payments, &visit, form, refused).await;
+        return rate_limited(&payments, &visit, form, refused).await;
     }
-    let (Some(due), Some(form)) = (visit.due, form) else { return Ok(visit.lead(visit.form)) };
+    let (Some(due), Some(form)) = (visit.due, form) else { return Ok(visit.redirect(visit.form)) };
     match typed {
         Err(wrong) => Ok(card(&visit, wrong)),
         Ok(details) => {
             let charge = charge(&visit, due, details, address);
             match payments.charge(charge, Some(visit.keyed(form))).await {
                 Err(refused @ app::Error::RateLimited(_)) => {
-                    limited(&payments, &visit, Some(form), refused).await
+                    rate_limited(&payments, &visit, Some(form), refused).await
                 }
-                paid => onward(&visit, form, paid.map(drop)),
+                paid => redirect_after(&visit, form, paid.map(drop)),
             }
         }
     }
 }
 
-/// Refuses a form. One that was accepted before leads to what came of it: its customer must not read
-/// that nothing was charged.
-async fn limited(
+/// Answers that there were too many attempts. A form that was accepted before redirects to its
+/// payment instead: its customer must not read that nothing was charged.
+async fn rate_limited(
     payments: &Payments,
     visit: &Visit,
     form: Option<Form>,
@@ -149,7 +149,7 @@ async fn limited(
     if let Some(form) = form {
         let known = payments.key(&visit.keyed(form)).await;
         if known.map_err(|error| visit.problem(error))?.is_some() {
-            return Ok(visit.lead(Some(form)));
+            return Ok(visit.redirect(Some(form)));
         }
     }
     Err(visit.problem(refused))
@@ -167,28 +167,28 @@ fn charge(
         currency,
         amount,
         descriptor: merchant.details.descriptor.clone(),
-        // That the link can be kept was seen when it was read.
+        // Cannot fail: reading the link has checked it.
         custom: visit.link.custom().unwrap_or_default(),
         recurring: false,
     };
     Charge::typed(merchant, payment, details, Origin::Page(address))
 }
 
-/// Goes on with a payment as its customer has answered.
+/// Continues a challenged payment with the answer of its customer.
 pub(super) async fn respond(
     State(payments): State<Arc<Payments>>,
     address: ClientAddress,
     visit: Visit,
     body: Result<Body, Error>,
 ) -> Result<Response, Problem> {
-    let body = body.map_err(|refusal| visit.problem(refusal))?;
+    let body = body.map_err(|error| visit.problem(error))?;
     let consent = body.read(|fields| fields.required("answer", consent));
     let consent = consent.map_err(|invalid| visit.problem(invalid))?;
-    let Some(form) = visit.form else { return Ok(visit.lead(None)) };
+    let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
     let keyed = visit.keyed(form);
     let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
-    let own = known.filter(|known| known.request == keyed.request);
-    let responded = match own.map(|known| known.state) {
+    let same_link = known.filter(|known| known.request == keyed.request);
+    let responded = match same_link.map(|known| known.state) {
         Some(KeyState::InFlight(operation)) => {
             let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
             let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
@@ -196,10 +196,10 @@ pub(super) async fn respond(
         }
         _ => Ok(()),
     };
-    onward(&visit, form, responded)
+    redirect_after(&visit, form, responded)
 }
 
-/// What the two buttons say.
+/// Parses the answer of the two buttons.
 fn consent(answer: &str) -> Result<Consent, &'static str> {
     match answer {
         "confirm" => Ok(Consent::Given),
@@ -208,13 +208,17 @@ fn consent(answer: &str) -> Result<Consent, &'static str> {
     }
 }
 
-/// Shows what came of it, with GET, so that nothing is sent again. What has no outcome yet will have
-/// one.
-fn onward(visit: &Visit, form: Form, done: Result<(), app::Error>) -> Result<Response, Problem> {
-    let mut response = visit.lead(Some(form));
-    match done {
+/// Redirects to the page of the payment with `GET`, so that a reload submits nothing again. A
+/// payment without an outcome is shown as pending; it will get one.
+fn redirect_after(
+    visit: &Visit,
+    form: Form,
+    submitted: Result<(), app::Error>,
+) -> Result<Response, Problem> {
+    let mut response = visit.redirect(Some(form));
+    match submitted {
         Ok(()) | Err(app::Error::InFlight) => Ok(response),
-        Err(app::Error::KeyReused) => Err(used(visit)),
+        Err(app::Error::KeyReused) => Err(form_reused(visit)),
         Err(app::Error::OutcomeUnknown(cause)) => {
             response.extensions_mut().insert(Cause::new(cause));
             Ok(response)
@@ -223,8 +227,8 @@ fn onward(visit: &Visit, form: Form, done: Result<(), app::Error>) -> Result<Res
     }
 }
 
-/// The card that is typed in, or what is wrong with it.
-fn typed(body: &Body, now: Timestamp) -> Result<CardDetails, WrongCard> {
+/// Reads the typed card. `Err` with the wrong fields.
+fn read_card(body: &Body, now: Timestamp) -> Result<CardDetails, WrongCard> {
     let read = body.read(|fields| {
         let number = fields.required("number", CardNumber::new);
         let expiry = fields.required("expiry", |typed| match Expiry::typed(typed) {
@@ -235,7 +239,8 @@ fn typed(body: &Body, now: Timestamp) -> Result<CardDetails, WrongCard> {
         Ok(CardDetails { number: number?, expiry: expiry?, code: code? })
     });
     read.map_err(|invalid| {
-        // What is no form has no fields.
+        // If the body is not a form at all, its error has no field, and every field counts as
+        // wrong.
         let is_wrong = |name| invalid.iter().any(|invalid| [name, ""].contains(&&*invalid.field));
         WrongCard { number: is_wrong("number"), expiry: is_wrong("expiry"), code: is_wrong("code") }
     })

@@ -1,4 +1,4 @@
-//! Why there is no page to pay on: what a customer is answer in its place.
+//! The error page: customers see it if there is no page to pay on.
 
 use askama::Template;
 use axum::{
@@ -9,7 +9,6 @@ use axum::{
 use super::{asset::VERSION, language::Language, view};
 use crate::{app, domain::Invalid, web::Error};
 
-/// There is nothing to pay on.
 #[derive(Template)]
 #[template(path = "problem.html")]
 struct ProblemPage {
@@ -20,14 +19,14 @@ struct ProblemPage {
     invalid: Vec<Invalid>,
 }
 
-/// A failure, answer in a language.
+/// An error, answered with a page in the customer's language.
 pub(super) struct Problem {
     pub(super) language: &'static Language,
     pub(super) error: Error,
 }
 
 impl IntoResponse for Problem {
-    /// With the status of the error, the time to try again and, for the log, its cause.
+    /// Keeps the status of the error, its `Retry-After` and, for the log, its cause.
     fn into_response(self) -> Response {
         let Self { language, error } = self;
         let invalid = match &error {

@@ -1,4 +1,4 @@
-//! The pages of a payment, as templates that are checked when the service is built.
+//! The templates of the pages. The compiler checks them.
 
 use askama::Template;
 
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::domain::{Currency, DeclineGroup, Id};
 
-/// The screen where the amount is entered.
+/// Asks for the currency and the amount that the link leaves open.
 #[derive(Template)]
 #[template(path = "amount.html")]
 pub(super) struct AmountPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
-    /// What of what was typed is wrong.
+    /// The fields that are marked as wrong.
     pub(super) wrong: Mistyped,
 }
 
@@ -25,11 +25,11 @@ pub(super) struct AmountPage<'a> {
 pub(super) struct CardPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
-    /// What of what was typed is wrong.
+    /// The fields that are marked as wrong.
     pub(super) wrong: WrongCard,
 }
 
-/// What is wrong with what was typed of a card.
+/// The wrong fields of the card form.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct WrongCard {
     pub(super) number: bool,
@@ -37,7 +37,7 @@ pub(super) struct WrongCard {
     pub(super) code: bool,
 }
 
-/// A payment that is with the acquirer.
+/// The acquirer has not answered yet. The page reloads itself.
 #[derive(Template)]
 #[template(path = "processing.html")]
 pub(super) struct ProcessingPage<'a> {
@@ -45,28 +45,30 @@ pub(super) struct ProcessingPage<'a> {
     pub(super) visit: &'a Visit,
 }
 
-/// The bank that the sandbox is asks the customer.
+/// The simulated bank of the sandbox asks the customer to confirm.
 #[derive(Template)]
 #[template(path = "challenge.html")]
 pub(super) struct ChallengePage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
     pub(super) last4: &'a str,
-    /// Where the answer goes.
+    /// The URL that the form sends the answer to.
     pub(super) action: String,
 }
 
-/// What came of the payment.
+/// The outcome of the payment.
 #[derive(Template)]
 #[template(path = "result.html")]
 pub(super) struct ResultPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
     pub(super) transaction: Id,
-    /// Why it did not succeed, if it did not: as much as a customer learns.
+    /// The reason of a declined payment, as coarse as customers may know it. `None` if it
+    /// succeeded.
     pub(super) declined: Option<DeclineGroup>,
-    /// Where the customer may try again.
+    /// The URL for another attempt.
     pub(super) again: String,
-    /// The page of the shop that they go to at once, if they have paid, or may go back to.
+    /// The URL of the shop's page, if the link has one. A customer who has paid goes there at once;
+    /// others may go back there.
     pub(super) shop: Option<String>,
 }

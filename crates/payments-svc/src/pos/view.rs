@@ -1,4 +1,4 @@
-//! What every page is answered with.
+//! The response and its headers, common to all pages.
 
 use askama::Template;
 use axum::{
@@ -6,16 +6,16 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Nothing but what the service itself serves, and nobody frames it.
+/// Allows only files of the service itself, and no frames.
 ///
-/// Decision: forms lead to the service alone, since browsers hold every redirect after a form against
-/// the policy, those of the shop included. Whoever has paid leaves by the page.
+/// Decision: forms may only send to the service. Browsers apply this rule to every redirect after a
+/// form, so a redirect to the shop would be blocked. Customers who have paid go to the shop with a
+/// link and a meta refresh on the result page.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// A response with a page.
 pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {
     let Ok(html) = page.render() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     let headers = [

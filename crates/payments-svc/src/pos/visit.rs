@@ -1,4 +1,4 @@
-//! A customer at a payment link: what it says, who is paid, and in which language they read.
+//! A customer who has opened a payment link: the parsed link, the merchant, and the language.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,30 +18,32 @@ use crate::{
     web::{Error, Fields, Noted, fields},
 };
 
-/// How long a form can be sent: less than its idempotency key is kept.
+/// How long a form can be submitted. Its idempotency key must be kept longer, so that the form
+/// never pays twice.
 const FORM_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// A customer at a link that is right.
+/// A customer at a valid link.
 pub(super) struct Visit {
     pub(super) link: Link,
     pub(super) merchant: Merchant,
     pub(super) language: &'static Language,
-    /// What is to be paid, once that is settled.
+    /// The amount to pay. `None` until the customer has entered the parts that the link leaves
+    /// open.
     pub(super) due: Option<(Currency, Amount)>,
-    /// What they have typed of that.
+    /// The parts that the customer has typed.
     pub(super) typed: Typed,
-    /// The form they are at.
+    /// The card form in the address, if any.
     pub(super) form: Option<Form>,
 }
 
-/// A currency and an amount as they are typed.
+/// A currency and an amount as the customer typed them.
 #[derive(Default)]
 pub(super) struct Typed {
     pub(super) currency: Option<String>,
     pub(super) value: Option<String>,
 }
 
-/// What is wrong with what was typed for an amount.
+/// The wrong fields of the amount form.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Mistyped {
     pub(super) currency: bool,
@@ -49,25 +51,23 @@ pub(super) struct Mistyped {
 }
 
 impl Typed {
-    /// Whether nothing was typed, or nothing was to be.
     pub(super) fn is_empty(&self) -> bool {
         self.currency.is_none() && self.value.is_none()
     }
 }
 
-/// A form: one payment comes of it, however often it is sent.
+/// The token of a card form. One form makes one payment, however often it is submitted.
 #[derive(Clone, Copy)]
 pub(super) struct Form(Uuid);
 
 impl Form {
-    /// A new one.
     pub(super) fn new() -> Self {
         let now = now();
         let second = u64::try_from(now.as_second()).unwrap_or(0);
         Self(Uuid::new_v7(UuidTime::from_unix(NoContext, second, 0)))
     }
 
-    /// Whether it is too old to be sent, or never was made here.
+    /// Whether the form is older than [`FORM_TTL`], or its token was not made here.
     pub(super) fn is_stale(self) -> bool {
         let made = self.0.get_timestamp().map(|made| made.to_unix().0);
         let now = u64::try_from(now().as_second()).unwrap_or(0);
@@ -119,17 +119,18 @@ impl Visit {
         }
     }
 
-    /// Why there is none.
+    /// Makes an error page in the customer's language.
     pub(super) fn problem(&self, error: impl Into<Error>) -> Problem {
         Problem { language: self.language, error: error.into() }
     }
 
-    /// Leads to the link, or to a form of it.
-    pub(super) fn lead(&self, form: Option<Form>) -> Response {
-        see(&address(&self.link, form))
+    /// Redirects to the link, or to a form of it.
+    pub(super) fn redirect(&self, form: Option<Form>) -> Response {
+        see_other(&address(&self.link, form))
     }
 
-    /// The link with what was typed in the places that it left open.
+    /// The link, completed with the typed currency and amount. `Err` with the wrong fields if
+    /// something is missing or invalid.
     pub(super) fn settled(&self) -> Result<Link, Mistyped> {
         let mut link = self.link.clone();
         let mut wrong = Mistyped::default();
@@ -147,50 +148,52 @@ impl Visit {
         match link.due() {
             Ok(Some(_)) => return Ok(link),
             Ok(None) => {}
-            // An amount that the link names can only be in another currency.
+            // The amount does not fit the currency. If the link fixes the amount, the typed
+            // currency is wrong.
             Err(_) if is_typed => wrong.value = true,
             Err(_) => wrong.currency = true,
         }
         Err(wrong)
     }
 
-    /// What is to be paid, for people.
+    /// The amount to pay, as text in the customer's language.
     pub(super) fn amount(&self) -> Option<String> {
         let (currency, amount) = self.due?;
         Some(self.language.money(Money { currency, minor: amount.minor() }))
     }
 
-    /// Whom it is paid to.
+    /// The name of the merchant, or its website if it has no name.
     pub(super) fn shop(&self) -> &str {
         let details = &self.merchant.details;
         let name = details.name.as_ref().map(Name::as_str).filter(|name| !name.trim().is_empty());
         name.unwrap_or(details.website.as_str())
     }
 
-    /// The idempotency key of a form. Of the request, only what the link says is part of it: a
-    /// digest of a card would be of use to who knows the digest. The language may change.
+    /// The idempotency key of a form. The digest of the request covers only the parameters of the
+    /// link. The card is left out, because a digest of a card number would help anybody who reads
+    /// it to find the number. The locale is left out, because the customer may change the language.
     pub(super) fn keyed(&self, form: Form) -> Keyed {
         let parameters = self.link.parameters().into_iter();
-        let said = encoded(parameters.filter(|&(name, _)| name != "locale"));
-        let request = Sha256::digest(said).into();
+        let query = encoded(parameters.filter(|&(name, _)| name != "locale"));
+        let request = Sha256::digest(query).into();
         Keyed { app: self.merchant.id, key: format!("form {}", form.0), request }
     }
 }
 
-/// The address of a link, or of a form of it, relative to that of any page.
+/// The URL of a link, or of a form of it, relative to any page.
 pub(super) fn address(link: &Link, form: Option<Form>) -> String {
     address_at("./", link, form)
 }
 
-/// The same, at another page than the one of the link.
+/// Like [`address`], for another page such as `challenge`.
 pub(super) fn address_at(page: &str, link: &Link, form: Option<Form>) -> String {
     let form = form.map(|form| form.0.to_string());
     let form = form.as_deref().map(|form| ("form", form));
     format!("{page}?{}", encoded(link.parameters().into_iter().chain(form)))
 }
 
-/// Sends a browser on, with GET.
-pub(super) fn see(address: &str) -> Response {
+/// Redirects a browser with 303: it follows with `GET`, whatever the method was.
+pub(super) fn see_other(address: &str) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, address)]).into_response()
 }
 
@@ -234,14 +237,13 @@ mod tests {
 
     use super::*;
 
-    /// Any text that a parameter can have.
     fn text() -> impl Strategy<Value = Option<String>> {
         option::of("[^\u{0}]{1,9}")
     }
 
     proptest! {
         #[test]
-        fn the_parameters_of_a_link_are_the_link(
+        fn a_link_is_read_back_from_its_parameters(
             (key, reference, text) in ("[^\u{0}]{1,9}", text(), text()),
             (locale, test, recurring) in (text(), any::<bool>(), any::<bool>()),
             currency in prop::sample::select(&[None, Some("EUR"), Some("JPY")][..]),
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_fresh_when_it_is_made_and_any_other_is_stale() {
+    fn old_and_foreign_forms_are_stale() {
         assert!(!Form::new().is_stale());
         let yesterday = UuidTime::from_unix(NoContext, 1_763_700_000, 0);
         assert!(Form(Uuid::new_v7(yesterday)).is_stale());
