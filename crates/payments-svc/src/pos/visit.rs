@@ -67,7 +67,8 @@ impl Form {
         Self(Uuid::new_v7(UuidTime::from_unix(NoContext, second, 0)))
     }
 
-    /// Whether the form is older than [`FORM_TTL`], or its token was not made here.
+    /// Whether the form is older than [`FORM_TTL`]. A token without a time, which the service never
+    /// makes, is stale, too.
     pub(super) fn is_stale(self) -> bool {
         let made = self.0.get_timestamp().map(|made| made.to_unix().0);
         let now = u64::try_from(now().as_second()).unwrap_or(0);
