@@ -63,8 +63,8 @@ pub(crate) struct Acquirers {
 }
 
 impl Acquirers {
-    /// The sandbox for test merchants, which takes `delay` to answer and waits for `dispute_due` for
-    /// the answer to a dispute, and none for live ones.
+    /// The sandbox for test merchants, which takes `delay` to answer and waits for `dispute_due`
+    /// for the answer to a dispute, and none for live ones.
     pub(crate) fn new(timeout: Duration, delay: Duration, dispute_due: Duration) -> Self {
         Self { sandbox: Sandbox::new(delay, dispute_due), timeout }
     }

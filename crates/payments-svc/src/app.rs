@@ -1,5 +1,6 @@
-//! The application: what the two origins and the jobs do with the store, the acquirers, the rates
-//! and the limits. It takes and returns values of the domain.
+//! The application: the operations behind both ports and the jobs, on top of the store, the
+//! acquirers, the rates and the limits. It takes and returns values of the domain, so that it
+//! depends neither on HTTP nor on SQL.
 
 mod access;
 mod cards;

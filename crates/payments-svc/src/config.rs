@@ -63,8 +63,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ID")]
         since: Option<Id>,
     },
-    /// Books payouts of positive balances to IBANs, and writes the file of the transfers; done again,
-    /// it writes the same file
+    /// Books payouts of positive balances to IBANs, and writes the file of the transfers; done
+    /// again, it writes the same file
     Payout {
         /// The day they are of, such as 2026-11-21; today's in UTC, if none is named
         #[arg(long)]

@@ -2,8 +2,9 @@
 //! apps, invitations.
 //!
 //! A thief with a list of card numbers tries them where no credentials are needed. The limits bound
-//! how many cards such a caller learns about, and leave customers alone: an approved payment counts as
-//! an attempt and as nothing else. Test merchants have ten times the limits, and counts of their own.
+//! how many cards such a caller learns about, and leave customers alone: an approved payment counts
+//! as an attempt and as nothing else. Test merchants have ten times the limits, and counts of their
+//! own.
 
 use std::{hash::Hash, num::NonZeroUsize, sync::Arc};
 
@@ -112,8 +113,8 @@ impl Limits {
         self.invitations.reserve(app)
     }
 
-    /// Refuses whoever has made as many attempts as even a test merchant allows: before the merchant
-    /// is looked up. Counts nothing.
+    /// Refuses whoever has made as many attempts as even a test merchant allows: before the
+    /// merchant is looked up. Counts nothing.
     pub(crate) fn may_attempt(&self, address: ClientAddress) -> Result<(), Refused> {
         self.test.attempts.check(address)
     }

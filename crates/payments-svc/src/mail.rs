@@ -22,8 +22,8 @@ const HAND_OVER: Duration = Duration::from_secs(10);
 /// How long the server may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// The settings name no server that can be spoken to. What they say is not told, since it may hold a
-/// password.
+/// The settings name no server that can be spoken to. What they say is not told, since it may hold
+/// a password.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "PAYMENTS_SMTP_URL is not usable: must be smtp:// or smtps:// with a host, and perhaps \

@@ -48,8 +48,8 @@ pub(crate) enum SeedError {
     },
 }
 
-/// Makes an app and two test merchants, and writes their keys and a payment link to `demo.env` in the data directory,
-/// unless that is there.
+/// Makes an app and two test merchants, and writes their keys and a payment link to `demo.env` in
+/// the data directory, unless that is there.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
     let path = config.data_dir.join(FILE);

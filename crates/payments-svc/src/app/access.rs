@@ -1,4 +1,4 @@
-//! Who asks, and what they may see.
+//! Access of apps: to themselves, and to the resources of their merchants.
 
 use super::{error::Error, payments::Payments};
 use crate::{
@@ -6,9 +6,9 @@ use crate::{
     store::{Found, Seen, Store, StoreError},
 };
 
-/// Belongs to a merchant, whose apps may see it.
+/// A resource of a merchant. Every app of the merchant may read it.
 pub(crate) trait Accessible: Sized + Send {
-    /// Finds it, as an app sees it.
+    /// Reads the resource, and whether `app` is an app of its merchant.
     fn find(
         store: &Store,
         id: Id,
@@ -36,12 +36,12 @@ accessible!(
 );
 
 impl Payments {
-    /// The app with this key.
     pub(crate) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, Error> {
         Ok(self.store.app_by_key(key).await?)
     }
 
-    /// Refuses an app that names another than itself.
+    /// Rejects an app that names another app: [`Error::Forbidden`] if that app exists, otherwise
+    /// [`Error::NotFound`].
     pub(crate) async fn require_own(&self, app: &App, id: Id) -> Result<(), Error> {
         if id == app.id {
             return Ok(());
@@ -49,12 +49,14 @@ impl Payments {
         Err(if self.store.has_app(id).await? { Error::Forbidden } else { Error::NotFound })
     }
 
-    /// What an app may see.
+    /// Reads a resource for an app: [`Error::NotFound`] if it does not exist, [`Error::Forbidden`]
+    /// if the app is not a member of its merchant.
     pub(crate) async fn find<T: Accessible>(&self, id: Id, app: &App) -> Result<T, Error> {
         permitted(T::find(&self.store, id, app.id).await?)
     }
 
-    /// A transaction before an app moves it, with what is known of the app's idempotency key.
+    /// Reads a transaction before the app moves it, together with the stored state of the app's
+    /// idempotency key. Fails as [`Self::find`] does.
     pub(crate) async fn seen(&self, id: Id, app: &App, key: Option<String>) -> Result<Seen, Error> {
         permitted(self.store.seen(id, app.id, key).await?)
     }

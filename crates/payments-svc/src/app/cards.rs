@@ -1,4 +1,4 @@
-//! Cards from earlier: of transactions, and saved ones (deprecated).
+//! Payments with stored cards: those of earlier transactions, and saved cards (deprecated).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     store::StoreError,
 };
 
-/// A payment with a card from earlier.
+/// A payment that a merchant's server makes with a stored card.
 pub(crate) struct RecurringPayment {
     pub(crate) card: EarlierCard,
     pub(crate) descriptor: Option<Descriptor>,
@@ -27,16 +27,19 @@ pub(crate) struct RecurringPayment {
     pub(crate) custom: Option<Custom>,
 }
 
-/// Where the card is from.
+/// The stored card of a recurring payment.
 pub(crate) enum EarlierCard {
-    /// An original transaction, and the member that names it.
+    /// The card of an earlier transaction. The text is the name of the request's member that holds
+    /// the ID, for error messages.
     Transaction(&'static str, Id),
-    /// A saved card (deprecated).
+    /// Deprecated.
     Saved(Id),
 }
 
+/// Why a transaction's card cannot be used.
+const NOT_ORIGINAL: &str = "must be a successful transaction of the merchant made by a customer";
+
 impl Payments {
-    /// Pays with a card from earlier.
     pub(crate) async fn pay_recurring(
         self: &Arc<Self>,
         merchant: &Merchant,
@@ -47,7 +50,7 @@ impl Payments {
         let exchanges = self.exchanges(currency, &merchant.terms());
         let _both = exchanges.map_err(|error| Error::field("currency", error))?;
         let Original { mut card, reference } = self.original(merchant.id, card).await?;
-        // The code was given for the payment it came with, and is nowhere kept.
+        // The security code belonged to the first payment and is not stored.
         card.code_present = false;
         let descriptor = descriptor.unwrap_or_else(|| merchant.details.descriptor.clone());
         let payment = Payment {
@@ -67,8 +70,7 @@ impl Payments {
         match card {
             EarlierCard::Transaction(field, id) => {
                 let original = self.store.original(merchant, id).await?;
-                let message = "must be a successful transaction of the merchant made by a customer";
-                original.ok_or_else(|| Error::field(field, message))
+                original.ok_or_else(|| Error::field(field, NOT_ORIGINAL))
             }
             EarlierCard::Saved(id) => {
                 let kept = self.store.kept(merchant, id).await?;
@@ -77,7 +79,7 @@ impl Payments {
         }
     }
 
-    /// Saves the card of a transaction.
+    /// Saves the card of an earlier transaction.
     pub(crate) async fn save_card(
         &self,
         merchant: Id,
@@ -86,12 +88,12 @@ impl Payments {
         keyed: Option<Keyed>,
     ) -> Result<Answer, Error> {
         let original = self.store.original(merchant, transaction).await?;
-        let refused = || Error::field("transactionId", "is not an original");
-        let original = Box::new(original.ok_or_else(refused)?);
+        let not_original = || Error::field("transactionId", NOT_ORIGINAL);
+        let original = Box::new(original.ok_or_else(not_original)?);
         self.write(Action::SaveCard { merchant, original, notes }, keyed).await
     }
 
-    /// Saves a card that a customer typed in, unless the acquirer declines it.
+    /// Saves a card that a customer typed in. `Ok(Err(_))` if the acquirer declines it.
     pub(crate) async fn save_typed_card(
         self: &Arc<Self>,
         attempt: Attempt,

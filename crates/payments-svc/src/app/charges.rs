@@ -1,5 +1,34 @@
-//! How a payment is made: it is noted, an acquirer is asked, and the outcome is noted. Whatever
-//! breaks in between, no money stays reserved that nobody knows of.
+//! A payment in three steps, because it changes two systems and no database transaction spans both:
+//!
+//! 1. **Begin.** [`Action::Begin`] commits a pending payment (an *operation*) and its idempotency
+//!    key.
+//! 2. **Ask.** The acquirer authorizes the amount.
+//! 3. **Conclude.** [`Action::Conclude`] replaces the pending payment with a transaction, and
+//!    stores the outcome for the idempotency key. If the acquirer demands 3-D Secure,
+//!    [`Action::Challenge`] comes first, and the customer's answer repeats steps 2 and 3.
+//!
+//! The goal: after a crash or a timeout at any point, no authorization stays open at the acquirer
+//! without a record here. Know these reasons before you change the order:
+//!
+//! 1. The pending payment is committed before the acquirer is asked. If a later step fails,
+//!    [`Payments::give_up`] finds it, records the payment as failed, and writes its reversal.
+//! 2. The ID of the operation is the idempotency key at the acquirer: a repeat reserves nothing
+//!    more.
+//! 3. Card numbers must not reach the disk, so a pending payment holds nothing of the card; during
+//!    3-D Secure it holds the data that may be stored. Hence no job can repeat the question to the
+//!    acquirer. It can only give the payment up.
+//! 4. No database transaction is open during step 2: a slow acquirer holds no lock and no database
+//!    connection.
+//! 5. The first conclusion counts. A later one finds no pending payment and is refused. An approval
+//!    that arrives after the payment was given up therefore changes nothing here, and the reversal
+//!    releases the amount.
+//! 6. The job waits for twice the acquirer's timeout. By then, the request has stopped waiting.
+//! 7. The steps run in a separate task, which continues if the caller disconnects. The
+//!    service waits for these tasks when it stops ([`Payments::finished`]).
+//! 8. A new payment holds a permit of `in_flight`, because it keeps a connection while it waits for
+//!    a slow acquirer. Without a free permit the request fails before it has written anything.
+//!
+//! See `docs/decisions/payments-in-three-steps.md`.
 
 use std::sync::Arc;
 
@@ -18,23 +47,21 @@ use crate::{
     store::{StoreError, now},
 };
 
-/// A payment that is to be made, and what it is made with.
+/// A payment to make, and the card to make it with.
 #[derive(Debug)]
 pub(crate) struct Charge {
-    /// What is kept of it.
     pub(crate) payment: Payment,
-    /// What may be kept of the card, once the acquirer has answered.
+    /// The card data that may be stored, once the acquirer has answered.
     pub(crate) card: Card,
-    /// Whose money.
+    /// The card as the acquirer needs it.
     pub(crate) source: Source,
-    /// Whether the merchant is one for tests.
+    /// Whether it is a test merchant.
     pub(crate) test: bool,
-    /// Where it comes from.
     pub(crate) origin: Origin,
 }
 
 impl Charge {
-    /// With a card that a customer typed in.
+    /// A payment with a card that a customer typed in.
     pub(crate) fn typed(
         merchant: &Merchant,
         payment: Payment,
@@ -47,13 +74,15 @@ impl Charge {
 }
 
 impl Payments {
-    /// Makes a payment that no customer can be asked about.
+    /// Makes a payment without an idempotency key and without 3-D Secure: its origin must not be
+    /// [`Origin::Page`], since a challenge is not an outcome.
     pub(crate) async fn pay(self: &Arc<Self>, charge: Charge) -> Result<Paid, Error> {
         Paid::of(&self.charge(charge, None).await?)
     }
 
-    /// Makes a payment; with an idempotency key, once. It goes on when its caller goes away. Where
-    /// the customer has to be asked, it waits for [`Self::respond`].
+    /// Makes a payment; with an idempotency key, at most once. Continues if the caller disconnects.
+    /// If the acquirer demands 3-D Secure, the outcome is [`Outcome::Done`], and the payment waits
+    /// for [`Self::respond`].
     pub(crate) async fn charge(
         self: &Arc<Self>,
         charge: Charge,
@@ -76,19 +105,21 @@ impl Payments {
                 replayed => return Ok(replayed),
             };
             let can_challenge = matches!(origin, Origin::Page(_));
-            let asked = Authorization { operation, currency, amount, source, can_challenge };
-            let reply = payments.acquirers.authorize(test, &asked, now()).await;
+            let authorization =
+                Authorization { operation, currency, amount, source, can_challenge };
+            let reply = payments.acquirers.authorize(test, &authorization, now()).await;
             let reply = reply.map_err(NoOutcome::from)?;
-            drop(asked);
+            // The card number is not needed for the rest.
+            drop(authorization);
             if let Reply::Verdict(Verdict::Declined(error)) = reply {
                 payments.declines.add(attempt, admitted, error);
             }
-            Ok(noted(payments.note(operation, reply, card).await)?)
+            Ok(recorded(payments.record(operation, reply, card).await)?)
         });
         paying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
 
-    async fn note(
+    async fn record(
         &self,
         operation: Id,
         reply: Reply,
@@ -103,7 +134,8 @@ impl Payments {
         }
     }
 
-    /// Looks at a card that a customer wants to save. It goes on when its caller goes away.
+    /// Asks the acquirer about a card that a customer wants to save. Continues if the caller
+    /// disconnects.
     pub(super) async fn verify(
         self: &Arc<Self>,
         attempt: Attempt,
@@ -124,16 +156,16 @@ impl Payments {
         verifying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
 
-    /// What the customer of a payment is asked, if they are being asked.
+    /// The open challenge of a payment; `None` if its customer is not being challenged.
     pub(crate) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, Error> {
         Ok(self.store.challenge(operation).await?)
     }
 
-    /// Goes on with a payment whose customer was asked. It goes on when its caller goes away. Where
-    /// nobody is being asked any more, nothing is done.
+    /// Continues a payment with the customer's answer to its challenge. Does nothing if no
+    /// challenge is open. Continues if the caller disconnects.
     ///
-    /// Decision: a challenge that fails counts as a decline of its customer, not of its card, whose
-    /// number is no longer known. Only its holder can pass or fail it.
+    /// Decision: a failed challenge counts as a decline of the customer, not of the card, because
+    /// the card number is not known at this point. Only the holder can pass or fail it.
     pub(crate) async fn respond(
         self: &Arc<Self>,
         attempt: Attempt,
@@ -145,7 +177,8 @@ impl Payments {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
             let verdict = payments.acquirers.complete(operation, &challenge, consent).await;
             let verdict = verdict.map_err(NoOutcome::from)?;
-            // Whoever was faster has said the same: the acquirer answers once.
+            // A concurrent answer may have been faster. Its verdict is the same, because the
+            // acquirer decides once for each operation.
             let concluded = payments.conclude(operation, Some(verdict), None).await;
             let concluded = concluded.map_err(NoOutcome::NotNoted)?;
             if let Ok(answer) = concluded
@@ -168,13 +201,14 @@ impl Payments {
         self.store.write(Action::Conclude { operation, verdict, card }).await
     }
 
-    /// Gives up payments that nobody answered: they have failed, and their acquirer will be told.
+    /// Gives up payments that have no answer in time: records them as failed, and writes the
+    /// instructions that reverse them at the acquirer.
     pub(crate) async fn give_up(&self) -> Result<(), StoreError> {
-        // Whoever asks gives up before.
+        // By then, the request that waits for the acquirer has timed out.
         let patience = self.acquirers.timeout() * 2;
         for operation in self.store.unanswered(patience).await? {
             let Ok(given_up) = self.conclude(operation, None, None).await? else { continue };
-            // That a customer goes away is nothing to warn of.
+            // A customer who does not answer a challenge (another error) is normal: no warning.
             if let Outcome::Paid { error: Some(ProcessingError::TRY_AGAIN), .. } =
                 given_up.outcome()
             {
@@ -185,13 +219,13 @@ impl Payments {
     }
 }
 
-/// What came of noting what the acquirer said.
-fn noted(written: Result<Result<Answer, Refusal>, StoreError>) -> Result<Answer, NoOutcome> {
+/// Turns the result of [`Payments::record`] into an answer, or the reason why there is none.
+fn recorded(written: Result<Result<Answer, Refusal>, StoreError>) -> Result<Answer, NoOutcome> {
     match written {
         Ok(Ok(answer)) => Ok(answer),
-        // Somebody gave the payment up meanwhile, and lets go of what is reserved.
+        // The payment was given up in the meantime, and will be reversed.
         Ok(Err(_)) => Err(NoAnswer.into()),
-        // It stays as it is until it is given up.
+        // The payment stays pending until it is given up.
         Err(error) => Err(NoOutcome::NotNoted(error)),
     }
 }

@@ -1,4 +1,4 @@
-//! Cards that are tried: by whom, and what is counted when an acquirer declines one.
+//! Attempts to use a card: which request makes them, and what a decline counts towards.
 
 use std::sync::Arc;
 
@@ -10,18 +10,17 @@ use crate::{
     limits::{Admitted, Customer, Limits},
 };
 
-/// A card that is tried at a merchant.
+/// An attempt to pay with a card at a merchant, or to save it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attempt {
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// Whether the merchant is one for tests.
+    /// Whether it is a test merchant.
     pub(crate) test: bool,
-    /// The request that it comes from.
     pub(crate) origin: Origin,
 }
 
-/// The request that an attempt comes from. Only `Api` needs credentials.
+/// The request that makes an attempt. Only callers of `Api` have credentials; the others are
+/// limited by their address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Origin {
     /// `POST /merchants/<id>/transactions`.
@@ -30,12 +29,12 @@ pub(crate) enum Origin {
     Transactions(ClientAddress),
     /// `POST /cards`.
     Cards(ClientAddress),
-    /// The payment page, the only place where a customer can be asked by 3-D Secure.
+    /// The payment page, the only origin that supports 3-D Secure.
     Page(ClientAddress),
 }
 
 impl Origin {
-    /// Its label in the metrics, and its address unless the caller has credentials.
+    /// The label in the metrics, and the client address unless the caller has credentials.
     fn parts(self) -> (&'static str, Option<ClientAddress>) {
         match self {
             Self::Api => ("api", None),
@@ -47,7 +46,7 @@ impl Origin {
 }
 
 impl Attempt {
-    /// The caller, unless it is the merchant.
+    /// The caller, unless it is the merchant's server.
     fn customer(self) -> Option<Customer> {
         let Self { merchant, test, origin } = self;
         let (_, address) = origin.parts();
@@ -62,9 +61,9 @@ pub(crate) struct Declines {
 }
 
 impl Declines {
-    /// Makes the counter and registers it.
+    /// Registers the counter.
     pub(crate) fn new(limits: Arc<Limits>, registry: &Registry) -> Result<Self, prometheus::Error> {
-        let help = "Payments and cards that acquirers declined, by processing code and origin.";
+        let help = "Declined payments and cards, by response code and origin.";
         let counter = IntCounterVec::new(Opts::new("declines_total", help), &["code", "origin"])?;
         registry.register(Box::new(counter.clone()))?;
         Ok(Self { limits, counter })
@@ -74,7 +73,8 @@ impl Declines {
         Arc::clone(&self.limits)
     }
 
-    /// Lets an attempt with a new card begin. A merchant's server is not limited.
+    /// Checks the limits before an attempt with a card that was typed in. A merchant's server is
+    /// not limited.
     pub(super) fn admit(
         &self,
         attempt: Attempt,
@@ -83,7 +83,7 @@ impl Declines {
         attempt.customer().map(|customer| self.limits.admit(&customer, card)).transpose()
     }
 
-    /// An acquirer declined an attempt.
+    /// Counts and logs a decline. `admitted` comes from [`Self::admit`].
     pub(super) fn add(&self, attempt: Attempt, admitted: Option<Admitted>, error: ProcessingError) {
         if let Some(admitted) = admitted {
             admitted.declined(error);

@@ -1,4 +1,5 @@
-//! Every way a request can fail.
+//! Errors of the application. Responses contain their texts; a `#[source]` is for the log only.
+//! Module `web` adds the status and the stable name.
 
 use common::limits;
 
@@ -8,10 +9,10 @@ use crate::{
     store::StoreError,
 };
 
-/// A request that failed, in the words that its client reads.
+/// Why a request failed, in the words that the caller reads.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("this app has no access")]
+    #[error("this app has no access to it")]
     Forbidden,
     #[error("there is nothing under this path")]
     NotFound,
@@ -21,15 +22,17 @@ pub(crate) enum Error {
     InFlight,
     #[error("the idempotency key was used for another request")]
     KeyReused,
-    #[error("there is no exchange rate that is fresh enough")]
+    #[error("there is no exchange rate that is recent enough")]
     NoRate(#[source] NoRate),
-    #[error("the outcome is not known; what may have been reserved will be let go")]
+    #[error(
+        "the outcome of the payment is not known yet; if it fails, a reserved amount is released"
+    )]
     OutcomeUnknown(#[source] NoOutcome),
-    #[error("the acquirer did not answer")]
+    #[error("the acquirer did not answer; nothing was saved: try again")]
     NoAnswer(#[source] NoAnswer),
     #[error(transparent)]
     RateLimited(limits::Refused),
-    #[error("too much is waiting")]
+    #[error("too many requests are waiting: try again in a second")]
     Overloaded,
     #[error("the store is not available")]
     Store(#[source] StoreError),
@@ -37,17 +40,18 @@ pub(crate) enum Error {
     Internal(#[source] StoreError),
 }
 
-/// Why a payment that was begun has no outcome. What it may have reserved will be let go.
+/// Why a payment that was begun has no outcome yet. If it stays so, the payment is given up and
+/// reversed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoOutcome {
     #[error(transparent)]
     NoAnswer(#[from] NoAnswer),
-    #[error("the answer of the acquirer could not be noted")]
+    #[error("the acquirer's answer could not be stored")]
     NotNoted(#[source] StoreError),
 }
 
 impl Error {
-    /// One member is wrong.
+    /// An error about a single member of the request.
     pub(crate) fn field(field: &'static str, message: impl ToString) -> Self {
         Self::Invalid(vec![Invalid::new(field, message.to_string())])
     }

@@ -1,4 +1,5 @@
-//! Lists.
+//! Lists of an app or a merchant. They are read one window at a time, so that a long list is never
+//! in memory as a whole.
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 
@@ -8,7 +9,7 @@ use crate::{
     store::{About, Found, Store, StoreError},
 };
 
-/// A list, read a window at a time.
+/// Reads one window of a list.
 pub(crate) type List<T> =
     Box<dyn Fn(Window) -> BoxFuture<'static, Result<Vec<T>, StoreError>> + Send + Sync>;
 
@@ -21,33 +22,30 @@ impl Payments {
         Box::new(move |window| read(store.clone(), window).boxed())
     }
 
-    /// The merchants of an app: those for tests, the others, or all.
+    /// `test`: test merchants alone, live merchants alone, or both.
     pub(crate) fn merchants(&self, app: Id, test: Option<bool>) -> List<Merchant> {
         self.list(move |store, window| store.merchants(app, window, test))
     }
 
-    /// The users of a merchant.
     pub(crate) fn users(&self, merchant: Id) -> List<User> {
         self.list(move |store, window| store.users(merchant, window))
     }
 
-    /// The apps of a merchant.
     pub(crate) fn apps(&self, merchant: Id) -> List<App> {
         self.list(move |store, window| store.apps(merchant, window))
     }
 
-    /// The lines of a merchant.
     pub(crate) fn lines(&self, merchant: Id) -> List<Line> {
         self.list(move |store, window| store.lines(merchant, window))
     }
 
-    /// The transactions of a merchant: those that succeeded, the others, or all.
+    /// `successful`: successful transactions alone, failed ones alone, or both.
     pub(crate) fn transactions(&self, merchant: Id, successful: Option<bool>) -> List<Transaction> {
         self.list(move |store, window| store.transactions(merchant, window, successful))
     }
 
-    /// The disputes of a merchant, or of one of its transactions. None, if the transaction is not
-    /// the merchant's.
+    /// The disputes of a merchant, or of one of its transactions; `None` if the transaction is not
+    /// the merchant's. Fails if there is no such merchant, or the app is not a member of it.
     pub(crate) async fn disputes(
         &self,
         app: &App,
@@ -57,7 +55,7 @@ impl Payments {
         Ok(about.map(|about| self.list(move |store, window| store.disputes(about, window))))
     }
 
-    /// The same for fraud alerts.
+    /// As [`Self::disputes`], for fraud alerts.
     pub(crate) async fn frauds(
         &self,
         app: &App,
@@ -74,7 +72,7 @@ impl Payments {
         transaction: Option<Id>,
     ) -> Result<Option<About>, Error> {
         match self.store.merchant(merchant, app.id).await? {
-            None => return Err(Error::field("filter.merchantId", "is no merchant")),
+            None => return Err(Error::field("filter.merchantId", "is not the ID of a merchant")),
             Some(Found { is_member: false, .. }) => return Err(Error::Forbidden),
             Some(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Apps, merchants, and who may use them.
+//! Apps, merchants, and their members.
 
 use common::limits::ClientAddress;
 use secrecy::SecretString;
@@ -14,12 +14,12 @@ use crate::{
 };
 
 impl Payments {
-    /// Counts a request to make an app.
+    /// Counts a request to create an app.
     pub(crate) fn count_new_app(&self, address: ClientAddress) -> Result<(), Error> {
         Ok(self.limits.app(address)?)
     }
 
-    /// Makes an app, and its key.
+    /// Creates an app and its API key, of which the store keeps a digest only.
     pub(crate) async fn create_app(&self, name: Option<Name>) -> Result<(App, ApiKey), Error> {
         let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
         let answer = self.write(Action::CreateApp { name, digest: key.digest() }, None).await?;
@@ -29,7 +29,7 @@ impl Payments {
         }
     }
 
-    /// Makes a merchant, which the app that asks may use.
+    /// Creates a merchant with `app` as its first member.
     pub(crate) async fn create_merchant(
         &self,
         app: &App,
@@ -41,7 +41,6 @@ impl Payments {
         self.write(Action::CreateMerchant { app: app.id, key, details, pricing }, keyed).await
     }
 
-    /// Changes what of a merchant can change.
     pub(crate) async fn update_merchant(
         &self,
         merchant: Id,
@@ -50,12 +49,13 @@ impl Payments {
         self.write(Action::UpdateMerchant { merchant, update }, None).await.map(drop)
     }
 
-    /// The merchant with this public key.
+    /// Finds a merchant by its public key. Without one, the error is about the member `key`.
     pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Merchant, Error> {
         self.store.merchant_by_key(key).await?.ok_or_else(unknown_key)
     }
 
-    /// The same, with an attempt to pay counted. An unknown key counts as that of a live merchant.
+    /// As [`Self::merchant_by_key`], and counts an attempt to pay or to save a card. An unknown key
+    /// counts as that of a live merchant.
     pub(crate) async fn merchant_of_attempt(
         &self,
         key: &str,
@@ -68,12 +68,11 @@ impl Payments {
         merchant.ok_or_else(unknown_key)
     }
 
-    /// Counts an attempt to pay.
     pub(crate) fn count_attempt(&self, test: bool, address: ClientAddress) -> Result<(), Error> {
         Ok(self.limits.attempt(test, address)?)
     }
 
-    /// Lets an app use a merchant.
+    /// Makes an app a member of a merchant.
     pub(crate) async fn add_app(
         &self,
         merchant: Id,
@@ -83,12 +82,11 @@ impl Payments {
         self.write(Action::AddApp { merchant, app }, keyed).await
     }
 
-    /// No longer lets an app use a merchant.
     pub(crate) async fn revoke_app(&self, merchant: Id, app: Id) -> Result<(), Error> {
         self.write(Action::RevokeApp { merchant, app }, None).await.map(drop)
     }
 
-    /// Lets a user use a merchant, and invites them to.
+    /// Makes a user a member of a merchant, and queues an invitation in the same transaction.
     pub(crate) async fn invite(
         &self,
         caller: &App,
@@ -98,14 +96,13 @@ impl Payments {
     ) -> Result<Answer, Error> {
         let counted = self.limits.invitation(caller.id)?;
         let answer = self.write(Action::AddUser { merchant, email }, keyed).await?;
-        // A user who is a member already is sent nothing.
+        // A user who is a member already gets no mail.
         if let Answer::Fresh { outcome: Outcome::Membership { already: false }, .. } = answer {
             counted.keep();
         }
         Ok(answer)
     }
 
-    /// No longer lets a user use a merchant.
     pub(crate) async fn revoke_user(&self, merchant: Id, user: Id) -> Result<(), Error> {
         self.write(Action::RevokeUser { merchant, user }, None).await.map(drop)
     }

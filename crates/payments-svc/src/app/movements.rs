@@ -1,4 +1,5 @@
-//! Captures, refunds and voids.
+//! Captures, refunds and voids. The store books them at once, together with an instruction that a
+//! job sends to the acquirer. They therefore need no pending payment.
 
 use super::{error::Error, payments::Payments};
 use crate::{
@@ -9,17 +10,16 @@ use crate::{
     store::{Seen, now},
 };
 
-/// Money that is to be taken.
 pub(crate) struct Capture {
     pub(crate) amount: Amount,
-    /// The transaction's, if it is said.
+    /// Must be the transaction's currency if it is given.
     pub(crate) currency: Option<Currency>,
     pub(crate) descriptor: Option<Descriptor>,
 }
 
 impl Payments {
-    /// What money in this currency is worth to a merchant with these terms now, and what money in
-    /// that of its flat fee is. Without both nothing can be captured.
+    /// The exchanges to the merchant's currency at the rates of now: from `currency`, and from that
+    /// of the flat fee. A capture needs both.
     pub(crate) fn exchanges(
         &self,
         currency: Currency,
@@ -29,7 +29,6 @@ impl Payments {
         Ok((exchange(currency)?, exchange(terms.pricing.flat.currency)?))
     }
 
-    /// Takes money.
     pub(crate) async fn capture(
         &self,
         seen: &Seen,
@@ -43,7 +42,6 @@ impl Payments {
         self.perform(seen, request, descriptor, keyed).await
     }
 
-    /// Gives money back.
     pub(crate) async fn refund(
         &self,
         seen: &Seen,
@@ -54,7 +52,7 @@ impl Payments {
         self.perform(seen, Request::Refund { amount }, descriptor, keyed).await
     }
 
-    /// Gives up a part of what is reserved.
+    /// Releases a part of the amount that is not captured.
     pub(crate) async fn void(
         &self,
         seen: &Seen,

@@ -1,5 +1,5 @@
-//! What acquirers tell of their own accord: disputes and suspicions of fraud. It has happened, so it
-//! is booked, whatever it does to a balance.
+//! Notifications of acquirers: disputes and fraud alerts. They report facts, so they are booked
+//! even if a balance becomes negative.
 
 use jiff::Timestamp;
 
@@ -12,25 +12,21 @@ use crate::{
     store::{Overdue, Seen, StoreError, now},
 };
 
-/// Why something that was told is not booked.
+/// Why a notification was not booked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoticeError {
-    /// It is about no transaction of ours.
     #[error("there is no such transaction")]
     NoSuchTransaction,
-    /// Nobody can say what the money is worth.
     #[error(transparent)]
     NoRate(#[from] NoRate),
-    /// The store does not do it.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl NoticeError {
-    /// Whether the same notification may be booked later.
+    /// Whether a repeat of the notification can succeed.
     pub(crate) fn is_temporary(&self) -> bool {
         match self {
             Self::NoRate(_) | Self::Store(_) => true,
@@ -43,7 +39,7 @@ impl From<NoticeError> for Error {
     fn from(error: NoticeError) -> Self {
         match error {
             NoticeError::NoSuchTransaction => {
-                Self::field("transactionId", "is not one that was made here")
+                Self::field("transactionId", "is not a transaction of this service")
             }
             NoticeError::NoRate(error) => Self::NoRate(error),
             NoticeError::Refused(refusal) => refusal.into(),
@@ -53,12 +49,12 @@ impl From<NoticeError> for Error {
 }
 
 impl Payments {
-    /// When a dispute that was opened then has to be answered, unless something else is said.
+    /// The deadline for the answer to a dispute, if the acquirer gives none.
     pub(crate) fn due(&self, opened: Timestamp) -> Timestamp {
         opened.checked_add(self.defaults.dispute_due).unwrap_or(Timestamp::MAX)
     }
 
-    /// Books what an acquirer told, once.
+    /// Books a notification, once.
     pub(crate) async fn notice(&self, notification: Notification) -> Result<(), NoticeError> {
         let seen = self.store.seen(notification.transaction, Id::FIRST, None).await?;
         let Seen { reservation, steps, .. } = seen.ok_or(NoticeError::NoSuchTransaction)?.value;
@@ -71,8 +67,8 @@ impl Payments {
         Ok(())
     }
 
-    /// Loses the disputes of test merchants that nobody answered in time: the sandbox is nobody who
-    /// would. One that fails keeps no other from its end.
+    /// Decides overdue disputes of test merchants as lost, because the sandbox never decides one.
+    /// An error does not stop the other disputes; the last error is returned.
     pub(crate) async fn lose_overdue(&self) -> Result<(), NoticeError> {
         let mut failed = None;
         for Overdue { id, transaction, reference } in self.store.overdue().await? {

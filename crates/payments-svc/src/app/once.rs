@@ -1,4 +1,24 @@
-//! Idempotency keys: a request that is sent again is done once.
+//! Idempotency keys: a request with a key takes effect at most once, and every repeat gets the
+//! outcome of the first request. Know these points before you change something:
+//!
+//! 1. **The store decides.** Each batch reads its keys again under its locks, see
+//!    `docs/decisions/idempotency-keys-last.md`. The look-up here comes first so that a repeat does
+//!    not run `act`, not even the checks of its content: it gets the first answer whatever has
+//!    changed since.
+//! 2. **The store keeps outcomes, not responses.** `Payments::written` reads the data that a
+//!    response shows, for a first request and for a repeat alike. See
+//!    `docs/decisions/outcomes-not-responses.md`.
+//! 3. **A key belongs to one app and one request.** The key is stored with a digest of the method,
+//!    the path and the body. Another request with the same key is rejected
+//!    ([`Refusal::KeyReused`]).
+//! 4. **Only payments can be in flight**, because they take two writes. All other requests commit
+//!    the key with the outcome. A repeat waits for the outcome of a payment for 5 s, then fails
+//!    ([`Refusal::InFlight`]). It polls the store, because another replica may make the payment.
+//! 5. **Two first requests can race**: both find no key. The store lets one begin. The other gets
+//!    [`Refusal::InFlight`] or the outcome, and waits as in 4.
+//! 6. **A request that fails keeps no key.** Its repeat is a first request. A declined payment is
+//!    an outcome, not a failure.
+//! 7. A job deletes keys after 48 hours (`jobs.rs`), except those in flight.
 
 use std::time::Duration;
 
@@ -14,20 +34,20 @@ use crate::{
     store::Seen,
 };
 
-/// How long a repeat waits for the first request with its key.
+/// Longest time that a repeat waits for the first request with its key.
 const IN_FLIGHT_WAIT: Duration = Duration::from_secs(5);
 
-/// How often it looks.
+/// Interval between two look-ups while a repeat waits.
 const IN_FLIGHT_POLL: Duration = Duration::from_millis(50);
 
 impl Payments {
-    /// Whatever is known of an idempotency key.
+    /// Looks up an idempotency key; `None` if no request has used it.
     pub(crate) async fn key(&self, keyed: &Keyed) -> Result<Option<KnownKey>, Error> {
         Ok(self.store.key(keyed).await?)
     }
 
-    /// Does what `act` does; with an idempotency key, once. A repeat does nothing, not even look at
-    /// what the request says: it is answered as the first one was, whatever may have changed since.
+    /// Runs `act`; with an idempotency key, at most once. A repeat does not run it, and gets the
+    /// outcome of the first request.
     pub(crate) async fn once(
         &self,
         keyed: Option<Keyed>,
@@ -40,8 +60,9 @@ impl Payments {
         self.written(&self.first_or(keyed, known, act).await?).await
     }
 
-    /// The same for a movement of a transaction, which was seen with the idempotency key. It is
-    /// shown from memory when nobody else has moved the transaction in between.
+    /// As [`Self::once`], for a movement. `seen` is the transaction, read together with the
+    /// idempotency key. If no other request has moved the transaction in between, the result is
+    /// computed from `seen` and not read again.
     pub(crate) async fn move_once(
         &self,
         keyed: Option<Keyed>,
@@ -70,7 +91,7 @@ impl Payments {
             return Ok(answer);
         }
         match act(Some(keyed.clone())).await {
-            // Somebody was faster.
+            // A concurrent request with the same key was faster.
             Err(Error::InFlight) => {
                 let known = self.key(&keyed).await?;
                 self.first(&keyed, known).await?.ok_or(Error::InFlight)
@@ -79,7 +100,8 @@ impl Payments {
         }
     }
 
-    /// What came of the first request with this key, if there was one. Waits while it is in flight.
+    /// The answer of the first request with this key, if there was one. Waits while that request is
+    /// in flight.
     async fn first(
         &self,
         keyed: &Keyed,

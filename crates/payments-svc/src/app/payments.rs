@@ -1,4 +1,4 @@
-//! What the application works with.
+//! The state of the application, which all requests and jobs share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,24 +17,24 @@ use crate::{
     store::Store,
 };
 
-/// What merchants and disputes have unless something else is said.
+/// Settings for values that neither the caller nor the acquirer gives.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Defaults {
     /// The pricing of new merchants.
     pub(crate) pricing: Pricing,
-    /// How long a dispute can be answered for.
+    /// Time to answer a dispute.
     pub(crate) dispute_due: Duration,
 }
 
-/// The application.
 pub(crate) struct Payments {
     pub(super) store: Store,
     pub(super) acquirers: Arc<Acquirers>,
     pub(super) rates: Arc<ExchangeRates>,
     pub(super) limits: Arc<Limits>,
     pub(super) declines: Declines,
-    /// Payments that wait for an acquirer: each keeps a connection.
+    /// Permits for requests that wait for an acquirer, because each keeps a connection.
     pub(super) in_flight: Arc<Budget>,
+    /// Payments that continue even if their callers disconnect.
     pub(super) under_way: TaskTracker,
     pub(super) defaults: Defaults,
 }
@@ -52,7 +52,7 @@ impl Payments {
         Self { store, acquirers, rates, limits, declines, in_flight, under_way, defaults }
     }
 
-    /// Threads for what takes long.
+    /// Threads for work that takes long, such as rendering a long trail.
     pub(crate) fn aside(&self) -> &Aside {
         self.store.aside()
     }
@@ -65,7 +65,7 @@ impl Payments {
         Ok(self.store.write(Write { action, keyed }).await??)
     }
 
-    /// Waits until no payment is under way.
+    /// Waits until no payment is under way. To be called when no request is served any more.
     pub(crate) async fn finished(&self) {
         self.under_way.close();
         self.under_way.wait().await;

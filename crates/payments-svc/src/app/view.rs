@@ -1,4 +1,4 @@
-//! What came of a write, to be shown: the same whether it was done now or before.
+//! The result of a write as a response shows it: the same for a first request and for its repeat.
 
 use super::{error::Error, payments::Payments};
 use crate::{
@@ -9,19 +9,20 @@ use crate::{
     store::StoreError,
 };
 
-/// What came of a write.
+/// The result of a write.
 pub(crate) struct Written {
     pub(crate) view: View,
-    /// Whether it was done before, by a request with the same idempotency key.
+    /// Whether an earlier request with the same idempotency key did it.
     pub(crate) is_replayed: bool,
 }
 
-/// What there is to show of a write.
+/// The data that a response shows.
 pub(crate) enum View {
     Nothing,
-    /// As it was when it was made.
+    /// As it was when it was created.
     Merchant(Box<Merchant>),
     Membership {
+        /// Whether the user was a member before.
         already: bool,
     },
     Paid(Paid),
@@ -34,7 +35,7 @@ pub(crate) enum View {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paid {
     pub(crate) transaction: Id,
-    /// Why it did not succeed, if it did not.
+    /// `None` if the payment succeeded.
     pub(crate) error: Option<ProcessingError>,
 }
 

@@ -33,8 +33,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The server of a URL such as `smtps://user:password@mail.example`, in the form of lettre's own:
-    /// that one keeps its connections in a pool, in which one that was given up would live on.
+    /// The server of a URL such as `smtps://user:password@mail.example`, in the form of lettre's
+    /// own: that one keeps its connections in a pool, in which one that was given up would live on.
     pub(super) fn of(url: &SecretString) -> Result<Self, UnusableServer> {
         let url = Url::parse(url.expose_secret()).map_err(|_| UnusableServer)?;
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or(UnusableServer)?.to_owned();
