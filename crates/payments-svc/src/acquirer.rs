@@ -1,4 +1,5 @@
-//! Acquirers: somebody else's machines, which hold the customers' money.
+//! Acquirers: external systems that authorize and move card payments. The only one today is the
+//! sandbox of test merchants.
 
 use std::time::Duration;
 
@@ -14,82 +15,79 @@ mod sandbox;
 
 use sandbox::Sandbox;
 
-/// What an acquirer is asked to reserve.
+/// A request to authorize a payment.
 #[derive(Debug)]
 #[expect(dead_code, reason = "the sandbox decides by the card alone; a bank needs the rest, too")]
 pub(crate) struct Authorization {
-    /// What the acquirer knows the payment by: asked twice under one, it answers the same.
+    /// The idempotency key at the acquirer: a repeat gets the same answer.
     pub(crate) operation: Id,
-    /// The currency.
     pub(crate) currency: Currency,
-    /// The amount.
     pub(crate) amount: Amount,
-    /// Whose money.
     pub(crate) source: Source,
-    /// Whether they can be asked by 3-D Secure, being there.
+    /// Whether the customer is present and can answer 3-D Secure.
     pub(crate) can_challenge: bool,
 }
 
-/// What an acquirer says to that.
+/// An acquirer's answer to an [`Authorization`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reply {
-    /// All it has to say.
+    /// The payment is decided.
     Verdict(Verdict),
-    /// The customer has to be asked first.
+    /// The customer must answer 3-D Secure first.
     Challenge {
-        /// What the acquirer knows the challenge by.
+        /// The acquirer's name for the challenge.
         reference: String,
     },
 }
 
-/// Whose money is reserved.
+/// The card that pays.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// The holder's of a card that was typed in.
+    /// A card that a customer typed in.
     Card(CardDetails),
-    /// The holder's of a card from earlier, by the acquirer's own reference.
+    /// A stored card, by the acquirer's reference.
     Reference(String),
 }
 
-/// The acquirer did not answer: whether it has done anything is unknown.
+/// The acquirer did not answer within the timeout. Whether it has done anything is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the acquirer did not answer in time")]
 pub(crate) struct NoAnswer;
 
-/// The acquirers there are. Each call ends within the time-out.
+/// All acquirers. Each call ends within the timeout.
 pub(crate) struct Acquirers {
     sandbox: Sandbox,
     timeout: Duration,
 }
 
 impl Acquirers {
-    /// The sandbox for test merchants, which takes `delay` to answer and waits for `dispute_due`
-    /// for the answer to a dispute, and none for live ones.
+    /// Test merchants have the sandbox, which answers after `delay` and allows `dispute_due` for
+    /// the answer to a dispute. Live merchants have no acquirer: their payments are declined.
     pub(crate) fn new(timeout: Duration, delay: Duration, dispute_due: Duration) -> Self {
         Self { sandbox: Sandbox::new(delay, dispute_due), timeout }
     }
 
-    /// How long a call may take.
+    /// The timeout of each call.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Reserves money.
+    /// Reserves an amount on a card.
     pub(crate) async fn authorize(
         &self,
         test: bool,
-        asked: &Authorization,
+        authorization: &Authorization,
         now: Timestamp,
     ) -> Result<Reply, NoAnswer> {
         if !test {
             let declined = Verdict::Declined(ProcessingError::MAY_NOT_CREATE);
             return Ok(Reply::Verdict(declined));
         }
-        self.within(self.sandbox.authorize(asked, now)).await
+        self.within(self.sandbox.authorize(authorization, now)).await
     }
 
-    /// Goes on with a payment as its customer answers the challenge: the same, however often it is
-    /// asked under one operation.
+    /// Continues a payment with the customer's answer to a challenge. Repeats for one operation get
+    /// the same verdict.
     pub(crate) async fn complete(
         &self,
         operation: Id,
@@ -99,7 +97,7 @@ impl Acquirers {
         self.within(self.sandbox.complete(operation, challenge, consent)).await
     }
 
-    /// Looks at a card that is to be kept, and reserves nothing.
+    /// Checks a card that is to be saved. Reserves nothing.
     pub(crate) async fn verify(
         &self,
         test: bool,
@@ -112,8 +110,8 @@ impl Acquirers {
         self.within(self.sandbox.verify(card, now)).await
     }
 
-    /// Carries out what was decided about a payment, once. What the acquirer tells of it by itself
-    /// comes back: the sandbox has nobody else to tell.
+    /// Sends an instruction. The acquirer carries it out once, however often it is sent. Returns
+    /// the notifications that it causes, because the sandbox has no other way to deliver them.
     pub(crate) async fn carry_out(
         &self,
         instruction: &Instruction,

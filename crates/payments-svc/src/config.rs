@@ -1,4 +1,4 @@
-//! The settings of the service.
+//! The command line and the settings of the service.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -18,17 +18,16 @@ use url::Url;
 
 use crate::domain::{Id, Money, Ppm, Pricing};
 
-/// The port the service listens on unless it is told another.
 pub(crate) const DEFAULT_PORT: &str = "5002";
 
-/// The last part of `--help`.
+/// The end of `--help`: secrets have no flags, so clap does not list them.
 fn secrets() -> String {
     let own = [
-        "PAYMENTS_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty",
-        "PAYMENTS_APPS_TOKEN  Bearer token that POST /apps asks for; open when unset or empty",
-        "PAYMENTS_ACQUIRER_SECRET  What notifications of acquirers are signed with; none are taken \
-         when unset or empty",
-        "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL that invitations are sent by; they wait when \
+        "PAYMENTS_DATABASE_URL  postgres:// URL of the store; SQLite when unset or empty",
+        "PAYMENTS_APPS_TOKEN  Bearer token that POST /apps requires; open when unset or empty",
+        "PAYMENTS_ACQUIRER_SECRET  HMAC key of the acquirer's notifications; POST /acquirer/events \
+         does not exist when unset or empty",
+        "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; invitations wait when \
          unset or empty",
     ];
     format!("{SECRETS_HELP}\n  {}", own.join("\n  "))
@@ -38,134 +37,131 @@ fn secrets() -> String {
 #[derive(Debug, Parser)]
 #[command(name = "payments-svc", version, after_help = secrets())]
 pub(crate) struct Cli {
-    /// What to do instead of serving.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// The settings.
     #[command(flatten)]
     pub(crate) config: Config,
 }
 
-/// What the binary does beside serving.
+/// Without a subcommand, the binary serves.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Asks the running service for its health; exits 0 when it is well
+    /// Checks the health of the running service; exits 0 if it is healthy
     Healthcheck,
-    /// Copies the embedded store to a new file while the service runs
+    /// Copies the SQLite store to a new file while the service runs
     Backup {
-        /// The file to make
+        /// File to create; an existing one is not overwritten
         #[arg(long)]
         to: PathBuf,
     },
-    /// Adds the books up again and tells where they disagree; exits 0 when they do not
+    /// Recomputes the ledger, balances and amounts, and reports differences; exits 0 if there are
+    /// none
     Check {
-        /// Checks only what changed after the line with this id, and no balances of merchants
+        /// Checks only changes after the balance line with this ID, and no balances of merchants
         #[arg(long, value_name = "ID")]
         since: Option<Id>,
     },
-    /// Books payouts of positive balances to IBANs, and writes the file of the transfers; done
-    /// again, it writes the same file
+    /// Books payouts of positive balances to IBANs, and writes the transfers to a file; a repeat
+    /// for the same day writes the same file
     Payout {
-        /// The day they are of, such as 2026-11-21; today's in UTC, if none is named
+        /// Day of the payouts, such as 2026-11-21; default: today in UTC
         #[arg(long)]
         day: Option<Date>,
-        /// Pays the merchants for tests, and not the others
+        /// Pays the test merchants instead of the live ones
         #[arg(long)]
         test: bool,
-        /// The file to write: CSV
+        /// CSV file to write; an existing one is overwritten
         #[arg(long)]
         to: PathBuf,
     },
-    /// Makes an app and two test merchants, once, and writes their keys to demo.env in the data
-    /// directory; a service on the embedded store must not be running
+    /// Creates an app and two test merchants, once, and writes their keys to demo.env in the data
+    /// directory; with SQLite, the service must not be running
     Seed,
 }
 
-/// The settings of a service that is to be started.
+/// The settings that have flags. The subcommands read them, too.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Config {
-    /// Those all services have.
     #[command(flatten)]
     pub(crate) server: ServerConfig,
 
-    /// Settings of every service that strangers may connect to.
     #[command(flatten)]
     pub(crate) clients: ClientsConfig,
 
-    /// Port of the origin that takes card numbers; 0 picks a free one
+    /// Port that accepts card numbers and serves the payment page; 0 picks a free port
     #[arg(long, env = "PAYMENTS_POS_PORT", default_value_t = 5003)]
     pub(crate) pos_port: u16,
 
-    /// Where customers reach that origin; http, HOST and its port, unless it is said
+    /// Public URL of that port; default: http, HOST and the port
     #[arg(long, env = "PAYMENTS_POS_URL", value_parser = web_address)]
     pub(crate) pos_url: Option<Url>,
 
-    /// Where the embedded store keeps its files
+    /// Directory of the SQLite files, and of demo.env
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
     pub(crate) data_dir: PathBuf,
 
-    /// PEM file of roots that the database's certificate may come from, beside the usual ones
+    /// PEM file with additional CA certificates for PostgreSQL
     #[arg(long, env = "PAYMENTS_DATABASE_CA_FILE")]
     pub(crate) database_ca_file: Option<PathBuf>,
 
-    /// The most sessions with the database, where the store is in one
+    /// Maximum number of database connections for reads and jobs; PostgreSQL only
     #[arg(long, env = "PAYMENTS_DATABASE_CONNECTIONS", default_value = "16")]
     pub(crate) database_connections: NonZeroUsize,
 
-    /// File of exchange rates for live merchants, as the European Central Bank publishes them
+    /// XML file of exchange rates for live merchants, in the format of the European Central Bank
     #[arg(long, env = "PAYMENTS_RATES_FILE")]
     pub(crate) rates_file: Option<PathBuf>,
 
-    /// Whom invitations are from, such as Payments <payments@example.com>; needed where
-    /// PAYMENTS_SMTP_URL is set
+    /// Sender of invitations, such as Payments <payments@example.com>; required with
+    /// PAYMENTS_SMTP_URL
     #[arg(long, env = "PAYMENTS_MAIL_FROM")]
     pub(crate) mail_from: Option<Mailbox>,
 
-    /// How far the rates of an exchange are from the middle
+    /// Spread on the mid-market rate of each exchange, as a fraction
     #[arg(long, env = "PAYMENTS_FX_SPREAD", default_value = "0.02")]
     pub(crate) fx_spread: Ppm,
 
-    /// What a new merchant pays of each capture
+    /// Proportional fee of new merchants for each capture, as a fraction
     #[arg(long, env = "PAYMENTS_FEE_RATE", default_value = "0.025")]
     pub(crate) fee_rate: Ppm,
 
-    /// What a new merchant pays for each capture, in minor units
+    /// Flat fee of new merchants for each capture, in minor units
     #[arg(long, env = "PAYMENTS_FEE_FLAT", default_value = "EUR:25", value_parser = fee)]
     pub(crate) fee_flat: Money,
 
-    /// What a new merchant pays for each dispute, in minor units
+    /// Fee of new merchants for each dispute, in minor units
     #[arg(long, env = "PAYMENTS_FEE_DISPUTE", default_value = "EUR:3500", value_parser = fee)]
     pub(crate) fee_dispute: Money,
 
-    /// How long an authorisation that is not captured holds
+    /// Age at which the amount of an authorization that is not captured is voided
     #[arg(long, env = "PAYMENTS_AUTHORIZATION_TTL", default_value = "30d", value_parser = duration)]
     pub(crate) authorization_ttl: Duration,
 
-    /// How long a dispute may be answered of which the acquirer says nothing else
+    /// Time to answer a dispute if the acquirer gives no deadline
     #[arg(long, env = "PAYMENTS_DISPUTE_DUE", default_value = "14d", value_parser = duration)]
     pub(crate) dispute_due: Duration,
 
-    /// How long an acquirer may take to answer
+    /// Timeout of a request to an acquirer
     #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub(crate) acquirer_timeout: Duration,
 
-    /// How long the sandbox takes to answer a payment
+    /// Delay of the sandbox before it answers a payment
     #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
     pub(crate) sandbox_delay: Duration,
 
-    /// What strangers may repeat.
     #[command(flatten)]
     pub(crate) limits: LimitsConfig,
 }
 
-/// How often strangers may do what a script could repeat without end.
+/// Rate limits on requests that a script could repeat without end.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct LimitsConfig {
-    /// Attempts to pay or save a card from one client address, such as 60/1m; off for any number
+    /// Attempts to pay or save a card from one client address, such as 60/1m; off for no limit
     #[arg(long, env = "PAYMENTS_ATTEMPT_LIMIT", default_value = "60/1m")]
     pub(crate) attempt_limit: Rate,
 
     /// Declined attempts at one merchant from one client address; ten times as many from all
+    /// addresses
     #[arg(long, env = "PAYMENTS_DECLINE_LIMIT", default_value = "30/1m")]
     pub(crate) decline_limit: Rate,
 
@@ -173,7 +169,7 @@ pub(crate) struct LimitsConfig {
     #[arg(long, env = "PAYMENTS_CARD_LIMIT", default_value = "5/1h")]
     pub(crate) card_limit: Rate,
 
-    /// Apps made from one client address
+    /// Requests to create an app from one client address
     #[arg(long, env = "PAYMENTS_APP_LIMIT", default_value = "30/1m")]
     pub(crate) app_limit: Rate,
 
@@ -183,12 +179,13 @@ pub(crate) struct LimitsConfig {
 }
 
 impl Config {
-    /// What new merchants pay.
+    /// The pricing of new merchants.
     pub(crate) fn pricing(&self) -> Pricing {
         Pricing { rate: self.fee_rate, flat: self.fee_flat, dispute: self.fee_dispute }
     }
 
-    /// Where customers reach the payment page, which listens on this port.
+    /// The URL of the payment page. Unless it is set, it consists of the host and `port`; an
+    /// unspecified host such as 0.0.0.0 becomes localhost.
     pub(crate) fn pos_url(&self, port: u16) -> String {
         match &self.pos_url {
             Some(url) => url.to_string(),
@@ -209,7 +206,7 @@ fn web_address(text: &str) -> Result<Url, String> {
         .ok_or_else(|| "must be an http or https address without a query".to_owned())
 }
 
-/// Fees are in a currency that there always is a rate for.
+/// Accepts funding currencies only, because these always have an exchange rate.
 fn fee(text: &str) -> Result<Money, String> {
     match text.parse::<Money>() {
         Ok(money) if money.currency.is_for_funding() => Ok(money),

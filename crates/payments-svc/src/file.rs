@@ -1,4 +1,4 @@
-//! Files for their owner alone.
+//! Files that only their owner can read, since they contain keys or bank accounts.
 
 use std::{
     fs::File,
@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-/// Puts a file in place of whatever there is, complete or not at all, and on disk.
+/// Writes a file, or atomically replaces the existing one. Returns when it is durable.
 pub(crate) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));

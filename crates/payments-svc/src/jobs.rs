@@ -1,5 +1,23 @@
-//! What is done without anybody asking. Each job has a loop of its own: one that waits keeps no
-//! other from its work.
+//! Background jobs: work that no request starts. Know these rules before you add or change a job:
+//!
+//! 1. Each job has its own task and loop, so a job that waits for an acquirer or a lock does not
+//!    delay the others.
+//! 2. A job that fails logs `job not done` and runs again at the next tick. It finds its work in
+//!    the store each time and keeps no state of it in memory, so a restart loses nothing.
+//! 3. Every replica runs every job. Most jobs read without locks, and `domain` decides again under
+//!    the lock: the first conclusion of a payment counts, and a void with nothing pending is
+//!    refused.
+//! 4. Instructions, expiry and the deletion of idempotency keys need a [`Lease`], so that one
+//!    replica at a time runs them. A slower replica could otherwise delete a key that was just
+//!    stored again. A replica that freezes and resumes can still repeat instructions; acquirers
+//!    carry out each ID once.
+//! 5. A job can be aborted at each `await`: at a stop, and when its lease is lost. Each write is
+//!    atomic, so that nothing is left half done. [`Invitations`] end differently: they first send
+//!    and record the current mail, so that it is not sent twice.
+//! 6. Ages and deadlines are measured by the clock of the store, which all replicas share. A
+//!    replica with a wrong clock ends no payment early.
+//! 7. A query returns a limited number of rows. A job reads again until none are left, or leaves
+//!    the rest to the next tick.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -31,57 +49,54 @@ pub(crate) use waiting::Waiting;
 
 use lease::Lease;
 
-/// How often jobs that others wait for are done.
+/// Interval of the jobs that others wait for: callers, acquirers and metrics.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 
-/// How often everything else is looked after.
+/// Interval of the other jobs.
 const TIDY_EVERY: Duration = Duration::from_secs(30);
 
-/// How long an idempotency key is kept.
+/// Age at which an idempotency key is deleted.
 const KEEP_KEYS: Duration = Duration::from_secs(48 * 3600);
 
-/// What the jobs work with.
+/// The jobs, apart from [`Invitations`].
 #[derive(Clone)]
 pub(crate) struct Jobs {
-    /// The store.
     pub(crate) store: Store,
-    /// The acquirers.
     pub(crate) acquirers: Arc<Acquirers>,
-    /// The payments.
     pub(crate) payments: Arc<Payments>,
-    /// The exchange rates.
     pub(crate) rates: Arc<ExchangeRates>,
-    /// How long an authorisation holds.
+    /// Age at which the pending amount of a transaction is voided.
     pub(crate) authorization_ttl: Duration,
-    /// Where it is told how much waits.
+    /// The gauges of the backlog.
     pub(crate) waiting: Waiting,
 }
 
 impl Jobs {
-    /// Runs the jobs until what is returned is dropped.
+    /// Starts all jobs. Dropping the returned set aborts them.
     pub(crate) fn start(self) -> JoinSet<()> {
         let jobs = Arc::new(self);
         let mut tasks = JoinSet::new();
-        let job = |job| (Arc::clone(&jobs), job);
-        let (it, name) = job("counting what waits");
+        let job = |name| (Arc::clone(&jobs), name);
+        let (this, name) = job("counting the backlog");
         tasks.spawn(every(SETTLE_EVERY, name, async move || {
-            it.store.backlog().await.map(|backlog| it.waiting.set(backlog))
+            this.store.backlog().await.map(|backlog| this.waiting.set(backlog))
         }));
-        let (it, name) = job("giving up payments without an answer");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || it.payments.give_up().await));
-        let (it, name) = job("losing disputes that are due");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || it.payments.lose_overdue().await));
-        let (it, name) = job("reading exchange rates");
+        let (this, name) = job("giving up payments without an answer");
+        tasks.spawn(every(SETTLE_EVERY, name, async move || this.payments.give_up().await));
+        let (this, name) = job("losing overdue disputes");
+        tasks.spawn(every(SETTLE_EVERY, name, async move || this.payments.lose_overdue().await));
+        let (this, name) = job("reading exchange rates");
         tasks.spawn(every(SETTLE_EVERY, name, async move || {
-            let rates = Arc::clone(&it.rates);
+            let rates = Arc::clone(&this.rates);
             Ok::<_, RefreshError>(spawn_blocking(move || rates.refresh()).await??)
         }));
-        let (it, name) = job("voiding old authorisations");
+        let (this, name) = job("voiding old authorizations");
         let lease = Lease::new(jobs.store.clone(), "expiry");
-        tasks.spawn(every(TIDY_EVERY, name, async move || lease.hold(it.expire()).await));
-        let (it, name) = job("forgetting idempotency keys");
+        tasks.spawn(every(TIDY_EVERY, name, async move || lease.hold(this.expire()).await));
+        let (this, name) = job("deleting old idempotency keys");
         let lease = Lease::new(jobs.store.clone(), "keys");
-        tasks.spawn(every(TIDY_EVERY, name, async move || lease.hold(it.forget()).await));
+        tasks
+            .spawn(every(TIDY_EVERY, name, async move || lease.hold(this.delete_old_keys()).await));
         let instructions = Instructions::new(
             jobs.store.clone(),
             Arc::clone(&jobs.acquirers),
@@ -93,8 +108,8 @@ impl Jobs {
         tasks
     }
 
-    /// Voids what old authorisations still hold. Each transaction is looked at once: nothing can be
-    /// added to what is pending.
+    /// Voids the pending amounts of old transactions. Each transaction is checked once, because a
+    /// pending amount never grows. If one cannot be voided, the next run begins with it again.
     async fn expire(&self) -> Result<(), StoreError> {
         loop {
             let expiring = self.store.expiring(self.authorization_ttl).await?;
@@ -106,30 +121,29 @@ impl Jobs {
                 through = Some(transaction);
             }
             let Some(through) = through else { return Ok(()) };
-            let _noted = self.store.write(Action::Expire { through }).await?;
+            let _recorded = self.store.write(Action::Expire { through }).await?;
         }
     }
 
-    /// Whether nothing of a transaction is pending any more.
+    /// Voids the pending amount of a transaction. Returns whether nothing is pending afterwards.
     async fn void(&self, transaction: Id) -> Result<bool, StoreError> {
         let request = Request::Void { amount: None };
         let action = Action::Move { transaction, request, descriptor: None, steps: 0 };
-        // Whoever captures it first has been faster, and there is nothing to void.
+        // Refused if a capture was faster: then nothing is pending.
         Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Refusal::Movement(_))))
     }
 
-    async fn forget(&self) -> Result<(), StoreError> {
+    async fn delete_old_keys(&self) -> Result<(), StoreError> {
         loop {
             let keys = self.store.old_keys(KEEP_KEYS).await?;
             if keys.is_empty() {
                 return Ok(());
             }
-            let _forgotten = self.store.write(Action::Forget { keys }).await?;
+            let _deleted = self.store.write(Action::Forget { keys }).await?;
         }
     }
 }
 
-/// Why exchange rates were not read.
 #[derive(Debug, thiserror::Error)]
 enum RefreshError {
     #[error(transparent)]
@@ -138,7 +152,7 @@ enum RefreshError {
     Panicked(#[from] JoinError),
 }
 
-/// Does a job again and again, and logs why it was not done: it comes round again.
+/// Runs a job at every tick. An error is logged; the next tick is the retry.
 async fn every<E: Error + Send + Sync + 'static>(
     period: Duration,
     name: &'static str,
@@ -152,9 +166,9 @@ async fn every<E: Error + Send + Sync + 'static>(
     }
 }
 
-/// Logs why a job was not done, if it was not.
-fn warn(job: &str, done: Result<(), impl Error + Send + Sync + 'static>) {
-    if let Err(error) = done {
+/// Logs the error of a job, if it failed.
+fn warn(job: &str, result: Result<(), impl Error + Send + Sync + 'static>) {
+    if let Err(error) = result {
         tracing::warn!(job, cause = %Cause::new(error), "job not done");
     }
 }

@@ -1,10 +1,10 @@
-//! Limits on what a script could repeat without end: attempts to pay, cards that are declined, new
-//! apps, invitations.
+//! Rate limits on requests that a script could repeat without end: attempts to pay, declined cards,
+//! new apps, invitations.
 //!
 //! A thief with a list of card numbers tries them where no credentials are needed. The limits bound
-//! how many cards such a caller learns about, and leave customers alone: an approved payment counts
-//! as an attempt and as nothing else. Test merchants have ten times the limits, and counts of their
-//! own.
+//! how many cards such a caller learns about. They do not hinder customers: an approved payment
+//! counts as an attempt, and towards no other limit. Test merchants have ten times the limits, and
+//! separate counts.
 
 use std::{hash::Hash, num::NonZeroUsize, sync::Arc};
 
@@ -17,40 +17,39 @@ use crate::{
     domain::{CardNumber, Id, ProcessingError},
 };
 
-/// How many times the limit of one client address a whole merchant has.
+/// Declines that all client addresses of a merchant may have together, as a multiple of the limit
+/// of one address.
 const MERCHANT_FACTOR: u32 = 10;
 
-/// How many times the limits of a live merchant a test merchant has.
+/// Limits of test merchants, as a multiple of those of live merchants.
 const TEST_FACTOR: u32 = 10;
 
-// Keys that are remembered. One takes about 100 bytes and the keys of a service may take 8 MiB,
-// so that these may add up to 80,000, twice those of merchants included.
+// The number of keys that each limit remembers. A key takes about 100 bytes, and all keys of a
+// service may take 8 MiB. So these numbers may add up to 80,000, with the first four counted twice:
+// live and test merchants have separate limits.
 
-/// Client addresses with attempts.
+/// Client addresses that made attempts.
 const ATTEMPTING: NonZeroUsize = NonZeroUsize::new(12_000).unwrap();
 /// Client addresses with declines, for each merchant.
 const DECLINED: NonZeroUsize = NonZeroUsize::new(12_000).unwrap();
 /// Merchants with declines.
 const MERCHANTS: NonZeroUsize = NonZeroUsize::new(2_000).unwrap();
-/// Cards that were declined, or are being tried.
+/// Cards that were declined, or are in use by an attempt.
 const CARDS: NonZeroUsize = NonZeroUsize::new(8_000).unwrap();
-/// Client addresses that made apps.
+/// Client addresses that created apps.
 const APPS: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
 /// Apps that invited users.
 const INVITING: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
 
-/// Somebody without credentials who pays at a merchant, or saves a card.
+/// A caller without credentials who pays at a merchant, or saves a card.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Customer {
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// Whether the merchant is one for tests.
+    /// Whether it is a test merchant.
     pub(crate) test: bool,
-    /// Their address.
     pub(crate) address: ClientAddress,
 }
 
-/// The limits of a service.
 pub(crate) struct Limits {
     live: CardLimits,
     test: CardLimits,
@@ -59,7 +58,7 @@ pub(crate) struct Limits {
     hash: KeyedHash,
 }
 
-/// Limits on what is done with cards.
+/// Limits on attempts with cards. Live and test merchants have separate ones.
 struct CardLimits {
     attempts: Arc<RateLimiter<ClientAddress>>,
     declines: Arc<RateLimiter<(Id, ClientAddress)>>,
@@ -68,7 +67,6 @@ struct CardLimits {
 }
 
 impl Limits {
-    /// Limits with these rates.
     pub(crate) fn new(config: &LimitsConfig) -> Self {
         let LimitsConfig { attempt_limit, decline_limit, card_limit, app_limit, invitation_limit } =
             *config;
@@ -103,18 +101,19 @@ impl Limits {
         if test { &self.test } else { &self.live }
     }
 
-    /// Counts a request to make an app.
+    /// Counts a request to create an app.
     pub(crate) fn app(&self, address: ClientAddress) -> Result<(), Refused> {
         self.apps.count(address)
     }
 
-    /// Counts an invitation by an app, which is given back unless it is kept.
+    /// Counts an invitation by an app. If the returned count is dropped and not kept, it is
+    /// subtracted again.
     pub(crate) fn invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
         self.invitations.reserve(app)
     }
 
-    /// Refuses whoever has made as many attempts as even a test merchant allows: before the
-    /// merchant is looked up. Counts nothing.
+    /// Rejects an address that has exceeded even the limit for test merchants, before the merchant
+    /// is looked up. Counts nothing.
     pub(crate) fn may_attempt(&self, address: ClientAddress) -> Result<(), Refused> {
         self.test.attempts.check(address)
     }
@@ -124,9 +123,9 @@ impl Limits {
         self.of(test).attempts.count(address)
     }
 
-    /// Lets a customer try a card. Declines count when they are known, since many people may share
-    /// an address, and attempts in flight at the same moment may exceed that limit. The limit of a
-    /// card is strict: each attempt counts when it begins.
+    /// Checks whether a customer may use a card. Declines count when they are known, because many
+    /// people may share an address; concurrent attempts can therefore exceed that limit. The limit
+    /// of a card is strict: each attempt counts when it begins.
     pub(crate) fn admit(
         &self,
         customer: &Customer,
@@ -139,10 +138,10 @@ impl Limits {
         limits.cards.reserve(card).map(Admitted)
     }
 
-    /// Counts a decline.
+    /// Counts a decline for the address and the merchant.
     ///
-    /// Decision: only what says something about the card counts. A merchant that may not take
-    /// payments is no test of a card, and neither is a fault of the acquirer.
+    /// Decision: only errors that concern the card count, because the others reveal nothing about
+    /// it: a merchant that may not accept payments, or a fault of the acquirer.
     pub(crate) fn declined(&self, customer: &Customer, error: ProcessingError) {
         if error.concerns_card() {
             let limits = self.of(customer.test);
@@ -161,11 +160,12 @@ impl CardLimits {
     }
 }
 
-/// A card that is being tried. Dropped, it leaves no count: only [`Self::declined`] does.
+/// The count of an attempt with a card. Dropping it subtracts the count again; only
+/// [`Self::declined`] keeps it.
 pub(crate) struct Admitted(Reserved<HashedKey>);
 
 impl Admitted {
-    /// The card was declined.
+    /// Keeps the count if the error concerns the card.
     pub(crate) fn declined(self, error: ProcessingError) {
         if error.concerns_card() {
             self.0.keep();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_count_by_address_and_tests_by_themselves() {
+    fn attempts_count_by_address_and_separately_for_test_merchants() {
         let limits = limits("off", "off");
         let attempt = |test, last| limits.attempt(test, customer(1, test, last).address);
         assert!(attempt(false, 1).is_ok() && attempt(false, 1).is_ok());
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_counts_while_it_is_tried_and_stays_counted_when_declined() {
+    fn a_card_counts_while_tried_and_after_a_decline() {
         let limits = limits("off", "2/1h");
         let somebody = customer(1, false, 1);
         let both = (limits.admit(&somebody, &card(1)), limits.admit(&somebody, &card(1)));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_that_does_not_concern_the_card_counts_for_nothing() {
+    fn errors_that_do_not_concern_the_card_do_not_count() {
         let limits = limits("1/1h", "1/1h");
         let somebody = customer(1, false, 1);
         for error in [ProcessingError::MAY_NOT_CREATE, ProcessingError::TRY_AGAIN] {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invitation_counts_when_it_is_kept() {
+    fn an_invitation_counts_only_if_it_is_kept() {
         let limits = limits("off", "off");
         let (app, other) = (customer(1, false, 1).merchant, customer(2, false, 1).merchant);
         assert!((0..5).all(|_| limits.invitation(app).is_ok()));

@@ -1,4 +1,4 @@
-//! Mail, and the server that takes it: somebody else's machine, spoken to by SMTP.
+//! Sends invitations to the operator's mail server by SMTP.
 
 use std::time::Duration;
 
@@ -16,42 +16,39 @@ mod server;
 
 use server::Server;
 
-/// How long it may take to hand a mail over, from connecting to the server's last word.
+/// Timeout for sending a mail, from the connection to the server's last reply.
 const HAND_OVER: Duration = Duration::from_secs(10);
 
-/// How long the server may take to say goodbye.
+/// Timeout for the server's reply to QUIT.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// The settings name no server that can be spoken to. What they say is not told, since it may hold
-/// a password.
+/// `PAYMENTS_SMTP_URL` names no usable mail server. The text does not quote it, because it may
+/// contain a password.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "PAYMENTS_SMTP_URL is not usable: must be smtp:// or smtps:// with a host, and perhaps \
+    "PAYMENTS_SMTP_URL is not usable: must be smtp:// or smtps:// with a host; smtp:// can end in \
      ?tls=required or ?tls=opportunistic"
 )]
 pub(crate) struct UnusableServer;
 
-/// Why a mail was not sent. It does not tell to whom: what servers say often does, so that only the
-/// number of it is told.
+/// Why a mail was not sent. The text must not name the recipient. Replies of servers often do, so
+/// only their code is kept.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MailError {
-    /// The address is none that mail can be sent to.
-    #[error("the address cannot be used")]
+    #[error("the address of the recipient is not valid")]
     Address(#[source] lettre::address::AddressError),
-    /// There is no mail to be made of it.
-    #[error("the mail cannot be written")]
+    #[error("the mail cannot be composed")]
     Unwritable(#[source] lettre::error::Error),
-    /// The server does not take it, now or ever.
+    /// Temporarily (4xx) or permanently (5xx).
     #[error("the mail server refuses it with {0}")]
     Refused(Code),
-    /// The server does not speak as it should, or lacks what is asked of it.
-    #[error("the mail server cannot be spoken with")]
+    /// For example without STARTTLS where that is required.
+    #[error("the mail server violates the protocol or lacks a required extension")]
     Misunderstood,
-    /// The server cannot be reached, or was lost. No source: the error tells its own.
+    /// Without `#[source]`, because the text of the error contains its cause.
     #[error("the mail server cannot be reached: {0}")]
     Unreachable(Error),
-    /// The server took too long.
-    #[error("the mail server does not answer in time")]
+    #[error("the mail server did not answer in time")]
     Silent,
 }
 
@@ -65,7 +62,7 @@ impl From<Error> for MailError {
     }
 }
 
-/// Sends mail, over one connection for as long as that lasts.
+/// Sends mail over one connection, which it keeps until an error or [`Self::hang_up`].
 pub(crate) struct Mailer {
     server: Server,
     from: Mailbox,
@@ -73,17 +70,17 @@ pub(crate) struct Mailer {
 }
 
 impl Mailer {
-    /// Mail from this address by the server of this URL.
+    /// Checks the URL. Does not connect.
     pub(crate) fn new(url: &SecretString, from: Mailbox) -> Result<Self, UnusableServer> {
         Ok(Self { server: Server::of(url)?, from, connection: None })
     }
 
-    /// Sends an invitation. Sent again, it is the same mail: it has the same Message-ID.
+    /// Sends an invitation. A repeat has the same Message-ID.
     pub(crate) async fn send(&mut self, invitation: &Invitation) -> Result<(), MailError> {
         let message = self.message(invitation)?;
-        // A connection that is left in the midst of something is dropped, and thereby closed.
+        // Taken out of `self`, so that an error or the timeout drops, and thereby closes, it.
         let connection = self.connection.take().filter(|connection| !connection.has_broken());
-        let handed_over = timeout(HAND_OVER, async {
+        let sent = timeout(HAND_OVER, async {
             let mut connection = match connection {
                 Some(connection) => connection,
                 None => self.server.connect().await?,
@@ -91,14 +88,14 @@ impl Mailer {
             connection.send(message.envelope(), &message.formatted()).await?;
             Ok::<_, Error>(connection)
         });
-        self.connection = Some(handed_over.await.map_err(|_| MailError::Silent)??);
+        self.connection = Some(sent.await.map_err(|_| MailError::Silent)??);
         Ok(())
     }
 
-    /// Ends the connection, if there is one.
+    /// Closes the connection, if there is one.
     pub(crate) async fn hang_up(&mut self) {
         if let Some(mut connection) = self.connection.take() {
-            // A server that does not care to answer is left as well.
+            // The connection is closed even if the server does not reply.
             let _ = timeout(GOODBYE, connection.quit()).await;
         }
     }
@@ -115,10 +112,10 @@ impl Mailer {
             .body(format!(
                 "Hello,\n\
                  \n\
-                 you have been invited to {merchant}: from now on you are one of those who look\n\
-                 after its payments. Whoever invited you can tell you more.\n\
+                 you have been invited to {merchant}: you can help to manage its payments.\n\
+                 The person who invited you can tell you more.\n\
                  \n\
-                 If you do not know what this is about, there is nothing you have to do.\n"
+                 If you did not expect this message, you can ignore it.\n"
             ))
             .map_err(MailError::Unwritable)
     }

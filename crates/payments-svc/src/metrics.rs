@@ -1,4 +1,4 @@
-//! The service's own metrics, read from the store at each scrape.
+//! Metrics of the batches of writes, read from the store at each scrape.
 
 use common::{
     batch::Stats,
@@ -19,10 +19,11 @@ const FAMILIES: [Family<Stats>; 5] = [
         "Writes moved to a later batch, since their rows were locked.",
         |store| store.postponed,
     ),
-    Family::gauge("write_queue_bytes", "Bytes of writes that wait.", |store| store.waiting_bytes),
+    Family::gauge("write_queue_bytes", "Bytes of writes that wait for a commit.", |store| {
+        store.waiting_bytes
+    }),
 ];
 
-/// Reads the store at each scrape.
 pub(crate) fn collector(store: Store) -> impl Collector {
     telemetry::StatsCollector::new(&FAMILIES, move || store.stats())
 }

@@ -1,4 +1,4 @@
-//! The file of transfers that a bank is given.
+//! The subcommand `payout`: books payouts, and writes the file of transfers for the bank.
 
 use std::{
     borrow::Cow,
@@ -17,33 +17,25 @@ use crate::{
     store_config,
 };
 
-/// The columns of the file.
 const HEADER: [&str; 7] = ["id", "merchant", "name", "iban", "currency", "amount", "reference"];
 
-/// Why there is no file. What was paid out until then stays so; run again, it goes on.
+/// Why no file was written. Payouts that are already booked stay booked. A repeat continues the
+/// run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PayoutError {
-    /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// It would close a day that has not begun.
-    #[error("--day is {0}, which is yet to come")]
+    /// The run would be closed before the day begins.
+    #[error("--day is {0}: must not be in the future")]
     TooEarly(Date),
-    /// The payouts cannot be booked.
     #[error(transparent)]
     Store(#[from] store::PayoutError),
-    /// The file cannot be written.
     #[error("{path:?} cannot be written: {source}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
 }
 
-/// Books the payouts of a day, today's if none is named, and writes their transfers to a file. Once
-/// it has been done for a day, the same file is written again, and nothing is booked.
+/// Books the payouts of a day (today in UTC by default), and writes their transfers to a file. If
+/// the run of that day is complete, it books nothing and writes the same file again.
 pub(crate) fn payout(
     config: &Config,
     day: Option<Date>,
@@ -78,7 +70,7 @@ fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {
     csv.into_inner().map_err(|error| error.into_error().into())
 }
 
-/// Text that no spreadsheet takes for a formula.
+/// Text that a spreadsheet does not read as a formula.
 fn inert(text: &str) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}").into() } else { text.into() }
 }

@@ -1,5 +1,5 @@
-//! Exchange rates as they are now: a set of the service's own for test merchants, and a file for
-//! live ones.
+//! Current exchange rates: a built-in set for test merchants, and a file for live merchants. The
+//! file is read again when it changes.
 
 use std::{
     fs, io,
@@ -12,47 +12,36 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use crate::domain::{Currency, Exchange, InvalidRates, NoRate, Ppm, Rates, Terms};
 
-/// Why the rates cannot be had.
+/// Why there are no exchange rates.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RatesError {
-    /// The file cannot be read.
     #[error("PAYMENTS_RATES_FILE (--rates-file) is {path:?}: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// It holds no rates.
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("PAYMENTS_RATES_FILE (--rates-file) is {path:?}: {source}")]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: InvalidRates,
-    },
-    /// The service's own set is broken.
-    #[error("the rates for test merchants are broken: {0}")]
+    Invalid { path: PathBuf, source: InvalidRates },
+    /// A defect of the program.
+    #[error("the built-in exchange rates are not valid: {0}")]
     BuiltIn(#[from] InvalidRates),
 }
 
-/// The rates there are.
 pub(crate) struct ExchangeRates {
     test: Rates,
     file: Option<PathBuf>,
-    /// For writing, for a moment, when the file has changed.
+    /// The modification time of the file, and its rates. The write lock is held only to replace
+    /// them.
     live: RwLock<Option<(SystemTime, Rates)>>,
     spread: Ppm,
 }
 
 impl ExchangeRates {
-    /// Rates of this file, if there is one.
+    /// Reads the file, if there is one. `spread` applies to every exchange.
     pub(crate) fn open(file: Option<PathBuf>, spread: Ppm) -> Result<Self, RatesError> {
         let live = file.as_deref().map(read).transpose()?;
         Ok(Self { test: Rates::built_in()?, file, live: RwLock::new(live), spread })
     }
 
-    /// What money in `currency` is worth to a merchant with these terms.
+    /// The exchange from `currency` to the merchant's currency. Live merchants need a file with
+    /// recent rates, unless the currencies are the same.
     pub(crate) fn exchange(
         &self,
         currency: Currency,
@@ -71,8 +60,8 @@ impl ExchangeRates {
         }
     }
 
-    /// The same, at the last rates there are, however old: for what has happened and must be
-    /// booked.
+    /// As [`Self::exchange`], at the newest known rates, however old, or else at the built-in ones.
+    /// For events that have happened and must be booked.
     pub(crate) fn last_exchange(
         &self,
         currency: Currency,
@@ -88,10 +77,11 @@ impl ExchangeRates {
         self.test.exchange(currency, to, spread, None)
     }
 
-    /// Reads the file again if it has changed. Blocks. One that is broken changes nothing.
+    /// Reads the file again if it has changed. Blocks the thread. If the file is missing or not
+    /// valid, the old rates stay.
     pub(crate) fn refresh(&self) -> Result<(), RatesError> {
         let Some(file) = &self.file else { return Ok(()) };
-        if modified(file).ok() == self.known() {
+        if modified(file).ok() == self.last_modified() {
             return Ok(());
         }
         let read = read(file)?;
@@ -100,8 +90,8 @@ impl ExchangeRates {
         Ok(())
     }
 
-    /// When the file that was read had changed.
-    fn known(&self) -> Option<SystemTime> {
+    /// The modification time of the file that was read.
+    fn last_modified(&self) -> Option<SystemTime> {
         let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
         live.as_ref().map(|(modified, _)| *modified)
     }
@@ -111,7 +101,7 @@ fn modified(path: &Path) -> io::Result<SystemTime> {
     fs::metadata(path)?.modified()
 }
 
-/// The time first: a file that changes meanwhile is read again.
+/// Takes the modification time first, so that a file that changes while it is read is read again.
 fn read(path: &Path) -> Result<(SystemTime, Rates), RatesError> {
     let unreadable = |source| RatesError::Unreadable { path: path.to_owned(), source };
     let modified = modified(path).map_err(unreadable)?;

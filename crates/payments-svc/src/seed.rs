@@ -1,4 +1,4 @@
-//! Something to begin with: an app, two merchants for tests, and a link to pay at one of them.
+//! The subcommand `seed`: an app, two test merchants and a payment link, to try the service with.
 
 use std::{fs, io, path::PathBuf};
 
@@ -17,39 +17,28 @@ use crate::{
     store_config,
 };
 
-/// The file in the data directory that holds the keys. Nothing else does.
+/// File in the data directory. It is the only place that holds the API key.
 const FILE: &str = "demo.env";
 
-/// Why nothing was made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SeedError {
-    /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The store cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The store cannot be written to.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The store does not do what is asked.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A value of the seed is none. This is a mistake in the program.
-    #[error("the seed is broken")]
+    /// A built-in value is not valid, or the store gave an unexpected answer.
+    #[error("the demo data cannot be created: this is a defect of the program")]
     Broken,
-    /// The file cannot be written.
     #[error("{path:?} cannot be written: {source}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
 }
 
-/// Makes an app and two test merchants, and writes their keys and a payment link to `demo.env` in
-/// the data directory, unless that is there.
+/// Creates an app and two test merchants, and writes their keys and a payment link to `demo.env` in
+/// the data directory. Does nothing if that file exists.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
     let path = config.data_dir.join(FILE);
@@ -57,14 +46,14 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
         return Ok(());
     }
     let store = Store::open(&store_config(config)?).await?;
-    let made = fill(&store, config).await;
+    let content = fill(&store, config).await;
     store.close().await;
     let refused = |source| SeedError::File { path: path.clone(), source };
     fs::create_dir_all(&config.data_dir).map_err(refused)?;
-    file::put(&path, made?.as_bytes()).map_err(refused)
+    file::put(&path, content?.as_bytes()).map_err(refused)
 }
 
-/// The lines of the file.
+/// Creates the app and the merchants. Returns the content of the file.
 async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
     let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
     let name = Name::new("Demo").map_err(|_| SeedError::Broken)?;
@@ -83,7 +72,7 @@ async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
     Ok(lines)
 }
 
-/// A link to pay with, for a browser.
+/// A payment link for a browser.
 fn link(config: &Config, key: &str) -> String {
     let base = config.pos_url(config.pos_port);
     format!("{base}?key={key}&test=1&currency=EUR&value=9.95&text=Two+mugs&reference=5011")

@@ -1,4 +1,4 @@
-//! How the service starts and stops.
+//! Starts and stops the service: the store, both ports, and the jobs.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -29,40 +29,32 @@ use crate::{
     store::{OpenError, Store, StoreConfig},
 };
 
-/// Why the service did not start. One line, which names what to mend.
+/// Why the service did not start. Displayed as one line, which names the setting to change.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
-    /// The exchange rates cannot be had.
     #[error(transparent)]
     Rates(#[from] RatesError),
-    /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// There is no mail server to be had.
     #[error(transparent)]
     Mail(#[from] UnusableServer),
-    /// Mail has to be from somebody.
-    #[error("PAYMENTS_MAIL_FROM (--mail-from) is not set, and PAYMENTS_SMTP_URL is")]
+    #[error("PAYMENTS_MAIL_FROM (--mail-from) is not set: PAYMENTS_SMTP_URL requires a sender")]
     MailFrom,
-    /// The metrics cannot be registered.
     #[error("the metrics cannot be registered: {0}")]
     Metrics(#[from] prometheus::Error),
-    /// An address cannot be listened on.
     #[error("{setting} are {address}: {source}")]
     Listen {
-        /// The settings that make it up.
+        /// The names of the two settings that form the address.
         setting: &'static str,
-        /// The address.
         address: SocketAddr,
-        /// What the system said.
         source: io::Error,
     },
 }
 
-/// What the store is opened with: settings, and the URL of the database, which is a secret.
+/// The settings of the store. Reads the secret `PAYMENTS_DATABASE_URL`: if it is set, the store is
+/// on PostgreSQL.
 pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
     let database = secret("PAYMENTS_DATABASE_URL")?.map(|url| DatabaseConfig {
         service: "payments-svc",
@@ -75,14 +67,14 @@ pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> 
     Ok(StoreConfig { data_dir: config.data_dir.clone(), database })
 }
 
-/// What sends mail, if there is a server to send it by.
+/// `None` if `PAYMENTS_SMTP_URL` is not set.
 fn mailer(config: &Config) -> Result<Option<Mailer>, StartError> {
     let Some(url) = secret("PAYMENTS_SMTP_URL")? else { return Ok(None) };
     let from = config.mail_from.clone().ok_or(StartError::MailFrom)?;
     Ok(Some(Mailer::new(&url, from)?))
 }
 
-/// A service that listens.
+/// A service that accepts connections.
 pub(crate) struct Running {
     store: Store,
     payments: Arc<Payments>,
@@ -93,7 +85,7 @@ pub(crate) struct Running {
     invitations: JoinSet<()>,
 }
 
-/// Opens the store and listens.
+/// Opens the store, starts the jobs, and accepts connections on both ports.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let mailer = mailer(&config)?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
@@ -181,6 +173,9 @@ impl process::Running for Running {
         tracing::error!(part = ended, "the service cannot go on");
     }
 
+    /// Stops in the order in which the parts need each other: connections, payments that continue
+    /// without their callers, jobs, the mail that is being sent, and the store. Jobs other than
+    /// invitations are aborted.
     async fn stop(mut self) {
         tracing::info!("stopping");
         self.operations.drain();

@@ -1,4 +1,4 @@
-//! The acquirer of test merchants: a table of cards, and no money.
+//! The acquirer of test merchants: it decides by a table of card numbers, and moves no money.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ use crate::domain::{
     ProcessingError, Reference, Tds, Verdict,
 };
 
-/// What references begin with; the rest is the end of the card's number.
+/// Prefix of references. The last four digits of the card follow.
 const REFERENCE: &str = "sandbox-";
 
-/// The acquirer of test merchants. Deterministic: it remembers nothing.
+/// Deterministic and stateless.
 pub(super) struct Sandbox {
+    /// Before each answer to a payment.
     delay: Duration,
+    /// Time to answer a dispute.
     dispute_due: Duration,
 }
 
 impl Sandbox {
-    /// A sandbox that takes `delay` to answer a payment, and waits for `dispute_due` for the answer
-    /// to a dispute.
     pub(super) fn new(delay: Duration, dispute_due: Duration) -> Self {
         Self { delay, dispute_due }
     }
 
-    pub(super) async fn authorize(&self, asked: &Authorization, now: Timestamp) -> Reply {
+    pub(super) async fn authorize(&self, authorization: &Authorization, now: Timestamp) -> Reply {
         sleep(self.delay).await;
-        match &asked.source {
-            Source::Card(card) if asked.can_challenge && is_challenged(card, now) => {
+        match &authorization.source {
+            Source::Card(card) if authorization.can_challenge && is_challenged(card, now) => {
                 Reply::Challenge { reference: reference(card) }
             }
             Source::Card(card) => Reply::Verdict(judge(card, now)),
-            // This card is good for its holder, and short of money ever after.
+            // This card succeeds when a customer types it in, and lacks funds in recurring payments.
             Source::Reference(reference) if reference.ends_with("0207") => {
                 Reply::Verdict(Verdict::Declined(ProcessingError::INSUFFICIENT_FUNDS))
             }
@@ -52,15 +52,16 @@ impl Sandbox {
         judge(card, now)
     }
 
-    /// What it tells of an instruction of its own accord.
-    #[expect(clippy::unused_async, reason = "any other acquirer is asked over a network")]
+    /// Does nothing. Returns the notifications that some cards cause at their first capture.
+    #[expect(clippy::unused_async, reason = "a call to any other acquirer uses the network")]
     pub(super) async fn carry_out(
         &self,
         instruction: &Instruction,
         now: Timestamp,
     ) -> Vec<Notification> {
         let reference = instruction.reference.as_deref().filter(|_| instruction.is_first_capture);
-        let (suspects, disputes) = match reference.and_then(|it| it.strip_prefix(REFERENCE)) {
+        let end = reference.and_then(|reference| reference.strip_prefix(REFERENCE));
+        let (suspects, disputes) = match end {
             Some("0101") => (true, false),
             Some("0102") => (false, true),
             Some("0103") => (true, true),
@@ -91,7 +92,7 @@ fn alert(captured: &Instruction, now: Timestamp) -> Notification {
     Notification { id, transaction, created: now, event }
 }
 
-/// Whether this is a card whose holder is asked.
+/// Whether the card demands 3-D Secure.
 fn is_challenged(card: &CardDetails, now: Timestamp) -> bool {
     let number = card.number.expose();
     card.expiry.end() >= now
@@ -101,7 +102,7 @@ fn is_challenged(card: &CardDetails, now: Timestamp) -> bool {
             .is_some_and(|end| matches!(end, "0030" | "0031" | "0032"))
 }
 
-/// What comes of such a card, by its reference.
+/// The verdict on a challenged card, by its reference.
 fn completed(reference: &str, consent: Consent) -> Verdict {
     match (consent, reference.strip_prefix(REFERENCE)) {
         (Consent::Given, Some("0030")) => approved(reference.to_owned(), Tds::Full),
@@ -114,7 +115,6 @@ fn approved(reference: String, tds: Tds) -> Verdict {
     Verdict::Approved { reference, tds }
 }
 
-/// What a card is known by.
 fn reference(card: &CardDetails) -> String {
     format!("{REFERENCE}{}", card.kept().last4)
 }
@@ -131,7 +131,7 @@ fn judge(card: &CardDetails, now: Timestamp) -> Verdict {
             approved(reference(card), Tds::None)
         }
         Some(("420000000000", "0000")) => declined(ProcessingError::DECLINED),
-        // Nobody can be asked: that is for the payment page.
+        // Without a challenge these fail: only the payment page supports 3-D Secure.
         Some(("410000000000", "0030" | "0032")) => declined(ProcessingError::NEEDS_3D_SECURE),
         Some(("410000000000", "0031")) => declined(ProcessingError::FAILED_3D_SECURE),
         Some(("410000000000", end)) => declined(coded(end)),
@@ -139,7 +139,7 @@ fn judge(card: &CardDetails, now: Timestamp) -> Verdict {
     }
 }
 
-/// The error that a number ends with, where the table has one.
+/// The error with the code that the number ends with, if the table has this code.
 fn coded(end: &str) -> ProcessingError {
     let code = end.parse().ok().filter(|code| matches!(code, 2..=12 | 25 | 29));
     code.and_then(ProcessingError::coded).unwrap_or(ProcessingError::NOT_SUPPORTED)
@@ -165,13 +165,13 @@ mod tests {
     fn judged(number: &str, year: i64) -> Result<String, u8> {
         match judge(&card(number, year), now()) {
             Verdict::Approved { reference, tds: Tds::None } => Ok(reference),
-            Verdict::Approved { .. } => panic!("nobody was asked"),
+            Verdict::Approved { .. } => panic!("3-D Secure without a challenge"),
             Verdict::Declined(error) => Err(error.code()),
         }
     }
 
     #[test]
-    fn the_holders_of_three_cards_are_asked_and_their_answer_decides() {
+    fn three_cards_are_challenged_and_the_answer_decides() {
         for end in 29..=33 {
             let number = format!("41000000000000{end}");
             let expected = (30..=32).contains(&end);

@@ -1,4 +1,5 @@
-//! Instructions: acquirers are progress what was decided, until they confirm it.
+//! Instructions (the outbox): captures, refunds, voids and reversals, which are sent to acquirers
+//! until they confirm them.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -15,11 +16,11 @@ use crate::{
     store::{JOB_BATCH, Store, StoreError, now},
 };
 
-/// Transactions whose acquirers are progress of them at once.
+/// Number of transactions whose instructions are sent at the same time.
 const AT_ONCE: usize = 16;
 
-/// Tells acquirers what was decided. One process does it at a time; one that freezes and comes back
-/// repeats instructions, which acquirers carry out once.
+/// Sends instructions to acquirers, in one process at a time. A process that freezes and resumes
+/// can repeat instructions. Acquirers carry out each ID once.
 pub(crate) struct Instructions {
     store: Store,
     acquirers: Arc<Acquirers>,
@@ -38,7 +39,7 @@ impl Instructions {
         self.lease.hold(self.send_pending()).await
     }
 
-    /// Sends all pending instructions to their acquirers, once.
+    /// Sends every pending instruction once, except those behind a failed one of their transaction.
     async fn send_pending(&self) -> Result<(), StoreError> {
         let (mut after, mut stuck) = (Id::FIRST, HashSet::new());
         loop {
@@ -46,20 +47,20 @@ impl Instructions {
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             let is_last = i64::try_from(page.len()).is_ok_and(|length| length < JOB_BATCH);
-            // In their order for each transaction, and beside those of the others.
+            // In order within a transaction, and concurrently for several transactions.
             let mut transactions = BTreeMap::<Id, Vec<Instruction>>::new();
             for instruction in page {
                 transactions.entry(instruction.transaction).or_default().push(instruction);
             }
             transactions.retain(|transaction, _| !stuck.contains(transaction));
             let progress = stream::iter(transactions)
-                .map(async |(transaction, it)| (transaction, self.carry_out(it).await))
+                .map(async |(transaction, orders)| (transaction, self.carry_out(orders).await))
                 .buffer_unordered(AT_ONCE);
             let progress: Vec<(Id, Progress)> = progress.collect().await;
             let is_stuck = progress.iter().filter(|(_, progress)| !progress.is_all);
             stuck.extend(is_stuck.map(|(transaction, _)| *transaction));
             let instructions: Vec<Id> =
-                progress.into_iter().flat_map(|(_, it)| it.carried_out).collect();
+                progress.into_iter().flat_map(|(_, progress)| progress.carried_out).collect();
             if !instructions.is_empty() {
                 let _confirmed = self.store.write(Action::Confirm { instructions }).await?;
             }
@@ -70,16 +71,17 @@ impl Instructions {
     }
 
     /// Sends the instructions of one transaction in order. If one fails, it and those after it stay
-    /// pending until the next round.
+    /// pending until the next round. An instruction counts as carried out only after the
+    /// notifications that it causes are booked, or refused for good.
     async fn carry_out(&self, instructions: Vec<Instruction>) -> Progress {
         let mut carried_out = Vec::new();
         for instruction in instructions {
             match self.acquirers.carry_out(&instruction, now()).await {
                 Ok(notifications) => {
                     for notification in notifications {
-                        let noted = self.payments.notice(notification).await;
-                        let is_temporary = noted.as_ref().is_err_and(NoticeError::is_temporary);
-                        warn("booking a notification", noted);
+                        let booked = self.payments.notice(notification).await;
+                        let is_temporary = booked.as_ref().is_err_and(NoticeError::is_temporary);
+                        warn("booking a notification", booked);
                         if is_temporary {
                             return Progress { carried_out, is_all: false };
                         }
@@ -99,5 +101,6 @@ impl Instructions {
 /// The instructions of one transaction that its acquirer has carried out.
 struct Progress {
     carried_out: Vec<Id>,
+    /// Whether none of them failed.
     is_all: bool,
 }

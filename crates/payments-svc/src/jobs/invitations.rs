@@ -1,4 +1,4 @@
-//! Invitations: mail that waits in the store until a server takes it.
+//! Invitations: mails that stay in the store until a mail server accepts them.
 
 use std::time::Duration;
 
@@ -20,20 +20,19 @@ use crate::{
     store::{Store, StoreError},
 };
 
-/// How often it is looked for invitations that are due.
+/// Interval between two look-ups of due invitations.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What sends invitations.
+/// The job that sends invitations.
 pub(crate) struct Invitations {
-    /// Where they wait.
     pub(crate) store: Store,
-    /// What sends them. Without it, they wait on.
+    /// `None` if no mail server is set: invitations then stay in the store.
     pub(crate) mailer: Option<Mailer>,
 }
 
 impl Invitations {
-    /// Sends invitations until it is told to stop. What is being sent then is sent and noted, so
-    /// that it is not sent again.
+    /// Sends invitations until `stop` is cancelled. A mail that is being sent then is sent and
+    /// recorded first, so that it is not sent again.
     pub(crate) fn start(mut self, stop: CancellationToken) -> JoinSet<()> {
         if self.mailer.is_none() {
             tracing::info!("PAYMENTS_SMTP_URL is not set: invitations wait, and are not sent");
@@ -55,7 +54,7 @@ impl Invitations {
             if stop.is_cancelled() {
                 break;
             }
-            // Another replica may have taken it meanwhile.
+            // Another replica may have taken it in the meantime.
             if let Some(invitation) = take(&self.store, id).await?
                 && deliver(mailer, &invitation).await
             {
@@ -68,8 +67,9 @@ impl Invitations {
     }
 }
 
-/// Counts an attempt, and sets the time of the next: when this process is killed, or cannot write
-/// that the mail was sent, the mail is sent once more, and by then.
+/// Records an attempt and the time of the next one, before the mail is sent. If this process is
+/// killed, or cannot record that the mail was sent, the mail is sent again at that time. `None` if
+/// another replica was faster.
 async fn take(store: &Store, invitation: Id) -> Result<Option<Box<Invitation>>, StoreError> {
     let [high, low, ..] = *Uuid::new_v4().as_bytes();
     let action = Action::TakeInvitation { invitation, jitter: u16::from_be_bytes([high, low]) };
@@ -79,7 +79,7 @@ async fn take(store: &Store, invitation: Id) -> Result<Option<Box<Invitation>>, 
     }
 }
 
-/// Whether nothing is left to do for an invitation: it was sent, or is given up.
+/// Sends an invitation. Returns whether it can be deleted, because it was sent or is given up.
 async fn deliver(mailer: &mut Mailer, invitation: &Invitation) -> bool {
     let Err(error) = mailer.send(invitation).await else { return true };
     let gives_up = invitation.is_last_attempt();

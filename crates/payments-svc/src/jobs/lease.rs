@@ -1,4 +1,4 @@
-//! Jobs that one process does at a time.
+//! Leases for jobs that run in one process at a time.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use tokio::time::sleep;
 
 use crate::store::{Store, StoreError};
 
-/// How often a lease is renewed. It lasts ten seconds.
+/// Interval between two renewals. A lease lasts ten seconds.
 const RENEW_EVERY: Duration = Duration::from_secs(1);
 
-/// The right of one process to do a job.
+/// The right of one process to run a job.
 pub(super) struct Lease {
     store: Store,
     job: &'static str,
@@ -20,30 +20,31 @@ impl Lease {
         Self { store, job }
     }
 
-    /// Does the job, unless another process does it. When the lease is lost, the job is stopped
-    /// where it waits.
+    /// Runs the job, unless another process holds the lease. If the lease is lost, the job is
+    /// aborted at its current `await`.
     pub(super) async fn hold(
         &self,
         job: impl Future<Output = Result<(), StoreError>>,
     ) -> Result<(), StoreError> {
-        if !self.is_held().await? {
+        if !self.take().await? {
             return Ok(());
         }
         tokio::select! {
             done = job => done,
-            lost = self.lose() => lost,
+            lost = self.lost() => lost,
         }
     }
 
-    async fn is_held(&self) -> Result<bool, StoreError> {
+    /// Takes or renews the lease. False if another process holds it.
+    async fn take(&self) -> Result<bool, StoreError> {
         self.store.lease(self.job).await
     }
 
-    /// Renews the lease until it is lost.
-    async fn lose(&self) -> Result<(), StoreError> {
+    /// Renews the lease, and returns when it is lost.
+    async fn lost(&self) -> Result<(), StoreError> {
         loop {
             sleep(RENEW_EVERY).await;
-            if !self.is_held().await? {
+            if !self.take().await? {
                 return Ok(());
             }
         }

@@ -1,10 +1,10 @@
-//! How much waits for somebody else, in the metrics.
+//! Gauges of the backlog: work that waits for an acquirer, a customer or a mail server.
 
 use prometheus::{IntGauge, Registry};
 
 use crate::store::Backlog;
 
-/// What was counted last.
+/// The last count. It is of the store, so all replicas show the same numbers.
 #[derive(Clone)]
 pub(crate) struct Waiting {
     invitations: IntGauge,
@@ -13,7 +13,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Gauges in a registry.
+    /// Registers the gauges.
     pub(crate) fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
         let gauge = |name, help| {
             let gauge = IntGauge::new(name, help)?;
@@ -22,7 +22,10 @@ impl Waiting {
         };
         Ok(Self {
             invitations: gauge("invitations_waiting", "Invitations that are not sent yet.")?,
-            instructions: gauge("instructions_waiting", "What acquirers are still to be told.")?,
+            instructions: gauge(
+                "instructions_waiting",
+                "Instructions that no acquirer has confirmed yet.",
+            )?,
             operations: gauge("operations_waiting", "Payments whose outcome is not known yet.")?,
         })
     }

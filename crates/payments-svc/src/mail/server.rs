@@ -1,4 +1,4 @@
-//! Where the server is, and how it is greeted.
+//! Address, TLS and login of the mail server.
 
 use lettre::transport::smtp::{
     Error, SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT,
@@ -12,19 +12,17 @@ use url::Url;
 
 use super::UnusableServer;
 
-/// Whether and when TLS is spoken.
+/// Whether and when the connection uses TLS.
 enum Security {
-    /// Never.
     Plain,
-    /// From the first byte on.
+    /// TLS from the first byte.
     Wrapped(TlsParameters),
-    /// Once the server has been greeted, or not at all.
+    /// STARTTLS, or an error.
     Required(TlsParameters),
-    /// Once the server has been greeted, if it offers it.
+    /// STARTTLS if the server offers it, otherwise plain text.
     Opportunistic(TlsParameters),
 }
 
-/// A mail server.
 pub(super) struct Server {
     host: String,
     port: u16,
@@ -33,8 +31,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The server of a URL such as `smtps://user:password@mail.example`, in the form of lettre's
-    /// own: that one keeps its connections in a pool, in which one that was given up would live on.
+    /// Reads a URL such as `smtps://user:password@mail.example`, in the form of lettre. lettre's
+    /// own transport is not used, because a connection that timed out would stay in its pool.
     pub(super) fn of(url: &SecretString) -> Result<Self, UnusableServer> {
         let url = Url::parse(url.expose_secret()).map_err(|_| UnusableServer)?;
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or(UnusableServer)?.to_owned();
@@ -79,7 +77,7 @@ impl Server {
     }
 }
 
-/// The user and the password of a URL, if it has one.
+/// The user and the password of a URL; `None` if it has no password.
 fn credentials(url: &Url) -> Result<Option<Credentials>, UnusableServer> {
     let Some(password) = url.password() else { return Ok(None) };
     let decoded = |text| percent_decode_str(text).decode_utf8().map_err(|_| UnusableServer);
@@ -96,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_names_the_server_and_how_it_is_spoken_with() {
+    fn a_url_names_host_port_and_credentials() {
         for (url, host, port) in [
             ("smtp://127.0.0.1:2525", "127.0.0.1", 2525),
             ("smtp://mail.example", "mail.example", 25),
@@ -115,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_server_is_refused() {
+    fn unusable_urls_are_rejected() {
         for url in [
             "mail.example",
             "http://mail.example",
