@@ -232,9 +232,9 @@ mod tests {
     #[test]
     fn declines_count_by_merchant_and_address() {
         let limits = limits("2/1h", "off");
-        let somebody = customer(1, false, 1);
-        assert!((0..2).all(|_| decline(&limits, &somebody, &card(1)).is_ok()));
-        assert!(decline(&limits, &somebody, &card(2)).is_err());
+        let payer = customer(1, false, 1);
+        assert!((0..2).all(|_| decline(&limits, &payer, &card(1)).is_ok()));
+        assert!(decline(&limits, &payer, &card(2)).is_err());
         for other in [customer(2, false, 1), customer(1, false, 2), customer(1, true, 1)] {
             assert!(decline(&limits, &other, &card(1)).is_ok(), "{other:?}");
         }
@@ -253,28 +253,28 @@ mod tests {
     #[test]
     fn a_card_counts_while_tried_and_after_a_decline() {
         let limits = limits("off", "2/1h");
-        let somebody = customer(1, false, 1);
-        let both = (limits.admit(&somebody, &card(1)), limits.admit(&somebody, &card(1)));
+        let payer = customer(1, false, 1);
+        let both = (limits.admit(&payer, &card(1)), limits.admit(&payer, &card(1)));
         assert!(both.0.is_ok() && both.1.is_ok());
-        assert!(limits.admit(&customer(2, false, 2), &card(1)).is_err(), "wherever it is tried");
-        assert!(limits.admit(&somebody, &card(2)).is_ok());
+        assert!(limits.admit(&customer(2, false, 2), &card(1)).is_err(), "at any merchant");
+        assert!(limits.admit(&payer, &card(2)).is_ok());
         drop(both);
-        assert!((0..10).all(|_| limits.admit(&somebody, &card(1)).is_ok()), "approved");
-        assert!((0..2).all(|_| decline(&limits, &somebody, &card(1)).is_ok()));
-        assert!(limits.admit(&somebody, &card(1)).is_err());
+        assert!((0..10).all(|_| limits.admit(&payer, &card(1)).is_ok()), "approved");
+        assert!((0..2).all(|_| decline(&limits, &payer, &card(1)).is_ok()));
+        assert!(limits.admit(&payer, &card(1)).is_err());
     }
 
     #[test]
     fn errors_that_do_not_concern_the_card_do_not_count() {
         let limits = limits("1/1h", "1/1h");
-        let somebody = customer(1, false, 1);
+        let payer = customer(1, false, 1);
         for error in [ProcessingError::MAY_NOT_CREATE, ProcessingError::TRY_AGAIN] {
             for _ in 0..5 {
-                limits.admit(&somebody, &card(1)).unwrap().declined(error);
-                limits.declined(&somebody, error);
+                limits.admit(&payer, &card(1)).unwrap().declined(error);
+                limits.declined(&payer, error);
             }
         }
-        assert!(limits.admit(&somebody, &card(1)).is_ok());
+        assert!(limits.admit(&payer, &card(1)).is_ok());
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl Payments {
         Ok(self.store.write(Write { action, keyed }).await??)
     }
 
-    /// Waits until no payment is under way. To be called when no request is served any more.
+    /// Waits until no payment is under way. To be called after the last request.
     pub(crate) async fn finished(&self) {
         self.under_way.close();
         self.under_way.wait().await;
