@@ -1,4 +1,10 @@
-//! Values and rules. Knows neither network nor clock nor storage, and no number that may overflow.
+//! Values and rules of payments.
+//!
+//! The domain has no I/O: no network, no clock, no database. The time, IDs and random numbers come in
+//! as arguments, so that every rule can be tested in memory.
+//!
+//! Money must never overflow or be rounded twice. Therefore arithmetic here is checked or saturating,
+//! and clippy warns about every operator that can overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod app;

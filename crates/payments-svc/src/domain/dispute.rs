@@ -1,5 +1,18 @@
-//! Disputes: a customer wants money back, and the acquirer decides who has it. What an acquirer tells
-//! is a fact, so nothing here is refused that can be counted.
+//! Disputes (chargebacks): a customer demands money back, and the acquirer decides who gets it.
+//!
+//! 1. A notification of an acquirer is a fact. So these rules reject none, unless an amount overflows:
+//!    the balance can become negative, and the dispute can be larger than the captures.
+//! 2. Opening a dispute takes **slices** out of the captures, the oldest first, as a refund would,
+//!    with their part of the rate fee. The merchant also pays the dispute fee.
+//! 3. If that is not enough, the dispute takes captures a second time: the money may have been
+//!    refunded before. Each capture keeps its own rate and fee. Such slices are marked `again`. They
+//!    do not change [`Captured`], so that winning the dispute does not undo the refund.
+//! 4. If nothing was ever captured, the amount is exchanged at the current rate.
+//! 5. The slices are stored, because a won dispute returns exactly these amounts. The dispute fee is
+//!    never returned. A lost dispute moves no money of the merchant: it was debited at the opening.
+//! 6. Notifications can arrive in any order. A decision that arrives before its dispute waits, and is
+//!    applied when the dispute is opened. Only the first decision counts.
+//! 7. The opening is not in the trail, but decisions are. They ignore the limit of steps.
 
 use jiff::Timestamp;
 use num_rational::Ratio;
@@ -14,45 +27,39 @@ use super::{
     transaction::{Amounts, Fee, Movement},
 };
 
-/// A dispute, as clients are told of it.
+/// A dispute, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dispute {
-    /// Its id.
     pub(crate) id: Id,
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// The transaction.
     pub(crate) transaction: Id,
-    /// When it was opened.
     pub(crate) created: Timestamp,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
-    /// Why, if the acquirer said so.
+    /// `None` if the acquirer gave no reason.
     pub(crate) reason: Option<Reason>,
-    /// Until when it can be answered.
+    /// The deadline to answer the dispute, at the acquirer.
     pub(crate) due: Timestamp,
 }
 
-/// Why money is disputed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason {
-    /// The scheme's code.
+    /// The code of the card scheme.
     pub(crate) code: i64,
-    /// The same in words.
+    /// The code in words.
     pub(crate) title: String,
 }
 
-/// How a dispute ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// The merchant has the money back.
+    /// The merchant gets the money back.
     Won,
-    /// The customer keeps it.
+    /// The customer keeps the money.
     Lost,
 }
 
 impl Decision {
-    /// Its name, as it is stored.
+    /// The name in the database.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Won => "won",
@@ -60,12 +67,11 @@ impl Decision {
         }
     }
 
-    /// The one with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::Won, Self::Lost].into_iter().find(|decision| decision.name() == name)
     }
 
-    /// The step of the trail that tells of it.
+    /// The step of the trail that records the decision.
     pub(crate) fn movement(self) -> Movement {
         match self {
             Self::Won => Movement::Won,
@@ -74,65 +80,57 @@ impl Decision {
     }
 }
 
-/// What a dispute took out of a capture.
+/// The part of a capture that a dispute took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slice {
-    /// The capture's place in the trail. None where nothing was ever captured.
+    /// The capture's place in the trail. `None` if nothing was ever captured.
     pub(crate) step: Option<u32>,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
-    /// What it was worth, in minor units of the funding currency.
+    /// The value of the amount, in minor units of the funding currency.
     pub(crate) gross: i64,
-    /// The fee that depends on the amount.
+    /// The returned part of the rate fee, in minor units of the funding currency.
     pub(crate) fee: i64,
-    /// Whether it had been given back before, so that the money goes twice.
+    /// Whether this part was refunded or disputed before, or was never captured, so that the
+    /// capture's amounts stay as they are.
     pub(crate) again: bool,
 }
 
-/// What a new dispute changes, to be written whole.
+/// The result of opening a dispute. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Opening {
-    /// The transaction, and the merchant's balance.
     pub(crate) change: Change,
-    /// What is returned if the dispute is won.
+    /// Returned if the dispute is won.
     pub(crate) slices: Vec<Slice>,
 }
 
-/// A dispute, as far as its end is decided over.
+/// The stored state of a dispute that its end is decided from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contest {
-    /// Its id.
     pub(crate) id: Id,
-    /// How it ended, if it did.
     pub(crate) decision: Option<Decision>,
-    /// What it took.
     pub(crate) slices: Vec<Slice>,
 }
 
-/// What comes of an acquirer's notification, to be written whole.
+/// The result of a notification. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Consequence {
-    /// Nothing: that was known.
+    /// The dispute was opened or decided before.
     None,
-    /// An alert.
     Alert,
-    /// It is about a dispute that nobody has heard of: it waits for it.
+    /// The decision waits for its dispute, which is not opened yet.
     Wait(Decision),
-    /// A dispute is opened, and ended where its end had been waiting for it.
+    /// The dispute is opened, and also ended if its decision was waiting.
     Open(Opening, Option<(Decision, Change)>),
-    /// A dispute is ended.
     End {
-        /// The dispute.
         dispute: Id,
-        /// How.
         decision: Decision,
-        /// The transaction, and the merchant's balance.
         change: Change,
     },
 }
 
 impl Consequence {
-    /// The end of a dispute that has to wait.
+    /// The decision that waits for its dispute, if any.
     pub(crate) fn waits(&self) -> Option<Decision> {
         match self {
             Self::Wait(decision) => Some(*decision),
@@ -142,9 +140,9 @@ impl Consequence {
 }
 
 impl Holding {
-    /// What comes of an event, when this is known of the dispute that it is about, and this end of
-    /// it is waiting. `exchange` says what money is worth that was never captured, `fee_exchange`
-    /// what the merchant's fee for disputes is.
+    /// Computes the result of an event. `contest` is the dispute of the event, if it was opened, and
+    /// `waiting` a decision that arrived before it. `exchange` converts money that was never captured,
+    /// and `fee_exchange` the dispute fee.
     pub(crate) fn notice(
         &self,
         event: &Event,
@@ -171,8 +169,8 @@ impl Holding {
         })
     }
 
-    /// Opens a dispute over `amount`. What is left of the captures goes first, the oldest before
-    /// the others, as with a refund. What was given back before goes again, at the worth it had.
+    /// Opens a dispute over `amount`: takes the remaining part of the captures, oldest first, as a
+    /// refund does. The rest of the amount is taken [`again`].
     fn open(
         &self,
         amount: Amount,
@@ -218,8 +216,8 @@ impl Holding {
         Ok(Opening { change, slices })
     }
 
-    /// Ends a dispute that took these slices. Won, exactly they come back; lost, they stay where
-    /// they are. The fee for disputes is never returned.
+    /// Ends a dispute that took these slices. A won dispute returns exactly the slices, and a lost one
+    /// returns nothing. The dispute fee is never returned.
     fn end(&self, slices: &[Slice], decision: Decision) -> Result<Change, Overflow> {
         let amount = sum(slices, |slice| slice.amount)?;
         let gross = sum(slices, |slice| slice.gross)?;
@@ -240,8 +238,8 @@ impl Holding {
             return Ok(Change { booking, ..change });
         }
         let returned = slices.iter().filter(|slice| !slice.again).filter_map(|slice| {
-            let own = |captured: &&Captured| slice.step == Some(captured.step);
-            self.captures.iter().find(own).map(|captured| captured.returned(slice))
+            let is_source = |captured: &&Captured| slice.step == Some(captured.step);
+            self.captures.iter().find(is_source).map(|captured| captured.returned(slice))
         });
         let fee = Fee { flat: 0, rate: sum(slices, |slice| slice.fee)? };
         let balance = gross.checked_sub(fee.rate).ok_or(Overflow)?;
@@ -263,7 +261,8 @@ impl Holding {
     }
 }
 
-/// `amount` once more out of these captures, the oldest first and the last as often as it takes.
+/// Slices of `amount` from captures that are used up: each capture once more, oldest first, and the
+/// last one as often as needed. Without captures, one slice at the current exchange rate.
 fn again(captures: &[Captured], amount: i64, exchange: Exchange) -> Result<Vec<Slice>, Overflow> {
     let mut slices = Vec::new();
     let mut left = amount;

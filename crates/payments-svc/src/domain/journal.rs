@@ -1,5 +1,16 @@
-//! The double-entry journal: every movement of money is postings that add up to nothing in each
-//! currency. A merchant sees its own side of them as lines.
+//! The double-entry ledger (here: journal), and the lines of merchants' balances.
+//!
+//! Each movement of money is one [`Line`] and one [`Entry`]. The line is the merchant's view: it
+//! explains one change of the balance. The entry is the bookkeeping: postings on the accounts.
+//!
+//! 1. The postings of an entry add up to zero in each currency. Where there are fees, they are the
+//!    remainder, so that rounding cannot break this. `payments-svc check` verifies it.
+//! 2. A posting of zero is not written.
+//! 3. If two currencies are involved, [`Account::Exchange`] has one posting in each. So both
+//!    currencies are balanced without a rate in the ledger.
+//! 4. Signs: a positive posting adds to the account. The merchant's postings add up to its balance.
+//!    The acquirer's account is negative by what it has collected and owes to the service.
+//! 5. A constructor returns `None` if an amount overflows. Nothing is booked then.
 
 use jiff::Timestamp;
 
@@ -8,32 +19,30 @@ use super::{
     money::{Currency, Money},
 };
 
-/// An account of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Account {
-    /// What the merchant has.
+    /// The merchant's balance.
     Merchant,
-    /// What the acquirer has, and owes us where it is negative.
+    /// The money at the acquirer. Negative: the acquirer owes it to the service.
     Acquirer,
-    /// What we have earned.
+    /// The service's earnings.
     Fees,
-    /// What was exchanged, in both currencies.
+    /// Both sides of an exchange of currencies.
     Exchange,
-    /// What is kept for disputes.
+    /// Money of open disputes.
     Reserve,
-    /// What has gone to bank accounts.
+    /// Money paid out to merchants' bank accounts.
     Bank,
 }
 
 impl Account {
-    /// The account with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let all =
             [Self::Merchant, Self::Acquirer, Self::Fees, Self::Exchange, Self::Reserve, Self::Bank];
         all.into_iter().find(|account| account.name() == name)
     }
 
-    /// Its name, as it is stored.
+    /// The name in the database.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Merchant => "merchant",
@@ -46,12 +55,11 @@ impl Account {
     }
 }
 
-/// What one movement does to one account.
+/// The change of one account by one movement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Posting {
-    /// The account.
     pub(crate) account: Account,
-    /// What is added to it, or taken where it is negative.
+    /// Positive: added to the account.
     pub(crate) money: Money,
 }
 
@@ -60,8 +68,9 @@ pub(crate) struct Posting {
 pub(crate) struct Entry(Vec<Posting>);
 
 impl Entry {
-    /// What an acquirer collects in one currency, or gives back where it is negative, becomes
-    /// `proceeds` in another, of which the merchant gets `balance` and the rest is fees.
+    /// A capture, or with negative amounts a refund: the acquirer collects `collected` from the
+    /// customer. This is worth `proceeds` in the funding currency. The merchant gets `balance` of it,
+    /// and the rest is fees.
     pub(super) fn collected(collected: Money, proceeds: Money, balance: i64) -> Option<Self> {
         let fees = proceeds.minor.checked_sub(balance)?;
         let mut entry = Self::default();
@@ -75,8 +84,8 @@ impl Entry {
         Some(entry)
     }
 
-    /// What disputes hold is put aside, or comes back where it is negative; the merchant's balance
-    /// changes by `balance`, and the rest is fees.
+    /// An opened dispute, or with a negative amount a won one: `reserved` moves to the reserve, the
+    /// merchant's balance changes by `balance`, and the rest is fees.
     pub(super) fn reserved(reserved: Money, balance: i64) -> Option<Self> {
         let fees = balance.checked_add(reserved.minor)?.checked_neg()?;
         let mut entry = Self::default();
@@ -86,7 +95,7 @@ impl Entry {
         Some(entry)
     }
 
-    /// What was put aside goes back to the customer.
+    /// A lost dispute: the reserve goes to the customer, through the acquirer.
     pub(super) fn charged_back(charged: Money, reserved: Money) -> Option<Self> {
         let mut entry = Self::default();
         entry.post(Account::Acquirer, charged.currency, charged.minor);
@@ -98,7 +107,7 @@ impl Entry {
         Some(entry)
     }
 
-    /// What is taken from a merchant is given to its bank.
+    /// A payout. `taken` is negative, `given` is its opposite.
     pub(super) fn paid_out(taken: Money, given: Money) -> Self {
         let mut entry = Self::default();
         entry.post(Account::Merchant, taken.currency, taken.minor);
@@ -112,12 +121,10 @@ impl Entry {
         }
     }
 
-    /// Its postings.
     pub(crate) fn postings(&self) -> &[Posting] {
         &self.0
     }
 
-    /// Whether it adds up to nothing in each currency.
     #[cfg(test)]
     pub(crate) fn is_balanced(&self) -> bool {
         let mut sums = std::collections::BTreeMap::<Currency, i128>::new();
@@ -129,25 +136,20 @@ impl Entry {
     }
 }
 
-/// What a line is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineKind {
-    /// A capture.
     Capture,
-    /// A refund.
     Refund,
-    /// A dispute that was opened.
     Dispute,
-    /// A dispute that was won.
+    /// A won dispute.
     Won,
-    /// A dispute that was lost.
+    /// A lost dispute.
     Lost,
-    /// A payout.
     Payout,
 }
 
 impl LineKind {
-    /// Its name, as it is stored and told.
+    /// The name in the database and in the API.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
@@ -159,7 +161,6 @@ impl LineKind {
         }
     }
 
-    /// The kind with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         use LineKind::{Capture, Dispute, Lost, Payout, Refund, Won};
         let all = [Capture, Refund, Dispute, Won, Lost, Payout];
@@ -167,26 +168,22 @@ impl LineKind {
     }
 }
 
-/// An entry on a merchant's balance.
+/// One change of a merchant's balance, as the API lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// Its id.
     pub(crate) id: Id,
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// Whether the merchant is one for tests.
+    /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
-    /// When it was booked.
     pub(crate) created: Timestamp,
-    /// What it does to the merchant's balance, in minor units of the funding currency.
+    /// Added to the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
-    /// The fees in it, in the same units.
+    /// The fees that `balance` contains, in the same units.
     pub(crate) fee: i64,
-    /// What it is about.
     pub(crate) kind: LineKind,
-    /// The transaction; a payout has none.
+    /// `None` for a payout.
     pub(crate) transaction: Option<Id>,
-    /// What moved, in the currency of the transaction, or of the merchant if there is none; negative
-    /// for what was given back or paid out.
+    /// In the currency of the transaction; for a payout, of the merchant. Negative for refunds, opened
+    /// disputes and payouts.
     pub(crate) amount: Money,
 }

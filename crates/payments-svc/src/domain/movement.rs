@@ -1,4 +1,24 @@
-//! What is done to transactions: the rules of captures, refunds and voids.
+//! The rules of captures, refunds and voids.
+//!
+//! [`Holding::decide`] computes the result of a request, a [`Change`], from the loaded state of one
+//! transaction. `write/decide/movements.rs` turns it into row changes. The rules:
+//!
+//! 1. **Exchange.** A transaction has its own currency. Balance, gross and fees are in the merchant's
+//!    funding currency. Money is exchanged only at the capture: gross = amount × rate × (1 − spread).
+//!    A refund takes back the same share of the capture's gross, at no rate. So a full refund debits
+//!    exactly the gross of the capture, even if rates have changed.
+//! 2. **Fees.** A capture costs a share of the gross (`rate`) and a flat fee (`flat`), which is
+//!    exchanged too. The balance gains gross − fees. A refund returns its part of `rate`, and never
+//!    `flat`.
+//! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::give_back`] rounds the total
+//!    that was refunded so far, and subtracts the earlier parts. So rounding errors do not add up:
+//!    after the last part, exactly the gross and the fee are refunded.
+//! 4. **Order.** A refund uses the oldest captures first. The store relies on this: it loads only as
+//!    many captures as the amount of the refund needs.
+//! 5. **Limits.** A refund is limited by captured − refunded − disputed, never by the balance: the
+//!    balance can become negative. A trail has at most [`MAX_STEPS`] steps, but a void of all that is
+//!    pending and a refund of all that is refundable are always allowed. So no authorization or money
+//!    is stuck.
 
 use num_rational::Ratio;
 
@@ -12,32 +32,29 @@ use super::{
     transaction::{Amounts, Fee, Movement},
 };
 
-/// A capture, and what of it was given back.
+/// A capture, and how much of it was refunded or is disputed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Captured {
-    /// Its place in the trail, from 0.
+    /// The place in the trail, from 0.
     pub(crate) step: u32,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
-    /// What it was worth, in minor units of the funding currency.
+    /// The value of the amount, in minor units of the funding currency.
     pub(crate) gross: i64,
-    /// The fee that depends on the amount.
+    /// The fee that depends on the amount, in minor units of the funding currency.
     pub(crate) fee: i64,
-    /// Of the amount, what was given back.
+    /// The part of `amount` that was refunded or is disputed. `gross_out` and `fee_out` go with it.
     pub(crate) amount_out: i64,
-    /// Of the gross.
     pub(crate) gross_out: i64,
-    /// Of the fee.
     pub(crate) fee_out: i64,
-    /// The rate it was exchanged at, between minor units.
+    /// The exchange rate, between minor units.
     pub(crate) rate: Factor,
-    /// The spread.
     pub(crate) spread: Ppm,
 }
 
 impl Captured {
-    /// Gives `amount` more of it back: the gross and the fee that go with it. Nothing turns negative,
-    /// and when all of the amount is back, so are they.
+    /// Takes `amount` more out of the capture. Returns the gross and the fee that go with it. Neither
+    /// is negative. When all of the amount is out, so are all of the gross and all of the fee.
     pub(super) fn give_back(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
         let out = self.amount_out.checked_add(amount).ok_or(Overflow)?;
         let share = Ratio::new(i128::from(out), i128::from(self.amount));
@@ -53,7 +70,7 @@ impl Captured {
         Ok((gross, fee))
     }
 
-    /// The capture with what a dispute took out of it back in it.
+    /// Puts a slice back into the capture, after a dispute was won.
     pub(super) fn returned(self, slice: &Slice) -> Self {
         Self {
             amount_out: self.amount_out.saturating_sub(slice.amount),
@@ -64,105 +81,90 @@ impl Captured {
     }
 }
 
-/// What an operation on a transaction is decided over, as it is at this moment.
+/// The state of a transaction that movements and disputes are decided from.
 #[derive(Debug, Clone)]
 pub(crate) struct Holding {
     /// The transaction's currency.
     pub(crate) currency: Currency,
-    /// Its amounts.
     pub(crate) amounts: Amounts,
-    /// Steps of its trail.
+    /// The length of the trail.
     pub(crate) steps: u32,
-    /// Its captures, oldest first. A capture and a void do not need them.
+    /// Oldest first. Only those that the request needs are loaded: none for a capture or void.
     pub(crate) captures: Vec<Captured>,
-    /// The merchant's currency.
+    /// The currency of the merchant's balance.
     pub(crate) funding: Currency,
-    /// What the merchant pays.
     pub(crate) pricing: Pricing,
 }
 
-/// What is to be done to a transaction.
+/// A request for a movement of a transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Request {
-    /// Take money.
     Capture {
-        /// How much.
         amount: Amount,
-        /// The currency the caller believes in, if it says so.
+        /// The currency that the caller expects, if it sent one: another one is rejected.
         currency: Option<Currency>,
         /// From the transaction's currency to the merchant's.
         exchange: Exchange,
         /// From the currency of the flat fee to the merchant's.
         fee_exchange: Exchange,
     },
-    /// Give money back.
     Refund {
-        /// How much.
         amount: Amount,
     },
-    /// Give up the reservation, or a part of it.
+    /// Release the authorization, or a part of it.
     Void {
-        /// How much; all that is pending, if nothing is said.
+        /// `None`: all that is pending.
         amount: Option<Amount>,
     },
 }
 
-/// Steps that a trail may have, but for the last of its kind. It is told whole, so it must not grow
-/// without end.
+/// The most steps of a trail, because answers contain the whole trail. The last void and the last
+/// refund are allowed beyond it: see [`Holding::ends`].
 pub(crate) const MAX_STEPS: u32 = 2_000;
 
-/// Why it is not done. Nothing has changed then.
+/// Why a movement is rejected. A rejected movement changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refused {
-    /// More than is pending.
     #[error("exceeds the pending amount")]
     ExceedsPending,
-    /// More than can be refunded.
     #[error("exceeds the amount that can be refunded")]
     ExceedsRefundable,
-    /// Not the transaction's currency.
     #[error("is not the currency of the transaction")]
     OtherCurrency,
-    /// More than [`MAX_STEPS`].
-    #[error("exceeds the number of times that something can be done to a transaction")]
+    #[error("exceeds the limit of {MAX_STEPS} steps; only the whole rest can be voided or refunded")]
     TooManySteps,
-    /// More than can be counted.
     #[error(transparent)]
     Overflow(#[from] Overflow),
 }
 
-/// What an operation changes, to be written whole.
+/// The result of a movement or dispute. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Change {
-    /// What was done, where the trail tells of it.
+    /// `None` for the opening of a dispute, which is not in the trail.
     pub(crate) movement: Option<Movement>,
-    /// How much, in minor units of the transaction's currency.
+    /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
     /// The transaction's amounts afterwards.
     pub(crate) amounts: Amounts,
-    /// The captures that are new or of which something was given back.
+    /// The new or changed captures.
     pub(crate) captures: Vec<Captured>,
-    /// What the merchant's balance gains.
+    /// Added to the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
-    /// The fees in it.
     pub(crate) fee: Fee,
-    /// What is booked, if money moved.
+    /// `None` if no money moved.
     pub(crate) booking: Option<Booking>,
 }
 
 /// The merchant's line, and the journal's entry behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Booking {
-    /// What it is about.
     pub(crate) kind: LineKind,
-    /// What moved.
     pub(crate) amount: Money,
-    /// The postings.
     pub(crate) entry: Entry,
 }
 
 impl Request {
-    /// What the acquirer has to be told of it.
+    /// The outbox entry for the acquirer.
     pub(crate) fn order(&self) -> Order {
         match self {
             Self::Capture { .. } => Order::Capture,
@@ -173,7 +175,6 @@ impl Request {
 }
 
 impl Holding {
-    /// Decides over a request, at this moment.
     pub(crate) fn decide(&self, request: &Request) -> Result<Change, Refused> {
         if self.steps >= MAX_STEPS && !self.ends(request) {
             return Err(Refused::TooManySteps);
@@ -192,7 +193,7 @@ impl Holding {
         }
     }
 
-    /// What it is after a change of it.
+    /// The state after a change.
     #[must_use]
     pub(crate) fn after(mut self, change: &Change) -> Self {
         for captured in &change.captures {
@@ -206,8 +207,8 @@ impl Holding {
         self
     }
 
-    /// Whether nothing of its kind can follow: all that is pending is given up, or all that was
-    /// taken is given back. That is never too much.
+    /// Whether the request voids all that is pending, or refunds all that is refundable. Such a
+    /// request is allowed beyond [`MAX_STEPS`].
     fn ends(&self, request: &Request) -> bool {
         match request {
             Request::Capture { .. } => false,
@@ -218,7 +219,7 @@ impl Holding {
         }
     }
 
-    /// Gross less fees, all in the merchant's currency.
+    /// Adds gross − fees to the balance.
     fn capture(
         &self,
         amount: i64,
@@ -258,7 +259,7 @@ impl Holding {
         })
     }
 
-    /// Out of the captures, the oldest first; the flat fees stay.
+    /// Uses the oldest captures first. The flat fees are not refunded.
     fn refund(&self, amount: i64) -> Result<Change, Refused> {
         if amount > self.amounts.refundable() {
             return Err(Refused::ExceedsRefundable);
@@ -291,7 +292,6 @@ impl Holding {
         })
     }
 
-    /// No money moves.
     fn void(&self, amount: i64) -> Result<Change, Refused> {
         if amount == 0 || amount > self.amounts.pending() {
             return Err(Refused::ExceedsPending);

@@ -1,5 +1,26 @@
-//! Writes: what is asked of the store, and how it is answered. The rules are here; the engines only
-//! load the rows that a batch of writes [`Needs`], and write the [`Changes`] that are decided.
+//! Writes: the changes that handlers and jobs request from the store, and their answers.
+//!
+//! Writes run in batches. A batch is one database transaction with three phases:
+//!
+//! - **Load.** An engine locks and reads the rows of [`Needs`]. The result is [`Known`].
+//! - **Decide.** [`decide`] computes the answers and the row [`Changes`] in memory.
+//! - **Write.** The engine writes the changes table by table and commits. Answers are sent after the
+//!   commit.
+//!
+//! Before you change something here:
+//!
+//! 1. Every rule exists once, here. Each of the two engines only finds, locks and writes rows.
+//! 2. A decision cannot query the database: on PostgreSQL a batch is two round trips, however many
+//!    writes it has. A decision treats a row that is not in [`Known`] as a row that does not exist.
+//!    So a new action must list all its rows in `needs.rs`.
+//! 3. The IDs of new rows are drawn during the load. `needs.rs` must count the most that an action
+//!    can take. If the count is too low, the write panics and fails.
+//! 4. A batch can run again, for example after a panic or a conflict with another database
+//!    transaction. So a decision has no side effects. The time comes with the loaded rows, and random
+//!    numbers (`jitter`) come with the action.
+//! 5. The idempotency key and the outcome are written with the change. A repeated request therefore
+//!    gets the first outcome and changes nothing.
+//! 6. Exchange rates are not in the database. The caller passes them with the action.
 
 use super::{
     app::{App, KeyDigest},
@@ -32,12 +53,10 @@ pub(crate) use decide::decide;
 pub(crate) use known::{Begun, Held, InvitationState, KeyState, Known, KnownKey, PayoutState};
 pub(crate) use needs::{Captures, Needs};
 
-/// A change of the store; with an idempotency key, once.
+/// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]
 pub(crate) struct Write {
-    /// The change.
     pub(crate) action: Action,
-    /// The idempotency key of the request.
     pub(crate) keyed: Option<Keyed>,
 }
 
@@ -50,177 +69,138 @@ impl From<Action> for Write {
 /// A change of the store.
 #[derive(Debug)]
 pub(crate) enum Action {
-    /// Create an app.
     CreateApp {
-        /// Its name.
         name: Option<Name>,
-        /// The digest of its key.
         digest: KeyDigest,
     },
-    /// Create a merchant, with the app that asks as its first member.
+    /// Create a merchant, with the calling app as its first member.
     CreateMerchant {
-        /// The app.
         app: Id,
-        /// The merchant's public key.
         key: String,
-        /// Its details.
         details: Box<MerchantDetails>,
-        /// Its pricing.
         pricing: Pricing,
     },
-    /// Change a merchant's details.
     UpdateMerchant {
-        /// The merchant.
         merchant: Id,
-        /// The new values.
         update: MerchantUpdate,
     },
-    /// Make a user a member of a merchant, and invite them.
+    /// Make a user a member of a merchant, and queue the invitation.
     AddUser {
-        /// The merchant.
         merchant: Id,
-        /// The user's address.
         email: Email,
     },
-    /// End a user's membership.
     RevokeUser {
-        /// The merchant.
         merchant: Id,
-        /// The user.
         user: Id,
     },
-    /// Make an app a member of a merchant.
     AddApp {
-        /// The merchant.
         merchant: Id,
-        /// The app.
         app: Id,
     },
-    /// End an app's membership.
     RevokeApp {
-        /// The merchant.
         merchant: Id,
-        /// The app.
         app: Id,
     },
-    /// Note a payment before it goes to an acquirer.
+    /// Record a pending payment, before the acquirer is called.
     Begin {
-        /// The payment.
         payment: Box<Payment>,
     },
-    /// Note the outcome of a payment. Only the first outcome of each payment counts.
+    /// Record the outcome of a pending payment. Only its first outcome counts: later ones are rejected.
     Conclude {
-        /// The operation that [`Action::Begin`] was answered with.
+        /// The ID from [`Outcome::Begun`].
         operation: Id,
-        /// The acquirer's verdict. Without one the payment is given up, and reversed.
+        /// The acquirer's outcome. `None`: the payment is recorded as failed, and reversed.
         verdict: Option<Verdict>,
-        /// What may be kept of the card, if somebody still knows it.
+        /// The card data that may be stored. `None` if the caller does not have it.
         card: Option<Box<Card>>,
     },
-    /// Note that the customer of a payment is challenged.
+    /// Record that the customer of a pending payment must answer 3-D Secure.
     Challenge {
-        /// The operation that [`Action::Begin`] was answered with.
+        /// The ID from [`Outcome::Begun`].
         operation: Id,
-        /// The card.
         card: Box<Card>,
-        /// What the acquirer knows the challenge by.
+        /// The acquirer's ID of the challenge.
         reference: String,
     },
     /// Capture, refund or void.
     Move {
-        /// The transaction.
         transaction: Id,
-        /// The request.
         request: Request,
-        /// The text on the customer's bank statement, if not the transaction's.
+        /// Replaces the transaction's descriptor for this movement.
         descriptor: Option<Descriptor>,
-        /// How many steps the trail had when it was last read, or 0: it says about how many rows
-        /// the request touches.
+        /// The length of the trail when it was last read, or 0: an estimate of how many rows a
+        /// refund reads and writes.
         steps: u32,
     },
     /// Save a card (deprecated).
     SaveCard {
-        /// The merchant.
         merchant: Id,
-        /// The card.
         original: Box<Original>,
-        /// The merchant's notes.
         notes: Option<Notes>,
     },
-    /// Book an acquirer's notification, once.
+    /// Book an acquirer's notification. A repeated notification changes nothing.
     Notice {
-        /// The notification.
         notification: Box<Notification>,
-        /// The worth of money that was never captured.
+        /// For disputed money that was never captured.
         exchange: Exchange,
-        /// From the currency of the merchant's fee for disputes to the merchant's.
+        /// From the currency of the dispute fee to the merchant's.
         fee_exchange: Exchange,
         /// As in [`Action::Move`].
         steps: u32,
     },
-    /// Delete instructions that an acquirer has carried out.
+    /// Delete outbox entries that an acquirer has confirmed.
     Confirm {
-        /// Their ids.
         instructions: Vec<Id>,
     },
-    /// Count an attempt to send an invitation. Refused where none is due.
+    /// Count an attempt to send an invitation. Rejected if no attempt is due.
     TakeInvitation {
-        /// The invitation.
         invitation: Id,
-        /// A random number that spreads the attempts.
+        /// A random number that spreads the retries: see [`Invitation::spacing`].
         jitter: u16,
     },
-    /// Delete an invitation that was sent or given up.
+    /// Delete an invitation that was sent, or failed at its last attempt.
     RemoveInvitation {
-        /// The invitation.
         invitation: Id,
     },
-    /// Pay a merchant's balance out, once in a run.
+    /// Pay out a merchant's balance, at most once in a run.
     PayOut {
-        /// The run.
         run: PayoutRun,
-        /// The merchant.
         merchant: Id,
     },
-    /// Delete idempotency keys that are too old.
+    /// Delete old idempotency keys.
     Forget {
-        /// Their apps and keys.
+        /// By app and key.
         keys: Vec<(Id, String)>,
     },
-    /// Note that all transactions up to this one have been looked at for expiry.
+    /// Record that the expiry job has checked all transactions up to this one.
     Expire {
-        /// The transaction.
         through: Id,
     },
 }
 
-/// An idempotency key, with the request that it came with.
+/// The idempotency key of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Keyed {
-    /// The app whose key it is.
     pub(crate) app: Id,
-    /// The key.
     pub(crate) key: String,
-    /// The digest of the request.
+    /// The digest of the request. The same key with another digest is rejected.
     pub(crate) request: [u8; 32],
 }
 
-/// The answer to a write that was not refused.
+/// The answer to a write that was not rejected.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
-    /// It was done now.
+    /// The write was executed.
     Fresh {
-        /// The outcome.
         outcome: Outcome,
-        /// The step that a movement added.
+        /// The new step of the trail, if the write was a movement.
         step: Option<Box<LastStep>>,
     },
-    /// It had been done before, with this outcome.
+    /// A write with the same idempotency key was executed before. This is its outcome.
     Replayed(Outcome),
 }
 
 impl Answer {
-    /// The outcome, whenever it was.
     pub(crate) fn outcome(&self) -> &Outcome {
         match self {
             Self::Fresh { outcome, .. } | Self::Replayed(outcome) => outcome,
@@ -231,73 +211,63 @@ impl Answer {
 /// The last step of a trail, and the transaction's amounts after it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LastStep {
-    /// The step.
     pub(crate) step: Step,
-    /// The amounts.
     pub(crate) amounts: Amounts,
 }
 
-/// What a write did. With an idempotency key, it is kept for the same request again.
+/// The outcome of a write. With an idempotency key it is stored, to answer a repeated request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
-    /// There is nothing to say of it.
+    /// The write has no result.
     Done,
-    /// An app was created.
     App(App),
-    /// A merchant was created, with these texts.
     Merchant(Box<MerchantTexts>),
-    /// A user is a member.
+    /// The user is a member of the merchant.
     Membership {
-        /// Whether they were one before.
+        /// Whether the user was a member before.
         already: bool,
     },
-    /// A payment was begun, as this operation.
+    /// A pending payment was recorded, with this ID.
     Begun(Id),
-    /// A payment was concluded.
+    /// The outcome of a payment was recorded.
     Paid {
-        /// Its transaction.
         transaction: Id,
-        /// Why it did not succeed, if it did not.
+        /// `None` if the payment succeeded.
         error: Option<ProcessingError>,
     },
     /// A transaction has a new step.
     Moved(Moved),
-    /// A card was saved.
     Card(Id),
-    /// An invitation is to be sent.
+    /// The caller must send this invitation.
     Invitation(Box<Invitation>),
 }
 
-/// A transaction that was moved.
+/// The outcome of a capture, refund or void: enough to render the transaction as it was then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moved {
-    /// The transaction.
     pub(crate) transaction: Id,
-    /// How many steps it has had since.
+    /// The length of the trail, with the new step.
     pub(crate) steps: u32,
-    /// Minor units of it that were disputed then.
+    /// The disputed amount at that time, in minor units of the transaction's currency.
     pub(crate) disputed: i64,
 }
 
-/// Why a write is refused. Nothing has changed.
+/// Why a write is rejected. A rejected write changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     /// The subject of the write does not exist.
-    #[error("there is no such thing")]
+    #[error("the object does not exist")]
     NotFound,
-    /// It exists, but is not a member of the merchant.
-    #[error("it is not one of the merchant's")]
+    /// The app or user exists, but is not a member of the merchant.
+    #[error("is not a member of the merchant")]
     NotAMember,
-    /// The app that is to be added does not exist.
+    /// The app to add does not exist. It gets its own error, because the caller sent it in a field.
     #[error("there is no such app")]
     NoSuchApp,
-    /// The transaction does not allow it.
     #[error(transparent)]
     Movement(#[from] Refused),
-    /// The idempotency key came with another request before.
     #[error("the idempotency key was used for another request")]
     KeyReused,
-    /// The request with this idempotency key is not finished.
     #[error("the request with this idempotency key is not finished")]
     InFlight,
 }

@@ -1,4 +1,20 @@
-//! The decisions on a batch of writes: each sees the changes of those before it.
+//! Decides a batch of writes in memory: computes the answer of each write, and the row changes.
+//!
+//! 1. **Order.** A write sees the changes of the writes before it. So a decision updates the loaded
+//!    rows in `Batch::known`, and records the new state of each row in `Batch::changes`. If it forgets
+//!    the first, a later write of the batch sees old rows. `write/tests.rs` checks that a batch does
+//!    what its writes do one by one.
+//! 2. **Rejected writes change nothing.** There is no rollback inside a batch. So a decision makes
+//!    all checks, also those for overflow, before it changes the first row.
+//! 3. **Final state.** `Changes` holds each row once, in its final state. An update that several
+//!    writes make costs one statement.
+//! 4. **Idempotency keys.** A key that is known answers the request: its action is not executed. A
+//!    rejected write does not store its key, so that the caller can try again with the same key.
+//! 5. **Panics.** A decision that panics leaves the batch in an unknown state, so [`decide`] returns
+//!    only the place of the write. The batching loop fails this write, and runs the other writes
+//!    again from a new load.
+//! 6. **Balances.** A booking changes one of the rows of the merchant's balance: the first that was
+//!    loaded. A balance can become negative: only captures have a limit, see [`MAX_BALANCE`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,40 +29,39 @@ mod movements;
 mod notices;
 mod payments;
 
-/// The most minor units that one row of a balance may hold by captures, so that all rows of a
-/// merchant add up. Refunds and disputes are refused only where a row itself would overflow.
+/// The most minor units to which captures may fill one row of a balance, so that the sum of all rows
+/// of a merchant never overflows. Refunds and disputes are rejected only if the row itself overflows.
 const MAX_BALANCE: i64 = 1 << 58;
 
-/// Decides writes in their order, or returns the place of one that panics.
+/// Decides the writes in order. `Err` is the place of a write that panicked.
 pub(crate) fn decide(
     known: Known,
     batch: &[&Write],
 ) -> Result<(Vec<Result<Answer, Refusal>>, Changes), usize> {
     let mut batch_state = Batch { known, changes: Changes::default() };
-    let decide = |(place, write): (usize, &&Write)| {
-        let decide = AssertUnwindSafe(|| batch_state.decide(write));
-        catch_unwind(decide).map_err(|_| place)
+    let decide_one = |(place, write): (usize, &&Write)| {
+        let decision = AssertUnwindSafe(|| batch_state.decide(write));
+        catch_unwind(decision).map_err(|_| place)
     };
-    let answers = batch.iter().enumerate().map(decide).collect::<Result<_, _>>()?;
+    let answers = batch.iter().enumerate().map(decide_one).collect::<Result<_, _>>()?;
     Ok((answers, batch_state.changes))
 }
 
-/// The rows that are known, moved on by every write, and the changes.
+/// The loaded rows, updated by every write, and the changes so far.
 struct Batch {
     known: Known,
     changes: Changes,
 }
 
-/// An outcome, and the step that a movement added.
+/// The outcome of a write, and the new step of the trail if it was a movement.
 type Decision = Result<(Outcome, Option<Box<LastStep>>), Refusal>;
 
-/// An outcome of anything but a movement.
+/// The decision of a write that is not a movement.
 fn done(outcome: Outcome) -> Decision {
     Ok((outcome, None))
 }
 
 impl Batch {
-    /// A write that is refused changes nothing.
     fn decide(&mut self, write: &Write) -> Result<Answer, Refusal> {
         if let Some(keyed) = &write.keyed
             && let Some(known) = self.known.keys.get(&(keyed.app, keyed.key.clone()))
@@ -113,7 +128,7 @@ impl Batch {
         }
     }
 
-    /// Keeps the outcome for the same request again.
+    /// Stores the outcome with the idempotency key, to answer a repeated request.
     fn keep(&mut self, keyed: &Keyed, outcome: &Outcome) {
         let Keyed { app, key, request } = keyed;
         let state = match outcome {
@@ -128,13 +143,13 @@ impl Batch {
         self.changes.keys.insert(name, kept);
     }
 
-    /// A new id. There is always one, since [`super::Needs`] counts the most that writes take.
-    #[expect(clippy::expect_used, reason = "a defect of the count, which fails one write alone")]
+    /// Takes one of the IDs that were drawn during the load. [`super::Needs`] counts how many.
+    #[expect(clippy::expect_used, reason = "a wrong count is a bug, and fails only this write")]
     fn id(&mut self) -> Id {
-        self.known.ids.next().expect("the ids of a batch were counted wrong")
+        self.known.ids.next().expect("Needs counts too few IDs for this batch")
     }
 
-    /// The row that a booking for a merchant changes, with `more` added to it.
+    /// The row of the merchant's balance that a booking changes, with `more` added.
     fn balance(&self, merchant: Id, more: i64) -> Result<Balance, Refused> {
         let rows = self.known.balances.get(&merchant).and_then(|rows| rows.first());
         let row = rows.copied().ok_or(Overflow)?;

@@ -1,4 +1,4 @@
-//! The rows that a batch of writes needs, as they are at one moment.
+//! The loaded rows of a batch.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,51 +9,44 @@ use crate::domain::{
     Card, Contest, Decision, Descriptor, Holding, Id, Invitation, Merchant, Payment, PayoutRun,
 };
 
-/// What is stored of what a batch of writes is about. Keys that are not there are not stored.
+/// The rows that a batch depends on ([`super::Needs`]), as they are inside its database transaction.
+/// A missing key means that the row does not exist.
 #[derive(Debug)]
 pub(crate) struct Known {
-    /// The time of the database.
+    /// The time of the batch: by the clock of PostgreSQL, or of this process on SQLite.
     pub(crate) now: Timestamp,
-    /// New ids, rising.
+    /// New IDs, in ascending order.
     pub(crate) ids: std::vec::IntoIter<Id>,
-    /// In how many rows a merchant's balance is kept.
+    /// The number of rows of each merchant's balance: 1 on SQLite, 16 on PostgreSQL.
     pub(crate) shards: i64,
-    /// Idempotency keys, by app and key.
     pub(crate) keys: HashMap<(Id, String), KnownKey>,
-    /// Transactions, with those of their captures that are needed.
+    /// Transactions, each with the captures that its writes need.
     pub(crate) transactions: HashMap<Id, Held>,
-    /// Rows of merchants' balances, by merchant: one is enough for a booking.
+    /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
-    /// Payments in flight.
+    /// Pending payments.
     pub(crate) operations: HashMap<Id, Begun>,
-    /// Merchants, with the texts that can change.
     pub(crate) merchants: HashMap<Id, MerchantTexts>,
-    /// Merchants for tests.
     pub(crate) test_merchants: HashSet<Id>,
-    /// Apps.
     pub(crate) apps: HashSet<Id>,
-    /// Users.
     pub(crate) users: HashSet<Id>,
-    /// Users, by address in lower case.
+    /// By address in lower case.
     pub(crate) users_by_email: HashMap<String, Id>,
-    /// Members of merchants, by merchant and user.
+    /// By merchant and user.
     pub(crate) merchant_users: HashSet<(Id, Id)>,
-    /// Members of merchants, by merchant and app.
+    /// By merchant and app.
     pub(crate) merchant_apps: HashSet<(Id, Id)>,
-    /// Notifications that were booked, by the acquirer's id.
+    /// Booked notifications, by the acquirer's ID.
     pub(crate) notifications: HashSet<String>,
-    /// Disputes, by transaction and the acquirer's id.
+    /// By transaction and the acquirer's ID of the dispute.
     pub(crate) disputes: HashMap<(Id, String), Contest>,
-    /// Decisions that came before their dispute, by the same.
+    /// Decisions that arrived before their dispute, by the same key.
     pub(crate) waiting: HashMap<(Id, String), Decision>,
-    /// Invitations.
     pub(crate) invitations: HashMap<Id, InvitationState>,
-    /// The payout that is to be made.
     pub(crate) payout: Option<PayoutState>,
 }
 
 impl Known {
-    /// Nothing is known yet.
     pub(crate) fn new(now: Timestamp, ids: Vec<Id>, shards: i64) -> Self {
         Self {
             now,
@@ -79,26 +72,22 @@ impl Known {
     }
 }
 
-/// An idempotency key that came before.
+/// An idempotency key of an earlier request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KnownKey {
-    /// The digest of its request.
     pub(crate) request: [u8; 32],
-    /// What came of the request.
     pub(crate) state: KeyState,
 }
 
-/// What came of a request with an idempotency key.
+/// The progress of a request with an idempotency key.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum KeyState {
-    /// Its payment, this operation, is with the acquirer or its customer.
+    /// Its payment, with this ID, waits for the acquirer or the customer.
     InFlight(Id),
-    /// It was answered.
     Answered(Outcome),
 }
 
 impl KeyState {
-    /// The payment in flight.
     pub(crate) fn operation(&self) -> Option<&Id> {
         match self {
             Self::InFlight(operation) => Some(operation),
@@ -106,7 +95,7 @@ impl KeyState {
         }
     }
 
-    /// The outcome, if it is not a movement.
+    /// The outcome, unless it is a movement, which the tables keep in columns of their own.
     pub(crate) fn outcome(&self) -> Option<&Outcome> {
         match self {
             Self::InFlight(_) | Self::Answered(Outcome::Moved(_)) => None,
@@ -114,7 +103,7 @@ impl KeyState {
         }
     }
 
-    /// The movement, if it is one.
+    /// The outcome, if it is a movement.
     pub(crate) fn moved(&self) -> Option<&Moved> {
         match self {
             Self::Answered(Outcome::Moved(moved)) => Some(moved),
@@ -124,7 +113,7 @@ impl KeyState {
 }
 
 impl KnownKey {
-    /// The answer to a request with this key.
+    /// The answer to a repeated request.
     pub(crate) fn answer(&self, keyed: &Keyed) -> Result<Answer, Refusal> {
         if self.request != keyed.request {
             return Err(Refusal::KeyReused);
@@ -136,50 +125,45 @@ impl KnownKey {
     }
 }
 
-/// A transaction, as far as its movements are decided over.
+/// The part of a transaction that movements need.
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
-    /// Its merchant.
     pub(crate) merchant: Id,
-    /// Whether the merchant is one for tests.
+    /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
-    /// The text on the customer's bank statement, unless a movement has its own.
+    /// Used for movements without a descriptor.
     pub(crate) descriptor: Descriptor,
-    /// Its amounts and captures.
     pub(crate) holding: Holding,
 }
 
-/// A payment in flight.
+/// A pending payment.
 #[derive(Debug, Clone)]
 pub(crate) struct Begun {
-    /// The payment.
     pub(crate) payment: Payment,
-    /// Whether its merchant is one for tests.
+    /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
-    /// What is kept of the card while its customer is challenged.
+    /// The card data, while the customer must answer 3-D Secure.
     pub(crate) challenged: Option<Card>,
-    /// The idempotency key that it came with, by app and key.
+    /// The app and the idempotency key of the request.
     pub(crate) key: Option<(Id, String)>,
 }
 
-/// An invitation that was not sent yet.
+/// An invitation that waits to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct InvitationState {
     /// The merchant and the user.
     pub(crate) membership: (Id, Id),
-    /// The invitation, with the attempts made so far.
     pub(crate) invitation: Invitation,
-    /// When the next attempt is due.
+    /// The time of the next attempt.
     pub(crate) due: Timestamp,
 }
 
-/// What a payout is decided over.
+/// The state that a payout is decided from.
 #[derive(Debug, Clone)]
 pub(crate) struct PayoutState {
-    /// The run.
     pub(crate) run: PayoutRun,
-    /// The merchant; its balance is not read.
+    /// Its field `balance` is not loaded. Use [`Known::balances`].
     pub(crate) merchant: Merchant,
-    /// Whether the run is closed, or the merchant was paid in it.
+    /// Whether the run is closed, or has paid this merchant before.
     pub(crate) is_over: bool,
 }

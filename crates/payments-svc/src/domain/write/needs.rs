@@ -1,22 +1,23 @@
-//! What a batch of writes has to know of the store.
+//! The rows that a batch of writes depends on. An engine loads these rows and no others.
+//!
+//! A row that is missing here looks to the decision like a row that does not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, Write};
 use crate::domain::{Email, Id, PayoutRun, Reference, Request};
 
-/// Which captures of a transaction are needed.
+/// The captures of a transaction to load. A transaction can have thousands of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Captures {
-    /// None.
     None,
-    /// The oldest, until together this amount can be given back of them.
+    /// The oldest captures from which together this amount, in minor units, can be refunded.
     Room(i64),
-    /// All.
     All,
 }
 
 impl Captures {
+    /// Enough captures for both writes.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Room(one), Self::Room(other)) => Self::Room(one.saturating_add(other)),
@@ -25,41 +26,36 @@ impl Captures {
     }
 }
 
-/// The keys of the rows that writes depend on, and how many new ids they may take.
+/// The keys of the rows to load, and the number of IDs to draw.
 #[derive(Debug, Default)]
 pub(crate) struct Needs {
     /// Idempotency keys, by app and key.
     pub(crate) keys: BTreeSet<(Id, String)>,
-    /// Transactions, each with the row of its merchant's balance.
+    /// Each with a row of its merchant's balance.
     pub(crate) transactions: BTreeMap<Id, Captures>,
-    /// Payments in flight, each with its idempotency key.
+    /// Pending payments, each with its idempotency key.
     pub(crate) operations: BTreeSet<Id>,
-    /// Merchants.
     pub(crate) merchants: BTreeSet<Id>,
-    /// Apps.
     pub(crate) apps: BTreeSet<Id>,
-    /// Users.
     pub(crate) users: BTreeSet<Id>,
-    /// Addresses of users in lower case, each with the merchant that they may be members of.
+    /// Users by e-mail address in lower case, each with the merchant whose membership to load.
     pub(crate) emails: BTreeSet<(Id, String)>,
-    /// Memberships of users.
+    /// By merchant and user.
     pub(crate) merchant_users: BTreeSet<(Id, Id)>,
-    /// Memberships of apps.
+    /// By merchant and app.
     pub(crate) merchant_apps: BTreeSet<(Id, Id)>,
-    /// Notifications, by the acquirer's id.
+    /// By the acquirer's ID.
     pub(crate) notifications: BTreeSet<String>,
-    /// Disputes with their slices and waiting decisions, by transaction and the acquirer's id.
+    /// Disputes with their slices and waiting decisions, by transaction and the acquirer's ID.
     pub(crate) disputes: BTreeSet<(Id, String)>,
-    /// Invitations.
     pub(crate) invitations: BTreeSet<Id>,
-    /// A payout.
+    /// The run and the merchant, with all rows of its balance.
     pub(crate) payout: Option<(PayoutRun, Id)>,
-    /// The most new ids that the writes take.
+    /// The most IDs that the writes take.
     pub(crate) ids: usize,
 }
 
 impl Needs {
-    /// What these writes need.
     pub(crate) fn of<'a>(batch: impl IntoIterator<Item = &'a Write>) -> Self {
         let mut needs = Self::default();
         batch.into_iter().for_each(|write| needs.add(write));
@@ -125,7 +121,7 @@ impl Needs {
     }
 }
 
-/// The most new ids that an action takes.
+/// The most IDs that an action takes. Unused IDs are lost, which is harmless.
 fn ids(action: &Action) -> usize {
     match action {
         Action::CreateApp { .. }
@@ -136,13 +132,13 @@ fn ids(action: &Action) -> usize {
         | Action::Conclude { .. }
         | Action::Move { .. }
         | Action::PayOut { .. } => 2,
-        // A dispute, its line, and the line of its end.
+        // A dispute, the line of its opening, and the line of its decision.
         Action::Notice { .. } => 3,
         _ => 0,
     }
 }
 
-/// An address as users are told apart by it: letters of ASCII are the same in either case.
+/// The key by which users are found: the address, with ASCII letters in lower case.
 pub(super) fn folded(email: &Email) -> String {
     email.as_str().to_ascii_lowercase()
 }

@@ -1,4 +1,4 @@
-//! Apps, merchants, who belongs to them, and who is invited.
+//! Apps, merchants, their members, and invitations.
 
 use std::time::Duration;
 
@@ -61,7 +61,8 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    /// The invitation is written with the membership, so that no member is left without.
+    /// Writes the invitation in the same transaction as the membership, so that every new member gets
+    /// one.
     pub(super) fn add_user(&mut self, merchant: Id, email: &Email) -> Decision {
         self.exists(merchant)?;
         let address = folded(email);
@@ -93,8 +94,10 @@ impl Batch {
         }
         self.set_user(merchant, user, false);
         self.changes.revoked.insert((merchant, user));
-        self.changes.invitations.retain(|_, it| (it.merchant, it.user) != (merchant, user));
-        self.known.invitations.retain(|_, it| it.membership != (merchant, user));
+        self.changes
+            .invitations
+            .retain(|_, invitation| (invitation.merchant, invitation.user) != (merchant, user));
+        self.known.invitations.retain(|_, state| state.membership != (merchant, user));
         done(Outcome::Done)
     }
 
@@ -119,8 +122,8 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    /// Counts an attempt, and sets when the next one is due: a process that is killed before it can
-    /// delete the invitation sends it once more, and only then.
+    /// Counts an attempt and sets the time of the next one, before the mail is sent. So a process that
+    /// is killed before it deletes the invitation sends the mail once more, and not before that time.
     pub(super) fn take_invitation(&mut self, id: Id, jitter: u16) -> Decision {
         let now = self.known.now;
         let known = self.known.invitations.get_mut(&id).filter(|known| known.due <= now);

@@ -1,4 +1,4 @@
-//! Captures, refunds, voids and payouts: what money moves, and how it is booked.
+//! Captures, refunds, voids and payouts: turns a decided [`Change`] into row changes.
 
 use super::{Batch, Decision, MAX_BALANCE, done};
 use crate::domain::{
@@ -32,8 +32,8 @@ impl Batch {
         Ok((Outcome::Moved(Moved { transaction, steps, disputed }), last))
     }
 
-    /// Writes a change of a transaction: its amounts, its captures, the step of its trail if there
-    /// is one, and the booking if money moved.
+    /// Records a change of a transaction: its amounts, its captures, the step of its trail if it has
+    /// one, and the booking if money moved. Disputes use this too. Fails before it changes anything.
     pub(super) fn moved(
         &mut self,
         transaction: Id,
@@ -87,7 +87,7 @@ impl Batch {
         Ok(Booked { line: line_id, step })
     }
 
-    /// Moves a transaction on to what it is after a change.
+    /// Updates the loaded transaction.
     fn hold(&mut self, transaction: Id, mut held: Held, change: &Change) {
         held.holding = held.holding.after(change);
         let (amounts, steps) = (held.holding.amounts, held.holding.steps);
@@ -117,7 +117,7 @@ impl Batch {
         self.changes.postings.extend(postings);
     }
 
-    /// Pays all that a merchant has, once in a run. Nothing is left in any row of its balance.
+    /// Pays out the whole balance of a merchant, once in a run: sets each row of the balance to 0.
     pub(super) fn pay_out(&mut self) -> Decision {
         let Some(mut state) = self.known.payout.take().filter(|state| !state.is_over) else {
             return done(Outcome::Done);
@@ -148,10 +148,8 @@ impl Batch {
     }
 }
 
-/// What was written of a change.
+/// The rows that [`Batch::moved`] recorded.
 pub(super) struct Booked {
-    /// The line that booked it.
     pub(super) line: Option<Id>,
-    /// The step of the trail.
     pub(super) step: Option<Box<LastStep>>,
 }

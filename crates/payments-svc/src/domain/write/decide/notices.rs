@@ -1,4 +1,4 @@
-//! Notifications of acquirers: disputes and suspicions of fraud.
+//! Notifications of acquirers: disputes and fraud alerts.
 
 use super::{Batch, done};
 use crate::domain::{
@@ -8,7 +8,7 @@ use crate::domain::{
 };
 
 impl Batch {
-    /// Books a notification. One that was booked before changes nothing.
+    /// Books a notification, unless it was booked before.
     pub(super) fn notice(
         &mut self,
         notification: &Notification,
@@ -52,7 +52,7 @@ impl Batch {
         });
     }
 
-    /// Opens a dispute, and ends it where its end came first.
+    /// Opens a dispute. If its decision was reported first, also ends it.
     fn open(
         &mut self,
         merchant: Id,
@@ -66,7 +66,7 @@ impl Batch {
         let transaction = notification.transaction;
         let returned = end.as_ref().map_or(0, |(_, change)| change.balance);
         let sum = opening.change.balance.checked_add(returned).ok_or(Refused::from(Overflow))?;
-        // Both changes are booked, or none is.
+        // Check the sum first, so that both changes are booked or none.
         self.balance(merchant, sum)?;
         let id = self.id();
         let line = self.moved(transaction, opening.change, None, Some(id))?.line;
@@ -107,8 +107,8 @@ impl Batch {
         }
     }
 
-    /// Notes that this was booked, and the decision that waits for its dispute. The first decision
-    /// counts: a later one waits for nothing.
+    /// Records that the notification was booked, and the decision that waits for its dispute, if any.
+    /// Only the first decision counts: a later one does not wait.
     fn note(&mut self, notification: &Notification, waits: Option<Decision>) {
         let Notification { id, transaction, event, .. } = notification;
         let waits = event.dispute().cloned().zip(waits).filter(|(dispute, decision)| {

@@ -1,4 +1,4 @@
-//! Payments in flight, what came of them, and saved cards.
+//! Pending payments, their outcomes, and saved cards.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::domain::{
     },
 };
 
-/// How long a customer may take to answer a challenge.
+/// The time limit for a customer to answer 3-D Secure.
 const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 
 impl Batch {
@@ -25,7 +25,7 @@ impl Batch {
         done(Outcome::Begun(id))
     }
 
-    /// The first outcome of a payment counts: a later one finds no payment.
+    /// The first outcome of a payment counts: a later one is rejected with [`Refusal::NotFound`].
     pub(super) fn conclude(
         &mut self,
         operation: Id,
@@ -71,7 +71,8 @@ impl Batch {
         done(outcome)
     }
 
-    /// The customer is asked. What the payment goes on with is kept.
+    /// Stores the card data and the acquirer's reference, with which the payment continues after the
+    /// customer's answer.
     pub(super) fn challenge(&mut self, operation: Id, card: &Card, reference: &str) -> Decision {
         let begun = self.known.operations.get_mut(&operation).ok_or(Refusal::NotFound)?;
         begun.challenged = Some(card.clone());
@@ -93,7 +94,7 @@ impl Batch {
         done(Outcome::Card(id))
     }
 
-    /// Notes what the acquirer has to do with a transaction.
+    /// Adds an outbox entry for the acquirer. The `step` is `None` for a reversal.
     pub(super) fn instruct(
         &mut self,
         transaction: Id,
