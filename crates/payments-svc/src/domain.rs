@@ -1,10 +1,10 @@
 //! Values and rules of payments.
 //!
-//! The domain has no I/O: no network, no clock, no database. The time, IDs and random numbers come in
-//! as arguments, so that every rule can be tested in memory.
+//! The domain has no I/O: no network, no clock, no database. The time, IDs and random numbers come
+//! in as arguments, so that every rule can be tested in memory.
 //!
-//! Money must never overflow or be rounded twice. Therefore arithmetic here is checked or saturating,
-//! and clippy warns about every operator that can overflow.
+//! Money must never overflow or be rounded twice. Therefore arithmetic here is checked or
+//! saturating, and clippy warns about every operator that can overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod app;

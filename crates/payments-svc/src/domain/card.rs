@@ -1,4 +1,4 @@
-//! Cards: what may be kept of them, and what only the acquirer may see.
+//! Cards: [`Card`] is the data that may be stored. [`CardDetails`] only passes to the acquirer.
 
 use std::fmt;
 
@@ -7,47 +7,37 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::id::Id;
 
-/// What may be kept of a card.
+/// The data of a card that may be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Card {
-    /// The first six digits of its number.
+    /// The first six digits of the number.
     pub(crate) bin: String,
-    /// The last four.
+    /// The last four digits of the number.
     pub(crate) last4: String,
-    /// Until when it is good.
     pub(crate) expiry: Expiry,
-    /// Whose it is.
     pub(crate) scheme: Scheme,
-    /// Whether its security code was given.
+    /// Whether the customer entered a security code. The code itself is never stored.
     pub(crate) code_present: bool,
 }
 
 /// A card that a merchant keeps for later payments (deprecated).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SavedCard {
-    /// Its id.
     pub(crate) id: Id,
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// When it was kept.
     pub(crate) created: Timestamp,
-    /// The card.
     pub(crate) card: Card,
-    /// The merchant's notes.
     pub(crate) notes: Option<String>,
 }
 
-/// A card scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    /// Visa.
     Visa,
-    /// Mastercard.
     Mastercard,
 }
 
 impl Scheme {
-    /// Its name, as it is stored and told.
+    /// The name in the database and in the API.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Visa => "visa",
@@ -55,57 +45,51 @@ impl Scheme {
         }
     }
 
-    /// The scheme with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::Visa, Self::Mastercard].into_iter().find(|scheme| scheme.name() == name)
     }
 }
 
-/// The month until whose end a card is good.
+/// The last month in which a card is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Expiry {
     year: i16,
     month: i8,
 }
 
-/// A year of an [`Expiry`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Year(i16);
 
-/// A month of an [`Expiry`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Month(i8);
 
-/// Numbers that are no month.
+/// Why numbers are not an [`Expiry`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidExpiry {
-    /// The month is none.
     #[error("must be between 1 and 12")]
     Month,
-    /// The year is none with four digits.
     #[error("must have four digits")]
     Year,
 }
 
 impl Expiry {
-    /// The month of a year.
     pub(crate) fn new(year: Year, month: Month) -> Self {
         Self { year: year.0, month: month.0 }
     }
 
-    /// A year of four digits.
+    /// The year must be from 2000 to 9998.
     pub(crate) fn year(year: i64) -> Result<Year, InvalidExpiry> {
         let year = i16::try_from(year).ok().filter(|year| (2000..9999).contains(year));
         year.map(Year).ok_or(InvalidExpiry::Year)
     }
 
-    /// A month, from 1.
+    /// The month must be from 1 to 12.
     pub(crate) fn month(month: i64) -> Result<Month, InvalidExpiry> {
         let month = i8::try_from(month).ok().filter(|month| (1..=12).contains(month));
         month.map(Month).ok_or(InvalidExpiry::Month)
     }
 
-    /// A month and a year as people type them from a card: `8/29`, `08 / 29`, `0829`, `08/2029`.
+    /// Parses a month and year as customers type them: `8/29`, `08 / 29`, `0829`, `08/2029`.
     pub(crate) fn typed(text: &str) -> Result<Self, InvalidExpiry> {
         let digits: String = text.chars().filter(|letter| !" /-.".contains(*letter)).collect();
         let separated = text.trim().find([' ', '/', '-', '.']);
@@ -129,12 +113,11 @@ impl Expiry {
         Ok(Self::new(Self::year(year)?, month))
     }
 
-    /// The year and the month.
     pub(crate) fn parts(self) -> (i16, i8) {
         (self.year, self.month)
     }
 
-    /// Its last millisecond, in UTC.
+    /// The last millisecond of the month, in UTC.
     pub(crate) fn end(self) -> Timestamp {
         let first = Date::new(self.year, self.month, 1).unwrap_or(Date::ZERO);
         let end = first.last_of_month().at(23, 59, 59, 999_000_000);
@@ -142,20 +125,18 @@ impl Expiry {
     }
 }
 
-/// A card as the customer types it in. Never stored, logged or echoed, and wiped after use.
+/// A card as the customer enters it. It is never stored, logged or returned. Its memory is wiped
+/// after use.
 #[derive(Debug)]
 pub(crate) struct CardDetails {
-    /// The number.
     pub(crate) number: CardNumber,
-    /// Until when it is good.
     pub(crate) expiry: Expiry,
-    /// The security code.
     #[expect(dead_code, reason = "the sandbox decides by the number alone; a bank checks it")]
     pub(crate) code: SecurityCode,
 }
 
 impl CardDetails {
-    /// What may be kept of it.
+    /// The data that may be stored.
     pub(crate) fn kept(&self) -> Card {
         let digits = self.number.expose();
         Card {
@@ -171,16 +152,15 @@ impl CardDetails {
 /// A card number: 12 to 19 digits.
 pub(crate) struct CardNumber(SecretString);
 
-/// Text that is no card number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 12 to 19 digits")]
 pub(crate) struct InvalidNumber;
 
 impl CardNumber {
-    /// The digits of `typed`, spaces left out.
+    /// Removes the spaces.
     pub(crate) fn new(typed: &str) -> Result<Self, InvalidNumber> {
         let digits = || typed.chars().filter(|&letter| letter != ' ');
-        // Just as long as it becomes, so that no copy of it is left behind.
+        // Allocate the exact size: a buffer that grows would leave a copy in memory.
         let mut text = String::with_capacity(digits().map(char::len_utf8).sum());
         text.extend(digits());
         let digits = SecretString::from(text);
@@ -190,12 +170,11 @@ impl CardNumber {
         is_number.then_some(Self(digits)).ok_or(InvalidNumber)
     }
 
-    /// Its digits.
     pub(crate) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// Mastercard's numbers begin with 2 or 5; any other is Visa's.
+    /// Mastercard if the first digit is 2 or 5, otherwise Visa.
     pub(crate) fn scheme(&self) -> Scheme {
         match self.expose().as_bytes().first() {
             Some(b'2' | b'5') => Scheme::Mastercard,
@@ -215,13 +194,11 @@ pub(crate) struct SecurityCode(
     #[expect(dead_code, reason = "the sandbox accepts any")] SecretString,
 );
 
-/// Text that is no security code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 3 or 4 digits")]
 pub(crate) struct InvalidCode;
 
 impl SecurityCode {
-    /// A code as it is typed.
     pub(crate) fn new(typed: &str) -> Result<Self, InvalidCode> {
         let is_code =
             (3..=4).contains(&typed.len()) && typed.bytes().all(|byte| byte.is_ascii_digit());
@@ -244,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_is_good_until_the_last_millisecond_of_its_month() {
+    fn a_card_is_valid_until_the_last_millisecond_of_its_month() {
         let end = |year, month| format!("{:.3}", expiry(year, month).unwrap().end());
         assert_eq!(end(2066, 8), "2066-08-31T23:59:59.999Z");
         assert_eq!(end(2028, 2), "2028-02-29T23:59:59.999Z");
@@ -256,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expiry_is_typed_as_it_stands_on_the_card() {
+    fn an_expiry_is_read_as_customers_type_it() {
         for typed in ["08/29", "8/29", "08 / 29", "0829", "08 29", "08-29", "08/2029", "082029"] {
             assert_eq!(Expiry::typed(typed), expiry(2029, 8), "{typed}");
         }
@@ -269,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_digits_and_shows_none_of_them() {
+    fn a_number_has_digits_and_its_debug_output_has_none() {
         let number = CardNumber::new("4100 0000 0000 1234").unwrap();
         assert_eq!(format!("{number:?}"), "CardNumber");
         let code = SecurityCode::new("123").unwrap();

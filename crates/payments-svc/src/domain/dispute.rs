@@ -1,17 +1,18 @@
 //! Disputes (chargebacks): a customer demands money back, and the acquirer decides who gets it.
 //!
-//! 1. A notification of an acquirer is a fact. So these rules reject none, unless an amount overflows:
-//!    the balance can become negative, and the dispute can be larger than the captures.
+//! 1. A notification of an acquirer is a fact. So these rules reject none, unless an amount
+//!    overflows: the balance can become negative, and the dispute can be larger than the captures.
 //! 2. Opening a dispute takes **slices** out of the captures, the oldest first, as a refund would,
 //!    with their part of the rate fee. The merchant also pays the dispute fee.
 //! 3. If that is not enough, the dispute takes captures a second time: the money may have been
-//!    refunded before. Each capture keeps its own rate and fee. Such slices are marked `again`. They
-//!    do not change [`Captured`], so that winning the dispute does not undo the refund.
+//!    refunded before. Each capture keeps its own rate and fee. Such slices are marked `again`.
+//!    They do not change [`Captured`], so that winning the dispute does not undo the refund.
 //! 4. If nothing was ever captured, the amount is exchanged at the current rate.
-//! 5. The slices are stored, because a won dispute returns exactly these amounts. The dispute fee is
-//!    never returned. A lost dispute moves no money of the merchant: it was debited at the opening.
-//! 6. Notifications can arrive in any order. A decision that arrives before its dispute waits, and is
-//!    applied when the dispute is opened. Only the first decision counts.
+//! 5. The slices are stored, because a won dispute returns exactly these amounts. The dispute fee
+//!    is never returned. A lost dispute moves no money of the merchant: it was debited at the
+//!    opening.
+//! 6. Notifications can arrive in any order. A decision that arrives before its dispute waits, and
+//!    is applied when the dispute is opened. Only the first decision counts.
 //! 7. The opening is not in the trail, but decisions are. They ignore the limit of steps.
 
 use jiff::Timestamp;
@@ -140,9 +141,9 @@ impl Consequence {
 }
 
 impl Holding {
-    /// Computes the result of an event. `contest` is the dispute of the event, if it was opened, and
-    /// `waiting` a decision that arrived before it. `exchange` converts money that was never captured,
-    /// and `fee_exchange` the dispute fee.
+    /// Computes the result of an event. `contest` is the dispute of the event, if it was opened,
+    /// and `waiting` a decision that arrived before it. `exchange` converts money that was never
+    /// captured, and `fee_exchange` the dispute fee.
     pub(crate) fn notice(
         &self,
         event: &Event,
@@ -216,8 +217,8 @@ impl Holding {
         Ok(Opening { change, slices })
     }
 
-    /// Ends a dispute that took these slices. A won dispute returns exactly the slices, and a lost one
-    /// returns nothing. The dispute fee is never returned.
+    /// Ends a dispute that took these slices. A won dispute returns exactly the slices, and a lost
+    /// one returns nothing. The dispute fee is never returned.
     fn end(&self, slices: &[Slice], decision: Decision) -> Result<Change, Overflow> {
         let amount = sum(slices, |slice| slice.amount)?;
         let gross = sum(slices, |slice| slice.gross)?;

@@ -1,47 +1,43 @@
-//! Identifiers of everything the service keeps, in the order in which it was made.
+//! IDs, ascending in the order in which they were made.
 
 use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 
-/// An identifier: 24 lower-case hex digits, the first 8 of them the Unix second. Ids compare as their
-/// texts do, so that newer ones are greater.
+/// An ID: 24 lower-case hex digits, of which the first 8 are the Unix second. IDs compare like
+/// their texts, so newer IDs are greater. Lists rely on this.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Id([u8; Self::BYTES]);
 
-/// Text that is no id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 24 hexadecimal digits")]
 pub(crate) struct InvalidId;
 
 impl Id {
-    /// Bytes of an id.
     pub(crate) const BYTES: usize = 12;
 
-    /// An id that comes before all that are made.
+    /// Less than every ID that is made.
     pub(crate) const FIRST: Self = Self([0; Self::BYTES]);
 
-    /// An id that comes after all that are made.
+    /// Greater than every ID that is made.
     pub(crate) const LAST: Self = Self([0xff; Self::BYTES]);
 
-    /// An id that comes after all that are made before the second of `at`, and before all others.
+    /// A bound: greater than the IDs made before the second of `at`, and less than all others.
     pub(crate) fn at(at: Timestamp) -> Self {
         let second = u32::try_from(at.as_second()).unwrap_or(0);
         Self::numbered(u128::from(second) << 64)
     }
 
-    /// The id that follows this one.
     #[must_use]
     pub(crate) fn successor(self) -> Self {
         Self::numbered(self.number().saturating_add(1).min(Self::LAST.number()))
     }
 
-    /// An id that was stored.
     pub(crate) fn stored(bytes: [u8; Self::BYTES]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes, which compare as the ids do.
+    /// The bytes compare like the IDs.
     pub(crate) fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
     }
@@ -50,7 +46,7 @@ impl Id {
         self.0.iter().fold(0, |number, &byte| number << 8 | u128::from(byte))
     }
 
-    /// The id of a number below 2^96.
+    /// `number` must be below 2^96.
     fn numbered(number: u128) -> Self {
         let mut bytes = [0; Self::BYTES];
         bytes.copy_from_slice(&number.to_be_bytes()[4..]);
@@ -82,7 +78,7 @@ impl fmt::Debug for Id {
     }
 }
 
-/// Makes ids, each greater than all before it, whatever the clock does.
+/// Makes IDs. Each is greater than all before it, even if the clock goes back.
 #[derive(Debug, Clone)]
 pub(crate) struct Ids {
     last: Id,
@@ -90,23 +86,21 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Ids that follow `last`, the last that was made. In each second they begin at half of `salt`,
-    /// which may be any number, so that none looks like the number of a card.
+    /// IDs that follow `last`, the last ID that was made. In each second they begin at half of
+    /// `salt`, a random number, so that no ID looks like a card number.
     pub(crate) fn after(last: Id, salt: u64) -> Self {
         Self { last, salt: salt >> 1 }
     }
 
-    /// The last that was made.
     pub(crate) fn last(&self) -> Id {
         self.last
     }
 
-    /// Goes on after `last`, if that is newer than the last that was made here.
+    /// Continues after `last`, if it is greater than the last ID made here.
     pub(crate) fn follow(&mut self, last: Id) {
         self.last = self.last.max(last);
     }
 
-    /// The next id, at `now`.
     pub(crate) fn next(&mut self, now: Timestamp) -> Id {
         let first = Id::at(now).number().saturating_add(u128::from(self.salt));
         self.last = Id::numbered(self.last.number().max(first).saturating_add(1));
@@ -130,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_begin_with_the_second_and_rise_even_when_the_clock_goes_back() {
+    fn ids_begin_with_the_second_and_rise_when_the_clock_goes_back() {
         let mut ids = Ids::after(Id::FIRST, u64::MAX);
         let now = Timestamp::from_second(0x674f_0001).unwrap();
         let made = [ids.next(now), ids.next(now), ids.next(Timestamp::UNIX_EPOCH)];

@@ -1,37 +1,36 @@
-//! Invitations: mail that tells users of a merchant that they may use it.
+//! Invitations: e-mails to new users of a merchant.
 
 use super::{id::Id, merchant::Email};
 
-/// After how long an attempt is made again, in milliseconds; longer than any attempt takes.
+/// Milliseconds from the first attempt to the second. Longer than any attempt takes, so that two
+/// attempts never overlap.
 const FIRST_SPACING: u64 = 15_000;
 
-/// How long it takes at most between two attempts.
+/// The most milliseconds between two attempts, without jitter.
 const LONGEST_SPACING: u64 = 24 * 3_600_000;
 
-/// After how many attempts an invitation is given up: between four and six days after the first.
+/// The most attempts. The last one is four to six days after the first.
 pub(crate) const MAX_ATTEMPTS: u32 = 17;
 
-/// An invitation that is to be sent.
+/// An invitation to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Invitation {
-    /// Its id.
     pub(crate) id: Id,
-    /// Who is invited.
     pub(crate) to: Email,
-    /// What people know the merchant by.
+    /// The title of the merchant.
     pub(crate) merchant: String,
-    /// How many attempts have been made to send it, with the one under way.
+    /// The number of attempts to send it, with the current one.
     pub(crate) attempts: u32,
 }
 
 impl Invitation {
-    /// Whether it is given up if this attempt fails.
+    /// Whether the invitation is deleted even if this attempt fails.
     pub(crate) fn is_last_attempt(&self) -> bool {
         self.attempts >= MAX_ATTEMPTS
     }
 
-    /// How many milliseconds after an attempt the next one is made: twice as long each time, and up
-    /// to a quarter longer, as the `jitter` says, so that not all come at once to a server that is back.
+    /// Milliseconds from attempt number `attempts` to the next one. They double with each attempt.
+    /// `jitter` adds up to a quarter, so that a mail server that is back does not get all at once.
     pub(crate) fn spacing(attempts: u32, jitter: u16) -> u64 {
         let doublings = attempts.saturating_sub(1);
         let spacing = FIRST_SPACING.saturating_mul(2_u64.saturating_pow(doublings));
@@ -45,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attempts_are_further_and_further_apart_up_to_a_day() {
+    fn the_time_between_attempts_doubles_up_to_a_day() {
         let least = |attempts| Invitation::spacing(attempts, 0);
         assert_eq!([least(1), least(2), least(3)], [15_000, 30_000, 60_000]);
         assert_eq!((least(MAX_ATTEMPTS), least(u32::MAX)), (LONGEST_SPACING, LONGEST_SPACING));
@@ -56,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invitation_is_given_up_after_four_to_six_days() {
+    fn attempts_end_after_four_to_six_days() {
         let days = |jitter| {
             let all = (1..MAX_ATTEMPTS).map(|attempts| Invitation::spacing(attempts, jitter));
             all.sum::<u64>() / LONGEST_SPACING

@@ -3,8 +3,8 @@
 //! Each movement of money is one [`Line`] and one [`Entry`]. The line is the merchant's view: it
 //! explains one change of the balance. The entry is the bookkeeping: postings on the accounts.
 //!
-//! 1. The postings of an entry add up to zero in each currency. Where there are fees, they are the
-//!    remainder, so that rounding cannot break this. `payments-svc check` verifies it.
+//! 1. The postings of an entry add up to zero in each currency. Fees are computed as the remainder,
+//!    so that rounding cannot break this. `payments-svc check` verifies it.
 //! 2. A posting of zero is not written.
 //! 3. If two currencies are involved, [`Account::Exchange`] has one posting in each. So both
 //!    currencies are balanced without a rate in the ledger.
@@ -69,8 +69,8 @@ pub(crate) struct Entry(Vec<Posting>);
 
 impl Entry {
     /// A capture, or with negative amounts a refund: the acquirer collects `collected` from the
-    /// customer. This is worth `proceeds` in the funding currency. The merchant gets `balance` of it,
-    /// and the rest is fees.
+    /// customer. This is worth `proceeds` in the funding currency. The merchant gets `balance` of
+    /// it, and the rest is fees.
     pub(super) fn collected(collected: Money, proceeds: Money, balance: i64) -> Option<Self> {
         let fees = proceeds.minor.checked_sub(balance)?;
         let mut entry = Self::default();
@@ -183,7 +183,7 @@ pub(crate) struct Line {
     pub(crate) kind: LineKind,
     /// `None` for a payout.
     pub(crate) transaction: Option<Id>,
-    /// In the currency of the transaction; for a payout, of the merchant. Negative for refunds, opened
-    /// disputes and payouts.
+    /// In the currency of the transaction; for a payout, of the merchant. Negative for refunds,
+    /// opened disputes and payouts.
     pub(crate) amount: Money,
 }

@@ -1,26 +1,27 @@
-//! The custom data of a transaction: JSON exactly as the client wrote it, but for white space.
+//! Custom data of a transaction: JSON exactly as the caller sent it, except for white space.
 
 use common::json::{self, Part};
 use indexmap::IndexMap;
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// Keys that custom data may have, those of nested objects included.
+/// The most keys of custom data, including nested objects.
 pub(crate) const MAX_CUSTOM_KEYS: usize = 99;
 
-/// Levels that objects and arrays may nest in custom data, the data itself being the first.
+/// The most levels of objects and arrays in custom data. The outer object is the first.
 pub(crate) const MAX_CUSTOM_DEPTH: usize = 9;
 
-/// Bytes that custom data may have, without white space between tokens.
+/// The most bytes of custom data, without white space between tokens.
 pub(crate) const MAX_CUSTOM_SIZE: usize = 50 * 1024;
 
-/// The member `custom` of a transaction: a JSON object, byte for byte as it was sent, without white
-/// space between tokens. No number is rounded, no member reordered, dropped or merged.
+/// The member `custom` of a transaction: a JSON object, byte for byte as the caller sent it,
+/// without white space between tokens. It is stored as text, so that no number is rounded, and no
+/// member reordered, dropped or merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Custom(String);
 
 impl Custom {
-    /// Custom data within the limits; that it is well-formed, its type says.
+    /// Checks the limits. The type `RawValue` guarantees well-formed JSON.
     pub(crate) fn parse(json: &RawValue) -> Result<Self, InvalidCustom> {
         if !json.get().starts_with('{') {
             return Err(InvalidCustom::NotAnObject);
@@ -40,7 +41,7 @@ impl Custom {
         Ok(Self(text))
     }
 
-    /// With another member, a text, in the place of one of that name.
+    /// Adds or replaces a member with a text. `None` is an empty object.
     pub(crate) fn with(
         custom: Option<Self>,
         name: &'static str,
@@ -55,18 +56,16 @@ impl Custom {
         Self::parse(&json)
     }
 
-    /// Custom data that was stored before.
     pub(crate) fn stored(json: String) -> Self {
         Self(json)
     }
 
-    /// The JSON text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Written into JSON as it stands, which other formats cannot.
+/// Writes the text into JSON unchanged. Fails for other formats.
 impl Serialize for Custom {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let json: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
@@ -74,24 +73,20 @@ impl Serialize for Custom {
     }
 }
 
-/// Why JSON is no custom data.
+/// Why JSON is not valid custom data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidCustom {
-    /// It is a text, a number, an array or the like.
     #[error("must be an object")]
     NotAnObject,
-    /// More than [`MAX_CUSTOM_KEYS`].
     #[error("must have fewer than 100 keys, those of nested objects included")]
     TooManyKeys,
-    /// Deeper than [`MAX_CUSTOM_DEPTH`].
     #[error("must nest less than 10 levels deep")]
     TooDeep,
-    /// Longer than [`MAX_CUSTOM_SIZE`].
     #[error("must have at most {MAX_CUSTOM_SIZE} bytes")]
     TooLarge,
 }
 
-/// The keys of all objects in well-formed JSON, and the levels that objects and arrays nest.
+/// Counts the keys of all objects, and the levels of objects and arrays, in well-formed JSON.
 fn keys_and_depth(json: &str) -> (usize, usize) {
     let (mut keys, mut depth, mut deepest) = (0_usize, 0_usize, 0);
     for part in json::parts(json.as_bytes()) {
@@ -120,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn only_white_space_between_tokens_goes() {
+    fn only_white_space_between_tokens_is_removed() {
         for (sent, kept) in [
             (" { } ", "{}"),
             ("{\"a\" :\t[ 1.0 , 1e400,\r\n-0 ]}", "{\"a\":[1.0,1e400,-0]}"),
@@ -175,7 +170,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_means_the_same(text in any::<String>(), number in any::<f64>()) {
+        fn stored_custom_data_is_the_same_json(text in any::<String>(), number in any::<f64>()) {
             let value = serde_json::json!({ text.clone(): [text, number, { "a": [] }] });
             let custom = parse(&serde_json::to_string_pretty(&value).unwrap()).unwrap();
             prop_assert_eq!(custom.as_str(), value.to_string());

@@ -1,4 +1,4 @@
-//! Payment links: what a customer is asked to pay, and where they go from there.
+//! Payment links: what a customer pays, and the page of the shop to return to.
 
 use std::str::FromStr;
 
@@ -12,49 +12,51 @@ use super::{
     money::{Amount, Currency, Decimal},
 };
 
-/// The most characters the address of a [`Redirect`] may have.
+/// The most characters of a [`Redirect`].
 pub(crate) const MAX_REDIRECT: usize = 2048;
 
-/// A payment link, as far as its parameters can be right or wrong by themselves.
+/// The parameters of a payment link, each valid by itself. [`Link::suits`] and [`Link::due`] check
+/// them together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
-    /// The merchant's public key.
+    /// The merchant key.
     pub(crate) key: String,
-    /// Whether it is for a merchant for tests.
+    /// Whether the link is for a test merchant.
     pub(crate) test: bool,
-    /// The currency; the customer chooses one where there is none.
+    /// `None`: the customer chooses.
     pub(crate) currency: Option<Currency>,
-    /// The amount; the customer enters one where there is none.
+    /// `None`: the customer enters an amount.
     pub(crate) value: Option<Value>,
     /// Text for the merchant.
     pub(crate) reference: Option<String>,
     /// Text for the customer.
     pub(crate) text: Option<String>,
-    /// Where the customer goes who has paid.
+    /// The page of the shop to open after the payment.
     pub(crate) redirect: Option<Redirect>,
-    /// The language of the page, as the merchant writes it.
+    /// The language of the payment page. Any text: unknown languages are ignored.
     pub(crate) locale: Option<String>,
-    /// Whether the merchant keeps the card for later payments.
+    /// Whether the merchant wants to use the card for later payments.
     pub(crate) recurring: bool,
 }
 
 impl Link {
-    /// What is wrong with the link at this merchant.
+    /// Checks the link against its merchant.
     pub(crate) fn suits(&self, merchant: &Merchant) -> Result<(), Invalid> {
         match (self.test, merchant.details.test) {
-            (false, true) => Err(Invalid::new("test", "must be 1 for a merchant for tests")),
+            (false, true) => Err(Invalid::new("test", "must be 1 for a test merchant")),
             (true, false) => Err(Invalid::new("test", "must be left out for a live merchant")),
             _ => Ok(()),
         }
     }
 
-    /// What is to be paid, if that is settled. The value has to be one of the currency.
+    /// The currency and amount to pay, if the link has both. Fails if the value does not suit the
+    /// currency.
     pub(crate) fn due(&self) -> Result<Option<(Currency, Amount)>, InvalidValue> {
-        let settled = self.currency.zip(self.value.as_ref());
-        settled.map(|(currency, value)| Ok((currency, value.amount(currency)?))).transpose()
+        let both = self.currency.zip(self.value.as_ref());
+        both.map(|(currency, value)| Ok((currency, value.amount(currency)?))).transpose()
     }
 
-    /// What the transaction keeps of it.
+    /// The custom data for the transaction: the texts of the link.
     pub(crate) fn custom(&self) -> Result<Option<Custom>, InvalidCustom> {
         let texts = [("text", &self.text), ("reference", &self.reference)];
         texts.into_iter().try_fold(None, |custom, (name, text)| match text {
@@ -63,7 +65,7 @@ impl Link {
         })
     }
 
-    /// Its parameters, but for what is absent. Read again, they are the same link.
+    /// The parameters that are present. Parsing them gives the same link.
     pub(crate) fn parameters(&self) -> Vec<(&'static str, &str)> {
         let optional = [
             ("test", self.test.then_some("1")),
@@ -80,31 +82,28 @@ impl Link {
     }
 }
 
-/// An amount in major units: a decimal number, whose currency says what it comes to.
+/// An amount in major units: a decimal number. It needs a currency to become an [`Amount`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Value(String);
 
-/// Text that is no amount, or none of its currency.
+/// Why a text is not an amount of its currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidValue {
-    /// It is no decimal number.
     #[error("must be a decimal number such as 9.95")]
     NoNumber,
-    /// It is more precise than the currency.
     #[error("must have at most as many decimal places as the currency, which has {0}")]
     TooPrecise(u32),
-    /// It is nothing, or too much.
     #[error("must be more than 0, and at most {} minor units", Amount::MAX)]
     OutOfRange,
 }
 
 impl Value {
-    /// An amount that somebody types in, with a comma or a point before its decimal places.
+    /// Parses an amount that a customer typed, with a decimal comma or point.
     pub(crate) fn typed(text: &str) -> Result<Self, InvalidValue> {
         text.trim().replace(',', ".").parse()
     }
 
-    /// What it comes to in this currency.
+    /// The amount in minor units of a currency.
     pub(crate) fn amount(&self, currency: Currency) -> Result<Amount, InvalidValue> {
         let Decimal { mantissa, places } = decimal(&self.0)?;
         let exponent = currency.exponent();
@@ -115,7 +114,7 @@ impl Value {
         amount.ok_or(InvalidValue::OutOfRange)
     }
 
-    /// The number as it was given.
+    /// The number as the link contains it.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -133,28 +132,26 @@ fn decimal(text: &str) -> Result<Decimal, InvalidValue> {
     text.parse().map_err(|_| InvalidValue::NoNumber)
 }
 
-/// Where a customer goes who has paid: a page of the shop, by its address.
+/// The URL of the shop's page after the payment: http or https, without a user name or password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Redirect(Url);
 
-/// Text that is no such address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be an http or https address of at most {MAX_REDIRECT} characters, without a password"
 )]
 pub(crate) struct InvalidRedirect;
 
-/// The parameter of the address that tells the shop what was paid.
+/// The query parameter by which the shop receives the transaction's ID.
 const TRANSACTION: &str = "transactionId";
 
 impl Redirect {
-    /// The address.
     pub(crate) fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The address for a customer who has paid with this transaction. The rest of its query, and its
-    /// fragment, stay as they are.
+    /// The URL with the ID of the transaction. The rest of the query and the fragment stay
+    /// unchanged.
     pub(crate) fn with(&self, transaction: Id) -> String {
         let mut url = self.0.clone();
         if url.query_pairs().any(|(name, _)| name == TRANSACTION) {
@@ -194,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_major_units_with_the_places_of_its_currency() {
+    fn a_value_becomes_minor_units_of_its_currency() {
         for (value, currency, minor) in [
             ("9.95", "EUR", 995),
             ("9.9", "EUR", 990),
@@ -211,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_of_its_currency_is_refused() {
+    fn invalid_values_are_rejected() {
         let number = InvalidValue::NoNumber;
         for (value, currency, error) in [
             ("", "EUR", number),
@@ -268,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_leads_to_the_web_and_hides_nothing() {
+    fn a_redirect_is_a_web_address_without_credentials() {
         for bad in [
             "",
             "shop.example",
@@ -290,14 +287,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_redirect_or_not(text in any::<String>()) {
+        fn a_valid_redirect_can_be_parsed_again(text in any::<String>()) {
             if let Ok(redirect) = text.parse::<Redirect>() {
                 prop_assert_eq!(redirect.as_str().parse(), Ok(redirect));
             }
         }
 
         #[test]
-        fn an_amount_is_its_digits(minor in 1..=Amount::MAX) {
+        fn a_value_in_major_units_has_its_digits_in_minor_units(minor in 1..=Amount::MAX) {
             let value = format!("{}.{:02}", minor / 100, minor % 100);
             prop_assert_eq!(amount(&value, "EUR"), Ok(minor));
         }

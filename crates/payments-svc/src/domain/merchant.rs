@@ -1,4 +1,4 @@
-//! Merchants: who gets the money.
+//! Merchants: the businesses that receive the money of payments.
 
 use jiff::Timestamp;
 
@@ -11,96 +11,81 @@ mod values;
 
 pub(crate) use values::{Country, Descriptor, Email, Iban, Name, Notes, Website};
 
-/// A merchant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Merchant {
-    /// Its id.
     pub(crate) id: Id,
-    /// Its public key, a UUID: it names the merchant on payment pages and is no credential.
+    /// The merchant key of payment links: a UUID, public, not a credential.
     pub(crate) key: String,
-    /// When it was made.
     pub(crate) created: Timestamp,
-    /// What was said of it.
     pub(crate) details: MerchantDetails,
-    /// What it pays.
     pub(crate) pricing: Pricing,
-    /// What it has, in minor units of its currency.
+    /// In minor units of its currency. Can be negative.
     pub(crate) balance: i64,
 }
 
 impl Merchant {
-    /// What its money is moved by.
     pub(crate) fn terms(&self) -> Terms {
         let MerchantDetails { currency, test, .. } = self.details;
         Terms { currency, test, pricing: self.pricing }
     }
 }
 
-/// What a merchant's money is moved by. It never changes.
+/// The part of a merchant that movements of money depend on. It never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Terms {
-    /// The currency the merchant is funded in.
+    /// The currency of the merchant's balance.
     pub(crate) currency: Currency,
-    /// Whether no real money moves.
+    /// Whether the merchant is a test merchant: no real money moves.
     pub(crate) test: bool,
-    /// What the merchant pays.
     pub(crate) pricing: Pricing,
 }
 
-/// What is said of a merchant when it is made.
+/// The properties from the request that created the merchant.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MerchantDetails {
-    /// Its name.
     pub(crate) name: Option<Name>,
-    /// The currency it is funded in.
+    /// The currency of the merchant's balance.
     pub(crate) currency: Currency,
-    /// Whether it is for tests: no real money moves.
+    /// Whether the merchant is a test merchant: no real money moves.
     pub(crate) test: bool,
-    /// Where to reach it.
     pub(crate) email: Email,
-    /// Its website.
     pub(crate) website: Website,
-    /// The text on bank statements, unless a payment has its own.
+    /// The default for payments without a descriptor.
     pub(crate) descriptor: Descriptor,
-    /// The company's country.
     pub(crate) country: Country,
     /// The company's registration number.
     pub(crate) number: Option<Name>,
-    /// The account it is paid at.
+    /// The account for payouts.
     pub(crate) iban: Option<Iban>,
 }
 
 impl MerchantDetails {
-    /// What people know it by: its name, or else its website.
     pub(crate) fn title(&self) -> &str {
         title(self.name.as_ref(), &self.website)
     }
 }
 
-/// What people know a merchant by that has this name and this website.
+/// The title that people see: the name, or the website if the name is missing or blank.
 pub(crate) fn title<'a>(name: Option<&'a Name>, website: &'a Website) -> &'a str {
     let name = name.map(Name::as_str).filter(|name| !name.trim().is_empty());
     name.unwrap_or(website.as_str())
 }
 
-/// What of a merchant can change, as far as it shall.
+/// New values of the members that can change. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct MerchantUpdate {
-    /// Its name.
     pub(crate) name: Option<Name>,
-    /// Where to reach it.
     pub(crate) email: Option<Email>,
-    /// The text on bank statements.
     pub(crate) descriptor: Option<Descriptor>,
 }
 
-/// What a merchant pays.
+/// The fees of a merchant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pricing {
-    /// Of each capture.
+    /// The share of each capture's value.
     pub(crate) rate: Ppm,
-    /// For each capture.
+    /// The fee of each capture, in any currency.
     pub(crate) flat: Money,
-    /// For each dispute.
+    /// The fee of each dispute, in any currency.
     pub(crate) dispute: Money,
 }

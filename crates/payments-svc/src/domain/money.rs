@@ -1,5 +1,5 @@
-//! Money: currencies, amounts in minor units, and shares of them. Integers and exact fractions, all
-//! checked.
+//! Money: currencies, amounts in minor units, and shares. All numbers are checked integers or exact
+//! fractions, so that nothing overflows, and only [`scale`] rounds.
 
 use std::{fmt, str::FromStr};
 
@@ -7,16 +7,15 @@ use iso_currency::Currency as Iso;
 use num_rational::Ratio;
 use num_traits::CheckedMul as _;
 
-/// A current currency of ISO 4217, neither fund, metal nor superseded.
+/// A current currency of ISO 4217: not a fund, not a metal, not superseded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Currency(Iso);
 
-/// Text that is no such currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be the code of a current ISO 4217 currency")]
 pub(crate) struct InvalidCurrency;
 
-/// The currencies a merchant may be funded in.
+/// The possible currencies of a merchant's balance.
 const FUNDING: [Iso; 11] = [
     Iso::CHF,
     Iso::CZK,
@@ -32,25 +31,22 @@ const FUNDING: [Iso; 11] = [
 ];
 
 impl Currency {
-    /// The euro, which rates are quoted in.
+    /// The base currency of exchange rates.
     pub(crate) const EUR: Self = Self(Iso::EUR);
 
-    /// Those that a merchant may be funded in.
     pub(crate) fn for_funding() -> impl Iterator<Item = Self> {
         FUNDING.into_iter().map(Self)
     }
 
-    /// Its three letters.
     pub(crate) fn code(self) -> &'static str {
         self.0.code()
     }
 
-    /// Digits of its minor unit.
+    /// The number of decimal places: 2 for EUR, 0 for JPY.
     pub(crate) fn exponent(self) -> u32 {
         self.0.exponent().map_or(0, u32::from)
     }
 
-    /// Whether a merchant may be funded in it.
     pub(crate) fn is_for_funding(self) -> bool {
         FUNDING.contains(&self.0)
     }
@@ -60,10 +56,9 @@ impl FromStr for Currency {
     type Err = InvalidCurrency;
 
     fn from_str(code: &str) -> Result<Self, InvalidCurrency> {
-        // The library takes the bolívar for superseded; it is what Venezuela uses.
-        let is_current = |it: &Iso| {
-            !it.is_fund() && !it.is_special() && (it.is_superseded().is_none() || *it == Iso::VES)
-        };
+        // The library says that VES is superseded, but Venezuela uses it.
+        let is_superseded = |iso: &Iso| iso.is_superseded().is_some() && *iso != Iso::VES;
+        let is_current = |iso: &Iso| !iso.is_fund() && !iso.is_special() && !is_superseded(iso);
         Iso::from_code(code).filter(is_current).map(Self).ok_or(InvalidCurrency)
     }
 }
@@ -80,41 +75,34 @@ impl fmt::Debug for Currency {
     }
 }
 
-/// An amount that somebody asks for, in minor units: 1 to [`Amount::MAX`].
+/// An amount of a request, in minor units: 1 to [`Amount::MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Amount(i64);
 
-/// A number that is no such amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be between 1 and {}", Amount::MAX)]
 pub(crate) struct InvalidAmount;
 
 impl Amount {
-    /// The largest there is.
     pub(crate) const MAX: i64 = 1_000_000_000_000;
 
-    /// An amount of so many minor units.
     pub(crate) fn new(minor: i64) -> Result<Self, InvalidAmount> {
         (1..=Self::MAX).contains(&minor).then_some(Self(minor)).ok_or(InvalidAmount)
     }
 
-    /// Its minor units.
     pub(crate) fn minor(self) -> i64 {
         self.0
     }
 }
 
-/// Minor units of a currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Money {
-    /// The currency.
     pub(crate) currency: Currency,
-    /// Its minor units.
     pub(crate) minor: i64,
 }
 
 impl Money {
-    /// In major units, exactly: `9.95` for 995 minor units of the euro, without the currency.
+    /// The amount in major units, without the currency: `9.95` for 995 cents.
     pub(crate) fn decimal(self) -> String {
         let places = usize::try_from(self.currency.exponent()).unwrap_or(0);
         let sign = if self.minor < 0 { "-" } else { "" };
@@ -127,7 +115,6 @@ impl Money {
     }
 }
 
-/// Text that is no money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a currency and minor units of it, such as EUR:25")]
 pub(crate) struct InvalidMoney;
@@ -146,12 +133,12 @@ impl FromStr for Money {
     }
 }
 
-/// Money that nobody has: a sum beyond 64 bits.
+/// An amount that does not fit into 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the amount is larger than can be booked")]
+#[error("the amount or the balance is too large to be booked")]
 pub(crate) struct Overflow;
 
-/// A factor of amounts, exact.
+/// An exact factor of amounts.
 pub(crate) type Factor = Ratio<i128>;
 
 /// `minor × factor`, rounded once, half away from zero.
@@ -160,33 +147,28 @@ pub(crate) fn scale(minor: i64, factor: &Factor) -> Result<i64, Overflow> {
     i64::try_from(exact.round().to_integer()).map_err(|_| Overflow)
 }
 
-/// Parts per million: of fees, and of the spread between rates.
+/// A share in parts per million, for fees and for the spread of exchange rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ppm(u32);
 
-/// Text that is no share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a decimal number from 0 to 1 with at most 6 places, such as 0.025")]
 pub(crate) struct InvalidShare;
 
 impl Ppm {
-    /// Nothing of it.
     pub(crate) const NONE: Self = Self(0);
 
-    /// All of it.
     pub(crate) const WHOLE: u32 = 1_000_000;
 
-    /// A share that was stored. Larger ones become the whole.
+    /// A stored share. Larger numbers become the whole.
     pub(crate) fn stored(parts: u32) -> Self {
         Self(parts.min(Self::WHOLE))
     }
 
-    /// The parts.
     pub(crate) fn parts(self) -> u32 {
         self.0
     }
 
-    /// As a factor.
     pub(crate) fn factor(self) -> Factor {
         Ratio::new(i128::from(self.0), i128::from(Self::WHOLE))
     }
@@ -217,16 +199,16 @@ impl fmt::Display for Ppm {
     }
 }
 
-/// A number with decimal places, as people and the banks write it.
+/// A number with decimal places, such as `9.95`: mantissa 995, places 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Decimal {
-    /// All its digits.
+    /// All digits, without the point.
     pub(super) mantissa: u64,
-    /// How many of them follow the point.
+    /// The number of digits after the point.
     pub(super) places: u32,
 }
 
-/// Text that is no decimal number of at most 15 digits.
+/// The text is not a decimal number of at most 15 digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct InvalidDecimal;
 
@@ -253,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn currencies_are_current_ones() {
+    fn only_current_currencies_are_accepted() {
         for (code, exponent) in [("EUR", 2), ("JPY", 0), ("BHD", 3), ("VES", 2), ("XOF", 0)] {
             assert_eq!(code.parse::<Currency>().unwrap().exponent(), exponent, "{code}");
         }
@@ -273,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn money_is_written_in_major_units_with_the_places_of_its_currency() {
+    fn money_is_written_with_the_places_of_its_currency() {
         for (code, minor, decimal) in [
             ("EUR", 995, "9.95"),
             ("EUR", 5, "0.05"),

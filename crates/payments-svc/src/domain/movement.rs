@@ -3,22 +3,22 @@
 //! [`Holding::decide`] computes the result of a request, a [`Change`], from the loaded state of one
 //! transaction. `write/decide/movements.rs` turns it into row changes. The rules:
 //!
-//! 1. **Exchange.** A transaction has its own currency. Balance, gross and fees are in the merchant's
-//!    funding currency. Money is exchanged only at the capture: gross = amount × rate × (1 − spread).
-//!    A refund takes back the same share of the capture's gross, at no rate. So a full refund debits
-//!    exactly the gross of the capture, even if rates have changed.
+//! 1. **Exchange.** A transaction has its own currency. Balance, gross and fees are in the
+//!    merchant's funding currency. Money is exchanged only at the capture: gross = amount × rate ×
+//!    (1 − spread). A refund takes back the same share of the capture's gross, at no rate. So a
+//!    full refund debits exactly the gross of the capture, even if rates have changed.
 //! 2. **Fees.** A capture costs a share of the gross (`rate`) and a flat fee (`flat`), which is
 //!    exchanged too. The balance gains gross − fees. A refund returns its part of `rate`, and never
 //!    `flat`.
 //! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::give_back`] rounds the total
 //!    that was refunded so far, and subtracts the earlier parts. So rounding errors do not add up:
 //!    after the last part, exactly the gross and the fee are refunded.
-//! 4. **Order.** A refund uses the oldest captures first. The store relies on this: it loads only as
-//!    many captures as the amount of the refund needs.
+//! 4. **Order.** A refund uses the oldest captures first. The store relies on this: it loads only
+//!    as many captures as the amount of the refund needs.
 //! 5. **Limits.** A refund is limited by captured − refunded − disputed, never by the balance: the
-//!    balance can become negative. A trail has at most [`MAX_STEPS`] steps, but a void of all that is
-//!    pending and a refund of all that is refundable are always allowed. So no authorization or money
-//!    is stuck.
+//!    balance can become negative. A trail has at most [`MAX_STEPS`] steps, but a void of all that
+//!    is pending and a refund of all that is refundable are always allowed. So no authorization or
+//!    money is stuck.
 
 use num_rational::Ratio;
 
@@ -53,8 +53,9 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// Takes `amount` more out of the capture. Returns the gross and the fee that go with it. Neither
-    /// is negative. When all of the amount is out, so are all of the gross and all of the fee.
+    /// Takes `amount` more out of the capture. Returns the gross and the fee that go with it.
+    /// Neither is negative. When all of the amount is out, so are all of the gross and all of the
+    /// fee.
     pub(super) fn give_back(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
         let out = self.amount_out.checked_add(amount).ok_or(Overflow)?;
         let share = Ratio::new(i128::from(out), i128::from(self.amount));
@@ -131,7 +132,9 @@ pub(crate) enum Refused {
     ExceedsRefundable,
     #[error("is not the currency of the transaction")]
     OtherCurrency,
-    #[error("exceeds the limit of {MAX_STEPS} steps; only the whole rest can be voided or refunded")]
+    #[error(
+        "exceeds the limit of {MAX_STEPS} steps; only the whole rest can be voided or refunded"
+    )]
     TooManySteps,
     #[error(transparent)]
     Overflow(#[from] Overflow),

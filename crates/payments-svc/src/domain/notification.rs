@@ -1,4 +1,4 @@
-//! What acquirers tell of their own accord.
+//! Notifications of acquirers: disputes, their decisions, and fraud alerts.
 
 use std::str::FromStr;
 
@@ -10,54 +10,44 @@ use super::{
     money::Amount,
 };
 
-/// The most characters of an acquirer's own id.
+/// The most characters of an acquirer's ID.
 pub(crate) const MAX_REFERENCE: usize = 255;
 
-/// Something that happened to a transaction, by its acquirer.
+/// An event of a transaction, as its acquirer reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notification {
-    /// What the acquirer knows it by: told again under the same, it is the same.
+    /// The acquirer's ID. A repeated notification has the same ID.
     pub(crate) id: Reference,
-    /// The transaction.
     pub(crate) transaction: Id,
-    /// When it happened.
+    /// The time of the event, by the acquirer's clock.
     pub(crate) created: Timestamp,
-    /// What.
     pub(crate) event: Event,
 }
 
-/// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A dispute was opened.
     Opened {
-        /// What the acquirer knows it by.
+        /// The acquirer's ID of the dispute.
         dispute: Reference,
-        /// How much, in minor units of the transaction's currency.
+        /// In minor units of the transaction's currency.
         amount: Amount,
-        /// Why, if that is known.
         reason: Option<Reason>,
-        /// Until when it can be answered.
+        /// The deadline to answer the dispute.
         due: Timestamp,
     },
-    /// A dispute was decided.
     Decided {
-        /// What the acquirer knows it by.
+        /// The acquirer's ID of the dispute.
         dispute: Reference,
-        /// How.
         decision: Decision,
     },
-    /// There is suspicion of fraud.
     Fraud {
-        /// When it was reported, if that is known.
+        /// When the fraud was reported, if the acquirer knows it.
         reported: Option<Timestamp>,
-        /// Of which kind, if that is known.
         reason: Option<FraudReason>,
     },
 }
 
 impl Event {
-    /// The dispute that it is about.
     pub(crate) fn dispute(&self) -> Option<&Reference> {
         match self {
             Self::Opened { dispute, .. } | Self::Decided { dispute, .. } => Some(dispute),
@@ -66,27 +56,25 @@ impl Event {
     }
 }
 
-/// An acquirer's own id: 1 to [`MAX_REFERENCE`] printable ASCII characters.
+/// An ID that an acquirer chose: 1 to [`MAX_REFERENCE`] printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Reference(String);
 
-/// Text that is no [`Reference`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {MAX_REFERENCE} printable ASCII characters")]
 pub(crate) struct InvalidReference;
 
 impl Reference {
-    /// Its text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The sandbox's id of something about this, of which there is one only.
-    pub(crate) fn of_sandbox(what: &'static str, about: Id) -> Self {
-        Self(format!("sandbox-{what}-{about}"))
+    /// The sandbox's ID for the only object of this `kind` about `subject`.
+    pub(crate) fn of_sandbox(kind: &'static str, subject: Id) -> Self {
+        Self(format!("sandbox-{kind}-{subject}"))
     }
 
-    /// One that was checked before it was stored.
+    /// A stored reference, which was validated before.
     pub(crate) fn stored(text: String) -> Self {
         Self(text)
     }
@@ -97,47 +85,40 @@ impl FromStr for Reference {
 
     fn from_str(text: &str) -> Result<Self, InvalidReference> {
         let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-        let is_one = is_printable && (1..=MAX_REFERENCE).contains(&text.len());
-        is_one.then(|| Self(text.to_owned())).ok_or(InvalidReference)
+        let is_valid = is_printable && (1..=MAX_REFERENCE).contains(&text.len());
+        is_valid.then(|| Self(text.to_owned())).ok_or(InvalidReference)
     }
 }
 
-/// A suspicion of fraud, as clients are told of it.
+/// A fraud alert, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FraudAlert {
-    /// Its id.
     pub(crate) id: Id,
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// The transaction.
     pub(crate) transaction: Id,
-    /// When we heard of it.
+    /// When the service booked the notification.
     pub(crate) created: Timestamp,
-    /// When it was reported, if that is known.
+    /// When the fraud was reported, if the acquirer knows it.
     pub(crate) reported: Option<Timestamp>,
-    /// Of which kind, if that is known.
     pub(crate) reason: Option<FraudReason>,
 }
 
-/// A kind of fraud, by its code: 0 is anything, 8 a cardholder who was manipulated.
+/// A kind of fraud, as a code from 0 to 8: 0 is any kind, 8 a manipulated cardholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FraudReason(u8);
 
-/// A number that is no [`FraudReason`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be from 0 to 8")]
 pub(crate) struct InvalidFraudReason;
 
 impl FraudReason {
-    /// The card or its number was used by somebody else.
+    /// Another person used the card or its number.
     pub(crate) const FRAUDULENT_USE: Self = Self(1);
 
-    /// The kind with this code.
     pub(crate) fn new(code: i64) -> Result<Self, InvalidFraudReason> {
         u8::try_from(code).ok().filter(|code| *code <= 8).map(Self).ok_or(InvalidFraudReason)
     }
 
-    /// Its code.
     pub(crate) fn code(self) -> u8 {
         self.0
     }
@@ -159,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_fraud_are_those_of_the_table() {
+    fn fraud_reasons_have_codes_from_0_to_8() {
         for code in 0..=8 {
             assert_eq!(FraudReason::new(code).map(FraudReason::code), Ok(code.try_into().unwrap()));
         }

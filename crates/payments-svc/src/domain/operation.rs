@@ -1,4 +1,4 @@
-//! Payments on their way to an acquirer, and what came of them.
+//! Pending payments, their outcomes, and outbox entries for the acquirer.
 
 use jiff::Timestamp;
 
@@ -12,73 +12,67 @@ use super::{
     transaction::Tds,
 };
 
-/// A payment that is asked for. It holds nothing of a card.
+/// A requested payment. It contains no card data, because it is stored before the acquirer answers.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Payment {
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// The currency.
     pub(crate) currency: Currency,
-    /// The amount.
     pub(crate) amount: Amount,
-    /// The text on the customer's bank statement.
     pub(crate) descriptor: Descriptor,
-    /// The merchant's own data.
+    /// Custom data of the merchant.
     pub(crate) custom: Option<Custom>,
-    /// Whether the merchant's server asks for it, with a card from earlier.
+    /// Whether an app requested the payment with a card from an earlier transaction.
     pub(crate) recurring: bool,
 }
 
-/// What an acquirer says to a payment.
+/// An acquirer's outcome of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The money is reserved. The acquirer knows the card by this reference from now on.
+    /// The amount is authorized.
     Approved {
-        /// Text that only the acquirer understands.
+        /// The acquirer's reference of the card, for later payments. Only the acquirer understands
+        /// it.
         reference: String,
-        /// How far 3-D Secure went.
         tds: Tds,
     },
-    /// It is not.
+    /// The amount is not authorized.
     Declined(ProcessingError),
 }
 
-/// What an acquirer wants a customer to be asked by 3-D Secure, and what the payment goes on with.
+/// A challenge: the question of 3-D Secure to the customer, and the data to continue the payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Challenge {
-    /// What may be kept of the card. Of the rest nothing is left while the customer is asked.
+    /// The card data that may be stored. The service keeps no more of the card meanwhile.
     pub(crate) card: Card,
-    /// What the acquirer knows the challenge by.
+    /// The acquirer's ID of the challenge.
     pub(crate) reference: String,
-    /// When it is too late to answer.
+    /// The end of the time to answer.
     pub(crate) until: Timestamp,
 }
 
-/// How a customer answers a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// It is they who pay.
+    /// The customer confirms the payment.
     Given,
-    /// It is not, or they have changed their mind.
+    /// The customer does not confirm it.
     Withheld,
 }
 
-/// What is written of a payment that has come to its end.
+/// The result of a payment, as the transaction records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Conclusion<'a> {
-    /// Why it did not succeed, if it did not.
+    /// `None` if the payment succeeded.
     pub(crate) error: Option<ProcessingError>,
-    /// What the acquirer knows the card by from now on, if it succeeded.
+    /// The acquirer's reference of the card, if the payment succeeded.
     pub(crate) reference: Option<&'a str>,
-    /// How far 3-D Secure went.
     pub(crate) tds: Tds,
-    /// Whether the acquirer has to let go of what it may have reserved.
+    /// Whether the acquirer must release what it may have authorized.
     pub(crate) is_reversed: bool,
 }
 
 impl<'a> Conclusion<'a> {
-    /// By the acquirer's verdict; or by none, when the payment is given up. Then somebody was silent
-    /// for too long: the customer, where they were challenged, and the acquirer otherwise.
+    /// The result for the acquirer's outcome. Without an outcome the payment has failed, because
+    /// the customer did not answer the challenge in time, or the acquirer did not answer at all.
     pub(crate) fn of(verdict: Option<&'a Verdict>, is_challenged: bool) -> Self {
         let failed = |error| Self {
             error: Some(error),
@@ -97,49 +91,44 @@ impl<'a> Conclusion<'a> {
     }
 }
 
-/// A card from earlier that a payment may be made with.
+/// A card of an earlier transaction, for another payment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Original {
-    /// The card.
     pub(crate) card: Card,
-    /// What the acquirer knows it by.
+    /// The acquirer's reference of the card.
     pub(crate) reference: String,
 }
 
-/// What an acquirer has to be told.
+/// An outbox entry: an order to an acquirer that a job sends until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Instruction {
-    /// Its id: the acquirer carries it out once, however often it is sent.
+    /// The acquirer executes each ID once, however often it is sent.
     pub(crate) id: Id,
-    /// The transaction.
     pub(crate) transaction: Id,
-    /// The operation that the acquirer knows the payment by.
+    /// The ID of the pending payment. The acquirer knows the payment by it.
     pub(crate) payment: Id,
-    /// What the acquirer knows the card by, if it said so.
+    /// The acquirer's reference of the card. `None` if the payment failed.
     pub(crate) reference: Option<String>,
-    /// What is to be done.
     pub(crate) order: Order,
-    /// How much, in minor units of the payment's currency.
+    /// In minor units of the payment's currency.
     pub(crate) amount: i64,
-    /// Whether it is the transaction's first capture.
+    /// Whether the order is the first capture of the transaction.
     pub(crate) is_first_capture: bool,
 }
 
-/// What an acquirer is to do with a payment.
+/// The kind of an outbox entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Take money.
     Capture,
-    /// Give money back.
     Refund,
-    /// Let go of a part of what is reserved.
+    /// Release a part of the authorized amount.
     Void,
-    /// Let go of all that was reserved, or will have been.
+    /// Release the whole authorized amount, also if the authorization arrives later.
     Reverse,
 }
 
 impl Order {
-    /// Its name, as it is stored.
+    /// The name in the database.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
@@ -149,7 +138,6 @@ impl Order {
         }
     }
 
-    /// The one with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let all = [Self::Capture, Self::Refund, Self::Void, Self::Reverse];
         all.into_iter().find(|order| order.name() == name)
@@ -161,17 +149,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payment_that_nobody_decides_on_has_failed_and_is_reversed() {
+    fn a_payment_without_an_outcome_has_failed_and_is_reversed() {
         for (is_challenged, error) in
             [(true, ProcessingError::FAILED_3D_SECURE), (false, ProcessingError::TRY_AGAIN)]
         {
-            let given_up = Conclusion::of(None, is_challenged);
-            assert_eq!((given_up.error, given_up.is_reversed), (Some(error), true));
+            let failed = Conclusion::of(None, is_challenged);
+            assert_eq!((failed.error, failed.is_reversed), (Some(error), true));
         }
     }
 
     #[test]
-    fn the_verdict_of_the_acquirer_stands_whoever_was_asked() {
+    fn the_outcome_of_the_acquirer_counts_with_and_without_a_challenge() {
         for is_challenged in [true, false] {
             let declined = Verdict::Declined(ProcessingError::DECLINED);
             let declined = Conclusion::of(Some(&declined), is_challenged);

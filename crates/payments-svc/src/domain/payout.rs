@@ -1,4 +1,4 @@
-//! Payouts: what merchants have goes to their bank accounts.
+//! Payouts: transfers of merchants' balances to their bank accounts.
 
 use jiff::civil::Date;
 
@@ -9,31 +9,28 @@ use super::{
     money::Money,
 };
 
-/// A run of payouts. In each, a merchant is paid once; when all are, it is closed, and nobody is
-/// paid in it any more.
+/// A run of payouts. It pays each merchant at most once. When all are paid it is closed, and pays
+/// no merchant any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PayoutRun {
-    /// The day.
     pub(crate) day: Date,
-    /// Whether merchants for tests are paid, or the others.
+    /// Whether the run pays test merchants, or live merchants.
     pub(crate) test: bool,
 }
 
-/// Money that is to go to a merchant's bank account.
+/// A transfer to a merchant's bank account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Transfer {
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// Whom the bank is told it is for.
+    /// The name of the recipient: the merchant's title.
     pub(crate) name: String,
-    /// The account.
     pub(crate) iban: Iban,
-    /// How much; it is positive.
+    /// Always positive.
     pub(crate) amount: Money,
 }
 
 impl Transfer {
-    /// All that a merchant has, if it has something and an account to get it at.
+    /// The whole balance of a merchant, if it is positive and the merchant has an account.
     pub(crate) fn due(merchant: &Merchant) -> Option<Self> {
         let iban = merchant.details.iban.clone()?;
         let amount = Money { currency: merchant.details.currency, minor: merchant.balance };
@@ -41,9 +38,9 @@ impl Transfer {
         (amount.minor > 0).then_some(Self { merchant: merchant.id, name, iban, amount })
     }
 
-    /// What it takes from the merchant's balance and gives to the bank; negative for the first.
+    /// The change of the merchant's balance, which is negative, and the entry of the journal.
     pub(crate) fn booking(&self) -> (Money, Entry) {
-        // Negating what is positive never overflows.
+        // A positive number can be negated without overflow.
         let taken = Money { minor: self.amount.minor.saturating_neg(), ..self.amount };
         (taken, Entry::paid_out(taken, self.amount))
     }
@@ -52,11 +49,9 @@ impl Transfer {
 /// A payout that was booked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Payout {
-    /// Its id.
     pub(crate) id: Id,
-    /// Its line on the merchant's balance.
+    /// The balance line.
     pub(crate) line: Id,
-    /// What is transferred.
     pub(crate) transfer: Transfer,
 }
 
@@ -92,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_due_is_all_that_a_merchant_with_an_account_has() {
+    fn a_positive_balance_is_due_to_a_merchant_with_an_account() {
         let iban = Some("DK5000400440116243");
         for (balance, iban) in [(0, iban), (-1, iban), (i64::MIN, iban), (1, None)] {
             assert_eq!(Transfer::due(&merchant(balance, iban)), None, "{balance}");
@@ -107,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_is_for_the_merchant_by_its_name_if_it_has_one() {
+    fn a_transfer_uses_the_name_of_the_merchant() {
         let mut merchant = merchant(1, Some("DK5000400440116243"));
         merchant.details.name = Some(Name::new("Ann").unwrap());
         assert_eq!(Transfer::due(&merchant).unwrap().name, "Ann");

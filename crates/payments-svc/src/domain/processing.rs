@@ -1,6 +1,6 @@
-//! Why an acquirer does not do what it is asked.
+//! Processing errors: why a payment fails, and how much of that a caller may learn.
 
-/// A processing error: a stable code, what it means, and who may be to blame.
+/// A processing error: a stable code, a message, and who may be to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessingError(&'static Row);
 
@@ -12,7 +12,6 @@ struct Row {
     merchant: bool,
 }
 
-/// Every code.
 const ROWS: [Row; 29] = [
     row(1, "invalid currency", true, true),
     row(2, "invalid card details", true, false),
@@ -49,32 +48,31 @@ const fn row(code: u8, message: &'static str, client: bool, merchant: bool) -> R
     Row { code, message, client, merchant }
 }
 
-/// A group of processing errors: the payment page and `POST /cards` reveal no more. A thief who
-/// tries card numbers must not learn which part of the data was right. `POST /transactions` answers
-/// the exact code, as the specification requires.
+/// A group of processing errors. The payment page and `POST /cards` reveal only the group, because
+/// a thief who tries card numbers must not learn which part of the data was right.
+/// `POST /transactions` returns the exact code, as the specification requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeclineGroup {
     /// The number, the expiry date or the security code is wrong or missing.
     Details,
     /// The account lacks money, or the card's limit is exceeded.
     Funds,
-    /// The card has expired.
     Expired,
-    /// The bank refuses, for a reason of its own.
+    /// The bank rejects the payment.
     Bank,
-    /// The acquirer does not take cards of this kind.
+    /// The acquirer does not accept cards of this kind.
     Unsupported,
-    /// The customer did not pass 3-D Secure. This reveals nothing about the card: the customer saw
-    /// the challenge before, and it fails by what they do there.
+    /// The customer did not pass 3-D Secure. This reveals nothing about the card: the customer has
+    /// seen the challenge, and only their answer makes it fail.
     Unconfirmed,
-    /// A fault that may be gone at the next attempt.
+    /// A temporary error: the customer can try again.
     Again,
     /// Only the shop can correct this.
     Shop,
 }
 
 impl DeclineGroup {
-    /// The name that the payment page shows to programs.
+    /// The name in the HTML of the payment page, for programs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Details => "details",
@@ -90,38 +88,25 @@ impl DeclineGroup {
 }
 
 impl ProcessingError {
-    /// The details of the card are wrong.
     pub(crate) const INVALID_DETAILS: Self = Self(&ROWS[1]);
-    /// Insufficient funds.
     pub(crate) const INSUFFICIENT_FUNDS: Self = Self(&ROWS[6]);
-    /// Declined by the bank.
     pub(crate) const DECLINED: Self = Self(&ROWS[7]);
-    /// The card has expired.
     pub(crate) const EXPIRED: Self = Self(&ROWS[5]);
-    /// Something else went wrong: try again.
     pub(crate) const TRY_AGAIN: Self = Self(&ROWS[11]);
-    /// The merchant may not create transactions.
     pub(crate) const MAY_NOT_CREATE: Self = Self(&ROWS[24]);
-    /// The merchant may not save cards.
     pub(crate) const MAY_NOT_SAVE: Self = Self(&ROWS[25]);
-    /// The card is not supported.
     pub(crate) const NOT_SUPPORTED: Self = Self(&ROWS[26]);
-    /// The card asks for 3-D Secure.
     pub(crate) const NEEDS_3D_SECURE: Self = Self(&ROWS[27]);
-    /// 3-D Secure failed.
     pub(crate) const FAILED_3D_SECURE: Self = Self(&ROWS[28]);
 
-    /// The error with this code.
     pub(crate) fn coded(code: u8) -> Option<Self> {
         ROWS.iter().find(|row| row.code == code).map(Self)
     }
 
-    /// Its code.
     pub(crate) fn code(self) -> u8 {
         self.0.code
     }
 
-    /// What it means, for people.
     pub(crate) fn message(self) -> &'static str {
         self.0.message
     }
@@ -136,13 +121,12 @@ impl ProcessingError {
         self.0.merchant
     }
 
-    /// Its group.
     pub(crate) fn group(self) -> DeclineGroup {
         match self.0.code {
             2..=5 | 17..=20 => DeclineGroup::Details,
             6 => DeclineGroup::Expired,
             7 | 25 => DeclineGroup::Funds,
-            // 30 is no group of its own: it would reveal that the card exists.
+            // Code 30 has no separate group: it would reveal that the card exists.
             8..=11 | 30 => DeclineGroup::Bank,
             12 => DeclineGroup::Again,
             29 => DeclineGroup::Unsupported,
@@ -151,8 +135,9 @@ impl ProcessingError {
         }
     }
 
-    /// The error that stands for the whole group, for callers without credentials. A card that is
-    /// only verified is never challenged, so 3-D Secure counts as the bank's refusal there.
+    /// The error that represents the whole group, for callers without credentials. `POST /cards`
+    /// only verifies a card and never starts 3-D Secure, so a failure of 3-D Secure counts as a
+    /// decline.
     #[must_use]
     pub(crate) fn generalized(self) -> Self {
         match self.group() {
@@ -165,8 +150,8 @@ impl ProcessingError {
         }
     }
 
-    /// Whether the error says anything about the card. One that does not helps nobody who tries
-    /// card numbers, and may be repeated for a card that is good.
+    /// Whether the error reveals anything about the card. Other errors do not help a thief who
+    /// tries card numbers, and can happen again for a good card.
     pub(crate) fn concerns_card(self) -> bool {
         !matches!(self.group(), DeclineGroup::Again | DeclineGroup::Shop)
     }
@@ -220,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_without_credentials_learns_the_group_alone() {
+    fn callers_without_credentials_see_only_the_group() {
         for (code, expected) in [
             (4, 2),
             (25, 7),

@@ -1,4 +1,4 @@
-//! Exchange rates, and what an amount becomes in another currency.
+//! Exchange rates, and the conversion of amounts to another currency.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use num_traits::{CheckedAdd as _, CheckedDiv as _, CheckedMul as _, CheckedSub a
 
 use super::money::{Currency, Decimal, Factor, Overflow, Ppm, scale};
 
-/// Digits a quote may have, so that no product of quotes exceeds 128 bits.
+/// Bounds the digits of a quote, so that no product of quotes exceeds 128 bits.
 const QUOTE_DIGITS: u64 = 1_000_000_000_000;
 
-/// Days after which a rate is too old to charge real money by.
+/// The most days that a rate may be old, for live merchants.
 const MAX_AGE: i64 = 7;
 
-/// How many units of each currency one euro was worth on a day.
+/// The value of one euro in other currencies, on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rates {
     date: Date,
@@ -24,46 +24,40 @@ pub(crate) struct Rates {
 /// Why there is no rate between two currencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoRate {
-    /// One of them is not quoted.
     #[error("there is no exchange rate for {0}")]
     NotQuoted(Currency),
-    /// The rates are older than a live merchant's may be, or of a day that is not there yet.
-    #[error("the exchange rates are not of these days")]
+    /// The rates are more than [`MAX_AGE`] days old, or from the future. Only for live merchants.
+    #[error("the exchange rates are more than {MAX_AGE} days old, or from the future")]
     NotOfTheseDays,
-    /// The rate has more digits than can be calculated with.
     #[error(transparent)]
     Overflow(#[from] Overflow),
 }
 
-/// Text that holds no rates.
+/// Why a file has no valid rates.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InvalidRates {
-    /// It is no XML.
     #[error("not XML: {0}")]
     Xml(#[from] roxmltree::Error),
-    /// It names no day.
     #[error("no element has a time attribute with a date")]
     Date,
-    /// A quote is none.
     #[error("the quote of {0} is not a positive decimal number")]
     Quote(String),
-    /// There is no quote.
-    #[error("there is no quote")]
+    #[error("no element has the attributes currency and rate")]
     Empty,
 }
 
-/// The set that serves test merchants.
+/// Rates of a fixed day, for test merchants.
 const BUILT_IN: &str = include_str!("../../assets/rates.xml");
 
 impl Rates {
-    /// The dated set that is part of the service, for test merchants.
+    /// The rates for test merchants, which are part of the program.
     pub(crate) fn built_in() -> Result<Self, InvalidRates> {
         Self::parse(BUILT_IN)
     }
 
-    /// The newest rates of a file in the format in which the European Central Bank publishes its
-    /// reference rates: nested elements `Cube`, a day in `time`, quotes in `currency` and `rate`.
-    /// Currencies that are not current are left out.
+    /// Reads the newest rates of a file in the format of the reference rates of the European
+    /// Central Bank: nested elements `Cube`, with the day in `time`, and quotes in `currency` and
+    /// `rate`. Skips currencies that are not current.
     pub(crate) fn parse(xml: &str) -> Result<Self, InvalidRates> {
         let document = roxmltree::Document::parse(xml)?;
         let days = document.descendants().filter_map(|day| {
@@ -86,18 +80,18 @@ impl Rates {
         if rates.per_euro.len() == 1 { Err(InvalidRates::Empty) } else { Ok(rates) }
     }
 
-    /// Rates of a day without any quote.
+    /// Rates without quotes: only the euro itself.
     pub(crate) fn new(date: Date) -> Self {
         let euro = (Currency::EUR, Ratio::from_integer(1));
         Self { date, per_euro: BTreeMap::from([euro]) }
     }
 
-    /// The day they were quoted on.
     pub(crate) fn date(&self) -> Date {
         self.date
     }
 
-    /// Adds a quote: a positive decimal number. False when `units` is none.
+    /// Adds a quote. Returns false if `units` is not a positive decimal number of at most 12
+    /// digits.
     pub(crate) fn quote(&mut self, currency: Currency, units: &str) -> bool {
         let Ok(Decimal { mantissa: mantissa @ 1..QUOTE_DIGITS, places }) = units.parse() else {
             return false;
@@ -107,8 +101,8 @@ impl Rates {
         true
     }
 
-    /// The rate from one currency to another, for a live merchant on `today`, for a test merchant
-    /// at any time.
+    /// The rate from one currency to another. `live` is today's date for a live merchant, which
+    /// needs recent rates, and `None` for a test merchant.
     pub(crate) fn exchange(
         &self,
         from: Currency,
@@ -121,7 +115,7 @@ impl Rates {
         }
         if let Some(today) = live {
             let oldest = today.checked_sub(Span::new().days(MAX_AGE)).unwrap_or(Date::MIN);
-            // It may be tomorrow already where the rates come from.
+            // It may already be tomorrow where the rates come from.
             let newest = today.tomorrow().unwrap_or(Date::MAX);
             if !(oldest..=newest).contains(&self.date) {
                 return Err(NoRate::NotOfTheseDays);
@@ -136,26 +130,26 @@ impl Rates {
     }
 }
 
-/// The exchange of one currency's minor units for another's.
+/// Converts minor units of one currency to minor units of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// The rate in the middle, between minor units.
+    /// The middle rate, between minor units.
     pub(crate) rate: Factor,
-    /// How far the rates of either direction are from it.
+    /// The service's margin: lowers proceeds and raises costs.
     pub(crate) spread: Ppm,
 }
 
 impl Exchange {
-    /// Nothing to exchange: both currencies are the same.
+    /// Both currencies are the same.
     pub(crate) const NONE: Self = Self { rate: Ratio::new_raw(1, 1), spread: Ppm::NONE };
 
-    /// What the merchant gets for an amount that was charged: at the rate less the spread.
+    /// The merchant's proceeds of a charged amount: amount × rate × (1 − spread).
     pub(crate) fn proceeds(&self, minor: i64) -> Result<i64, Overflow> {
         let factor = Ratio::from_integer(1).checked_sub(&self.spread.factor());
         scale(minor, &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?)
     }
 
-    /// What the merchant pays for an amount that is owed: at the rate plus the spread.
+    /// The merchant's costs of an owed amount: amount × rate × (1 + spread).
     pub(crate) fn cost(&self, minor: i64) -> Result<i64, Overflow> {
         let factor = Ratio::from_integer(1).checked_add(&self.spread.factor());
         scale(minor, &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?)
@@ -183,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_go_through_both_exponents() {
+    fn exchanges_use_the_exponents_of_both_currencies() {
         let spread = "0.02".parse().unwrap();
         let exchange =
             |from, to| rates().exchange(currency(from), currency(to), spread, None).unwrap();
@@ -196,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_merchant_needs_rates_of_a_week() {
+    fn a_live_merchant_needs_rates_of_the_last_week() {
         let exchange = |live| rates().exchange(Currency::EUR, currency("DKK"), Ppm::NONE, live);
         assert!(exchange(Some(date(2026, 11, 27))).is_ok());
         assert_eq!(exchange(Some(date(2026, 11, 28))), Err(NoRate::NotOfTheseDays));
@@ -217,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_rates_is_read_to_its_newest_day() {
+    fn the_newest_day_of_a_file_is_used() {
         let day = |date: &str, quotes: &str| format!("<Cube time='{date}'>{quotes}</Cube>");
         let usd = |rate: &str| format!("<Cube currency='USD' rate='{rate}'/>");
         let file =
@@ -243,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_amount_at_the_widest_rate_is_refused_and_not_wrong() {
+    fn an_overflow_of_an_exchange_is_an_error() {
         let mut rates = rates();
         assert!(
             rates.quote(currency("BHD"), "0.000001")

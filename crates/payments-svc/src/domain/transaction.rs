@@ -1,4 +1,4 @@
-//! Transactions: what was reserved on a card, and what became of it.
+//! Transactions: payments after the acquirer's outcome, with the trail of their movements.
 
 use jiff::Timestamp;
 
@@ -11,40 +11,33 @@ use super::{
     processing::ProcessingError,
 };
 
-/// A transaction, complete.
+/// A transaction with its whole trail.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transaction {
-    /// Its id.
     pub(crate) id: Id,
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// Whether the merchant is one for tests.
+    /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
-    /// When it was made.
     pub(crate) created: Timestamp,
-    /// The currency of its amounts.
     pub(crate) currency: Currency,
-    /// What was reserved, and what became of it.
     pub(crate) amounts: Amounts,
-    /// The text on the customer's bank statement.
     pub(crate) descriptor: Descriptor,
-    /// The card. None where the acquirer never answered: nothing of it was kept before.
+    /// `None` if the acquirer never answered, because card data is not stored before its answer.
     pub(crate) card: Option<Card>,
-    /// The merchant's own data.
+    /// Custom data of the merchant.
     pub(crate) custom: Option<Custom>,
-    /// Whether the customer was asked by 3-D Secure.
     pub(crate) tds: Tds,
-    /// Whether it was made by the merchant's server, from an earlier one.
+    /// Whether an app made the payment with a card from an earlier transaction.
     pub(crate) recurring: bool,
-    /// Why it did not succeed, if it did not.
+    /// `None` if the payment succeeded.
     pub(crate) error: Option<ProcessingError>,
-    /// What became of it, oldest first.
+    /// Oldest first.
     pub(crate) trail: Vec<Step>,
 }
 
 impl Transaction {
-    /// Sets the amounts to the sums of the steps, and to the amount that was disputed at the time:
-    /// the transaction as it was after the last of these steps.
+    /// The transaction as it was after the last step of its trail: sets the amounts to the sums of
+    /// the steps. `disputed` is the disputed amount at that time, which the trail does not contain.
     #[must_use]
     pub(crate) fn rewound(mut self, disputed: i64) -> Self {
         let sum = |movement| {
@@ -59,39 +52,33 @@ impl Transaction {
     }
 }
 
-/// What of a transaction never changes, as far as moving its money needs it.
+/// The part of a transaction that movements need and that never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reservation {
-    /// Its id.
     pub(crate) id: Id,
-    /// The merchant.
     pub(crate) merchant: Id,
-    /// The currency of its amounts.
     pub(crate) currency: Currency,
-    /// The merchant's terms.
     pub(crate) terms: Terms,
 }
 
-/// A transaction's amounts, in minor units. None is negative, and what was captured and voided is
-/// never more than was reserved.
+/// A transaction's amounts, in minor units of its currency. None is negative, and
+/// `captured + voided` never exceeds `amount`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Amounts {
-    /// Reserved.
+    /// The authorized amount; of a failed payment, the requested amount.
     pub(crate) amount: i64,
-    /// Captured, refunded since or not.
+    /// Refunds and disputes do not reduce it.
     pub(crate) captured: i64,
-    /// Refunded.
     pub(crate) refunded: i64,
-    /// Voided.
     pub(crate) voided: i64,
-    /// In disputes that are open or lost.
+    /// The amount of open and lost disputes.
     pub(crate) disputed: i64,
-    /// Whether anything was reserved.
+    /// Whether the payment was authorized.
     pub(crate) successful: bool,
 }
 
 impl Amounts {
-    /// What can still be captured or voided.
+    /// The amount that can still be captured or voided.
     pub(crate) fn pending(&self) -> i64 {
         if !self.successful {
             return 0;
@@ -99,25 +86,25 @@ impl Amounts {
         self.amount.saturating_sub(self.captured).saturating_sub(self.voided)
     }
 
-    /// What can still be refunded.
+    /// The amount that can still be refunded.
     pub(crate) fn refundable(&self) -> i64 {
         self.captured.saturating_sub(self.refunded).saturating_sub(self.disputed).max(0)
     }
 }
 
-/// How far 3-D Secure went.
+/// How far 3-D Secure was completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tds {
-    /// It was not applied.
+    /// 3-D Secure was not used.
     None,
-    /// It was tried.
+    /// 3-D Secure was tried.
     Attempt,
-    /// The customer proved who they are.
+    /// The customer confirmed the payment.
     Full,
 }
 
 impl Tds {
-    /// Its name, as it is stored and told.
+    /// The name in the database and in the API.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -126,41 +113,35 @@ impl Tds {
         }
     }
 
-    /// The one with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         [Self::None, Self::Attempt, Self::Full].into_iter().find(|tds| tds.name() == name)
     }
 }
 
-/// A step of the trail.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Step {
-    /// When.
     pub(crate) created: Timestamp,
-    /// What was done.
     pub(crate) movement: Movement,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
-    /// What it did to the merchant's balance, in minor units of the funding currency.
+    /// Added to the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
-    /// The fees in it, in the same units.
+    /// The fees that `balance` contains, in the same units.
     pub(crate) fee: Fee,
-    /// The text on the customer's bank statement, but for voids.
+    /// `None` for voids.
     pub(crate) descriptor: Option<Descriptor>,
-    /// The line that booked it, where money moved.
+    /// The balance line. `None` for voids, which move no money.
     pub(crate) line: Option<Id>,
-    /// The dispute that was decided.
+    /// Only for decisions of disputes.
     pub(crate) dispute: Option<Id>,
 }
 
-/// What can become of a transaction.
+/// The kind of a step of the trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Movement {
-    /// Money is taken.
     Capture,
-    /// Money that was taken is given back.
     Refund,
-    /// The reservation is given up.
+    /// The authorization, or a part of it, is released.
     Void,
     /// A dispute is won.
     Won,
@@ -169,13 +150,12 @@ pub(crate) enum Movement {
 }
 
 impl Movement {
-    /// The one with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let all = [Self::Capture, Self::Refund, Self::Void, Self::Won, Self::Lost];
         all.into_iter().find(|movement| movement.name() == name)
     }
 
-    /// Its name, as it is stored and told.
+    /// The name in the database and in the API.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
@@ -187,17 +167,16 @@ impl Movement {
     }
 }
 
-/// Fees in minor units of the funding currency; negative where they are given back.
+/// Fees in minor units of the funding currency. Negative: the service returns them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Fee {
-    /// What every capture costs.
+    /// The fee of each capture or dispute, whatever its amount.
     pub(crate) flat: i64,
-    /// What depends on the amount.
+    /// The fee that depends on the amount.
     pub(crate) rate: i64,
 }
 
 impl Fee {
-    /// Both together.
     pub(crate) fn total(self) -> Result<i64, Overflow> {
         self.flat.checked_add(self.rate).ok_or(Overflow)
     }

@@ -2,13 +2,13 @@
 
 use super::id::Id;
 
-/// The most items a page may have.
+/// The most items of a page.
 pub(crate) const MAX_PAGE: u32 = 1000;
 
-/// A stretch of a list: newest first, but oldest first where only `after` is given.
+/// A page of a list: newest first, but oldest first if only `after` is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// The most items, 1 to [`MAX_PAGE`].
+    /// From 1 to [`MAX_PAGE`].
     pub(crate) limit: u32,
     /// Only items older than this one.
     pub(crate) before: Option<Id>,
@@ -17,7 +17,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// What is left of it after the item with this id, at most `limit` items.
+    /// The rest of the page after the item with this ID, with at most `limit` items.
     #[must_use]
     pub(crate) fn past(self, id: Id, limit: u32) -> Self {
         if self.is_forward() {
@@ -27,7 +27,7 @@ impl Window {
         }
     }
 
-    /// Whether the oldest come first.
+    /// Whether the order is oldest first.
     pub(crate) fn is_forward(&self) -> bool {
         self.after.is_some() && self.before.is_none()
     }

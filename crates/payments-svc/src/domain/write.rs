@@ -4,8 +4,8 @@
 //!
 //! - **Load.** An engine locks and reads the rows of [`Needs`]. The result is [`Known`].
 //! - **Decide.** [`decide`] computes the answers and the row [`Changes`] in memory.
-//! - **Write.** The engine writes the changes table by table and commits. Answers are sent after the
-//!   commit.
+//! - **Write.** The engine writes the changes table by table and commits. Answers are sent after
+//!   the commit.
 //!
 //! Before you change something here:
 //!
@@ -16,8 +16,8 @@
 //! 3. The IDs of new rows are drawn during the load. `needs.rs` must count the most that an action
 //!    can take. If the count is too low, the write panics and fails.
 //! 4. A batch can run again, for example after a panic or a conflict with another database
-//!    transaction. So a decision has no side effects. The time comes with the loaded rows, and random
-//!    numbers (`jitter`) come with the action.
+//!    transaction. So a decision has no side effects. The time comes with the loaded rows, and
+//!    random numbers (`jitter`) come with the action.
 //! 5. The idempotency key and the outcome are written with the change. A repeated request therefore
 //!    gets the first outcome and changes nothing.
 //! 6. Exchange rates are not in the database. The caller passes them with the action.
@@ -105,7 +105,8 @@ pub(crate) enum Action {
     Begin {
         payment: Box<Payment>,
     },
-    /// Record the outcome of a pending payment. Only its first outcome counts: later ones are rejected.
+    /// Record the outcome of a pending payment. Only its first outcome counts: later ones are
+    /// rejected.
     Conclude {
         /// The ID from [`Outcome::Begun`].
         operation: Id,

@@ -1,17 +1,17 @@
-//! The rules of disputes, alone and between captures and refunds.
+//! Disputes alone, and between captures and refunds.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::domain::{Currency, Pricing, Request};
 
-/// Danish kroner for a euro, a hundredth of each.
+/// EUR to DKK.
 fn kroner() -> Exchange {
     Exchange { rate: Ratio::new(74_735, 10_000), spread: "0.02".parse().unwrap() }
 }
 
-/// An authorisation of EUR 1000 of a merchant that is funded in kroner.
-fn reserved() -> Holding {
+/// An authorized transaction of EUR 1000, of a merchant whose balance is in DKK.
+fn authorized() -> Holding {
     Holding {
         currency: Currency::EUR,
         amounts: Amounts { amount: 100_000, successful: true, ..Amounts::default() },
@@ -35,8 +35,8 @@ fn capture(minor: i64) -> Request {
     Request::Capture { amount: amount(minor), currency: None, exchange, fee_exchange }
 }
 
-/// A ledger of one transaction: what the engines keep, in memory.
-struct Books {
+/// The stored state of one transaction, in memory.
+struct Ledger {
     holding: Holding,
     balance: i64,
     flat: i64,
@@ -44,9 +44,9 @@ struct Books {
     lost: Vec<Vec<Slice>>,
 }
 
-impl Books {
+impl Ledger {
     fn new() -> Self {
-        Self { holding: reserved(), balance: 0, flat: 0, open: Vec::new(), lost: Vec::new() }
+        Self { holding: authorized(), balance: 0, flat: 0, open: Vec::new(), lost: Vec::new() }
     }
 
     fn write(&mut self, change: &Change) {
@@ -57,7 +57,7 @@ impl Books {
         self.flat += change.fee.flat;
     }
 
-    /// Whether it was done.
+    /// Returns whether the request was executed.
     fn request(&mut self, request: &Request) -> bool {
         let change = self.holding.decide(request);
         change.inspect(|change| self.write(change)).is_ok()
@@ -81,22 +81,22 @@ impl Books {
         Some(change)
     }
 
-    /// The counters, the captures and the balance tell the same.
-    fn agree(&self) {
+    /// Checks that the amounts, the captures and the balance agree.
+    fn check(&self) {
         let Amounts { captured, refunded, disputed, .. } = self.holding.amounts;
         let slices = || self.open.iter().chain(&self.lost).flatten();
         assert_eq!(disputed, slices().map(|slice| slice.amount).sum::<i64>());
-        let out: i64 = self.holding.captures.iter().map(|it| it.amount_out).sum();
+        let out: i64 = self.holding.captures.iter().map(|captured| captured.amount_out).sum();
         let held: i64 = slices().filter(|slice| !slice.again).map(|slice| slice.amount).sum();
         assert_eq!(out, refunded + held);
         assert!(out <= captured);
         let mut worth = 0;
-        for it in &self.holding.captures {
-            assert!((0..=it.amount).contains(&it.amount_out), "{it:?}");
-            assert!((0..=it.gross).contains(&it.gross_out), "{it:?}");
-            assert!((0..=it.fee).contains(&it.fee_out), "{it:?}");
-            assert!(it.amount_out < it.amount || it.gross_out == it.gross, "{it:?}");
-            worth += it.gross - it.gross_out - it.fee + it.fee_out;
+        for c in &self.holding.captures {
+            assert!((0..=c.amount).contains(&c.amount_out), "{c:?}");
+            assert!((0..=c.gross).contains(&c.gross_out), "{c:?}");
+            assert!((0..=c.fee).contains(&c.fee_out), "{c:?}");
+            assert!(c.amount_out < c.amount || c.gross_out == c.gross, "{c:?}");
+            worth += c.gross - c.gross_out - c.fee + c.fee_out;
         }
         let again = slices().filter(|slice| slice.again);
         let again: i64 = again.map(|slice| slice.gross - slice.fee).sum();
@@ -105,79 +105,80 @@ impl Books {
 }
 
 #[test]
-fn a_dispute_takes_what_a_refund_would_and_its_fee() {
-    let mut books = Books::new();
-    assert!(books.request(&capture(500)));
-    assert_eq!(books.balance, 3379);
-    let opened = books.open(333);
+fn a_dispute_debits_like_a_refund_plus_its_fee() {
+    let mut ledger = Ledger::new();
+    assert!(ledger.request(&capture(500)));
+    assert_eq!(ledger.balance, 3379);
+    let opened = ledger.open(333);
     // EUR 35.00 at 7.4735 and 2 %.
     assert_eq!((opened.balance, opened.fee), (-2378 - 26_680, Fee { flat: 26_680, rate: -61 }));
     assert_eq!(opened.movement, None);
     let booking = opened.booking.unwrap();
     assert_eq!((booking.kind, booking.amount.minor), (LineKind::Dispute, -333));
-    assert_eq!((books.holding.amounts.disputed, books.holding.amounts.refundable()), (333, 167));
+    assert_eq!((ledger.holding.amounts.disputed, ledger.holding.amounts.refundable()), (333, 167));
 }
 
 #[test]
-fn what_is_won_comes_back_but_for_the_fee() {
-    let mut books = Books::new();
-    assert!(books.request(&capture(500)));
-    let before = books.holding.captures.clone();
-    let opened = books.open(333);
-    let won = books.end(Decision::Won).unwrap();
+fn a_won_dispute_returns_all_but_its_fee() {
+    let mut ledger = Ledger::new();
+    assert!(ledger.request(&capture(500)));
+    let before = ledger.holding.captures.clone();
+    let opened = ledger.open(333);
+    let won = ledger.end(Decision::Won).unwrap();
     assert_eq!((won.movement, won.amount), (Some(Movement::Won), 333));
     assert_eq!((won.balance, won.fee), (2378, Fee { flat: 0, rate: 61 }));
     assert_eq!(opened.balance + won.balance, -26_680);
-    assert_eq!(books.holding.captures, before);
-    assert_eq!(books.holding.amounts.disputed, 0);
+    assert_eq!(ledger.holding.captures, before);
+    assert_eq!(ledger.holding.amounts.disputed, 0);
 }
 
 #[test]
-fn what_is_lost_stays_with_the_customer() {
-    let mut books = Books::new();
-    assert!(books.request(&capture(500)));
-    books.open(500);
-    let lost = books.end(Decision::Lost).unwrap();
+fn a_lost_dispute_returns_nothing() {
+    let mut ledger = Ledger::new();
+    assert!(ledger.request(&capture(500)));
+    ledger.open(500);
+    let lost = ledger.end(Decision::Lost).unwrap();
     assert_eq!((lost.movement, lost.balance, lost.fee), (Some(Movement::Lost), 0, Fee::default()));
     let booking = lost.booking.unwrap();
     assert_eq!((booking.kind, booking.amount.minor), (LineKind::Lost, 0));
-    assert_eq!(books.holding.amounts.disputed, 500);
-    assert!(!books.request(&Request::Refund { amount: amount(1) }));
+    assert_eq!(ledger.holding.amounts.disputed, 500);
+    assert!(!ledger.request(&Request::Refund { amount: amount(1) }));
 }
 
 #[test]
-fn money_that_went_back_goes_again() {
-    let mut books = Books::new();
-    assert!(books.request(&capture(500)) && books.request(&capture(300)));
-    assert!(books.request(&Request::Refund { amount: amount(600) }));
-    books.agree();
-    books.open(800);
-    let [slices] = &books.open[..] else { panic!() };
-    let slices: Vec<_> = slices.iter().map(|it| (it.step, it.amount, it.again)).collect();
+fn a_dispute_debits_refunded_money_again() {
+    let mut ledger = Ledger::new();
+    assert!(ledger.request(&capture(500)) && ledger.request(&capture(300)));
+    assert!(ledger.request(&Request::Refund { amount: amount(600) }));
+    ledger.check();
+    ledger.open(800);
+    let [slices] = &ledger.open[..] else { panic!() };
+    let slices: Vec<_> =
+        slices.iter().map(|slice| (slice.step, slice.amount, slice.again)).collect();
     let expected = [(Some(1), 200, false), (Some(0), 500, true), (Some(1), 100, true)];
     assert_eq!(slices, expected);
-    books.agree();
-    books.end(Decision::Won);
-    books.agree();
-    assert!(books.request(&Request::Refund { amount: amount(200) }));
-    books.agree();
+    ledger.check();
+    ledger.end(Decision::Won);
+    ledger.check();
+    assert!(ledger.request(&Request::Refund { amount: amount(200) }));
+    ledger.check();
 }
 
 #[test]
 fn more_than_was_ever_captured_can_be_disputed() {
-    let mut books = Books::new();
-    let opened = books.open(100);
+    let mut ledger = Ledger::new();
+    let opened = ledger.open(100);
     assert_eq!(opened.balance, -732 - 26_680);
-    books.agree();
-    let mut books = Books::new();
-    assert!(books.request(&capture(100)));
-    books.open(350);
-    books.agree();
+    ledger.check();
+    let mut ledger = Ledger::new();
+    assert!(ledger.request(&capture(100)));
+    ledger.open(350);
+    ledger.check();
 }
 
 #[test]
 fn an_amount_in_the_merchants_own_currency_is_not_exchanged() {
-    let mut holding = reserved();
+    let mut holding = authorized();
     holding.funding = Currency::EUR;
     let opening = holding.open(amount(100), Exchange::NONE, Exchange::NONE).unwrap();
     assert_eq!(opening.change.balance, -3600);
@@ -185,36 +186,36 @@ fn an_amount_in_the_merchants_own_currency_is_not_exchanged() {
     assert_eq!(lost.booking.unwrap().entry.postings().len(), 2);
 }
 
-/// What may happen to a transaction: a kind, and how much.
+/// Random events of a transaction: a kind and an amount.
 fn steps() -> impl Strategy<Value = Vec<(u8, i64)>> {
     prop::collection::vec((0..5_u8, 1..40_000_i64), 0..30)
 }
 
 proptest! {
     #[test]
-    fn whatever_happens_the_books_agree(steps in steps()) {
-        let mut books = Books::new();
+    fn the_ledger_is_consistent_after_any_events(steps in steps()) {
+        let mut ledger = Ledger::new();
         for (kind, minor) in steps {
             match kind {
-                0 => _ = books.request(&capture(minor)),
-                1 => _ = books.request(&Request::Refund { amount: amount(minor) }),
-                2 => _ = books.open(minor),
-                3 => _ = books.end(Decision::Won),
-                _ => _ = books.end(Decision::Lost),
+                0 => _ = ledger.request(&capture(minor)),
+                1 => _ = ledger.request(&Request::Refund { amount: amount(minor) }),
+                2 => _ = ledger.open(minor),
+                3 => _ = ledger.end(Decision::Won),
+                _ => _ = ledger.end(Decision::Lost),
             }
-            books.agree();
+            ledger.check();
         }
-        let nothing_disputed = books.lost.is_empty();
-        while books.end(Decision::Won).is_some() {
-            books.agree();
+        let nothing_disputed = ledger.lost.is_empty();
+        while ledger.end(Decision::Won).is_some() {
+            ledger.check();
         }
-        let left = books.holding.amounts.refundable();
+        let left = ledger.holding.amounts.refundable();
         if nothing_disputed && left > 0 {
             let rest = Request::Refund { amount: amount(left) };
-            prop_assert!(books.request(&rest));
-            books.agree();
-            prop_assert!(books.holding.captures.iter().all(|it| it.gross_out == it.gross));
-            prop_assert_eq!(books.balance, -books.flat);
+            prop_assert!(ledger.request(&rest));
+            ledger.check();
+            prop_assert!(ledger.holding.captures.iter().all(|it| it.gross_out == it.gross));
+            prop_assert_eq!(ledger.balance, -ledger.flat);
         }
     }
 }

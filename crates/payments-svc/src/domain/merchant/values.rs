@@ -1,34 +1,28 @@
-//! What a merchant is described by: texts that follow a rule.
+//! Validated texts of merchants. The constants `MAX_*` are numbers of characters, not bytes.
 
 use email_address::{EmailAddress, Options};
 use iban::IbanLike as _;
 
-/// The most characters an e-mail address may have.
 pub(crate) const MAX_EMAIL: usize = 254;
 
-/// The most characters a website may have.
 pub(crate) const MAX_WEBSITE: usize = 2048;
 
-/// The most characters a descriptor may have.
 pub(crate) const MAX_DESCRIPTOR: usize = 22;
 
-/// The most characters notes may have.
 pub(crate) const MAX_NOTES: usize = 2000;
 
-/// The most characters a name may have.
 pub(crate) const MAX_NAME: usize = 255;
 
-/// One e-mail address of at most [`MAX_EMAIL`] characters, without a name, comments or white space.
+/// One e-mail address of at most [`MAX_EMAIL`] characters, without a display name, comments or
+/// white space. Its domain has a dot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Email(String);
 
-/// Why text is no [`Email`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be one e-mail address of at most {MAX_EMAIL} characters")]
 pub(crate) struct InvalidEmail;
 
 impl Email {
-    /// An address under a domain with a dot.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidEmail> {
         let options =
             Options::default().with_required_tld().without_display_text().without_domain_literal();
@@ -39,20 +33,18 @@ impl Email {
     }
 }
 
-/// Where the merchant sells: any text of at most [`MAX_WEBSITE`] characters that is not blank and
-/// has no control characters.
+/// The merchant's website: any text of at most [`MAX_WEBSITE`] characters that is not blank and has
+/// no control characters.
 ///
-/// Decision: it need not be a URL, since published clients send `test.com`.
+/// Decision: it need not be a URL, because published clients send `test.com`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Website(String);
 
-/// Why text is no [`Website`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be text of 1 to {MAX_WEBSITE} characters, not blank, without control characters")]
 pub(crate) struct InvalidWebsite;
 
 impl Website {
-    /// A website as it is given.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidWebsite> {
         let valid = is_at_most(text, MAX_WEBSITE)
             && !text.trim().is_empty()
@@ -66,13 +58,11 @@ impl Website {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Descriptor(String);
 
-/// Why text is no [`Descriptor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 1 to {MAX_DESCRIPTOR} characters of printable ASCII, not blank")]
 pub(crate) struct InvalidDescriptor;
 
 impl Descriptor {
-    /// A descriptor as it is given.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidDescriptor> {
         let valid = is_at_most(text, MAX_DESCRIPTOR)
             && !text.trim().is_empty()
@@ -86,50 +76,44 @@ impl Descriptor {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name(String);
 
-/// Why text is no [`Name`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be text of at most {MAX_NAME} characters, without control characters")]
 pub(crate) struct InvalidName;
 
 impl Name {
-    /// A name as it is given.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidName> {
         let valid = is_at_most(text, MAX_NAME) && !text.contains(char::is_control);
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidName) }
     }
 }
 
-/// A merchant's notes: text of at most [`MAX_NOTES`] characters, in as many lines as it likes.
+/// A merchant's notes: text of at most [`MAX_NOTES`] characters, with any number of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notes(String);
 
-/// Why text is no [`Notes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be text of at most {MAX_NOTES} characters")]
 pub(crate) struct InvalidNotes;
 
 impl Notes {
-    /// Notes as they are given.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidNotes> {
         let valid = is_at_most(text, MAX_NOTES) && !text.contains('\0');
         if valid { Ok(Self(text.to_owned())) } else { Err(InvalidNotes) }
     }
 }
 
-/// A country: its code of two capital letters, ISO 3166-1 alpha-2.
+/// A country code of two capital letters: ISO 3166-1 alpha-2.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Country(String);
 
-/// Why text is no [`Country`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an ISO 3166-1 country code of two capital letters")]
 pub(crate) struct InvalidCountry;
 
 impl Country {
-    /// A country by its code.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidCountry> {
-        // The table also has the user-assigned code of Kosovo, which the standard does not, and it
-        // would take small letters.
+        // The library also accepts small letters, and the code of Kosovo, which is not in the
+        // standard.
         match celes::Country::from_alpha2(text) {
             Ok(country) if country.alpha2 == text && text != "XK" => Ok(Self(text.to_owned())),
             _ => Err(InvalidCountry),
@@ -137,18 +121,17 @@ impl Country {
     }
 }
 
-/// A bank account by its IBAN, as machines write it: capital letters and digits, no spaces.
+/// An IBAN in its electronic form: capital letters and digits, without spaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Iban(String);
 
-/// Why text is no [`Iban`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an IBAN")]
 pub(crate) struct InvalidIban;
 
 impl Iban {
-    /// An account whose number has the length and characters of its country and the right check
-    /// digits. Spaces and small letters are taken, and written without.
+    /// Checks the length and characters for the country, and the check digits. Removes spaces, and
+    /// converts small letters to capitals.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidIban> {
         let text = text.replace(' ', "").to_ascii_uppercase();
         let iban: iban::Iban = text.parse().map_err(|_| InvalidIban)?;
@@ -160,16 +143,13 @@ fn is_at_most(text: &str, characters: usize) -> bool {
     text.chars().nth(characters).is_none()
 }
 
-/// What all these texts have in common.
 macro_rules! texts {
     ($($name:ident)*) => {$(
         impl $name {
-            /// A text that was stored before, when it followed the rule.
             pub(crate) fn stored(text: String) -> Self {
                 Self(text)
             }
 
-            /// The text.
             pub(crate) fn as_str(&self) -> &str {
                 &self.0
             }
@@ -185,12 +165,11 @@ mod tests {
 
     use super::*;
 
-    /// Of these texts, those that are taken.
-    fn taken<'a, T, E>(new: fn(&str) -> Result<T, E>, texts: &[&'a str]) -> Vec<&'a str> {
+    fn accepted<'a, T, E>(new: fn(&str) -> Result<T, E>, texts: &[&'a str]) -> Vec<&'a str> {
         texts.iter().copied().filter(|text| new(text).is_ok()).collect()
     }
 
-    /// The most characters that are taken, of an `x` repeated.
+    /// The greatest length of a text of `x` that is accepted.
     fn longest<T, E>(new: fn(&str) -> Result<T, E>) -> usize {
         (0..3000).filter(|&length| new(&"x".repeat(length)).is_ok()).max().unwrap()
     }
@@ -199,7 +178,7 @@ mod tests {
     fn an_email_is_one_plain_address() {
         let good =
             ["a@b.co", "first.last+tag@sub.example.com", "o'neil@example.org", "é@exämple.de"];
-        assert_eq!(taken(Email::new, &good), good);
+        assert_eq!(accepted(Email::new, &good), good);
         let bad = [
             "",
             "a",
@@ -223,7 +202,7 @@ mod tests {
             "\"a b\"@c.co",
             "a\0@b.co",
         ];
-        assert_eq!(taken(Email::new, &bad), [""; 0]);
+        assert_eq!(accepted(Email::new, &bad), [""; 0]);
         let long = |tail: &str| format!("a@{}{tail}", "b.".repeat(125));
         assert_eq!(long("co").len(), MAX_EMAIL);
         assert!(Email::new(&long("co")).is_ok());
@@ -233,25 +212,28 @@ mod tests {
     #[test]
     fn a_website_is_any_text_that_is_not_blank() {
         let good = ["test.com", "https://example.com/ä?b=c", "-", " x "];
-        assert_eq!(taken(Website::new, &good), good);
-        assert_eq!(taken(Website::new, &["", " ", "\u{3000}", "a\nb", "a\0", "a\u{85}b"]), [""; 0]);
+        assert_eq!(accepted(Website::new, &good), good);
+        assert_eq!(
+            accepted(Website::new, &["", " ", "\u{3000}", "a\nb", "a\0", "a\u{85}b"]),
+            [""; 0]
+        );
         assert_eq!(longest(Website::new), MAX_WEBSITE);
     }
 
     #[test]
     fn a_descriptor_is_printable_ascii() {
         let good = ["A", "SHOP*1234 ~!", "1234567890123456789012"];
-        assert_eq!(taken(Descriptor::new, &good), good);
+        assert_eq!(accepted(Descriptor::new, &good), good);
         let bad = ["", " ", "   ", "é", "a\tb", "a\0", "a\u{7f}", "12345678901234567890123"];
-        assert_eq!(taken(Descriptor::new, &bad), [""; 0]);
+        assert_eq!(accepted(Descriptor::new, &bad), [""; 0]);
         assert_eq!(longest(Descriptor::new), MAX_DESCRIPTOR);
     }
 
     #[test]
     fn a_name_has_no_control_characters() {
         let good = ["", "Ann & Söner", "店"];
-        assert_eq!(taken(Name::new, &good), good);
-        assert_eq!(taken(Name::new, &["a\nb", "\0", "a\u{9f}"]), [""; 0]);
+        assert_eq!(accepted(Name::new, &good), good);
+        assert_eq!(accepted(Name::new, &["a\nb", "\0", "a\u{9f}"]), [""; 0]);
         assert_eq!(longest(Name::new), MAX_NAME);
         assert!(Name::new(&"é".repeat(MAX_NAME)).is_ok());
     }
@@ -259,9 +241,9 @@ mod tests {
     #[test]
     fn a_country_is_two_capital_letters_of_the_standard() {
         let good = ["DK", "DE", "GB", "AX", "BQ", "SS"];
-        assert_eq!(taken(Country::new, &good), good);
+        assert_eq!(accepted(Country::new, &good), good);
         let bad = ["", "dk", "Dk", "DNK", "208", "XK", "UK", "EU", "AN", "ZZ", " DK", "D\0", "ÅÄ"];
-        assert_eq!(taken(Country::new, &bad), [""; 0]);
+        assert_eq!(accepted(Country::new, &bad), [""; 0]);
         let codes = ('A'..='Z').flat_map(|first| ('A'..='Z').map(move |second| [first, second]));
         let known = codes.filter(|code| Country::new(&String::from_iter(code)).is_ok());
         assert_eq!(known.count(), 249);
@@ -291,12 +273,12 @@ mod tests {
             "DK500040044011624\0",
             "ＤＫ5000400440116243",
         ];
-        assert_eq!(taken(Iban::new, &bad), [""; 0]);
+        assert_eq!(accepted(Iban::new, &bad), [""; 0]);
     }
 
     proptest! {
         #[test]
-        fn any_text_is_taken_or_refused(text in any::<String>()) {
+        fn an_accepted_text_is_unchanged(text in any::<String>()) {
             let kept = [
                 Email::new(&text).map_or(text.clone(), |email| email.0),
                 Website::new(&text).map_or(text.clone(), |website| website.0),

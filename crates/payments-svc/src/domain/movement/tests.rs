@@ -17,8 +17,8 @@ fn pricing() -> Pricing {
     }
 }
 
-/// A transaction of so many cents that nothing was done to.
-fn reserved(amount: i64, funding: &str) -> Holding {
+/// An authorized transaction of `amount` cents, without movements.
+fn authorized(amount: i64, funding: &str) -> Holding {
     Holding {
         currency: currency("EUR"),
         amounts: Amounts { amount, successful: true, ..Amounts::default() },
@@ -47,9 +47,9 @@ fn void(amount: i64) -> Request {
 }
 
 #[test]
-fn the_worked_example_of_an_exchange() {
+fn a_capture_and_its_refunds_use_one_exchange_rate() {
     let rate = exchange((74_735, 10_000));
-    let held = reserved(500, "DKK");
+    let held = authorized(500, "DKK");
     let taken = held.decide(&capture(500, rate)).unwrap();
     assert_eq!((taken.balance, taken.fee), (3379, Fee { flat: 191, rate: 92 }));
     assert_eq!(taken.captures[0].gross, 3662);
@@ -64,27 +64,27 @@ fn the_worked_example_of_an_exchange() {
 
 #[test]
 fn money_in_the_merchants_own_currency_is_not_exchanged() {
-    let change = reserved(1000, "EUR").decide(&capture(1000, Exchange::NONE)).unwrap();
+    let change = authorized(1000, "EUR").decide(&capture(1000, Exchange::NONE)).unwrap();
     assert_eq!((change.balance, change.fee), (950, Fee { flat: 25, rate: 25 }));
     let postings = change.booking.unwrap().entry.postings().to_vec();
     assert_eq!(postings.len(), 3, "acquirer, merchant and fees: {postings:?}");
 }
 
 #[test]
-fn the_callers_currency_guards_against_tampering() {
+fn a_capture_in_another_currency_is_rejected() {
     let guarded = |code: &str| Request::Capture {
         amount: Amount::new(1).unwrap(),
         currency: Some(currency(code)),
         exchange: Exchange::NONE,
         fee_exchange: Exchange::NONE,
     };
-    assert!(reserved(1, "EUR").decide(&guarded("EUR")).is_ok());
-    assert_eq!(reserved(1, "EUR").decide(&guarded("USD")), Err(Refused::OtherCurrency));
+    assert!(authorized(1, "EUR").decide(&guarded("EUR")).is_ok());
+    assert_eq!(authorized(1, "EUR").decide(&guarded("USD")), Err(Refused::OtherCurrency));
 }
 
 #[test]
-fn nothing_can_be_done_to_a_transaction_that_failed() {
-    let mut held = reserved(100, "EUR");
+fn a_failed_transaction_allows_no_movement() {
+    let mut held = authorized(100, "EUR");
     held.amounts.successful = false;
     assert_eq!(held.decide(&capture(1, Exchange::NONE)), Err(Refused::ExceedsPending));
     assert_eq!(held.decide(&void(1)), Err(Refused::ExceedsPending));
@@ -93,8 +93,8 @@ fn nothing_can_be_done_to_a_transaction_that_failed() {
 }
 
 #[test]
-fn a_void_of_all_is_of_all_that_is_pending() {
-    let held = reserved(100, "EUR");
+fn a_void_without_an_amount_voids_all_that_is_pending() {
+    let held = authorized(100, "EUR");
     let taken = held.decide(&capture(30, Exchange::NONE)).unwrap();
     let held = held.after(&taken);
     let change = held.decide(&Request::Void { amount: None }).unwrap();
@@ -102,8 +102,8 @@ fn a_void_of_all_is_of_all_that_is_pending() {
 }
 
 #[test]
-fn a_trail_ends_but_an_old_authorisation_is_still_given_up() {
-    let mut held = reserved(1_000_000, "EUR");
+fn a_full_trail_allows_only_the_last_void_and_refund() {
+    let mut held = authorized(1_000_000, "EUR");
     held.steps = MAX_STEPS - 1;
     let last = held.decide(&capture(10, Exchange::NONE)).unwrap();
     let held = held.after(&last);
@@ -115,16 +115,16 @@ fn a_trail_ends_but_an_old_authorisation_is_still_given_up() {
     }
 }
 
-/// The rules again, as somebody would do them on paper.
+/// A simple model of the rules.
 #[derive(Clone, Copy)]
-struct Paper {
+struct Model {
     amount: i64,
     captured: i64,
     refunded: i64,
     voided: i64,
 }
 
-impl Paper {
+impl Model {
     fn allows(&mut self, request: &Request) -> bool {
         let pending = self.amount - self.captured - self.voided;
         let (sum, amount, limit) = match request {
@@ -134,7 +134,7 @@ impl Paper {
                 (&mut self.refunded, amount.minor(), limit)
             }
             Request::Void { amount: Some(amount) } => (&mut self.voided, amount.minor(), pending),
-            // There has to be something.
+            // A void of nothing is rejected.
             Request::Void { amount: None } => (&mut self.voided, pending.max(1), pending),
         };
         if amount > limit {
@@ -145,37 +145,37 @@ impl Paper {
     }
 }
 
-/// Does `requests` one after another and looks at everything after each.
-fn follow(amount: i64, funding: &str, requests: &[Request]) {
-    let mut held = reserved(amount, funding);
-    let mut paper = Paper { amount, captured: 0, refunded: 0, voided: 0 };
+/// Executes `requests` one after another, and checks all invariants after each.
+fn check(amount: i64, funding: &str, requests: &[Request]) {
+    let mut held = authorized(amount, funding);
+    let mut model = Model { amount, captured: 0, refunded: 0, voided: 0 };
     let (mut balance, mut flat) = (0, 0);
     for request in requests {
         let decided = held.decide(request);
-        assert_eq!(decided.is_ok(), paper.allows(request), "{request:?} on {held:?}");
+        assert_eq!(decided.is_ok(), model.allows(request), "{request:?} on {held:?}");
         let Ok(change) = decided else { continue };
         held = held.after(&change);
         balance += change.balance;
         flat += change.fee.flat;
         let Amounts { captured, refunded, voided, .. } = held.amounts;
-        assert_eq!((captured, refunded, voided), (paper.captured, paper.refunded, paper.voided));
+        assert_eq!((captured, refunded, voided), (model.captured, model.refunded, model.voided));
         assert!(held.amounts.pending() >= 0 && held.amounts.refundable() >= 0);
         if let Some(booking) = &change.booking {
             assert!(booking.entry.is_balanced(), "{booking:?}");
         }
         let captures = &held.captures;
         let sum = |part: fn(&Captured) -> i64| captures.iter().map(part).sum::<i64>();
-        assert_eq!((sum(|it| it.amount), sum(|it| it.amount_out)), (captured, refunded));
-        for it in captures {
-            assert!((0..=it.gross).contains(&it.gross_out) && (0..=it.fee).contains(&it.fee_out));
-            assert!(it.amount_out < it.amount || (it.gross_out, it.fee_out) == (it.gross, it.fee));
+        assert_eq!((sum(|c| c.amount), sum(|c| c.amount_out)), (captured, refunded));
+        for c in captures {
+            assert!((0..=c.gross).contains(&c.gross_out) && (0..=c.fee).contains(&c.fee_out));
+            assert!(c.amount_out < c.amount || (c.gross_out, c.fee_out) == (c.gross, c.fee));
         }
-        let kept = sum(|it| it.gross - it.gross_out) - sum(|it| it.fee - it.fee_out);
-        assert_eq!(balance, kept - flat, "the balance is what was kept, less the flat fees");
+        let kept = sum(|c| c.gross - c.gross_out) - sum(|c| c.fee - c.fee_out);
+        assert_eq!(balance, kept - flat, "the balance is the remaining gross, less all fees");
     }
 }
 
-/// Every sequence of `length` requests out of these.
+/// All sequences of `length` of these requests.
 fn sequences(requests: &[Request], length: usize) -> Vec<Vec<Request>> {
     if length == 0 {
         return vec![Vec::new()];
@@ -191,14 +191,14 @@ fn sequences(requests: &[Request], length: usize) -> Vec<Vec<Request>> {
 }
 
 #[test]
-fn every_short_sequence_agrees_with_paper() {
+fn every_short_sequence_agrees_with_the_model() {
     let rate = exchange((74_735, 10_000));
     let mut requests = vec![Request::Void { amount: None }];
     for amount in [1, 2, 3] {
         requests.extend([capture(amount, rate), refund(amount), void(amount)]);
     }
     for requests in sequences(&requests, 5) {
-        follow(3, "DKK", &requests);
+        check(3, "DKK", &requests);
     }
 }
 
@@ -216,21 +216,21 @@ fn rates() -> impl Strategy<Value = Exchange> {
 
 proptest! {
     #[test]
-    fn any_sequence_agrees_with_paper(
+    fn any_sequence_agrees_with_the_model(
         amount in 1..1000_i64,
         requests in rates().prop_flat_map(|rate| prop::collection::vec(any_request(rate), 0..30)),
     ) {
-        follow(amount, "DKK", &requests);
+        check(amount, "DKK", &requests);
     }
 
     #[test]
-    fn the_largest_amounts_are_decided_or_refused_and_never_wrap(
+    fn the_largest_amounts_never_overflow(
         amount in 1..=Amount::MAX,
         numerator in 1..i128::from(u64::MAX),
         denominator in 1..i128::from(u64::MAX),
     ) {
         let request = capture(amount, exchange((numerator, denominator)));
-        if let Ok(change) = reserved(Amount::MAX, "DKK").decide(&request) {
+        if let Ok(change) = authorized(Amount::MAX, "DKK").decide(&request) {
             prop_assert!(change.booking.unwrap().entry.is_balanced());
         }
     }

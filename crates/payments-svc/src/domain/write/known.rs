@@ -9,8 +9,8 @@ use crate::domain::{
     Card, Contest, Decision, Descriptor, Holding, Id, Invitation, Merchant, Payment, PayoutRun,
 };
 
-/// The rows that a batch depends on ([`super::Needs`]), as they are inside its database transaction.
-/// A missing key means that the row does not exist.
+/// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
+/// transaction. A missing key means that the row does not exist.
 #[derive(Debug)]
 pub(crate) struct Known {
     /// The time of the batch: by the clock of PostgreSQL, or of this process on SQLite.

@@ -1,5 +1,5 @@
-//! Batches in memory: writes in one batch that loads what it needs do what the same writes do one
-//! by one, each of which sees everything.
+//! Batches on tables in memory. A batch loads only the rows of [`Needs`]. It must have the same
+//! answers and changes as the same writes one by one, each with all rows loaded.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use model::Tables;
 
 type Decision = Result<Answer, Refusal>;
 
-/// A balance is kept in so many rows.
+/// The number of rows of each balance.
 const SHARDS: i64 = 3;
 
 /// The time of a batch.
@@ -25,13 +25,12 @@ fn at(batch: u32) -> Timestamp {
     Timestamp::from_second(1_790_000_000).unwrap() + Duration::from_secs(10) * batch
 }
 
-/// The ids from this one on.
 fn ids(first: u64, count: usize) -> Vec<Id> {
     (first..).take(count).map(id).collect()
 }
 
-/// How many ids were drawn for changes.
-fn drawn(changes: &Changes) -> usize {
+/// The number of IDs that changes use.
+fn used_ids(changes: &Changes) -> usize {
     changes.apps.len()
         + changes.users.len()
         + changes.merchants.len()
@@ -46,9 +45,9 @@ fn drawn(changes: &Changes) -> usize {
         + usize::from(changes.payout.is_some())
 }
 
-/// The title of a merchant in an invitation is the one at the beginning of the batch, as if the
-/// invitation had been taken first.
-fn answered(answer: Decision) -> Decision {
+/// Removes the merchant's title from an invitation, so that answers can be compared: in a batch,
+/// the title is that of the beginning of the batch, even if a write changes it.
+fn without_title(answer: Decision) -> Decision {
     answer.map(|answer| match answer {
         Answer::Fresh { outcome: Outcome::Invitation(mut invitation), step } => {
             invitation.merchant.clear();
@@ -58,7 +57,7 @@ fn answered(answer: Decision) -> Decision {
     })
 }
 
-/// Both ways of writing batches.
+/// Compares both ways of writing.
 struct Run {
     tables: Tables,
     next_id: u64,
@@ -72,7 +71,7 @@ impl Run {
         run
     }
 
-    /// Writes a batch, and compares. Bookings find the row `free` of a balance.
+    /// Writes a batch in both ways. Bookings use the row `free` of a balance.
     fn write(&mut self, batch: &Batch, free: i64) {
         let now = at(self.batch);
         let writes = batch.writes(&self.tables, self.batch);
@@ -82,7 +81,7 @@ impl Run {
         let borrowed: Vec<&Write> = writes.iter().collect();
         let (together, changes) = decide(known, &borrowed).unwrap();
 
-        // The others leave nothing behind.
+        // Rejected and replayed writes change nothing.
         let is_done = |answer: &Decision| matches!(answer, Ok(Answer::Fresh { .. }));
         let done = borrowed.iter().zip(&together).filter(|(_, answer)| is_done(answer));
         let done: Vec<&Write> = done.map(|(write, _)| *write).collect();
@@ -90,15 +89,15 @@ impl Run {
         assert_eq!(decide(known, &done).unwrap().1, changes, "{writes:#?}");
         at_once.apply(changes);
 
-        let single = writes.iter().map(|write| answered(self.single(write, (now, free))));
+        let single = writes.iter().map(|write| without_title(self.single(write, (now, free))));
         let single: Vec<Decision> = single.collect();
-        let together: Vec<Decision> = together.into_iter().map(answered).collect();
+        let together: Vec<Decision> = together.into_iter().map(without_title).collect();
         assert_eq!(together, single, "{writes:#?}");
         assert_eq!(at_once, self.tables, "{writes:#?}");
         self.batch += 1;
     }
 
-    /// One write by itself, which sees everything.
+    /// One write alone, with all rows loaded.
     fn single(&mut self, write: &Write, (now, free): (Timestamp, i64)) -> Decision {
         let own = Needs::of([write]);
         let payout = match write.action {
@@ -112,7 +111,7 @@ impl Run {
         if !matches!(answer, Ok(Answer::Fresh { .. })) {
             assert!(changes.is_empty(), "{write:?}: {answer:?}: {changes:?}");
         }
-        self.next_id += u64::try_from(drawn(&changes)).unwrap();
+        self.next_id += u64::try_from(used_ids(&changes)).unwrap();
         self.tables.apply(changes);
         answer
     }
@@ -120,7 +119,7 @@ impl Run {
 
 proptest! {
     #[test]
-    fn a_batch_does_what_its_writes_do_one_by_one(batches in batches(), free in 0..SHARDS) {
+    fn a_batch_does_the_same_as_its_writes_one_by_one(batches in batches(), free in 0..SHARDS) {
         let mut run = Run::new();
         for batch in &batches {
             run.write(batch, free);

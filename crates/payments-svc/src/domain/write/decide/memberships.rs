@@ -61,8 +61,8 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    /// Writes the invitation in the same transaction as the membership, so that every new member gets
-    /// one.
+    /// Writes the invitation in the same transaction as the membership, so that every new member
+    /// gets one.
     pub(super) fn add_user(&mut self, merchant: Id, email: &Email) -> Decision {
         self.exists(merchant)?;
         let address = folded(email);
@@ -122,8 +122,9 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    /// Counts an attempt and sets the time of the next one, before the mail is sent. So a process that
-    /// is killed before it deletes the invitation sends the mail once more, and not before that time.
+    /// Counts an attempt and sets the time of the next one, before the mail is sent. So a process
+    /// that is killed before it deletes the invitation sends the mail once more, and not before
+    /// that time.
     pub(super) fn take_invitation(&mut self, id: Id, jitter: u16) -> Decision {
         let now = self.known.now;
         let known = self.known.invitations.get_mut(&id).filter(|known| known.due <= now);

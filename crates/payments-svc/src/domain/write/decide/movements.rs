@@ -32,8 +32,9 @@ impl Batch {
         Ok((Outcome::Moved(Moved { transaction, steps, disputed }), last))
     }
 
-    /// Records a change of a transaction: its amounts, its captures, the step of its trail if it has
-    /// one, and the booking if money moved. Disputes use this too. Fails before it changes anything.
+    /// Records a change of a transaction: its amounts, its captures, the step of its trail if it
+    /// has one, and the booking if money moved. Disputes use this too. Fails before it changes
+    /// anything.
     pub(super) fn moved(
         &mut self,
         transaction: Id,

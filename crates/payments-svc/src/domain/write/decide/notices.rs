@@ -107,8 +107,8 @@ impl Batch {
         }
     }
 
-    /// Records that the notification was booked, and the decision that waits for its dispute, if any.
-    /// Only the first decision counts: a later one does not wait.
+    /// Records that the notification was booked, and the decision that waits for its dispute, if
+    /// any. Only the first decision counts: a later one does not wait.
     fn note(&mut self, notification: &Notification, waits: Option<Decision>) {
         let Notification { id, transaction, event, .. } = notification;
         let waits = event.dispute().cloned().zip(waits).filter(|(dispute, decision)| {

@@ -1,4 +1,4 @@
-//! Writes at random, of few things, so that they meet.
+//! Random writes about few rows, so that they often concern the same row.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
     Expire,
 }
 
-/// Kinds that are about the same things.
+/// Kinds that concern the same rows. Repeated kinds are more frequent.
 const MEMBERS: &[Kind] = {
     use Kind::{
         AddApp, AddUser, CreateApp, CreateMerchant, RemoveInvitation, RevokeApp, RevokeUser,
@@ -77,26 +77,26 @@ const MONEY: &[Kind] = {
     ]
 };
 
-/// A write before it is known what there is to write about.
+/// A random choice of a write, before the existing rows are known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask {
     pub(crate) kind: Kind,
-    /// Choose among what there is.
+    /// Chooses a row.
     pub(crate) one: u8,
+    /// Chooses another row, or optional members.
     pub(crate) other: u8,
     pub(crate) amount: i64,
     /// The app, the key and the request.
     pub(crate) key: Option<(u8, u8, u8)>,
 }
 
-/// A batch: of writes of services, or of the payout of a merchant, which a command writes.
+/// A batch of a service, or the payout of a merchant, which the command `payout` writes alone.
 #[derive(Debug, Clone)]
 pub(crate) enum Batch {
     Writes(Vec<Ask>),
     PayOut(u8),
 }
 
-/// A few batches.
 pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
     let key = prop::option::weighted(0.4, (any::<u8>(), 0_u8..4, 0_u8..5));
     let ask = move |kinds: &'static [Kind]| {
@@ -117,10 +117,10 @@ pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
     prop::collection::vec(batch, 1..8)
 }
 
-/// Batches that make two apps, two merchants, users, and payments of which two succeeded and some
-/// are captured.
+/// Batches that create two apps, two merchants, users, and payments. Two payments succeed and are
+/// captured twice.
 pub(crate) fn beginning() -> Vec<Batch> {
-    // The first and the second of what there is.
+    // A place of 0 chooses the first row, 1 the second.
     let ask = |kind, place: u8, key| {
         let choice = 8 * place + 1;
         Ask { kind, one: choice, other: choice, amount: 300, key }
@@ -141,11 +141,11 @@ pub(crate) fn beginning() -> Vec<Batch> {
 }
 
 impl Batch {
-    /// The writes, about what there is. The `number` of a batch rises.
+    /// The writes, about the rows of `tables`. The `number` rises with each batch.
     pub(crate) fn writes(&self, tables: &Tables, number: u32) -> Vec<Write> {
         match self {
             Self::Writes(asks) => {
-                // The job that forgets keys waits for each write before it looks for more.
+                // The job that deletes keys waits for each write, so a batch has at most one.
                 let forgets = |ask: &Ask| ask.kind == Kind::Forget;
                 let first = asks.iter().position(forgets);
                 let asks = asks.iter().enumerate();
@@ -164,7 +164,7 @@ impl Batch {
 }
 
 impl Ask {
-    /// As the write at a `place` of the batch with this `number`.
+    /// The write at a `place` of the batch with this `number`.
     fn write(&self, tables: &Tables, number: u32, place: usize) -> Write {
         let action = self.action(tables, &format!("{number} {place}"));
         let takes_key = matches!(
@@ -253,7 +253,7 @@ impl Ask {
             }
             Kind::Forget => self.forget(tables),
             Kind::Expire => {
-                // One process at a time goes through them, in their order.
+                // One job at a time checks the transactions, in order of their IDs.
                 let next =
                     tables.transactions.keys().find(|id| Some(**id) > tables.expired_through);
                 Action::Expire {
@@ -332,7 +332,7 @@ impl Ask {
         }
     }
 
-    /// Only what is answered is forgotten.
+    /// Only keys with an outcome are deleted.
     fn forget(&self, tables: &Tables) -> Action {
         let is_answered = |state: &KeyState| matches!(state, KeyState::Answered(_));
         let answered = tables.keys.iter().filter(|(_, key)| is_answered(&key.state));
@@ -343,14 +343,14 @@ impl Ask {
     }
 }
 
-/// One of the first `most` rows, or in one of eight cases none.
+/// One of the first `most` rows. In one of eight cases, an ID that does not exist.
 fn pick<V>(table: &BTreeMap<Id, V>, most: usize, choice: u8) -> Id {
     let place = usize::from(choice / 8).checked_rem(most.min(table.len()));
     let row = place.filter(|_| !choice.is_multiple_of(8)).and_then(|place| table.keys().nth(place));
     row.copied().unwrap_or(Id::LAST)
 }
 
-/// An id of the supply that runs draw from.
+/// The IDs of these tests are numbered.
 pub(crate) fn id(number: u64) -> Id {
     let mut bytes = [1; Id::BYTES];
     bytes[4..].copy_from_slice(&number.to_be_bytes());
@@ -371,7 +371,7 @@ fn details(test: bool) -> MerchantDetails {
     }
 }
 
-/// The same of three addresses in several spellings.
+/// One of three addresses, in several spellings.
 fn email(number: u8) -> Email {
     let name = ["ann", "Ann", "bob", "BOB", "eve"][usize::from(number % 5)];
     Email::new(&format!("{name}@shop.example")).unwrap()
@@ -389,7 +389,7 @@ pub(crate) fn exchange() -> Exchange {
     Exchange { rate: Ratio::new(74_735, 10_000), spread: "0.02".parse().unwrap() }
 }
 
-/// A time that does not come soon.
+/// A time after all batches.
 fn later() -> Timestamp {
     Timestamp::from_second(1_900_000_000).unwrap()
 }

@@ -8,8 +8,8 @@ use crate::domain::{LineKind, Overflow, Refused};
 
 const OVERFLOW: Refusal = Refusal::Movement(Refused::Overflow(Overflow));
 
-/// Has the first transaction moved while the balance of its merchant is this. Returns the balance
-/// after it.
+/// Moves the first transaction, while the row of its merchant's balance is `balance`. Returns the
+/// row afterwards.
 fn moved(kind: Kind, balance: i64) -> Result<i64, Refusal> {
     let mut run = Run::new();
     let transaction = run.tables.transactions.values().next().unwrap();
@@ -24,7 +24,7 @@ fn moved(kind: Kind, balance: i64) -> Result<i64, Refusal> {
 }
 
 #[test]
-fn a_capture_may_fill_a_row_of_a_balance_up_to_the_limit_and_no_further() {
+fn a_capture_fills_a_balance_row_up_to_the_limit() {
     const MOST: i64 = 1 << 58;
     let gain = moved(Kind::Capture, 0).unwrap();
     assert!(gain > 0);
@@ -32,12 +32,12 @@ fn a_capture_may_fill_a_row_of_a_balance_up_to_the_limit_and_no_further() {
     assert_eq!(moved(Kind::Capture, MOST - gain + 1), Err(OVERFLOW));
     assert_eq!(moved(Kind::Capture, MOST), Err(OVERFLOW));
     assert_eq!(moved(Kind::Capture, i64::MAX), Err(OVERFLOW));
-    // As many rows as a balance is ever kept in add up.
+    // The sum of 16 rows, the most of any engine, does not overflow.
     assert!(MOST.checked_mul(16).is_some());
 }
 
 #[test]
-fn refunds_and_disputes_are_refused_only_where_a_number_would_overflow() {
+fn refunds_and_disputes_are_rejected_only_on_overflow() {
     for kind in [Kind::Refund, Kind::Opened] {
         let gain = moved(kind, 0).unwrap();
         assert!(gain < 0);
@@ -49,7 +49,7 @@ fn refunds_and_disputes_are_refused_only_where_a_number_would_overflow() {
 }
 
 #[test]
-fn a_dispute_that_was_won_before_it_was_opened_is_booked_twice_or_not_at_all() {
+fn an_early_decision_is_booked_with_its_dispute_or_not_at_all() {
     let mut run = Run::new();
     let ask = |kind| Ask { kind, one: 9, other: 1, amount: 100, key: None };
     run.write(&Batch::Writes(vec![ask(Kind::Decided)]), 0);
@@ -70,14 +70,14 @@ fn a_dispute_that_was_won_before_it_was_opened_is_booked_twice_or_not_at_all() {
 }
 
 #[test]
-fn the_place_of_a_write_that_panics_is_told() {
+fn the_place_of_a_panicking_write_is_returned() {
     let run = Run::new();
     let ask = |kind| Ask { kind, one: 1, other: 1, amount: 100, key: None };
     let asks =
         vec![ask(Kind::AddApp), ask(Kind::AddUser), ask(Kind::CreateApp), ask(Kind::Capture)];
     let writes = Batch::Writes(asks).writes(&run.tables, 99);
     let needs = Needs::of(&writes);
-    // There is no id for the app.
+    // No IDs: the creation of the app panics.
     let known = run.tables.load(&needs, (at(99), Vec::new()), (SHARDS, 0));
     let decided = decide(known, &writes.iter().collect::<Vec<_>>());
     assert_eq!(decided.map(|(answers, _)| answers), Err(2));

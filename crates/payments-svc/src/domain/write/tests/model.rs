@@ -1,4 +1,4 @@
-//! The tables, in memory: what a batch loads of them, and what its changes make of them.
+//! The database as tables in memory: loads rows for a batch, and applies its changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::domain::{
     Posting, Reference, Slice, Step, User,
 };
 
-/// Every table, by its primary key.
+/// All tables, by primary key.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tables {
     pub(crate) apps: BTreeMap<Id, NewApp>,
@@ -55,8 +55,8 @@ pub(crate) struct TransactionRow {
 }
 
 impl Tables {
-    /// What a batch loads: the rows that it needs and no others. Of a balance that is kept in
-    /// `shards` rows, a booking finds the one numbered `free`.
+    /// Loads the rows of `needs` and no others. Each balance has `shards` rows. A booking gets the
+    /// row numbered `free`.
     pub(crate) fn load(
         &self,
         needs: &Needs,
@@ -102,9 +102,9 @@ impl Tables {
             }
         }
         let members = needs.merchant_users.iter();
-        known.merchant_users.extend(members.filter(|it| self.merchant_users.contains(it)));
+        known.merchant_users.extend(members.filter(|key| self.merchant_users.contains(key)));
         let members = needs.merchant_apps.iter();
-        known.merchant_apps.extend(members.filter(|it| self.merchant_apps.contains_key(it)));
+        known.merchant_apps.extend(members.filter(|key| self.merchant_apps.contains_key(key)));
         let notifications = needs.notifications.iter();
         let booked = notifications.filter(|id| self.notifications.contains_key(*id));
         known.notifications.extend(booked.cloned());
@@ -136,16 +136,18 @@ impl Tables {
         known
     }
 
-    /// The needs of somebody who needs everything.
+    /// Needs of all rows.
     pub(crate) fn all(&self) -> Needs {
         let pairs = |members: Vec<Id>| -> BTreeSet<(Id, Id)> {
-            let of = |merchant: &Id| members.iter().map(|it| (*merchant, *it)).collect::<Vec<_>>();
+            let of = |merchant: &Id| {
+                members.iter().map(|member| (*merchant, *member)).collect::<Vec<_>>()
+            };
             self.merchants.keys().flat_map(of).collect()
         };
         let opened = self.disputes.values().map(|row| (row.dispute.transaction, &row.reference));
         let waits = self.notifications.values();
         let waits = waits.filter_map(|row| Some((row.transaction, &row.waits.as_ref()?.0)));
-        let named = |(id, it): (Id, &Reference)| (id, it.as_str().to_owned());
+        let named = |(id, dispute): (Id, &Reference)| (id, dispute.as_str().to_owned());
         let email = |user: &User| user.email.as_str().to_ascii_lowercase();
         let emails: Vec<_> = self.users.values().map(email).collect();
         let merchants = self.merchants.keys();
@@ -175,13 +177,13 @@ impl Tables {
     fn held(&self, row: &TransactionRow, captures: Captures) -> Held {
         let transaction = &row.new.transaction;
         let merchant = &self.merchants[&transaction.merchant];
-        let mut room = 0;
+        let mut available = 0;
         let is_needed = |captured: &&Captured| match captures {
             Captures::None => false,
             Captures::Room(amount) => {
-                let before = room;
-                room += captured.amount - captured.amount_out;
-                before < room && before < amount
+                let before = available;
+                available += captured.amount - captured.amount_out;
+                before < available && before < amount
             }
             Captures::All => true,
         };
@@ -242,8 +244,8 @@ impl Tables {
         Some(PayoutState { run, merchant, is_over })
     }
 
-    /// Makes the changes, deletes before updates before inserts. No row is inserted twice, and
-    /// none is updated that is not there.
+    /// Applies the changes: deletes, then updates, then inserts. Panics if a row is inserted twice,
+    /// or if an updated row does not exist.
     pub(crate) fn apply(&mut self, changes: Changes) {
         self.delete(&changes);
         self.update(&changes);
@@ -274,7 +276,7 @@ impl Tables {
             details.descriptor = texts.descriptor.clone();
         }
         for attempt in changes.attempts.values() {
-            // It may have been deleted with this batch.
+            // This batch may have deleted the invitation.
             if let Some(row) = self.invitations.get_mut(&attempt.invitation) {
                 (row.attempts, row.due) = (attempt.attempts, attempt.due);
             }
