@@ -3,8 +3,8 @@
 //! The domain has no I/O: no network, no clock, no database. The time, IDs and random numbers come
 //! in as arguments, so that every rule can be tested in memory.
 //!
-//! Money must never overflow or be rounded twice. Therefore arithmetic here is checked or
-//! saturating, and clippy warns about every operator that can overflow.
+//! Sums of money must be exact. So arithmetic here is checked or saturating, on integers and
+//! fractions. Clippy warns about operators that can overflow, and about floats.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod app;

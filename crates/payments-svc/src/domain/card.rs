@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_is_valid_until_the_last_millisecond_of_its_month() {
+    fn a_card_is_valid_until_the_end_of_its_month() {
         let end = |year, month| format!("{:.3}", expiry(year, month).unwrap().end());
         assert_eq!(end(2066, 8), "2066-08-31T23:59:59.999Z");
         assert_eq!(end(2028, 2), "2028-02-29T23:59:59.999Z");

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_begin_with_the_second_and_rise_when_the_clock_goes_back() {
+    fn ids_begin_with_the_second_and_always_rise() {
         let mut ids = Ids::after(Id::FIRST, u64::MAX);
         let now = Timestamp::from_second(0x674f_0001).unwrap();
         let made = [ids.next(now), ids.next(now), ids.next(Timestamp::UNIX_EPOCH)];

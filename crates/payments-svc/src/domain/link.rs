@@ -294,7 +294,7 @@ mod tests {
         }
 
         #[test]
-        fn a_value_in_major_units_has_its_digits_in_minor_units(minor in 1..=Amount::MAX) {
+        fn a_value_has_the_digits_of_its_minor_units(minor in 1..=Amount::MAX) {
             let value = format!("{}.{:02}", minor / 100, minor % 100);
             prop_assert_eq!(amount(&value, "EUR"), Ok(minor));
         }

@@ -10,9 +10,9 @@
 //! 2. **Fees.** A capture costs a share of the gross (`rate`) and a flat fee (`flat`), which is
 //!    exchanged too. The balance gains gross − fees. A refund returns its part of `rate`, and never
 //!    `flat`.
-//! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::give_back`] rounds the total
-//!    that was refunded so far, and subtracts the earlier parts. So rounding errors do not add up:
-//!    after the last part, exactly the gross and the fee are refunded.
+//! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::give_back`] rounds the share
+//!    of all that was refunded so far, and subtracts the earlier parts. So rounding errors do not
+//!    add up: after the last part, exactly the gross and the fee are refunded.
 //! 4. **Order.** A refund uses the oldest captures first. The store relies on this: it loads only
 //!    as many captures as the amount of the refund needs.
 //! 5. **Limits.** A refund is limited by captured − refunded − disputed, never by the balance: the

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outcome_of_the_acquirer_counts_with_and_without_a_challenge() {
+    fn the_outcome_of_the_acquirer_always_counts() {
         for is_challenged in [true, false] {
             let declined = Verdict::Declined(ProcessingError::DECLINED);
             let declined = Conclusion::of(Some(&declined), is_challenged);

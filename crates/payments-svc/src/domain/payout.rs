@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_positive_balance_is_due_to_a_merchant_with_an_account() {
+    fn a_positive_balance_is_due_if_there_is_an_account() {
         let iban = Some("DK5000400440116243");
         for (balance, iban) in [(0, iban), (-1, iban), (i64::MIN, iban), (1, None)] {
             assert_eq!(Transfer::due(&merchant(balance, iban)), None, "{balance}");

@@ -42,7 +42,7 @@ pub(crate) enum InvalidRates {
     Date,
     #[error("the quote of {0} is not a positive decimal number")]
     Quote(String),
-    #[error("no element has the attributes currency and rate")]
+    #[error("the newest day has no quote of a current currency")]
     Empty,
 }
 

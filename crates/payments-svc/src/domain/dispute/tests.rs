@@ -214,7 +214,7 @@ proptest! {
             let rest = Request::Refund { amount: amount(left) };
             prop_assert!(ledger.request(&rest));
             ledger.check();
-            prop_assert!(ledger.holding.captures.iter().all(|it| it.gross_out == it.gross));
+            prop_assert!(ledger.holding.captures.iter().all(|c| c.gross_out == c.gross));
             prop_assert_eq!(ledger.balance, -ledger.flat);
         }
     }

@@ -69,14 +69,14 @@ impl Batch {
         {
             return known.answer(keyed);
         }
-        let (outcome, step) = self.act(&write.action)?;
+        let (outcome, step) = self.execute(&write.action)?;
         if let Some(keyed) = &write.keyed {
-            self.keep(keyed, &outcome);
+            self.store_key(keyed, &outcome);
         }
         Ok(Answer::Fresh { outcome, step })
     }
 
-    fn act(&mut self, action: &Action) -> Decision {
+    fn execute(&mut self, action: &Action) -> Decision {
         match action {
             Action::CreateApp { name, digest } => self.create_app(name.as_ref(), *digest),
             Action::CreateMerchant { app, key, details, pricing } => {
@@ -130,7 +130,7 @@ impl Batch {
     }
 
     /// Stores the outcome with the idempotency key, to answer a repeated request.
-    fn keep(&mut self, keyed: &Keyed, outcome: &Outcome) {
+    fn store_key(&mut self, keyed: &Keyed, outcome: &Outcome) {
         let Keyed { app, key, request } = keyed;
         let state = match outcome {
             Outcome::Begun(operation) => KeyState::InFlight(*operation),
@@ -140,8 +140,8 @@ impl Batch {
         let known = KnownKey { request: *request, state: state.clone() };
         self.known.keys.insert(name.clone(), known);
         let created = self.known.now;
-        let kept = NewKey { app: *app, key: key.clone(), request: *request, created, state };
-        self.changes.keys.insert(name, kept);
+        let new_key = NewKey { app: *app, key: key.clone(), request: *request, created, state };
+        self.changes.keys.insert(name, new_key);
     }
 
     /// Takes one of the IDs that were drawn during the load. [`super::Needs`] counts how many.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Action, Write};
 use crate::domain::{Email, Id, PayoutRun, Reference, Request};
 
-/// The captures of a transaction to load. A transaction can have thousands of them.
+/// The captures of a transaction to load. A transaction can have up to 2,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Captures {
     None,
@@ -99,10 +99,10 @@ impl Needs {
                     Request::Refund { amount } => Captures::Room(amount.minor()),
                     Request::Capture { .. } | Request::Void { .. } => Captures::None,
                 };
-                self.hold(*transaction, captures);
+                self.add_transaction(*transaction, captures);
             }
             Action::Notice { notification, .. } => {
-                self.hold(notification.transaction, Captures::All);
+                self.add_transaction(notification.transaction, Captures::All);
                 self.notifications.insert(notification.id.as_str().to_owned());
                 if let Some(dispute) = notification.event.dispute().map(Reference::as_str) {
                     self.disputes.insert((notification.transaction, dispute.to_owned()));
@@ -115,7 +115,7 @@ impl Needs {
         }
     }
 
-    fn hold(&mut self, transaction: Id, captures: Captures) {
+    fn add_transaction(&mut self, transaction: Id, captures: Captures) {
         let known = self.transactions.entry(transaction).or_insert(Captures::None);
         *known = known.and(captures);
     }

@@ -119,7 +119,7 @@ impl Run {
 
 proptest! {
     #[test]
-    fn a_batch_does_the_same_as_its_writes_one_by_one(batches in batches(), free in 0..SHARDS) {
+    fn a_batch_equals_its_writes_one_by_one(batches in batches(), free in 0..SHARDS) {
         let mut run = Run::new();
         for batch in &batches {
             run.write(batch, free);

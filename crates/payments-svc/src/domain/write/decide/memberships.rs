@@ -61,10 +61,10 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    /// Writes the invitation in the same transaction as the membership, so that every new member
-    /// gets one.
+    /// Writes the invitation in the same database transaction as the membership, so that every new
+    /// member gets one.
     pub(super) fn add_user(&mut self, merchant: Id, email: &Email) -> Decision {
-        self.exists(merchant)?;
+        self.require_merchant(merchant)?;
         let address = folded(email);
         let user = match self.known.users_by_email.get(&address) {
             Some(user) => *user,
@@ -87,7 +87,7 @@ impl Batch {
     }
 
     pub(super) fn revoke_user(&mut self, merchant: Id, user: Id) -> Decision {
-        self.exists(merchant)?;
+        self.require_merchant(merchant)?;
         if !self.known.merchant_users.contains(&(merchant, user)) {
             let is_known = self.known.users.contains(&user);
             return Err(if is_known { Refusal::NotAMember } else { Refusal::NotFound });
@@ -102,7 +102,7 @@ impl Batch {
     }
 
     pub(super) fn add_app(&mut self, merchant: Id, app: Id) -> Decision {
-        self.exists(merchant)?;
+        self.require_merchant(merchant)?;
         if !self.known.apps.contains(&app) {
             return Err(Refusal::NoSuchApp);
         }
@@ -112,7 +112,7 @@ impl Batch {
     }
 
     pub(super) fn revoke_app(&mut self, merchant: Id, app: Id) -> Decision {
-        self.exists(merchant)?;
+        self.require_merchant(merchant)?;
         if !self.known.merchant_apps.contains(&(merchant, app)) {
             let is_known = self.known.apps.contains(&app);
             return Err(if is_known { Refusal::NotAMember } else { Refusal::NotFound });
@@ -137,7 +137,7 @@ impl Batch {
         done(Outcome::Invitation(Box::new(invitation.clone())))
     }
 
-    fn exists(&self, merchant: Id) -> Result<(), Refusal> {
+    fn require_merchant(&self, merchant: Id) -> Result<(), Refusal> {
         let is_known = self.known.merchants.contains_key(&merchant);
         is_known.then_some(()).ok_or(Refusal::NotFound)
     }

@@ -26,7 +26,7 @@ impl Batch {
         {
             return Err(Refused::from(Overflow).into());
         }
-        let last = self.moved(transaction, change, descriptor, None)?.step;
+        let last = self.record_change(transaction, change, descriptor, None)?.step;
         self.instruct(transaction, order, Some(number));
         let steps = number.saturating_add(1);
         Ok((Outcome::Moved(Moved { transaction, steps, disputed }), last))
@@ -35,7 +35,7 @@ impl Batch {
     /// Records a change of a transaction: its amounts, its captures, the step of its trail if it
     /// has one, and the booking if money moved. Disputes use this too. Fails before it changes
     /// anything.
-    pub(super) fn moved(
+    pub(super) fn record_change(
         &mut self,
         transaction: Id,
         change: Change,
@@ -75,7 +75,7 @@ impl Batch {
         });
         let number = held.holding.steps;
         self.set_captures(transaction, &change);
-        self.hold(transaction, held, &change);
+        self.update_transaction(transaction, held, &change);
         if let Some(step) = &step {
             let step = step.clone();
             self.changes.steps.push(NumberedStep { transaction, number, step });
@@ -89,7 +89,7 @@ impl Batch {
     }
 
     /// Updates the loaded transaction.
-    fn hold(&mut self, transaction: Id, mut held: Held, change: &Change) {
+    fn update_transaction(&mut self, transaction: Id, mut held: Held, change: &Change) {
         held.holding = held.holding.after(change);
         let (amounts, steps) = (held.holding.amounts, held.holding.steps);
         self.known.transactions.insert(transaction, held);
@@ -149,7 +149,7 @@ impl Batch {
     }
 }
 
-/// The rows that [`Batch::moved`] recorded.
+/// The rows that [`Batch::record_change`] recorded.
 pub(super) struct Booked {
     pub(super) line: Option<Id>,
     pub(super) step: Option<Box<LastStep>>,

@@ -19,9 +19,14 @@ impl Batch {
         if self.known.notifications.contains(id.as_str()) {
             return done(Outcome::Done);
         }
-        let about = event.dispute().map(|dispute| (*transaction, dispute.as_str().to_owned()));
-        let contest = about.as_ref().and_then(|about| self.known.disputes.get(about));
-        let waiting = about.as_ref().and_then(|about| self.known.waiting.get(about)).copied();
+        let dispute_key =
+            event.dispute().map(|dispute| (*transaction, dispute.as_str().to_owned()));
+        let contest =
+            dispute_key.as_ref().and_then(|dispute_key| self.known.disputes.get(dispute_key));
+        let waiting = dispute_key
+            .as_ref()
+            .and_then(|dispute_key| self.known.waiting.get(dispute_key))
+            .copied();
         let consequence = held.holding.notice(event, (contest, waiting), exchanges);
         let consequence = consequence.map_err(Refused::from)?;
         let (waits, merchant) = (consequence.waits(), held.merchant);
@@ -30,11 +35,11 @@ impl Batch {
             Consequence::Alert => self.alert(merchant, notification),
             Consequence::Open(opening, end) => self.open(merchant, notification, opening, end)?,
             Consequence::End { dispute, decision, change } => {
-                self.moved(*transaction, change, None, Some(dispute))?;
-                self.end(about, dispute, decision);
+                self.record_change(*transaction, change, None, Some(dispute))?;
+                self.end(dispute_key, dispute, decision);
             }
         }
-        self.note(notification, waits);
+        self.record_notification(notification, waits);
         done(Outcome::Done)
     }
 
@@ -69,7 +74,7 @@ impl Batch {
         // Check the sum first, so that both changes are booked or none.
         self.balance(merchant, sum)?;
         let id = self.id();
-        let line = self.moved(transaction, opening.change, None, Some(id))?.line;
+        let line = self.record_change(transaction, opening.change, None, Some(id))?.line;
         let slices = (0..).zip(&opening.slices);
         self.changes.slices.extend(slices.map(|(number, slice)| NumberedSlice {
             dispute: id,
@@ -86,19 +91,21 @@ impl Batch {
             due: *due,
         };
         let (reference, line) = (reference.clone(), line.unwrap_or(Id::FIRST));
-        let about = (transaction, reference.as_str().to_owned());
+        let dispute_key = (transaction, reference.as_str().to_owned());
         self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });
         let contest = Contest { id, decision: None, slices: opening.slices };
-        self.known.disputes.insert(about.clone(), contest);
+        self.known.disputes.insert(dispute_key.clone(), contest);
         if let Some((decision, change)) = end {
-            self.moved(transaction, change, None, Some(id))?;
-            self.end(Some(about), id, decision);
+            self.record_change(transaction, change, None, Some(id))?;
+            self.end(Some(dispute_key), id, decision);
         }
         Ok(())
     }
 
-    fn end(&mut self, about: Option<(Id, String)>, dispute: Id, decision: Decision) {
-        if let Some(contest) = about.and_then(|about| self.known.disputes.get_mut(&about)) {
+    fn end(&mut self, dispute_key: Option<(Id, String)>, dispute: Id, decision: Decision) {
+        if let Some(contest) =
+            dispute_key.and_then(|dispute_key| self.known.disputes.get_mut(&dispute_key))
+        {
             contest.decision = Some(decision);
         }
         match self.changes.disputes.get_mut(&dispute) {
@@ -109,12 +116,12 @@ impl Batch {
 
     /// Records that the notification was booked, and the decision that waits for its dispute, if
     /// any. Only the first decision counts: a later one does not wait.
-    fn note(&mut self, notification: &Notification, waits: Option<Decision>) {
+    fn record_notification(&mut self, notification: &Notification, waits: Option<Decision>) {
         let Notification { id, transaction, event, .. } = notification;
         let waits = event.dispute().cloned().zip(waits).filter(|(dispute, decision)| {
-            let about = (*transaction, dispute.as_str().to_owned());
-            let is_first = !self.known.waiting.contains_key(&about);
-            self.known.waiting.entry(about).or_insert(*decision);
+            let dispute_key = (*transaction, dispute.as_str().to_owned());
+            let is_first = !self.known.waiting.contains_key(&dispute_key);
+            self.known.waiting.entry(dispute_key).or_insert(*decision);
             is_first
         });
         self.known.notifications.insert(id.as_str().to_owned());

@@ -49,7 +49,7 @@ fn refunds_and_disputes_are_rejected_only_on_overflow() {
 }
 
 #[test]
-fn an_early_decision_is_booked_with_its_dispute_or_not_at_all() {
+fn an_early_decision_and_its_dispute_are_booked_together() {
     let mut run = Run::new();
     let ask = |kind| Ask { kind, one: 9, other: 1, amount: 100, key: None };
     run.write(&Batch::Writes(vec![ask(Kind::Decided)]), 0);

@@ -259,12 +259,12 @@ impl Tables {
         self.invitations.retain(|_, row| !changes.revoked.contains(&membership(row)));
         self.operations.retain(|id, _| !changes.concluded.contains(id));
         self.keys.retain(|name, _| !changes.forgotten.contains(name));
-        let is_gone = |it: &&Membership| it.was && !it.is;
-        for it in changes.merchant_apps.values().filter(is_gone) {
-            assert!(self.merchant_apps.remove(&(it.merchant, it.member)).is_some(), "{it:?}");
+        let is_gone = |row: &&Membership| row.was && !row.is;
+        for row in changes.merchant_apps.values().filter(is_gone) {
+            assert!(self.merchant_apps.remove(&(row.merchant, row.member)).is_some(), "{row:?}");
         }
-        for it in changes.merchant_users.values().filter(is_gone) {
-            assert!(self.merchant_users.remove(&(it.merchant, it.member)), "{it:?}");
+        for row in changes.merchant_users.values().filter(is_gone) {
+            assert!(self.merchant_users.remove(&(row.merchant, row.member)), "{row:?}");
         }
     }
 
@@ -288,7 +288,7 @@ impl Tables {
             let row = self.transactions.get_mut(transaction).unwrap();
             (row.new.transaction.amounts, row.steps) = (*amounts, *steps);
         }
-        for (key, capture) in changes.captures.iter().filter(|(_, it)| !it.is_new) {
+        for (key, capture) in changes.captures.iter().filter(|(_, row)| !row.is_new) {
             *self.captures.get_mut(key).unwrap() = capture.captured;
         }
         for (key, balance) in &changes.balances {
@@ -311,37 +311,37 @@ impl Tables {
         add(&mut self.transactions, transactions);
         add(
             &mut self.trail,
-            changes.steps.into_iter().map(|it| ((it.transaction, it.number), it.step)),
+            changes.steps.into_iter().map(|row| ((row.transaction, row.number), row.step)),
         );
-        let captures = changes.captures.into_iter().filter(|(_, it)| it.is_new);
+        let captures = changes.captures.into_iter().filter(|(_, row)| row.is_new);
         add(&mut self.captures, captures.map(|(key, Capture { captured, .. })| (key, captured)));
         add(&mut self.lines, changes.lines.into_iter().map(|line| (line.id, line)));
         let postings = changes.postings.into_iter();
-        add(&mut self.postings, postings.map(|it| ((it.line, it.number), it.posting)));
-        add(&mut self.instructions, changes.instructions.into_iter().map(|it| (it.id, it)));
-        add(&mut self.payouts, changes.payout.into_iter().map(|it| (it.payout.id, it)));
-        add(&mut self.operations, changes.operations.into_iter().map(|it| (it.id, (it, None))));
-        add(&mut self.cards, changes.cards.into_iter().map(|it| (it.id, it)));
+        add(&mut self.postings, postings.map(|row| ((row.line, row.number), row.posting)));
+        add(&mut self.instructions, changes.instructions.into_iter().map(|row| (row.id, row)));
+        add(&mut self.payouts, changes.payout.into_iter().map(|row| (row.payout.id, row)));
+        add(&mut self.operations, changes.operations.into_iter().map(|row| (row.id, (row, None))));
+        add(&mut self.cards, changes.cards.into_iter().map(|row| (row.id, row)));
         add(&mut self.disputes, changes.disputes);
         let slices = changes.slices.into_iter();
-        add(&mut self.slices, slices.map(|it| ((it.dispute, it.number), it.slice)));
-        add(&mut self.frauds, changes.frauds.into_iter().map(|it| (it.id, it)));
-        add(&mut self.apps, changes.apps.into_iter().map(|it| (it.app.id, it)));
-        add(&mut self.merchants, changes.merchants.into_iter().map(|it| (it.id, it)));
+        add(&mut self.slices, slices.map(|row| ((row.dispute, row.number), row.slice)));
+        add(&mut self.frauds, changes.frauds.into_iter().map(|row| (row.id, row)));
+        add(&mut self.apps, changes.apps.into_iter().map(|row| (row.app.id, row)));
+        add(&mut self.merchants, changes.merchants.into_iter().map(|row| (row.id, row)));
         let balances = changes.new_balances.into_iter();
-        add(&mut self.balances, balances.map(|it| ((it.merchant, it.shard), it.minor)));
+        add(&mut self.balances, balances.map(|row| ((row.merchant, row.shard), row.minor)));
         let invitation =
             |new: NewInvitation| InvitationRow { new, attempts: 0, due: Timestamp::UNIX_EPOCH };
         add(
             &mut self.invitations,
-            changes.invitations.into_iter().map(|(id, it)| (id, invitation(it))),
+            changes.invitations.into_iter().map(|(id, new)| (id, invitation(new))),
         );
         add(&mut self.users, changes.users.into_values().map(|user| (user.id, user)));
-        let is_new = |it: &Membership| it.is && !it.was;
-        let members = changes.merchant_apps.into_iter().filter(|(_, it)| is_new(it));
-        add(&mut self.merchant_apps, members.map(|(key, it)| (key, it.test)));
-        for (key, it) in changes.merchant_users.into_iter().filter(|(_, it)| is_new(it)) {
-            assert!(self.merchant_users.insert(key), "{it:?}");
+        let is_new = |row: &Membership| row.is && !row.was;
+        let members = changes.merchant_apps.into_iter().filter(|(_, row)| is_new(row));
+        add(&mut self.merchant_apps, members.map(|(key, row)| (key, row.test)));
+        for (key, row) in changes.merchant_users.into_iter().filter(|(_, row)| is_new(row)) {
+            assert!(self.merchant_users.insert(key), "{row:?}");
         }
         add(&mut self.notifications, changes.notices);
         add(&mut self.keys, changes.keys);
