@@ -1,8 +1,24 @@
-//! The state of the service. Every write is atomic, and durable before it is answered.
+//! The state of the service: merchants, payments, the journal. Every write is atomic, and durable
+//! before it is answered.
 //!
-//! Writes run in batches: an engine loads the rows that a batch needs, the domain decides, and the
-//! engine writes the changes. The engines differ in how rows are found by their keys, in locks, in
-//! new ids and in migrations; everything else is said once, for both.
+//! The write path:
+//!
+//! 1. [`Store::write`] puts a write into a bounded queue. If the queue is full, it fails with
+//!    [`StoreError::Overloaded`]: nothing was done.
+//! 2. The queue collects pending writes into a batch (`common::batch`), because waiting for the
+//!    disk takes far longer than a write. SQLite runs one batch at a time, PostgreSQL up to four
+//!    in each process.
+//! 3. The engine begins a transaction and loads the rows that the batch needs (`load`). PostgreSQL
+//!    locks them as well, because other processes write to the database, too.
+//! 4. `domain::write::decide` decides all writes of the batch in memory. Each sees the changes of
+//!    those before it. All rules are there; an engine decides nothing, so both behave the same.
+//! 5. The engine writes the changed rows (`tables`) and commits. The idempotency key is one of
+//!    these rows: a key and its effect exist together or not at all.
+//! 6. Callers get their answers after the commit, refusals included. If the commit fails, its
+//!    outcome may be unknown: [`StoreError::NotWritten`] does not mean that nothing was done.
+//!
+//! The engines differ in how they find rows by key, in locks, in new ids and in migrations. They
+//! share everything else, so that each statement and each rule exists once.
 
 use std::{
     path::{Path, PathBuf},
@@ -47,30 +63,27 @@ pub(crate) use reads::JOB_BATCH;
 pub(crate) use seen::{SHORT_TRAIL, Seen};
 pub(crate) use sqlite::Sqlite;
 
-/// Apps kept in memory, so that a request does not look its own up. Apps never change.
+/// Apps kept in memory, because every request needs its app. Apps never change.
 const APP_CACHE: usize = 100_000;
 
-/// What a store is opened with.
 #[derive(Debug, Clone)]
 pub(crate) struct StoreConfig {
-    /// Where the embedded engine keeps its files.
+    /// The directory of the SQLite database.
     pub(crate) data_dir: PathBuf,
-    /// The database; where there is none, the engine is the embedded one.
+    /// The PostgreSQL database. `None` selects SQLite.
     pub(crate) database: Option<DatabaseConfig>,
 }
 
 /// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
-    /// The embedded engine.
     #[error(transparent)]
     Sqlite(#[from] sqlite::OpenError),
-    /// The database.
     #[error(transparent)]
     Postgres(#[from] database::OpenError),
 }
 
-/// Copies the embedded store to the new file `target` while a service uses it.
+/// Copies a SQLite store to the new file `target`. A service may use the store meanwhile.
 pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
@@ -78,8 +91,8 @@ pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupEr
     }
 }
 
-/// Checks the books of the store, at one moment, while services may use it: all of them, or what
-/// changed after the line with the id `since`.
+/// Checks the books in one snapshot: all of them, or only the changes after the line with the id
+/// `since`. Services may use the store meanwhile.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(), CheckError> {
     let scope = since.map_or(Scope::Everything, Scope::Since);
@@ -89,19 +102,18 @@ pub(crate) async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(),
     }
 }
 
-/// Why payouts were not booked, or not all of them.
+/// Why payouts were not booked, or only some of them.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PayoutError {
-    /// The database cannot be reached.
     #[error(transparent)]
     Open(#[from] database::OpenError),
-    /// The database did not do it.
     #[error("payouts cannot be booked: {0}")]
     NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Books what is due in a run of payouts, while services may use the store, and closes the
-/// run. Returns all payouts of the run, in their order; of one that was closed before, the same.
+/// Pays the balances of all merchants of a run and closes the run. Returns all payouts of the run,
+/// in the order in which they were made. A closed run returns the same payouts again. Services may
+/// use the store meanwhile.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn pay_out(
     config: &StoreConfig,
@@ -115,19 +127,18 @@ pub(crate) async fn pay_out(
     }
 }
 
-/// Why the store could not do what it was asked, whatever was asked.
+/// Why a read or a write failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// Too many writes wait. Nothing was done.
+    /// Too many operations are pending. Nothing was done.
     #[error("too many writes are waiting")]
     Overloaded,
-    /// A write failed. Whether it was done is unknown.
+    /// A write failed. Its outcome is unknown.
     #[error("the store could not write")]
     NotWritten(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// A read failed.
     #[error("the store could not read")]
     NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The operation itself is broken. Nothing was done.
+    /// This operation panicked. Nothing was done.
     #[error("the operation panicked")]
     Panicked,
 }
@@ -148,83 +159,77 @@ impl From<WriteError> for StoreError {
     }
 }
 
-/// Now, in whole milliseconds.
+/// The time of this machine, in whole milliseconds, as times are stored.
 pub(crate) fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
-/// A thing, and whether the app that asks for it may see it.
+/// A value, and whether the calling app may see it.
 #[derive(Debug, Clone)]
 pub(crate) struct Found<T> {
-    /// The thing.
     pub(crate) value: T,
-    /// Whether the app is one of its merchant's.
+    /// Whether the app is a member of the value's merchant.
     pub(crate) is_member: bool,
 }
 
-/// A dispute that was to be answered by now.
+/// An open dispute whose due date has passed.
 #[derive(Debug)]
 pub(crate) struct Overdue {
-    /// Its id.
     pub(crate) id: Id,
-    /// The transaction.
     pub(crate) transaction: Id,
-    /// The acquirer's id of it.
+    /// The acquirer's id of the dispute.
     pub(crate) reference: Reference,
 }
 
-/// A transaction that has become too old to be captured.
+/// A transaction that is too old to be captured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expiring {
-    /// The transaction.
     pub(crate) transaction: Id,
-    /// Whether it still holds money.
+    /// Whether a part of its amount is neither captured nor voided.
     pub(crate) is_pending: bool,
 }
 
-/// What disputes and suspicions are about.
+/// Selects disputes and fraud alerts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum About {
-    /// Any transaction of a merchant.
+    /// All of a merchant.
     Merchant(Id),
-    /// A transaction.
+    /// All of one transaction.
     Transaction(Id),
 }
 
-/// How much waits for somebody else.
+/// Pending work that depends on a mail server or an acquirer, as counts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
-    /// Invitations that are not sent yet.
+    /// Invitations to send.
     pub(crate) invitations: i64,
     /// Instructions that no acquirer has confirmed.
     pub(crate) instructions: i64,
-    /// Payments whose outcome is not known.
+    /// Payments without a known outcome.
     pub(crate) operations: i64,
 }
 
-/// A statement, with its parameters.
-type Asked<'a> = (&'a str, &'a [Param<'a>]);
+/// SQL, with its parameters.
+type Statement<'a> = (&'a str, &'a [Param<'a>]);
 
-/// The store.
 #[derive(Clone)]
 pub(crate) struct Store {
     engine: Engine,
     apps: Arc<Cache<KeyDigest, App>>,
-    /// For what takes long. It leaves half of the cores to requests.
+    /// Threads for long work. They use half of the cores and leave the others to requests.
     aside: Aside,
 }
 
-/// The engine that the store was configured with.
 #[derive(Clone)]
 enum Engine {
-    /// SQLite in a directory of this process.
+    /// SQLite, in a directory that this process owns.
     Sqlite(Arc<Sqlite>),
-    /// PostgreSQL, which other processes may use, too.
+    /// PostgreSQL. Other processes may use the same database.
     Postgres(Arc<Postgres>),
 }
 
-/// Passes a call on to the engine.
+/// Calls the same method on either engine.
 macro_rules! engine {
     ($store:expr, $engine:ident => $call:expr) => {
         match &$store.engine {
@@ -235,7 +240,7 @@ macro_rules! engine {
 }
 
 impl Store {
-    /// Opens the store, making it where there is none.
+    /// Opens the store. Creates the tables if there are none.
     pub(crate) async fn open(config: &StoreConfig) -> Result<Self, OpenError> {
         let engine = match &config.database {
             Some(database) => Engine::Postgres(Arc::new(Postgres::open(database).await?)),
@@ -246,37 +251,38 @@ impl Store {
         Ok(Self { engine, apps: Arc::new(Cache::new(APP_CACHE)), aside })
     }
 
-    /// Threads for what takes long.
+    /// Threads for long work, so that requests do not wait for it.
     pub(crate) fn aside(&self) -> &Aside {
         &self.aside
     }
 
-    /// Whether the store answers.
+    /// Whether the database answers and the store can be used.
     pub(crate) fn is_up(&self) -> bool {
         engine!(self, engine => engine.is_up())
     }
 
-    /// Resolves when the store can no longer write, ever: the process should end.
+    /// Resolves when the writer has ended. It does not start again: the process should exit.
     pub(crate) async fn failed(&self) {
         engine!(self, engine => engine.failed().await)
     }
 
-    /// Finishes what was asked for and closes.
+    /// Finishes pending writes, then closes the store.
     pub(crate) async fn close(&self) {
         engine!(self, engine => engine.close().await)
     }
 
-    /// Counts of batches, for the metrics.
+    /// Counters of the batches, for the metrics.
     pub(crate) fn stats(&self) -> Stats {
         engine!(self, engine => engine.queue().stats())
     }
 
-    /// The limits of the queue of writes, for the metrics.
+    /// Limits of the write queue, for the metrics.
     pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 2] {
         engine!(self, engine => engine.queue().limits())
     }
 
-    /// Writes; with an idempotency key, once.
+    /// Waits until the write is committed. With an idempotency key, a repeat writes nothing and
+    /// returns the first outcome. A [`Refusal`] is a decision of the domain: nothing was changed.
     pub(crate) async fn write(
         &self,
         write: impl Into<Write>,
@@ -285,8 +291,9 @@ impl Store {
         Ok(engine!(self, engine => engine.queue().write(write).await)?)
     }
 
-    /// Whether this process does a job for the next ten seconds. Each job is done by one process at
-    /// a time, which has to ask again before they are over.
+    /// Takes or extends the lease of a job for ten seconds. Returns whether this process holds it.
+    /// One process at a time runs a job; it must extend the lease before it ends. With SQLite there
+    /// is one process, which always holds it.
     pub(crate) async fn lease(&self, job: &str) -> Result<bool, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(true),

@@ -1,4 +1,5 @@
-//! Batches of writes, as far as the engines share them.
+//! The part of a batch that both engines share: its limits, the cost of a write, exclusive names
+//! and the decision.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher as _},
@@ -12,10 +13,10 @@ use crate::domain::{
     write::{Action, Answer, Changes, Known, Needs, Refusal, Write, decide as decide_writes},
 };
 
-/// The answer to a write, or why nothing was done.
+/// The answer to a write, or why it was refused. A refused write changed nothing.
 pub(super) type Decision = Result<Answer, Refusal>;
 
-/// The limits of the batches of PostgreSQL.
+/// The limits in PostgreSQL. SQLite replaces `batches`, `another_at` and `patience`.
 pub(super) const LIMITS: Limits = Limits {
     batches: 4,
     another_at: 32,
@@ -25,13 +26,13 @@ pub(super) const LIMITS: Limits = Limits {
     patience: Duration::from_secs(5),
 };
 
-/// Bytes that any write is taken to cost beside what it carries.
+/// Estimated bytes of a write without its payload.
 const OVERHEAD: usize = 512;
 
-/// Rows that a movement reads and writes beside captures.
+/// Rows that a movement reads and writes, without captures.
 const MOVEMENT_ROWS: usize = 8;
 
-/// The share of a write in the limits of a batch.
+/// Estimates the share of a write in the limits of a batch.
 pub(super) fn cost(write: &Write) -> Cost {
     let captures = |steps: &u32| usize::try_from(*steps.min(&MAX_STEPS)).unwrap_or(usize::MAX);
     let (rows, bytes) = match &write.action {
@@ -54,8 +55,9 @@ pub(super) fn cost(write: &Write) -> Cost {
     Cost { rows, bytes: OVERHEAD + bytes, follows_up }
 }
 
-/// Adds the names that two running batches must not share: the rows that are locked, idempotency
-/// keys, and addresses of users.
+/// Adds hashes of the names that two running batches of this process must not share: locked rows,
+/// idempotency keys and addresses of users. A write that shares one waits for the end of the other
+/// batch, instead of finding its row locked or its key taken.
 pub(super) fn names(write: &Write, names: &mut Vec<u64>) {
     let needs = Needs::of([write]);
     names.extend(needs.transactions.keys().map(|id| hash(("transaction", id))));
@@ -72,7 +74,6 @@ fn hash(name: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Decides a batch.
 pub(super) fn decide(
     known: Known,
     batch: &[&Write],

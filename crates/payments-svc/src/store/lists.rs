@@ -1,6 +1,14 @@
-//! Lists, in the order of ids. Where other processes write, a page that begins after an id shows
-//! only what is settled: whoever goes on after its last item misses nothing, though transactions
-//! end in another order than the one in which they drew their ids.
+//! Lists of one owner (an app, a merchant or a transaction), in the order of ids.
+//!
+//! 1. A page is a range of ids of one owner. An index in the order of the list serves it, so a page
+//!    costs the same wherever it is in the list. A test checks the query plans in SQLite.
+//! 2. In PostgreSQL, transactions may commit in another order than the one in which they drew their
+//!    ids. A caller that continues after the last item of a page would then miss an item whose
+//!    smaller id is committed later.
+//! 3. So a page with `after` shows only settled items: those up to an id below which no open
+//!    transaction can add an item. [`Store::settled`] waits for this, up to a second.
+//! 4. A page without `after` does not wait, and shows everything that is committed. In SQLite,
+//!    everything is settled, because one transaction writes at a time.
 
 use std::collections::HashMap;
 
@@ -11,14 +19,15 @@ use crate::domain::{
     App, Dispute, FraudAlert, Id, Line, Merchant, Step, Transaction, User, Window,
 };
 
-/// The rows of one owner, `$1`, and the column of the ids that they are in the order of.
 struct List {
+    /// Selects the rows of the owner `$1`.
     select: String,
+    /// The column that the list is sorted by.
     id: &'static str,
 }
 
 impl List {
-    /// `kind` is the column that says whether a merchant is one for tests.
+    /// `kind` is the column that marks test merchants.
     fn merchants(kind: &str, test: Option<bool>) -> Self {
         let filter = test.map(|test| format!("AND {kind} = {test}")).unwrap_or_default();
         let select = format!(
@@ -76,7 +85,7 @@ impl List {
         Self { select, id: "id" }
     }
 
-    /// The statement of a page after `$2` and before `$3` with at most `$4` items.
+    /// SQL of a page: items after `$2` and before `$3`, at most `$4`.
     fn page(&self, forward: bool) -> String {
         let Self { select, id } = self;
         let order = if forward { "ASC" } else { "DESC" };
@@ -84,7 +93,7 @@ impl List {
     }
 }
 
-/// The column that says what a row is about, and what that has to be.
+/// The column that selects rows, and its value.
 fn owner(about: About) -> (&'static str, Id) {
     match about {
         About::Merchant(id) => ("merchant", id),
@@ -93,7 +102,7 @@ fn owner(about: About) -> (&'static str, Id) {
 }
 
 impl Store {
-    /// The merchants of an app: all, those for tests, or the others.
+    /// The merchants of an app: all, only test merchants (`true`), or only the others (`false`).
     pub(crate) async fn merchants(
         self,
         app: Id,
@@ -101,30 +110,27 @@ impl Store {
         test: Option<bool>,
     ) -> Result<Vec<Merchant>, StoreError> {
         let kind = match &self.engine {
-            // The index is in the order of the list for each kind.
+            // An index on this column has the order of the list.
             Engine::Sqlite(_) => "merchant_apps.test",
-            // Replicas of the release before this one leave the other column empty.
+            // Replicas of the release before this one leave `merchant_apps.test` empty.
             Engine::Postgres(_) => "merchants.test",
         };
         self.page(&List::merchants(kind, test), app, window, rows::merchant).await
     }
 
-    /// The users of a merchant.
     pub(crate) async fn users(self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
         self.page(&List::users(), merchant, window, rows::user).await
     }
 
-    /// The apps of a merchant.
     pub(crate) async fn apps(self, merchant: Id, window: Window) -> Result<Vec<App>, StoreError> {
         self.page(&List::apps(), merchant, window, rows::app).await
     }
 
-    /// The lines of a merchant.
     pub(crate) async fn lines(self, merchant: Id, window: Window) -> Result<Vec<Line>, StoreError> {
         self.page(&List::lines(), merchant, window, rows::line).await
     }
 
-    /// The transactions of a merchant: all, those that succeeded, or the others.
+    /// The transactions of a merchant: all, only successful ones (`true`), or only failed ones.
     pub(crate) async fn transactions(
         self,
         merchant: Id,
@@ -137,7 +143,6 @@ impl Store {
         Ok(found.into_iter().map(|found| rows::with_trail(found, &mut trails)).collect())
     }
 
-    /// The disputes about a merchant or a transaction.
     pub(crate) async fn disputes(
         self,
         about: About,
@@ -146,7 +151,6 @@ impl Store {
         self.page(&List::disputes(about), owner(about).1, window, rows::dispute).await
     }
 
-    /// The suspicions of fraud about a merchant or a transaction.
     pub(crate) async fn frauds(
         self,
         about: About,
@@ -155,7 +159,7 @@ impl Store {
         self.page(&List::frauds(about), owner(about).1, window, rows::fraud).await
     }
 
-    /// The trails of transactions with these numbers of steps.
+    /// The trails of transactions. Each comes with its number of steps.
     async fn trails(
         &self,
         transactions: &[(Transaction, u32)],
@@ -187,7 +191,7 @@ impl Store {
         Ok(trails)
     }
 
-    /// A window of a list.
+    /// A page of a list; see the module for `after`.
     async fn page<T: Send + 'static>(
         &self,
         list: &List,
@@ -214,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_found_by_an_index_in_its_order_however_deep_it_is() {
+    fn every_page_is_an_index_range_that_needs_no_sort() {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::sqlite::migrate(&mut db).unwrap();
         let mut lists = vec![List::users(), List::apps(), List::lines()];
@@ -240,7 +244,7 @@ mod tests {
                 let is_window =
                     |step: &&String| step.contains("=? AND ") && step.contains(">? AND ");
                 assert_eq!(plan.iter().filter(is_window).count(), 1, "{plan:?}");
-                // Everything else is a row that is looked up, and nothing is sorted.
+                // All other steps look up single rows. None sorts.
                 let is_looked_up =
                     |step: &String| !step.starts_with("SCAN") && !step.contains("TEMP B-TREE");
                 assert!(plan.iter().all(is_looked_up), "{plan:?}");

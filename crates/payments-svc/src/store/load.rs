@@ -1,6 +1,22 @@
-//! What a batch loads: the statements that both engines share, and where their rows go.
+//! The statements that load a batch, shared by both engines. An engine adds the condition on the key,
+//! and PostgreSQL adds the locks.
 //!
-//! The engines add how a row is found by its key, and PostgreSQL locks.
+//! The order of the statements matters:
+//!
+//! 1. [`LOCKED`] comes first. While these rows are locked, no other batch changes the rows that are
+//!    read after them and belong to them, such as the captures of a transaction.
+//! 2. [`READ`] comes after the locks. Idempotency keys are read there, so a movement finds the key
+//!    of an earlier request for the same transaction: that request held the same lock.
+//! 3. A row that completes another one comes after it: slices after their dispute, captures after
+//!    their transaction, the key of a payment after its operation. Without the other row, it is
+//!    dropped.
+//!
+//! Two more rules, each with a test in SQLite:
+//!
+//! 4. An index serves every statement. The engines rely on this: PostgreSQL runs them with
+//!    sequential scans switched off.
+//! 5. Parameters are numbered by their first appearance, as SQLite numbers them: the columns of the
+//!    key from `$1`, then the further values.
 
 use common::sql::{ColumnError, Columns, Kind, Param, Stored as _};
 
@@ -13,28 +29,29 @@ use crate::domain::{
     write::{Begun, Captures, Held, InvitationState, Known, MerchantTexts, Needs},
 };
 
-/// A statement that finds rows by their keys.
+/// A statement that finds rows by key: `select`, the condition on `key`, then `rest`.
 pub(super) struct Query {
-    /// The columns and the tables.
+    /// `SELECT … FROM …`, without a condition.
     pub(super) select: &'static str,
-    /// The columns of the key.
+    /// One or two columns.
     pub(super) key: &'static [(&'static str, Kind)],
-    /// More that has to hold, and the order.
+    /// SQL after the condition: further conditions, the order.
     pub(super) rest: &'static str,
-    /// The table whose rows are locked, where other processes may write.
+    /// The table whose rows PostgreSQL locks.
     pub(super) lock: Option<&'static str>,
-    /// The keys that are asked for, as values in the order of the columns.
+    /// The keys to find. The values of each key follow each other, in the order of its columns.
     pub(super) keys: fn(&Needs) -> Vec<Param<'_>>,
-    /// More values, of the parameters after the key.
+    /// The parameters after the key.
     pub(super) values: fn(&Needs) -> Vec<Param<'_>>,
-    /// Adds a row to what is known.
+    /// Adds a row to the known rows.
     pub(super) read: fn(&mut Known, &mut Columns<'_>) -> Result<(), ColumnError>,
 }
 
-/// Stands for the address of a user in lower case, which the engines index in their own ways.
+/// The address of a user in lower case, as a column of a key. Each engine indexes it in another way;
+/// PostgreSQL replaces this name by an expression.
 pub(super) const EMAIL: &str = "users.email";
 
-/// Rows that are locked come first, so that what is read after them cannot change.
+/// Rows that PostgreSQL locks; see the module for the order.
 pub(super) const LOCKED: [Query; 4] = [
     Query {
         select: "SELECT id, name, email, descriptor, test FROM merchants",
@@ -124,7 +141,7 @@ pub(super) const LOCKED: [Query; 4] = [
     },
 ];
 
-/// Rows that are read after the locks.
+/// Rows that are read after the locks; see the module for the order.
 pub(super) const READ: [Query; 14] = [
     Query {
         select: "SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
@@ -133,13 +150,15 @@ pub(super) const READ: [Query; 14] = [
         rest: "ORDER BY \"transaction\", step",
         lock: None,
         keys: |needs| {
-            let all = needs.transactions.iter().filter(|(_, which)| **which == Captures::All);
+            let all = needs.transactions.iter().filter(|(_, captures)| **captures == Captures::All);
             all.map(|(transaction, _)| transaction.param()).collect()
         },
         values: none,
         read: captured,
     },
     Query {
+        // The oldest captures that still have an amount to give back, until together they cover $2:
+        // the largest refund of the batch.
         select: "WITH RECURSIVE needed (\"transaction\", step, room) AS (
                      SELECT id, CAST(-1 AS bigint), CAST(0 AS bigint) FROM transactions",
         key: &[("id", Kind::Bytes)],
@@ -159,10 +178,10 @@ pub(super) const READ: [Query; 14] = [
                  FROM needed JOIN captures USING (\"transaction\", step)
                  ORDER BY \"transaction\", step",
         lock: None,
-        keys: |needs| rooms(needs).map(|(transaction, _)| transaction.param()).collect(),
+        keys: |needs| refunds(needs).map(|(transaction, _)| transaction.param()).collect(),
         values: |needs| {
-            let most = rooms(needs).map(|(_, room)| room).max().unwrap_or(0);
-            vec![Param::Int(most)]
+            let largest = refunds(needs).map(|(_, amount)| amount).max().unwrap_or(0);
+            vec![Param::Int(largest)]
         },
         read: captured,
     },
@@ -174,9 +193,9 @@ pub(super) const READ: [Query; 14] = [
         keys: disputes,
         values: none,
         read: |known, columns| {
-            let about = (columns.read()?, columns.read()?);
+            let name = (columns.read()?, columns.read()?);
             let (id, decision) = (columns.read()?, columns.read()?);
-            known.disputes.insert(about, Contest { id, decision, slices: Vec::new() });
+            known.disputes.insert(name, Contest { id, decision, slices: Vec::new() });
             Ok(())
         },
     },
@@ -190,9 +209,9 @@ pub(super) const READ: [Query; 14] = [
         keys: disputes,
         values: none,
         read: |known, columns| {
-            let about = (columns.read()?, columns.read()?);
+            let name = (columns.read()?, columns.read()?);
             let slice = rows::slice(columns)?;
-            if let Some(contest) = known.disputes.get_mut(&about) {
+            if let Some(contest) = known.disputes.get_mut(&name) {
                 contest.slices.push(slice);
             }
             Ok(())
@@ -206,9 +225,9 @@ pub(super) const READ: [Query; 14] = [
         keys: disputes,
         values: none,
         read: |known, columns| {
-            let about = (columns.read()?, columns.read()?);
+            let name = (columns.read()?, columns.read()?);
             // The first decision counts.
-            known.waiting.entry(about).or_insert(columns.read()?);
+            known.waiting.entry(name).or_insert(columns.read()?);
             Ok(())
         },
     },
@@ -344,8 +363,8 @@ fn none(_: &Needs) -> Vec<Param<'_>> {
     Vec::new()
 }
 
-/// The transactions of which something is given back, and how much.
-fn rooms(needs: &Needs) -> impl Iterator<Item = (&Id, i64)> {
+/// The transactions with refunds in this batch, and the sum of these refunds.
+fn refunds(needs: &Needs) -> impl Iterator<Item = (&Id, i64)> {
     needs.transactions.iter().filter_map(|(transaction, captures)| match captures {
         Captures::Room(amount) => Some((transaction, *amount)),
         Captures::None | Captures::All => None,

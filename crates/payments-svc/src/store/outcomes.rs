@@ -1,4 +1,8 @@
-//! The outcomes that are kept with idempotency keys.
+//! The stored form of the outcomes of requests with an idempotency key.
+//!
+//! The store keeps outcomes instead of responses, so that one function renders the response of a
+//! first request and of a repeat. Keys are kept for two days: a release must read the outcomes that
+//! the release before it has written.
 
 use common::sql::{BadCell, ColumnError, Columns, Param};
 use serde::{Deserialize, Serialize};
@@ -8,11 +12,11 @@ use crate::domain::{
     write::{KeyState, KnownKey, MerchantTexts, Moved, Outcome},
 };
 
-/// The columns of a key.
+/// The columns that [`key`] reads.
 pub(super) const KEY: &str = "idempotency.request, receipt, outcome, idempotency.operation,
      idempotency.\"transaction\", steps, disputed";
 
-/// An outcome as JSON. A movement is in columns of its own, since there are many.
+/// An outcome as JSON. Movements are stored in columns instead, because there are many.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoredOutcome {
@@ -23,7 +27,7 @@ enum StoredOutcome {
     Card { id: String },
 }
 
-/// An outcome as JSON; none of a movement.
+/// JSON, or `NULL` for a movement.
 pub(super) fn json(outcome: &Outcome) -> Param<'_> {
     let stored = match outcome {
         Outcome::Moved(_) => return Param::Null,
@@ -39,22 +43,23 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
             error: error.map(ProcessingError::code),
         },
         Outcome::Card(id) => StoredOutcome::Card { id: id.to_string() },
-        // Apps and invitations are never asked for with a key.
+        // The last three are not stored: writes of apps and invitations have no key, and the key
+        // of a begun payment is in flight.
         Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
             StoredOutcome::Done
         }
     };
-    // Nothing here fails to be written as JSON.
+    // Text, numbers and flags never fail to serialize.
     Param::Text(serde_json::to_string(&stored).unwrap_or_default().into())
 }
 
-/// The next seven columns, those of [`KEY`].
+/// Reads the seven columns of [`KEY`].
 pub(super) fn key(columns: &mut Columns<'_>) -> Result<KnownKey, ColumnError> {
     let request = columns.read()?;
-    let receipt: Option<Outcome> =
-        columns.read_as(|receipt: Option<Vec<u8>>| receipt.as_deref().map(received).transpose())?;
+    let receipt: Option<Outcome> = columns
+        .read_as(|bytes: Option<Vec<u8>>| bytes.as_deref().map(from_response).transpose())?;
     let outcome: Option<Outcome> =
-        columns.read_as(|json: Option<String>| json.as_deref().map(parsed).transpose())?;
+        columns.read_as(|json: Option<String>| json.as_deref().map(from_json).transpose())?;
     let operation: Option<Id> = columns.read()?;
     let state = match (outcome.or(receipt), operation) {
         (Some(outcome), _) => KeyState::Answered(outcome),
@@ -68,7 +73,7 @@ pub(super) fn key(columns: &mut Columns<'_>) -> Result<KnownKey, ColumnError> {
     Ok(KnownKey { request, state })
 }
 
-fn parsed(json: &str) -> Result<Outcome, BadCell> {
+fn from_json(json: &str) -> Result<Outcome, BadCell> {
     let stored = serde_json::from_str(json).map_err(|_| BadCell)?;
     outcome(stored).ok_or(BadCell)
 }
@@ -96,24 +101,24 @@ fn outcome(stored: StoredOutcome) -> Option<Outcome> {
     })
 }
 
-/// The outcome of a response that the release before this one kept: the status, in two bytes, and
-/// the body. Keys are kept for two days, so the next release can forget this.
-fn received(receipt: &[u8]) -> Result<Outcome, BadCell> {
-    // A declined payment has a flag `merchant`, too.
+/// Reads the outcome from a response that the release before this one stored: two bytes of status,
+/// then the body. Keys are kept for two days, so the next release can delete this function.
+fn from_response(receipt: &[u8]) -> Result<Outcome, BadCell> {
+    // An enum, because the body of a declined payment has a flag `merchant`, too.
     #[derive(Deserialize)]
     #[serde(untagged, rename_all_fields = "camelCase")]
     enum Body {
-        Payment { transaction: Made, code: Option<u8> },
-        Card { card: Made },
-        Merchant { merchant: MadeMerchant },
+        Payment { transaction: WithId, code: Option<u8> },
+        Card { card: WithId },
+        Merchant { merchant: MerchantBody },
         Membership { is_member: bool },
     }
     #[derive(Deserialize)]
-    struct Made {
+    struct WithId {
         id: String,
     }
     #[derive(Deserialize)]
-    struct MadeMerchant {
+    struct MerchantBody {
         id: String,
         name: Option<String>,
         email: String,
@@ -128,7 +133,7 @@ fn received(receipt: &[u8]) -> Result<Outcome, BadCell> {
             StoredOutcome::Paid { transaction: transaction.id, error: code }
         }
         Body::Card { card } => StoredOutcome::Card { id: card.id },
-        Body::Merchant { merchant: MadeMerchant { id, name, email, descriptor } } => {
+        Body::Merchant { merchant: MerchantBody { id, name, email, descriptor } } => {
             StoredOutcome::Merchant { id, name, email, descriptor }
         }
         Body::Membership { is_member } => StoredOutcome::Membership { already: is_member },

@@ -1,12 +1,11 @@
-//! The engine for many processes: a PostgreSQL database that any number of replicas share.
+//! The PostgreSQL engine: any number of replicas share one database.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use common::{
     batch::Queue,
     postgres::{
-        Asked as AskedOf, CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool,
-        ask_all,
+        Asked, CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, ask_all,
     },
     sql::{ColumnError, Columns, Param, Stored as _},
 };
@@ -17,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    Asked, DatabaseConfig, Found, PayoutError, StoreError,
+    DatabaseConfig, Found, PayoutError, Statement, StoreError,
     batch::LIMITS,
     seen::{Answers, Question, SHORT_TRAIL, Seen, statements},
     sqlite::Each,
@@ -33,33 +32,34 @@ pub(super) use payouts::pay_out;
 
 use batch::Writer;
 
-/// How many times at once transactions are read before they are moved.
+/// Coalesced reads ([`Postgres::seen`]) that run at once.
 const READERS: usize = 2;
 
-/// How long a page waits for the transactions that were under way when it was asked for. They
-/// take milliseconds, unless somebody is stuck: then the page ends with what was settled before.
+/// How long a page waits for the database transactions that were open at its request. They take
+/// milliseconds. If one hangs, the page ends at the last id that was known to be settled.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// How often it looks.
+/// Interval between two checks whether these transactions have ended.
 const SETTLE_POLL: Duration = Duration::from_millis(1);
 
-/// The migration of the function `settling` says what these are.
+/// An id, and a transaction number (`xid`). Once all transactions up to this number have ended, no
+/// transaction can add an id up to this id. The migration of the function `settling` says why.
 const SETTLING: &str = "SELECT id, xid::text FROM settling()";
 const HAS_SETTLED: &str = "SELECT $1::text::xid8 < pg_snapshot_xmin(pg_current_snapshot())";
 
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/// Takes or keeps a lease of ten seconds.
+/// Takes or extends a lease for ten seconds. Returns a row if `$2` holds it.
 const LEASE: &str = "INSERT INTO leases VALUES ($1, $2, clock_timestamp() + interval '10 seconds')
      ON CONFLICT (job) DO UPDATE SET holder = excluded.holder, until = excluded.until
      WHERE leases.holder = excluded.holder OR leases.until < clock_timestamp()
      RETURNING true";
 
-/// Ends the leases of a process that stops, so that others need not wait.
+/// Ends the leases of a process that stops, so that other processes take them at once.
 const END_LEASES: &str = "DELETE FROM leases WHERE holder = $1";
 
-/// The statements of [`Postgres::seen`]. `OFFSET 0` keeps the database from reading all trails from
-/// end to end, which looks cheap to it if it counted their rows while there were few.
+/// The statements of [`Postgres::seen`]. Without `OFFSET 0`, the planner may read the whole table
+/// `trail`, if its statistics are from a time when the table was small.
 static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
         "unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS asked (id, app, question)",
@@ -79,18 +79,17 @@ mod migrations {
     refinery::embed_migrations!("migrations/postgres");
 }
 
-/// The engine for many processes.
 pub(crate) struct Postgres {
     pool: Arc<Pool>,
-    /// Requests read what they move before they do, most of them at the same time.
+    /// Combines the reads before movements, because many requests arrive at the same time.
     seen: Coalesced<Question, Option<Found<Seen>>>,
     queue: Queue<Writer>,
-    /// The name of this process, which holds leases.
+    /// The name under which this process holds leases.
     holder: String,
-    /// An id such that whatever is ever to come up to it is there.
+    /// The greatest id that is known to be settled; see [`Self::settle`].
     settled: Mutex<Id>,
     health: Health,
-    /// Cancelled when the writer has ended, however it ended.
+    /// Cancelled when the writer has ended, even if it panicked.
     ended: CancellationToken,
 }
 
@@ -101,9 +100,9 @@ impl Postgres {
         let batches = Pool::new(&database, LIMITS.batches, batch::SETTINGS)?;
         let (queue, runner) = Queue::new(Writer::new(batches));
         let ended = CancellationToken::new();
-        let at_the_end = ended.clone().drop_guard();
+        let cancel_at_end = ended.clone().drop_guard();
         tokio::spawn(async move {
-            let _at_the_end = at_the_end;
+            let _cancel_at_end = cancel_at_end;
             runner.run().await;
         });
         let pool = Arc::new(Pool::new(&database, config.connections, batch::SETTINGS)?);
@@ -124,7 +123,7 @@ impl Postgres {
         self.health.is_up()
     }
 
-    /// A database that is away may come back; a writer does not.
+    /// Resolves when the writer has ended. An unreachable database does not count: it may come back.
     pub(super) async fn failed(&self) {
         self.ended.cancelled().await;
     }
@@ -133,7 +132,7 @@ impl Postgres {
         self.queue.stop();
         self.ended.cancelled().await;
         let holder = [self.holder.param()];
-        // If this fails, the leases end by themselves.
+        // If this fails, the leases expire after ten seconds.
         let _ = self.read(&[(END_LEASES, &holder)], &mut |_, _| Ok(())).await;
         self.pool.close();
     }
@@ -142,7 +141,7 @@ impl Postgres {
         &self.queue
     }
 
-    /// The time of the database, which replicas compare.
+    /// The time of the database.
     pub(super) async fn clock(&self) -> Result<Timestamp, Error> {
         let mut now = None;
         self.read(&[(CLOCK, &[])], &mut |_, columns| {
@@ -153,8 +152,7 @@ impl Postgres {
         now.ok_or(Error::NoRow)
     }
 
-    /// Whether this process does a job for the next ten seconds. It has to ask again before they
-    /// are over.
+    /// Takes or extends the lease of a job for ten seconds. Returns whether this process holds it.
     pub(super) async fn lease(&self, job: &str) -> Result<bool, Error> {
         let mut is_holder = false;
         let params = [Param::Text(job.into()), self.holder.param()];
@@ -166,22 +164,28 @@ impl Postgres {
         Ok(is_holder)
     }
 
-    /// Passes every row of these statements on, which are asked in one round trip.
-    pub(super) async fn read(&self, asked: &[Asked<'_>], each: &mut Each<'_>) -> Result<(), Error> {
+    /// Sends the statements in one round trip, and passes every row to `each`.
+    pub(super) async fn read(
+        &self,
+        statements: &[Statement<'_>],
+        each: &mut Each<'_>,
+    ) -> Result<(), Error> {
         let params: Vec<Vec<&(dyn ToSql + Sync)>> =
-            asked.iter().map(|(_, it)| params(it)).collect();
-        let asked: Vec<AskedOf<'_>> =
-            asked.iter().zip(&params).map(|((sql, _), params)| (*sql, &**params)).collect();
-        let answers = self.pool.acquire(async |session| ask_all(session, &asked).await).await?;
-        Ok(pass_on(&answers, each)?)
+            statements.iter().map(|(_, params)| to_sql(params)).collect();
+        let statements: Vec<Asked<'_>> =
+            statements.iter().zip(&params).map(|((sql, _), params)| (*sql, &**params)).collect();
+        let results =
+            self.pool.acquire(async |session| ask_all(session, &statements).await).await?;
+        Ok(read_rows(&results, each)?)
     }
 
-    /// Reads a transaction before it is moved.
+    /// Reads a transaction before a movement, together with other requests.
     pub(super) async fn seen(&self, question: Question) -> Result<Option<Found<Seen>>, StoreError> {
         Ok(self.seen.ask(question).await?)
     }
 
-    /// An id such that whatever is ever to come up to it can be read from now on.
+    /// Waits until an id is settled, and returns it: no open or later transaction can add a row up to
+    /// it. After [`SETTLE`], returns the last id that was settled before.
     pub(super) async fn settle(&self) -> Result<Id, Error> {
         let deadline = Instant::now() + SETTLE;
         let mut mark = None;
@@ -214,37 +218,39 @@ impl Postgres {
     }
 }
 
-/// Answers questions about transactions in one round trip.
+/// Answers questions in one round trip, in their order.
 async fn seen(
     pool: Arc<Pool>,
     questions: Arc<Vec<Question>>,
 ) -> Result<Vec<Option<Found<Seen>>>, Error> {
-    let transactions: Vec<Param<'_>> = questions.iter().map(|it| it.transaction.param()).collect();
-    let apps: Vec<Param<'_>> = questions.iter().map(|it| it.app.param()).collect();
-    let keys: Vec<Param<'_>> = questions.iter().map(|it| it.key.param()).collect();
-    let [first, trails, of_keys] = &*SEEN;
-    let about: [&(dyn ToSql + Sync); 2] = [&transactions, &apps];
-    let about_keys: [&(dyn ToSql + Sync); 2] = [&apps, &keys];
-    let mut asked: Vec<AskedOf<'_>> = vec![(first, &about), (trails, &about[..1])];
+    let transactions: Vec<Param<'_>> =
+        questions.iter().map(|question| question.transaction.param()).collect();
+    let apps: Vec<Param<'_>> = questions.iter().map(|question| question.app.param()).collect();
+    let keys: Vec<Param<'_>> = questions.iter().map(|question| question.key.param()).collect();
+    let [transactions_sql, trails_sql, keys_sql] = &*SEEN;
+    let params: [&(dyn ToSql + Sync); 2] = [&transactions, &apps];
+    let key_params: [&(dyn ToSql + Sync); 2] = [&apps, &keys];
+    let mut statements: Vec<Asked<'_>> =
+        vec![(transactions_sql, &params), (trails_sql, &params[..1])];
     if questions.iter().any(|question| question.key.is_some()) {
-        asked.push((of_keys, &about_keys));
+        statements.push((keys_sql, &key_params));
     }
-    let rows = pool.acquire(async |session| ask_all(session, &asked).await).await?;
+    let results = pool.acquire(async |session| ask_all(session, &statements).await).await?;
     let mut answers = Answers::to(questions.len());
-    pass_on(&rows, &mut |statement, columns| answers.read(statement, columns))?;
+    read_rows(&results, &mut |statement, columns| answers.read(statement, columns))?;
     Ok(answers.finished())
 }
 
-/// Values as the database is handed them.
-fn params<'a>(params: &'a [Param<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
+/// The parameters, in the form that the client library takes.
+fn to_sql<'a>(params: &'a [Param<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as _).collect()
 }
 
-/// Passes rows on, with the number of their statement.
-fn pass_on(answers: &[Vec<Row>], each: &mut Each<'_>) -> Result<(), ColumnError> {
-    for (number, rows) in answers.iter().enumerate() {
+/// Passes every row to `each`, with the index of its statement.
+fn read_rows(results: &[Vec<Row>], each: &mut Each<'_>) -> Result<(), ColumnError> {
+    for (statement, rows) in results.iter().enumerate() {
         for row in rows {
-            each(number, &mut Columns::from(row))?;
+            each(statement, &mut Columns::from(row))?;
         }
     }
     Ok(())

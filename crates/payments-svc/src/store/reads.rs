@@ -1,5 +1,5 @@
-//! Reads, in statements that both engines accept: parameters are numbered by their first
-//! appearance, as SQLite does.
+//! Reads, in SQL that both engines accept: parameters are numbered by their first appearance,
+//! because SQLite numbers them so.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::runtime::Handle;
 
 use super::{
-    Asked, Backlog, Engine, Expiring, Found, Overdue, Store, StoreError, now, outcomes,
+    Backlog, Engine, Expiring, Found, Overdue, Statement, Store, StoreError, now, outcomes,
     rows::{self, found, is_member},
     seen::{Question, SHORT_TRAIL, Seen},
     values::{CARD, millis},
@@ -19,20 +19,20 @@ use crate::domain::{
     write::{Keyed, KnownKey},
 };
 
-/// What a job takes up at once.
+/// Rows that a job reads at once.
 pub(crate) const JOB_BATCH: i64 = 1000;
 
-/// The same as a parameter.
+/// [`JOB_BATCH`] as a parameter.
 const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
 impl Store {
-    /// Whatever is known of an idempotency key. Changes nothing.
+    /// The earlier request with this idempotency key. Reads only, so it does not claim the key.
     pub(crate) async fn key(&self, keyed: &Keyed) -> Result<Option<KnownKey>, StoreError> {
         let sql = format!("SELECT {} FROM idempotency WHERE app = $1 AND key = $2", outcomes::KEY);
         self.one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
     }
 
-    /// The app with this key.
+    /// Looks up an app by the digest of its key.
     pub(crate) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
         if let Some(app) = self.apps.get(&key) {
             return Ok(Some(app));
@@ -45,7 +45,7 @@ impl Store {
         Ok(app)
     }
 
-    /// Whether there is such an app.
+    /// Whether the app exists.
     pub(crate) async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
         let sql = "SELECT id FROM apps WHERE id = $1";
         Ok(self.one(sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
@@ -63,7 +63,7 @@ impl Store {
         self.one(&sql, &[app.param(), id.param()], found(rows::merchant)).await
     }
 
-    /// A merchant, whoever asks.
+    /// A merchant, without a check of membership.
     pub(crate) async fn merchant_of(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
         Ok(self.merchant(id, Id::FIRST).await?.map(|found| found.value))
     }
@@ -86,13 +86,13 @@ impl Store {
             is_member("transactions.merchant"),
             rows::TRANSACTIONS
         );
-        let begin = trail("step < $2");
+        let first_steps = trail("step < $2");
         let params = [app.param(), id.param()];
-        let of_begin = [id.param(), SHORT_TRAIL.param()];
-        let asked: [Asked<'_>; 2] = [(&sql, &params), (&begin, &of_begin)];
+        let trail_params = [id.param(), SHORT_TRAIL.param()];
+        let statements: [Statement<'_>; 2] = [(&sql, &params), (&first_steps, &trail_params)];
         let (mut transaction, mut steps) = (None, Vec::new());
-        self.ask(&asked, &mut |number, columns| {
-            match number {
+        self.look_up(&statements, &mut |statement, columns| {
+            match statement {
                 0 => transaction = Some(found(rows::transaction)(columns)?),
                 _ => steps.push(rows::step(columns)?),
             }
@@ -100,7 +100,7 @@ impl Store {
         })
         .await?;
         if transaction.as_ref().is_some_and(|found| found.value.1 > SHORT_TRAIL) {
-            steps.extend(self.many(trail("step >= $2"), &of_begin, rows::step).await?);
+            steps.extend(self.many(trail("step >= $2"), &trail_params, rows::step).await?);
         }
         Ok(transaction.map(|Found { value, is_member }| {
             let value = rows::with_trail(value, &mut HashMap::from([(id, steps)]));
@@ -108,7 +108,8 @@ impl Store {
         }))
     }
 
-    /// A transaction as it was when its trail had this many steps, and this was disputed of it.
+    /// A transaction as it was when its trail had `steps` steps and `disputed` was disputed (in minor
+    /// units of its currency).
     pub(crate) async fn transaction_as_of(
         &self,
         id: Id,
@@ -122,7 +123,7 @@ impl Store {
         }))
     }
 
-    /// What of a transaction never changes, as `app` sees it.
+    /// The part of a transaction that never changes, as `app` sees it.
     pub(crate) async fn reservation(
         &self,
         id: Id,
@@ -137,12 +138,13 @@ impl Store {
         self.one(&sql, &[app.param(), id.param()], found(rows::reservation)).await
     }
 
-    /// What of a transaction never changes, whoever asks.
+    /// The part of a transaction that never changes, without a check of membership.
     pub(crate) async fn reservation_of(&self, id: Id) -> Result<Option<Reservation>, StoreError> {
         Ok(self.reservation(id, Id::FIRST).await?.map(|found| found.value))
     }
 
-    /// A transaction before it is moved, as `app` sees it, with what is known of an idempotency key.
+    /// Reads a transaction before a movement, as `app` sees it, with the earlier request of the
+    /// idempotency key, if there is one.
     pub(crate) async fn seen(
         &self,
         transaction: Id,
@@ -191,7 +193,7 @@ impl Store {
         self.one(&sql, &[app.param(), id.param()], found(rows::dispute)).await
     }
 
-    /// A suspicion of fraud, as `app` sees it.
+    /// A fraud alert, as `app` sees it.
     pub(crate) async fn fraud(
         &self,
         id: Id,
@@ -202,7 +204,8 @@ impl Store {
         self.one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
     }
 
-    /// The card of a transaction of the merchant that succeeded and that a customer made.
+    /// The card of a successful transaction of the merchant. Recurring transactions do not count: the
+    /// customer did not make them.
     pub(crate) async fn original(
         &self,
         merchant: Id,
@@ -215,13 +218,13 @@ impl Store {
         self.one(&sql, &[id.param(), merchant.param()], rows::original).await
     }
 
-    /// A card that the merchant keeps.
+    /// A card that the merchant saved.
     pub(crate) async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
         let sql = format!("SELECT {CARD}, reference FROM cards WHERE id = $1 AND merchant = $2");
         self.one(&sql, &[id.param(), merchant.param()], rows::original).await
     }
 
-    /// The challenge of the customer of a payment, if they are being challenged.
+    /// The pending 3-D Secure challenge of a payment.
     pub(crate) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
         let sql = format!(
             "SELECT {CARD}, challenge, challenge_until FROM operations
@@ -230,7 +233,7 @@ impl Store {
         self.one(&sql, &[operation.param()], rows::challenge).await
     }
 
-    /// Disputes of test merchants that are due and open; some of them, the oldest.
+    /// Overdue disputes of test merchants, the oldest first: at most [`JOB_BATCH`].
     pub(crate) async fn overdue(&self) -> Result<Vec<Overdue>, StoreError> {
         let sql = "SELECT disputes.id, \"transaction\", disputes.reference
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
@@ -238,8 +241,8 @@ impl Store {
         self.all(sql, &[millis(self.clock().await?), LIMIT], rows::overdue).await
     }
 
-    /// Transactions older than `age` that nobody has looked at for expiry; some of them, the
-    /// oldest.
+    /// Transactions older than `age` that the expiry job has not checked, the oldest first: at most
+    /// [`JOB_BATCH`].
     pub(crate) async fn expiring(
         &self,
         age: std::time::Duration,
@@ -257,8 +260,8 @@ impl Store {
         .await
     }
 
-    /// Payments that went to the acquirer longer than `patience` ago and have not come back; some
-    /// of them, the oldest. Those whose customer is challenged wait as long as that may take.
+    /// Payments without an outcome that were begun longer than `patience` ago, the oldest first: at
+    /// most [`JOB_BATCH`]. A pending challenge excludes a payment until the challenge expires.
     pub(crate) async fn unanswered(
         &self,
         patience: std::time::Duration,
@@ -272,15 +275,15 @@ impl Store {
         self.all(sql, &params, |columns| columns.read()).await
     }
 
-    /// Invitations that are due; some of them, those that have waited the longest.
+    /// Invitations with a due attempt, the longest overdue first: at most [`JOB_BATCH`].
     pub(crate) async fn due_invitations(&self) -> Result<Vec<Id>, StoreError> {
         let sql = "SELECT id FROM invitations WHERE due <= $1 ORDER BY due, id LIMIT $2";
         let params = [millis(self.clock().await?), LIMIT];
         self.all(sql, &params, |columns| columns.read()).await
     }
 
-    /// Idempotency keys older than `age`; some of them. Those whose payment is still with the
-    /// acquirer stay.
+    /// Idempotency keys older than `age`, the oldest first: at most [`JOB_BATCH`]. Keys of payments in
+    /// flight are left out.
     pub(crate) async fn old_keys(
         &self,
         age: std::time::Duration,
@@ -291,7 +294,6 @@ impl Store {
         self.all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
-    /// How much waits for others.
     pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
                        (SELECT count(*) FROM operations)";
@@ -302,7 +304,7 @@ impl Store {
         Ok(backlog.await?.first().copied().unwrap_or_default())
     }
 
-    /// Instructions after this one that no acquirer has confirmed, in their order: at most
+    /// Instructions after this one that no acquirer has confirmed, in the order of their ids: at most
     /// [`JOB_BATCH`].
     pub(crate) async fn instructions(&self, after: Id) -> Result<Vec<Instruction>, StoreError> {
         let sql = format!(
@@ -313,7 +315,7 @@ impl Store {
         self.all(&sql, &[after.param(), LIMIT], rows::instruction).await
     }
 
-    /// The time that replicas compare.
+    /// The time of the database, so that replicas with different clocks agree.
     async fn clock(&self) -> Result<Timestamp, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(now()),
@@ -321,12 +323,12 @@ impl Store {
         }
     }
 
-    /// That time, less `age`.
+    /// [`Self::clock`], less `age`.
     async fn before(&self, age: std::time::Duration) -> Result<Timestamp, StoreError> {
         Ok(self.clock().await?.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH))
     }
 
-    /// An id such that whatever is ever to come up to it can be read from now on.
+    /// An id up to which no open or later transaction can add a row.
     pub(super) async fn settled(&self) -> Result<Id, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(Id::LAST),
@@ -334,7 +336,7 @@ impl Store {
         }
     }
 
-    /// The first row of a statement.
+    /// The row of a statement that selects at most one.
     async fn one<T: Send>(
         &self,
         sql: &str,
@@ -342,7 +344,7 @@ impl Store {
         mut read: impl FnMut(&mut Columns<'_>) -> Result<T, ColumnError> + Send,
     ) -> Result<Option<T>, StoreError> {
         let mut value = None;
-        self.ask(&[(sql, params)], &mut |_, columns| {
+        self.look_up(&[(sql, params)], &mut |_, columns| {
             value = Some(read(columns)?);
             Ok(())
         })
@@ -350,7 +352,7 @@ impl Store {
         Ok(value)
     }
 
-    /// The rows of a statement, read aside.
+    /// All rows of a statement. In SQLite, they are read on a separate thread.
     pub(super) async fn all<T: Send + 'static>(
         &self,
         sql: &str,
@@ -359,32 +361,33 @@ impl Store {
     ) -> Result<Vec<T>, StoreError> {
         match &self.engine {
             Engine::Sqlite(engine) => {
-                let mut things = Vec::new();
+                let mut values = Vec::new();
                 let sql = sql.to_owned();
                 let params: Vec<Param<'static>> = params.iter().map(Param::owned).collect();
                 let scan = engine.scan(&self.aside, move |db| {
                     super::sqlite::read(db, &[(&sql, &params)], &mut |_, columns| {
-                        things.push(read(columns)?);
+                        values.push(read(columns)?);
                         Ok(())
                     })?;
-                    Ok(things)
+                    Ok(values)
                 });
                 scan.await
             }
             Engine::Postgres(engine) => {
-                let mut things = Vec::new();
+                let mut values = Vec::new();
                 engine
                     .read(&[(sql, params)], &mut |_, columns| {
-                        things.push(read(columns)?);
+                        values.push(read(columns)?);
                         Ok(())
                     })
                     .await?;
-                Ok(things)
+                Ok(values)
             }
         }
     }
 
-    /// As [`Self::all`], of rows that are so many that requests would wait while they are decoded.
+    /// Like [`Self::all`], for many rows: decodes them on a separate thread, so that requests do not
+    /// wait.
     pub(super) async fn many<T: Send + 'static>(
         &self,
         sql: String,
@@ -402,20 +405,21 @@ impl Store {
         }
     }
 
-    /// Passes the rows of these statements on: of few rows, which are looked up.
-    async fn ask(
+    /// Passes the rows of these statements to `each`. For few rows: SQLite reads them on the thread of
+    /// the caller.
+    async fn look_up(
         &self,
-        asked: &[Asked<'_>],
+        statements: &[Statement<'_>],
         each: &mut super::sqlite::Each<'_>,
     ) -> Result<(), StoreError> {
         match &self.engine {
-            Engine::Sqlite(engine) => engine.look_up(asked, each),
-            Engine::Postgres(engine) => Ok(engine.read(asked, each).await?),
+            Engine::Sqlite(engine) => engine.look_up(statements, each),
+            Engine::Postgres(engine) => Ok(engine.read(statements, each).await?),
         }
     }
 }
 
-/// A part of the trail of the transaction `$1`.
+/// SQL of the steps of the transaction `$1` that satisfy the condition `part`.
 fn trail(part: &str) -> String {
     format!("SELECT {} FROM trail WHERE \"transaction\" = $1 AND {part} ORDER BY step", rows::STEP)
 }

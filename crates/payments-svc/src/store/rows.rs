@@ -1,4 +1,5 @@
-//! Rows as things of the domain: which columns of either engine, and how they are read.
+//! Rows as domain types. Each constant lists the columns that the function of the same name reads, in
+//! the same order. Both engines use them.
 
 use std::collections::HashMap;
 
@@ -16,14 +17,14 @@ use crate::domain::{
 
 type Read<T> = Result<T, ColumnError>;
 
-/// A thing, and in the column after it whether the app is a member of its merchant.
+/// Reads a value, and from the next column whether the app is a member of its merchant.
 pub(super) fn found<T>(
     value: impl Fn(&mut Columns<'_>) -> Read<T>,
 ) -> impl Fn(&mut Columns<'_>) -> Read<Found<T>> {
     move |columns| Ok(Found { value: value(columns)?, is_member: columns.read()? })
 }
 
-/// A column that says whether the app `$1` is a member of a merchant.
+/// A column: whether the app `$1` is a member of the merchant in the column `merchant`.
 pub(super) fn is_member(merchant: &str) -> String {
     format!("EXISTS (SELECT 1 FROM merchant_apps WHERE merchant = {merchant} AND app = $1)")
 }
@@ -86,7 +87,7 @@ pub(super) const TRANSACTION: &str =
 pub(super) const TRANSACTIONS: &str =
     "transactions LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
 
-/// A transaction without its trail, and how many steps that has.
+/// Reads a transaction without its trail, and the number of its steps.
 pub(super) fn transaction(columns: &mut Columns<'_>) -> Read<(Transaction, u32)> {
     let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
     let (created, currency, error) = (time(columns)?, columns.read()?, columns.read()?);
@@ -108,7 +109,7 @@ pub(super) fn transaction(columns: &mut Columns<'_>) -> Read<(Transaction, u32)>
     Ok((transaction, columns.read()?))
 }
 
-/// Five columns: amount, captured, refunded, voided, disputed.
+/// Reads five columns: amount, captured, refunded, voided, disputed.
 pub(super) fn amounts(columns: &mut Columns<'_>, error: Option<ProcessingError>) -> Read<Amounts> {
     Ok(Amounts {
         amount: columns.read()?,
@@ -137,8 +138,8 @@ pub(super) fn step(columns: &mut Columns<'_>) -> Read<Step> {
     })
 }
 
-/// Gives a transaction the first `steps` of its trail. Steps that came after it had been read do
-/// not belong to it.
+/// Adds the first `steps` steps of its trail to a transaction. Later steps were added after the
+/// transaction was read, so they do not fit its amounts.
 pub(super) fn with_trail(
     (mut transaction, steps): (Transaction, u32),
     trails: &mut HashMap<Id, Vec<Step>>,
@@ -261,7 +262,8 @@ pub(super) fn payout(columns: &mut Columns<'_>) -> Read<Payout> {
     Ok(Payout { id, line, transfer })
 }
 
-/// The merchant of a payout, and whether the run is closed or the merchant was paid in it.
+/// Selects the merchant of a payout, without its balance, and whether the run is closed or has paid
+/// the merchant.
 pub(super) const PAYOUT_STATE: &str =
     "SELECT merchants.id, key, created, merchants.name, merchants.currency, merchants.test, email,
          website, descriptor, country, number, merchants.iban, fee_rate, fee_flat_currency,
@@ -272,13 +274,13 @@ pub(super) const PAYOUT_STATE: &str =
                         WHERE payouts.day = $1 AND payouts.merchant = merchants.id)
      FROM merchants WHERE merchants.id = $3";
 
-/// What is put into [`PAYOUT_STATE`].
+/// The parameters of [`PAYOUT_STATE`].
 pub(super) fn payout_params(run: PayoutRun, merchant: Id) -> [Param<'static>; 3] {
     let id = Param::Bytes(merchant.as_bytes().to_vec().into());
     [Param::Text(run.day.to_string().into()), Param::Bool(run.test), id]
 }
 
-/// An id, or the code of a currency.
+/// Reads one column as text: an id, or the code of a currency.
 pub(super) fn place(columns: &mut Columns<'_>) -> Read<String> {
     columns.read_as(|place: Place| Ok::<_, BadCell>(place.0))
 }

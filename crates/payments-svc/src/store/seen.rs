@@ -1,5 +1,17 @@
-//! What a request reads of a transaction before it moves it: enough to decide who may, to replay an
-//! answer, and to answer from memory when nobody else has moved the transaction in between.
+//! The read before a movement: the transaction, its trail and the idempotency key, read together.
+//!
+//! 1. A request needs it to check access, to answer a repeat, and to render the response from
+//!    memory after the write.
+//! 2. It takes no lock and may be stale. The batch decides over rows that it locks and reads again.
+//! 3. The response comes from memory only if the trail has exactly one step more than this read
+//!    saw ([`Seen::after`]). Otherwise another request moved the transaction in between, and the
+//!    caller reads it again.
+//! 4. A trail of more than [`SHORT_TRAIL`] steps, or a `custom` of more than [`MAX_CUSTOM`] bytes,
+//!    is not read here. The caller reads such a transaction after the write.
+//! 5. PostgreSQL answers many questions with one round trip, because it works for each statement,
+//!    however few rows that finds. So a row starts with the number of its question.
+//! 6. In PostgreSQL, each of the three statements has its own snapshot. The trail may contain steps
+//!    that the transaction did not have yet: [`Answers::finished`] drops them.
 
 use common::sql::{ColumnError, Columns};
 
@@ -9,29 +21,29 @@ use crate::domain::{
     write::{KnownKey, LastStep},
 };
 
-/// A longer trail is not kept from before a write, but read back after it. It is read and shown on
-/// a thread of its own.
+/// Steps of a trail that a request reads and renders itself. Longer trails are read and rendered on
+/// a separate thread, so that other requests do not wait.
 pub(crate) const SHORT_TRAIL: u32 = 64;
 
-/// The same of bytes of custom data.
+/// Bytes of custom data that are read before a movement.
 const MAX_CUSTOM: u32 = 16 * 1024;
 
 /// A transaction before it is moved.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    /// What of it never changes.
+    /// The part of it that never changes.
     pub(crate) reservation: Reservation,
-    /// How many steps its trail had.
+    /// The number of steps of its trail.
     pub(crate) steps: u32,
-    /// The idempotency key of the request, if it came before.
+    /// The idempotency key of the request, if an earlier request used it.
     pub(crate) key: Option<KnownKey>,
-    /// All of the transaction, unless it is long.
+    /// `None` if the trail or the custom data is too long.
     transaction: Option<Box<Transaction>>,
 }
 
 impl Seen {
-    /// The transaction after its next step, if it was seen whole and nobody added another step in
-    /// between.
+    /// The transaction with its new step. `None` if it was not read whole, or if another step came
+    /// in between. `steps` is the number of steps after the write.
     pub(crate) fn after(self, steps: u32, last: &LastStep) -> Option<Transaction> {
         let is_next = steps == self.steps.saturating_add(1);
         let mut transaction = *self.transaction.filter(|_| is_next)?;
@@ -41,7 +53,7 @@ impl Seen {
     }
 }
 
-/// A transaction, as an app asks for it.
+/// Asks for a transaction on behalf of an app.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) transaction: Id,
@@ -50,9 +62,12 @@ pub(super) struct Question {
     pub(super) key: Option<String>,
 }
 
-/// Three statements that answer questions. An engine says where the questions stand, each with its
-/// number from 1: a transaction and an app; a transaction, joined with the first [`SHORT_TRAIL`]
-/// steps of its trail; an app and a key.
+/// The three statements that answer questions: for transactions, for trails, and for keys. An engine
+/// passes the tables that they select from. Each has a column `question`, counted from 1:
+///
+/// 1. `asked`: columns `id` (of the transaction) and `app`,
+/// 2. the first [`SHORT_TRAIL`] steps of the trail of each transaction,
+/// 3. `asked`: columns `app` and `key`.
 pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] {
     let (step, key, transaction) = (rows::STEP, outcomes::KEY, rows::TRANSACTION);
     [
@@ -77,10 +92,10 @@ pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] 
     ]
 }
 
-/// The answers to some questions, as their rows come in.
+/// Collects the rows of the three statements, which come in any order, into answers.
 pub(super) struct Answers(Vec<Answer>);
 
-/// What was found, and the steps of its trail, in any order.
+/// The transaction, and the numbered steps of its trail.
 type Answer = (Option<Found<Seen>>, Vec<(u32, Step)>);
 
 impl Answers {
@@ -88,15 +103,15 @@ impl Answers {
         Self(std::iter::repeat_with(Answer::default).take(questions).collect())
     }
 
-    /// Reads a row of one of the three statements.
+    /// Reads a row. `statement` is the index of its statement in [`statements`].
     pub(super) fn read(
         &mut self,
         statement: usize,
         columns: &mut Columns<'_>,
     ) -> Result<(), ColumnError> {
         let number: u32 = columns.read()?;
-        let place = usize::try_from(number).unwrap_or(0).wrapping_sub(1);
-        let Some((found, trail)) = self.0.get_mut(place) else { return Ok(()) };
+        let index = usize::try_from(number).unwrap_or(0).wrapping_sub(1);
+        let Some((found, trail)) = self.0.get_mut(index) else { return Ok(()) };
         match (statement, found) {
             (0, found) => *found = Some(transaction(columns)?),
             (1, _) => trail.push((columns.read()?, rows::step(columns)?)),
@@ -106,8 +121,8 @@ impl Answers {
         Ok(())
     }
 
-    /// The answers in the order of the questions. Steps that came after a transaction had been read
-    /// are left out.
+    /// The answers, in the order of the questions. Drops steps that were added after the transaction
+    /// was read.
     pub(super) fn finished(self) -> Vec<Option<Found<Seen>>> {
         let finished = |(mut found, mut trail): Answer| {
             if let Some(Found { value, .. }) = &mut found

@@ -1,4 +1,5 @@
-//! The embedded engine: SQLite in a directory that one process owns.
+//! The SQLite engine: a database in a directory that one service process owns. Only the `payout`
+//! command writes it from another process.
 
 use std::{
     io,
@@ -17,7 +18,7 @@ use common::{
 use rusqlite::Connection;
 
 use super::{
-    Asked, Found, StoreError,
+    Found, Statement, StoreError,
     seen::{Answers, Question, SHORT_TRAIL, Seen, statements},
 };
 
@@ -30,7 +31,7 @@ pub(super) use payouts::pay_out;
 
 use batch::Writer;
 
-/// The database's file in the data directory.
+/// The file of the database, in the data directory.
 const DATABASE: &str = "payments.db";
 
 /// The statements of [`Sqlite::seen`].
@@ -53,28 +54,23 @@ mod migrations {
 /// Why the store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
-    /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// The database cannot be read.
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The file that other processes announce their commits in cannot be made.
-    #[error("the file beside the database cannot be made: {0}")]
+    /// Other processes announce their commits in this file.
+    #[error("the file payments.beside cannot be created in the data directory: {0}")]
     Beside(#[source] io::Error),
-    /// Its writer cannot be started.
     #[error(transparent)]
     Writer(#[from] engine::StartError),
-    /// The database cannot be brought to this version's shape.
     #[error(transparent)]
     Migration(#[from] MigrationError),
 }
 
-/// The embedded engine.
 pub(crate) struct Sqlite {
-    /// Single rows are looked up on the caller's thread: that costs less than a change of threads.
+    /// Reads single rows on the thread of the caller: a change of threads would cost more.
     lookups: Arc<Lookups>,
-    /// For reads of many rows, on threads of their own.
+    /// Reads many rows on separate threads.
     scans: Arc<Readers>,
     queue: Queue<Writer>,
     writer: WriterThread,
@@ -120,29 +116,30 @@ impl Sqlite {
         &self.queue
     }
 
-    /// Reads single rows, all of one moment.
+    /// Reads single rows, in one snapshot.
     pub(super) fn look_up(
         &self,
-        asked: &[Asked<'_>],
+        statements: &[Statement<'_>],
         each: &mut Each<'_>,
     ) -> Result<(), StoreError> {
-        Ok(self.lookups.read(|db| read(db, asked, each))?)
+        Ok(self.lookups.read(|db| read(db, statements, each))?)
     }
 
-    /// Reads a transaction before it is moved.
+    /// Reads a transaction before a movement.
     pub(super) fn seen(&self, question: &Question) -> Result<Option<Found<Seen>>, StoreError> {
         let Question { transaction, app, key } = question;
-        let [first, trails, keys] = &*SEEN;
-        let about = [transaction.param(), app.param()];
-        let of_key = [app.param(), key.param()];
-        let mut asked: Vec<Asked<'_>> = vec![(first, &about), (trails, &about[..1])];
-        asked.extend(key.as_ref().map(|_| (&**keys, &of_key[..])));
+        let [transactions_sql, trails_sql, keys_sql] = &*SEEN;
+        let params = [transaction.param(), app.param()];
+        let key_params = [app.param(), key.param()];
+        let mut statements: Vec<Statement<'_>> =
+            vec![(transactions_sql, &params), (trails_sql, &params[..1])];
+        statements.extend(key.as_ref().map(|_| (&**keys_sql, &key_params[..])));
         let mut answers = Answers::to(1);
-        self.look_up(&asked, &mut |number, columns| answers.read(number, columns))?;
+        self.look_up(&statements, &mut |statement, columns| answers.read(statement, columns))?;
         Ok(answers.finished().pop().flatten())
     }
 
-    /// Reads many rows on a thread of its own. Sees every write that was answered before.
+    /// Reads many rows on a separate thread. Sees every write that was answered before.
     pub(super) async fn scan<T: Send + 'static>(
         &self,
         aside: &Aside,
@@ -153,27 +150,27 @@ impl Sqlite {
     }
 }
 
-/// Brings the database to this version's shape.
+/// Runs the migrations that the database lacks.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
     Ok(migrations::migrations::runner().run(connection).map(drop)?)
 }
 
-/// Takes each row, with the number of its statement.
+/// Receives each row, with the index of its statement.
 pub(super) type Each<'a> =
     dyn FnMut(usize, &mut Columns<'_>) -> Result<(), ColumnError> + Send + 'a;
 
-/// Passes every row of these statements on.
+/// Passes every row of the statements to `each`.
 pub(super) fn read(
     db: &Connection,
-    asked: &[Asked<'_>],
+    statements: &[Statement<'_>],
     each: &mut Each<'_>,
 ) -> rusqlite::Result<()> {
-    for (number, (sql, params)) in asked.iter().enumerate() {
+    for (index, (sql, params)) in statements.iter().enumerate() {
         let mut statement = db.prepare_cached(sql)?;
         bind(&mut statement, params)?;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
-            each(number, &mut Columns::from(row))?;
+            each(index, &mut Columns::from(row))?;
         }
     }
     Ok(())
@@ -185,7 +182,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Copies the store in `data_dir` to the new file `target` while a service uses it.
+/// Copies the store in `data_dir` to the new file `target`. A service may use it meanwhile.
 pub(super) fn backup(data_dir: &Path, target: &Path) -> Result<(), engine::BackupError> {
     engine::backup(&data_dir.join(DATABASE), target, |_| Ok(()))
 }

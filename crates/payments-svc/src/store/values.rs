@@ -1,4 +1,4 @@
-//! Values of the domain as columns.
+//! The stored form of domain values, the same in both engines.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::domain::{
     Reference, Scheme, Tds, Website,
 };
 
-/// Values that are stored as another type is: how one becomes it, and how it becomes one.
+/// Implements [`Stored`] through the type of the column, with a conversion in each direction.
 macro_rules! stored {
     ($($resource:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
         impl Stored for $resource {
@@ -49,42 +49,42 @@ stored! {
     Website as String: |website| text(website.as_str()), |website| Some(Self::stored(website));
     Country as String: |country| text(country.as_str()), |country| Some(Self::stored(country));
     Iban as String: |iban| text(iban.as_str()), |iban| Some(Self::stored(iban));
-    Descriptor as String: |it| text(it.as_str()), |descriptor| Some(Self::stored(descriptor));
-    Reference as String: |it| text(it.as_str()), |reference| Some(Self::stored(reference));
+    Descriptor as String: |value| text(value.as_str()), |descriptor| Some(Self::stored(descriptor));
+    Reference as String: |value| text(value.as_str()), |reference| Some(Self::stored(reference));
     Custom as String: |custom| text(custom.as_str()), |custom| Some(Self::stored(custom));
     Ppm as u32: |share| Param::Int(share.parts().into()), |parts| Some(Self::stored(parts));
     Amount as i64: |amount| Param::Int(amount.minor()), |minor| Self::new(minor).ok();
-    FraudReason as i64: |it| Param::Int(it.code().into()), |code| Self::new(code).ok();
+    FraudReason as i64: |reason| Param::Int(reason.code().into()), |code| Self::new(code).ok();
     ProcessingError as u8: |error| Param::Int(error.code().into()), Self::coded;
 }
 
-/// A time, in milliseconds since the epoch.
+/// Milliseconds since the epoch.
 pub(super) fn millis(at: Timestamp) -> Param<'static> {
     Param::Int(at.as_millisecond())
 }
 
-/// A fraction, as text.
+/// Text: `numerator/denominator`.
 pub(super) fn fraction(factor: &Factor) -> Param<'static> {
     let (numerator, denominator) = (*factor).into();
     Param::Text(format!("{numerator}/{denominator}").into())
 }
 
-/// The next column, a time.
+/// Reads one column: a time.
 pub(super) fn time(columns: &mut Columns<'_>) -> Result<Timestamp, ColumnError> {
     columns.read_as(Timestamp::from_millisecond)
 }
 
-/// The next column, a time or nothing.
+/// Reads one column: a time or `NULL`.
 pub(super) fn optional_time(columns: &mut Columns<'_>) -> Result<Option<Timestamp>, ColumnError> {
     columns.read_as(|at: Option<i64>| at.map(Timestamp::from_millisecond).transpose())
 }
 
-/// The next two columns, a currency and minor units of it.
+/// Reads two columns: a currency, and an amount in its minor units.
 pub(super) fn money(columns: &mut Columns<'_>) -> Result<Money, ColumnError> {
     Ok(Money { currency: columns.read()?, minor: columns.read()? })
 }
 
-/// The next column, a fraction.
+/// Reads one column: text as [`fraction`] writes it.
 pub(super) fn factor(columns: &mut Columns<'_>) -> Result<Factor, ColumnError> {
     columns.read_as(|text: String| {
         let parts = text.split_once('/').and_then(|(numerator, denominator)| {
@@ -97,10 +97,10 @@ pub(super) fn factor(columns: &mut Columns<'_>) -> Result<Factor, ColumnError> {
     })
 }
 
-/// The columns of a card.
+/// The columns that [`card`] reads.
 pub(super) const CARD: &str = "bin, last4, expiry_year, expiry_month, scheme, code_present";
 
-/// The next six columns, those of [`CARD`].
+/// Reads the six columns of [`CARD`].
 pub(super) fn card(columns: &mut Columns<'_>) -> Result<Card, ColumnError> {
     let (bin, last4) = (columns.read()?, columns.read()?);
     let year = columns.read_as(Expiry::year)?;
@@ -108,7 +108,7 @@ pub(super) fn card(columns: &mut Columns<'_>) -> Result<Card, ColumnError> {
     Ok(Card { bin, last4, expiry, scheme: columns.read()?, code_present: columns.read()? })
 }
 
-/// The next six columns, those of [`CARD`] or nothing.
+/// Reads the six columns of [`CARD`], which may all be `NULL`.
 pub(super) fn optional_card(columns: &mut Columns<'_>) -> Result<Option<Card>, ColumnError> {
     if columns.is_null()? {
         columns.skip(6);
@@ -117,17 +117,17 @@ pub(super) fn optional_card(columns: &mut Columns<'_>) -> Result<Option<Card>, C
     card(columns).map(Some)
 }
 
-/// The year in which a card expires.
+/// The year in which the card expires.
 pub(super) fn year(card: &Card) -> Param<'_> {
     Param::Int(card.expiry.parts().0.into())
 }
 
-/// The month in which a card expires.
+/// The month in which the card expires.
 pub(super) fn month(card: &Card) -> Param<'_> {
     Param::Int(card.expiry.parts().1.into())
 }
 
-/// A part of a value, or nothing.
+/// A part of a value, or `NULL` without a value.
 pub(super) fn optional<'a, T>(value: Option<&'a T>, param: fn(&'a T) -> Param<'a>) -> Param<'a> {
     value.map_or(Param::Null, param)
 }

@@ -1,8 +1,32 @@
-//! A batch of writes in PostgreSQL: one round trip loads and locks, a second one writes and commits.
+//! A batch of writes in PostgreSQL: one round trip loads and locks rows, a second one writes and
+//! commits.
 //!
-//! The load never waits for a lock: a row that another process holds postpones the writes that need
-//! it, and no others. So batches cannot wait for each other in a circle. A batch waits only when it
-//! writes, in an order that all batches share.
+//! The locks, in the order in which a batch takes them:
+//!
+//! 1. Rows of merchants, operations, invitations and transactions, in this order
+//!    ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
+//! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
+//! 3. For a payout only: the row of the open run, then all rows of the balance, in order. These
+//!    locks wait. The command pays one merchant at a time, so it holds no other balance.
+//! 4. While it writes: rows that it deletes or updates without such a lock, and entries of unique
+//!    indexes. `tables::write` has the order.
+//!
+//! The reasons:
+//!
+//! 1. The load of a service never waits for a lock. A row that another process holds postpones only
+//!    the writes that need it. So batches cannot wait for each other in a circle, and a process that
+//!    hangs delays no other writes.
+//! 2. A batch waits only while it writes, in an order that all batches share. So there is no circle
+//!    there, either.
+//! 3. `SKIP LOCKED` does not tell a locked row from a missing one. For rows that were not found,
+//!    `locked` looks again without a lock: a row that exists is locked.
+//! 4. A balance of one row would let only one batch at a time book for a merchant. With several
+//!    rows, a batch takes any free one.
+//! 5. Idempotency keys have no lock. They are read after the locks and inserted last. If two
+//!    processes insert the same key, the second insert violates the unique index, and its batch runs
+//!    again.
+//!
+//! Inside one process, running batches never share a row: see `names` in `store/batch.rs`.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -24,32 +48,32 @@ use crate::domain::{
     write::{Balance, Changes, Known, Needs, PayoutState, Write},
 };
 
-/// The sessions of batches, beside what all are told: every statement has an index that serves it,
-/// whether or not the database has counted the rows yet, and is planned once.
+/// Settings of the sessions of a service, after those of `common`. An index serves every statement,
+/// so the planner must use it, even without statistics, and plan each statement only once.
 pub(super) const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan;
      SET enable_seqscan = off; SET enable_bitmapscan = off;
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 
-/// In how many rows a merchant's balance is kept, so that several batches can book for a merchant.
+/// Rows of each merchant's balance.
 const SHARDS: i64 = 16;
 
-/// One row of the balance of each merchant, of those that nobody else has locked.
+/// Locks one free row of the balance of each merchant.
 const BALANCES: &str = "SELECT held.merchant, free.shard, free.balance
      FROM (SELECT DISTINCT merchant FROM transactions WHERE id = ANY($1)) AS held,
          LATERAL (SELECT shard, balance FROM balances WHERE balances.merchant = held.merchant
              ORDER BY shard LIMIT 1 FOR UPDATE SKIP LOCKED) AS free";
 
-/// The whole balance of a merchant. This waits: a payout takes it all.
+/// Locks all rows of the balance of a merchant, for a payout. Waits for other batches.
 const WHOLE_BALANCE: &str = "SELECT merchant, shard, balance FROM balances WHERE merchant = $1
      ORDER BY shard FOR UPDATE";
 
-/// Whoever closes the run waits for this.
+/// Locks the row of an open run. The statement that closes the run waits for this lock.
 const OPEN_RUN: &str =
     "SELECT 1 FROM payout_runs WHERE day = $1 AND test = $2 AND NOT closed FOR SHARE";
 
 const NEW_IDS: &str = "SELECT ids, clock FROM new_ids($1)";
 
-/// The statements of a batch, in their order.
+/// The statements that load a batch, in their order.
 static QUERIES: LazyLock<Vec<(String, &'static Query)>> =
     LazyLock::new(|| LOCKED.iter().chain(&READ).map(|query| (sql(query), query)).collect());
 
@@ -81,7 +105,6 @@ fn sql(query: &Query) -> String {
     }
 }
 
-/// The engine that runs batches.
 pub(in super::super) struct Writer(Pool);
 
 impl Writer {
@@ -132,8 +155,8 @@ impl Engine for Writer {
     }
 }
 
-/// Locks and reads what writes need. Returns it with the places of the writes that wait, since
-/// another process has locked a row of theirs.
+/// Locks and reads the rows that the writes need. Also returns the indexes of the writes that must
+/// wait, because another process has locked one of their rows.
 pub(super) async fn load(
     open: &mut Transaction,
     batch: &[&Write],
@@ -148,40 +171,40 @@ pub(super) async fn load(
         plan.keys(sql, query, &needs);
     }
     if !transactions.is_empty() {
-        plan.arrays(BALANCES, vec![transactions], Into::Balances);
+        plan.arrays(BALANCES, vec![transactions], Target::Balances);
     }
     if let Some([day, test, merchant]) = &payout {
-        plan.values(OPEN_RUN, [day, test].map(Clone::clone), Into::OpenRun);
-        plan.values(WHOLE_BALANCE, [merchant.clone()], Into::Balances);
-        plan.values(rows::PAYOUT_STATE, [day, test, merchant].map(Clone::clone), Into::Payout);
+        plan.values(OPEN_RUN, [day, test].map(Clone::clone), Target::OpenRun);
+        plan.values(WHOLE_BALANCE, [merchant.clone()], Target::Balances);
+        plan.values(rows::PAYOUT_STATE, [day, test, merchant].map(Clone::clone), Target::Payout);
     }
     for (sql, query) in &QUERIES[LOCKED.len()..] {
         plan.keys(sql, query, &needs);
     }
-    plan.values(NEW_IDS, [Param::Int(count)], Into::Ids);
+    plan.values(NEW_IDS, [Param::Int(count)], Target::Ids);
 
-    let answers = plan.ask(open).await?;
-    let (ids, now) = new_ids(answers.last().and_then(|rows| rows.first()))?;
+    let results = plan.send(open).await?;
+    let (ids, now) = new_ids(results.last().and_then(|rows| rows.first()))?;
     let mut known = Known::new(now, ids, SHARDS);
     let mut is_open_run = false;
-    for (into, rows) in plan.0.iter().map(|(_, _, into)| into).zip(&answers) {
+    for (target, rows) in plan.0.iter().map(|(_, _, target)| target).zip(&results) {
         for row in rows {
             let columns = &mut Columns::from(row);
-            match into {
-                Into::Rows(query) => (query.read)(&mut known, columns)?,
-                Into::Balances => {
+            match target {
+                Target::Rows(query) => (query.read)(&mut known, columns)?,
+                Target::Balances => {
                     let (merchant, shard) = (columns.read()?, columns.read()?);
                     let balance = Balance { merchant, shard, minor: columns.read()? };
                     known.balances.entry(merchant).or_default().push(balance);
                 }
-                Into::OpenRun => is_open_run = true,
-                Into::Payout => {
+                Target::OpenRun => is_open_run = true,
+                Target::Payout => {
                     let Some((run, _)) = needs.payout else { continue };
                     let merchant = rows::merchant(columns)?;
                     let is_over = columns.read::<bool>()? || !is_open_run;
                     known.payout = Some(PayoutState { run, merchant, is_over });
                 }
-                Into::Ids => {}
+                Target::Ids => {}
             }
         }
     }
@@ -189,11 +212,11 @@ pub(super) async fn load(
     Ok((known, locked))
 }
 
-/// Values or arrays of values that are put into a statement.
+/// The parameters of a statement: values, or an array for each column.
 type Params<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
 
 /// The destination of the rows of a statement.
-enum Into {
+enum Target {
     Rows(&'static Query),
     Balances,
     OpenRun,
@@ -203,64 +226,71 @@ enum Into {
 
 /// The statements of one round trip.
 #[derive(Default)]
-struct Plan<'a>(Vec<(&'a str, Params<'a>, Into)>);
+struct Plan<'a>(Vec<(&'a str, Params<'a>, Target)>);
 
 impl<'a> Plan<'a> {
-    /// Adds a statement that asks for keys, unless there are none.
+    /// Adds a statement that finds rows by key, unless there are no keys.
     fn keys(&mut self, sql: &'a str, query: &'static Query, needs: &'a Needs) {
         let count = self.0.len();
-        self.arrays(sql, arrays(query, needs), Into::Rows(query));
+        self.arrays(sql, arrays(query, needs), Target::Rows(query));
         if let Some((_, params, _)) = self.0.get_mut(count) {
             params.extend((query.values)(needs).into_iter().map(|value| Box::new(value) as _));
         }
     }
 
     /// Adds a statement, unless its arrays are empty.
-    fn arrays(&mut self, sql: &'a str, arrays: Vec<Vec<Param<'a>>>, into: Into) {
+    fn arrays(&mut self, sql: &'a str, arrays: Vec<Vec<Param<'a>>>, target: Target) {
         if arrays.first().is_some_and(|array| !array.is_empty()) {
             let params = arrays.into_iter().map(|array| Box::new(array) as _).collect();
-            self.0.push((sql, params, into));
+            self.0.push((sql, params, target));
         }
     }
 
-    fn values(&mut self, sql: &'a str, values: impl IntoIterator<Item = Param<'a>>, into: Into) {
+    fn values(
+        &mut self,
+        sql: &'a str,
+        values: impl IntoIterator<Item = Param<'a>>,
+        target: Target,
+    ) {
         let params = values.into_iter().map(|value| Box::new(value) as _).collect();
-        self.0.push((sql, params, into));
+        self.0.push((sql, params, target));
     }
 
-    async fn ask(&self, open: &mut Transaction) -> Result<Vec<Vec<Row>>, Error> {
+    async fn send(&self, open: &mut Transaction) -> Result<Vec<Vec<Row>>, Error> {
         let params: Vec<Vec<&(dyn ToSql + Sync)>> = self
             .0
             .iter()
             .map(|(_, params, _)| params.iter().map(|param| &**param as _).collect())
             .collect();
-        let asked: Vec<Asked<'_>> =
+        let statements: Vec<Asked<'_>> =
             self.0.iter().zip(&params).map(|((sql, ..), params)| (*sql, &**params)).collect();
-        open.ask(&asked).await
+        open.ask(&statements).await
     }
 }
 
-/// The keys that a statement asks for, as an array for each column of the key.
+/// The keys to find, as one array for each column of the key.
 fn arrays<'a>(query: &Query, needs: &'a Needs) -> Vec<Vec<Param<'a>>> {
     let mut arrays = vec![Vec::new(); query.key.len()];
-    for (place, value) in (query.keys)(needs).into_iter().enumerate() {
-        arrays[place % query.key.len()].push(value);
+    for (index, value) in (query.keys)(needs).into_iter().enumerate() {
+        arrays[index % query.key.len()].push(value);
     }
     arrays
 }
 
-/// Reads what [`NEW_IDS`] selects.
+/// Reads the row that [`NEW_IDS`] selects: the new ids, and the time of the database.
 fn new_ids(row: Option<&Row>) -> Result<(Vec<Id>, Timestamp), Error> {
     let row = row.ok_or(Error::NoRow)?;
     let broken = |error: &str| Error::Column(error.to_owned().into());
-    let id = |bytes: &[u8]| bytes.try_into().map(Id::stored).map_err(|_| broken("no id"));
+    let id = |bytes: &[u8]| {
+        bytes.try_into().map(Id::stored).map_err(|_| broken("an id has a wrong length"))
+    };
     let ids: Vec<&[u8]> = row.try_get(0)?;
     let clock = Timestamp::from_millisecond(row.try_get(1)?);
     let clock = clock.map_err(|error| Error::Column(error.into()))?;
     Ok((ids.into_iter().map(id).collect::<Result<_, _>>()?, clock))
 }
 
-/// The places of the writes some of whose rows another process has locked.
+/// The indexes of the writes that must wait, because another process has locked one of their rows.
 async fn locked(
     open: &mut Transaction,
     batch: &[&Write],
@@ -278,29 +308,29 @@ async fn locked(
         ("SELECT id FROM invitations WHERE id = ANY($1)", invitations.map(Id::param).collect()),
         ("SELECT id FROM transactions WHERE id = ANY($1)", transactions.map(Id::param).collect()),
     ] {
-        plan.arrays(sql, vec![ids], Into::Ids);
+        plan.arrays(sql, vec![ids], Target::Ids);
     }
     let mut locked = HashSet::new();
     if !plan.0.is_empty() {
-        // Rows that are there were left out for their locks.
-        for row in plan.ask(open).await?.iter().flatten() {
+        // These rows exist, so the load skipped them because they are locked.
+        for row in plan.send(open).await?.iter().flatten() {
             locked.insert(Columns::from(row).read::<Id>()?);
         }
     }
-    // While a payout holds a merchant's whole balance, nothing can be booked for the merchant.
+    // No row of the balance was free: a payout has locked the whole balance.
     let has_balance = |merchant| known.balances.contains_key(merchant);
     let unbalanced = known.transactions.iter().filter(|(_, held)| !has_balance(&held.merchant));
     locked.extend(unbalanced.map(|(transaction, _)| *transaction));
     if locked.is_empty() {
         return Ok(Vec::new());
     }
-    let waits = |write: &Write| {
+    let must_wait = |write: &Write| {
         let Needs { merchants, operations, invitations, transactions, .. } = Needs::of([write]);
         let rows = merchants.iter().chain(&operations).chain(&invitations);
         rows.chain(transactions.keys()).any(|id| locked.contains(id))
     };
-    let places = batch.iter().enumerate().filter(|(_, write)| waits(write));
-    Ok(places.map(|(place, _)| place).collect())
+    let waiting = batch.iter().enumerate().filter(|(_, write)| must_wait(write));
+    Ok(waiting.map(|(index, _)| index).collect())
 }
 
 /// Writes changes and commits.

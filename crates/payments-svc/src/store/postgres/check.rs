@@ -1,4 +1,4 @@
-//! Recomputes the books from the bottom up.
+//! Runs the rules of `check` in PostgreSQL.
 
 use std::pin::pin;
 
@@ -11,16 +11,16 @@ use super::super::{
     rows,
 };
 
-/// One snapshot. The joins are of whole tables: a nested loop, which the planner may take where its
-/// statistics are old, would make the time grow with the square of the rows.
+/// One snapshot for all rules. The rules join whole tables: with old statistics, the planner may
+/// choose a nested loop, whose time grows with the square of the rows.
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
     SET LOCAL enable_nestloop = off;
     SET LOCAL jit = off";
 
-/// What changed is found by indexes, whatever the planner knows of it.
+/// A check since a line finds the changes by index, even without statistics.
 const BY_INDEX: &str = "SET LOCAL enable_seqscan = off";
 
-/// Checks the books of the store in a database, at one moment, while services may use it.
+/// Checks the books in one snapshot. Services may use the database meanwhile.
 pub(in super::super) async fn check(
     config: &DatabaseConfig,
     scope: Scope,
@@ -35,10 +35,10 @@ pub(in super::super) async fn check(
     let mut findings = Findings::default();
     for rule in rules(scope) {
         let sql = rule.statement(scope, Dialect::Postgres);
-        // As they come: not all are held in memory.
-        let found = session.query_raw(&sql, scope.since()).await.map_err(failed)?;
-        let mut found = pin!(found);
-        while let Some(row) = found.try_next().await.map_err(failed)? {
+        // A stream, because the rows may not fit into memory.
+        let rows = session.query_raw(&sql, scope.since()).await.map_err(failed)?;
+        let mut rows = pin!(rows);
+        while let Some(row) = rows.try_next().await.map_err(failed)? {
             let (kept, given) = (row.try_get(1), row.try_get(2));
             let place = rows::place(&mut Columns::from(&row)).unwrap_or_default();
             findings.note(rule, place, kept.map_err(failed)?, given.map_err(failed)?);

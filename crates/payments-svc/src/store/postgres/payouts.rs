@@ -1,4 +1,4 @@
-//! Payouts, made beside any number of services.
+//! Payouts in PostgreSQL, written by a command while any number of services use the database.
 
 use common::{
     postgres::{Database, Error, Pool, ask_all},
@@ -11,8 +11,8 @@ use super::{
         batch::{Decision, decide},
         payouts::{self, Books},
     },
-    batch::{load, write},
-    params,
+    batch::{load, write as write_changes},
+    to_sql,
 };
 use crate::domain::{Payout, PayoutRun, write::Write};
 
@@ -21,7 +21,7 @@ pub(in super::super) async fn pay_out(
     run: PayoutRun,
 ) -> Result<Vec<Payout>, PayoutError> {
     let database = Database::of(config)?;
-    // A URL that leads nowhere is told as such.
+    // Fails with the reason if the database cannot be reached.
     drop(database.connect().await?);
     let mut pool = Pool::new(&database, 1, "")?;
     Ok(payouts::pay_out(&mut pool, run).await?)
@@ -30,25 +30,25 @@ pub(in super::super) async fn pay_out(
 impl Books for Pool {
     type Error = Error;
 
-    async fn ask<T: Send>(
+    async fn query<T: Send>(
         &mut self,
         sql: &'static str,
-        asked: &[Param<'_>],
+        params: &[Param<'_>],
         read: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
     ) -> Result<Vec<T>, Error> {
-        let params = params(asked);
-        let asked = [(sql, &*params)];
-        let answers = self.acquire(async |session| ask_all(session, &asked).await).await?;
-        let things = answers.iter().flatten().map(|row| read(&mut Columns::from(row)));
-        Ok(things.collect::<Result<_, _>>()?)
+        let params = to_sql(params);
+        let statements = [(sql, &*params)];
+        let results = self.acquire(async |session| ask_all(session, &statements).await).await?;
+        let values = results.iter().flatten().map(|row| read(&mut Columns::from(row)));
+        Ok(values.collect::<Result<_, _>>()?)
     }
 
-    async fn write(&mut self, asked: Write) -> Result<Decision, Error> {
+    async fn write(&mut self, write: Write) -> Result<Decision, Error> {
         let mut open = self.transaction().await?;
-        let (known, _) = load(&mut open, &[&asked]).await?;
-        let decided = decide(known, &[&asked]).map_err(|_| Error::NoRow)?;
+        let (known, _) = load(&mut open, &[&write]).await?;
+        let decided = decide(known, &[&write]).map_err(|_| Error::NoRow)?;
         if !decided.changes.is_empty() {
-            write(open, &decided.changes).await?;
+            write_changes(open, &decided.changes).await?;
         }
         decided.answers.into_iter().next().ok_or(Error::NoRow)
     }

@@ -1,4 +1,13 @@
-//! A batch of writes in SQLite: rows are found one by one, with prepared statements.
+//! A batch of writes in SQLite.
+//!
+//! 1. One batch runs at a time, on the thread of the writer. Its transaction takes the write lock of
+//!    the database at its start. So there are no row locks, and no write is postponed.
+//! 2. Rows are found one by one with prepared statements: there is no round trip to save.
+//! 3. The `payout` command writes the same database from another process. So each batch reads the
+//!    last id from table `ids` in its transaction, draws newer ones, and stores the last with its
+//!    changes.
+//! 4. Writes do not expire in the queue (`patience`): only a full queue refuses them.
+//! 5. The balance of a merchant is one row, because only one batch writes at a time.
 
 use std::{cell::RefCell, collections::hash_map::Entry, sync::LazyLock, time::Duration};
 
@@ -20,7 +29,7 @@ use crate::domain::{
     write::{Balance, Changes, Known, Needs, PayoutState, Write},
 };
 
-/// The statements of a batch, in their order.
+/// The statements that load a batch, in their order.
 static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
     let sql = |query: &'static Query| {
         let key = (1..).zip(query.key).map(|(number, (column, _))| format!("{column} = ${number}"));
@@ -30,10 +39,8 @@ static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
     LOCKED.iter().chain(&READ).map(sql).collect()
 });
 
-/// The rows of a merchant's balance.
 const BALANCE: &str = "SELECT shard, balance FROM balances WHERE merchant = $1";
 
-/// The engine that runs batches, on a thread of its own.
 pub(in super::super) struct Writer {
     pub(super) db: Embedded,
     ids: RefCell<Ids>,
@@ -45,7 +52,7 @@ impl Writer {
     }
 }
 
-/// Ids that have yet to follow those in the database.
+/// A source of ids. Call [`Ids::follow`] with the last id in the database before drawing one.
 pub(super) fn new_ids() -> Ids {
     Ids::after(Id::FIRST, Uuid::new_v4().as_u64_pair().0)
 }
@@ -98,7 +105,7 @@ impl Engine for Writer {
     }
 }
 
-/// Reads what writes need, and draws their ids.
+/// Reads the rows that the writes need, and draws ids for them.
 pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite::Result<Known> {
     let needs = Needs::of(batch.iter().copied());
     let now = now();
@@ -123,7 +130,7 @@ pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite
     }
     if let Some((run, merchant)) = needs.payout {
         known.payout =
-            read(db, rows::PAYOUT_STATE, &rows::payout_params(run, merchant), |columns| {
+            first_row(db, rows::PAYOUT_STATE, &rows::payout_params(run, merchant), |columns| {
                 let (merchant, is_over) = (rows::merchant(columns)?, columns.read()?);
                 Ok(PayoutState { run, merchant, is_over })
             })?;
@@ -146,27 +153,27 @@ fn balance(db: &Connection, merchant: Id) -> rusqlite::Result<Vec<Balance>> {
         .collect()
 }
 
-/// The last id that was given out.
+/// The last id that any process drew and stored.
 fn last_id(db: &Connection) -> rusqlite::Result<Id> {
     let last = db.prepare_cached("SELECT last FROM ids")?.query_row([], |row| row.get(0))?;
     Ok(Id::stored(last))
 }
 
-/// The first row of a statement, if there is one.
-fn read<T>(
+/// The first row of a statement.
+fn first_row<T>(
     db: &Connection,
     sql: &str,
     params: &[Param<'_>],
-    value: impl Fn(&mut Columns<'_>) -> Result<T, common::sql::ColumnError>,
+    read: impl Fn(&mut Columns<'_>) -> Result<T, common::sql::ColumnError>,
 ) -> rusqlite::Result<Option<T>> {
     let mut statement = db.prepare_cached(sql)?;
     bind(&mut statement, params)?;
     let mut rows = statement.raw_query();
     let row = rows.next()?;
-    Ok(row.map(|row| value(&mut Columns::from(row))).transpose()?)
+    Ok(row.map(|row| read(&mut Columns::from(row))).transpose()?)
 }
 
-/// Writes changes, and the last id that was given out.
+/// Writes changes, and the last id that was drawn.
 pub(super) fn write(db: &Connection, changes: &Changes, last: Id) -> rusqlite::Result<()> {
     tables::write(changes, &mut SqliteRows(db))?;
     db.prepare_cached("UPDATE ids SET last = $1")?.execute([last.as_bytes()])?;

@@ -1,4 +1,4 @@
-//! Recomputes the books from the bottom up.
+//! Runs the rules of `check` in SQLite.
 
 use std::path::Path;
 
@@ -13,39 +13,39 @@ use super::{
     DATABASE,
 };
 
-/// Checks the books of the store in `data_dir`, at one moment, while a service may use it.
+/// Checks the books in one snapshot. A service may use the store in `data_dir` meanwhile.
 pub(in super::super) fn check(data_dir: &Path, scope: Scope) -> Result<(), CheckError> {
     let db = common::sqlite::open_reader(&data_dir.join(DATABASE))?;
-    spill(&db, data_dir)?;
+    sort_in_files(&db, data_dir)?;
     findings(&*db.unchecked_transaction()?, scope)?.judge()
 }
 
 pub(super) fn findings(db: &Connection, scope: Scope) -> rusqlite::Result<Findings> {
     let mut findings = Findings::default();
     for rule in rules(scope) {
-        test(db, rule, scope, &mut findings)?;
+        run(db, rule, scope, &mut findings)?;
     }
     Ok(findings)
 }
 
-/// Sorts that are large go to files beside the database: memory is bounded, and a container may have
-/// no other place.
-fn spill(db: &Connection, data_dir: &Path) -> rusqlite::Result<()> {
-    // Refused where the directory cannot be written to; then they go to the system's directory.
+/// Large sorts use files in the data directory, because memory is limited, and a container may have
+/// no other directory for files.
+fn sort_in_files(db: &Connection, data_dir: &Path) -> rusqlite::Result<()> {
+    // Fails if the directory is read-only. Then SQLite uses the system's temporary directory.
     let directory = data_dir.to_string_lossy();
     let _: rusqlite::Result<()> = db.pragma_update(None, "temp_store_directory", directory);
     db.pragma_update(None, "temp_store", "file")
 }
 
-fn test(
+fn run(
     db: &Connection,
     rule: &Rule,
     scope: Scope,
     findings: &mut Findings,
 ) -> rusqlite::Result<()> {
     let mut statement = db.prepare(&rule.statement(scope, Dialect::Sqlite))?;
-    let mut found = statement.query(params_from_iter(scope.since()))?;
-    while let Some(row) = found.next()? {
+    let mut rows = statement.query(params_from_iter(scope.since()))?;
+    while let Some(row) = rows.next()? {
         let place = rows::place(&mut Columns::from(row))?;
         findings.note(rule, place, row.get(1)?, row.get_ref(2)?.as_str()?);
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
     use crate::{domain::Id, store::sqlite::migrate};
 
-    /// A step of a plan: its number, that of the step it is part of, and what it does.
+    /// A step of a query plan: its number, the number of its parent step, its text.
     type Step = (i64, i64, String);
 
     fn plan(db: &Connection, sql: &str, scope: Scope) -> Vec<Step> {
@@ -69,7 +69,7 @@ mod tests {
         steps.unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// Whether a table is scanned inside a loop, and not searched by an index.
+    /// Whether a step inside a loop scans a table instead of using an index.
     fn is_quadratic(plan: &[Step]) -> bool {
         let is_loop = |step: &str| step.starts_with("SCAN") || step.starts_with("SEARCH");
         plan.iter().any(|(number, parent, step)| {

@@ -1,4 +1,7 @@
-//! Payouts, written beside the service that owns the directory, if one runs.
+//! Payouts in SQLite, written by a second process while a service may own the directory.
+//!
+//! The service stays responsible for the database: only it migrates the schema and makes
+//! checkpoints. This process announces its commits, so that the service reads them at once.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,22 +21,21 @@ use super::{
         payouts::{self, Books},
     },
     DATABASE,
-    batch::{load, new_ids, write},
+    batch::{load, new_ids, write as write_changes},
     read,
 };
 use crate::domain::{Ids, Payout, PayoutRun, write::Write};
 
-/// How often, and how many times, the service's writer is asked for its turn: for half a minute.
-const ASK_EVERY: Duration = Duration::from_millis(1);
-const ASKED_AT_MOST: i32 = 30_000;
+/// The write lock is tried this often, this many times: for half a minute.
+const LOCK_POLL: Duration = Duration::from_millis(1);
+const LOCK_POLLS: i32 = 30_000;
 
-/// What the service's writer is given between two payouts: it waits for the lock with longer and
-/// longer breaks, and could miss each moment in which it is free.
-const YIELD: Duration = Duration::from_millis(5);
+/// Pause between two payouts, so that the service's writer gets the lock. That writer polls the lock
+/// at growing intervals, and could miss every moment in which it is free.
+const PAUSE: Duration = Duration::from_millis(5);
 
-/// A writer beside the service's. What the service has open stays its own: it alone brings the
-/// database to a version's shape, and makes checkpoints.
-struct Beside {
+/// The writer of this process.
+struct PayoutWriter {
     db: Connection,
     path: PathBuf,
     ids: Ids,
@@ -44,46 +46,46 @@ pub(in super::super) async fn pay_out(
     run: PayoutRun,
 ) -> rusqlite::Result<Vec<Payout>> {
     let path = data_dir.join(DATABASE);
-    // A database that does not exist is not made.
+    // Fails if there is no database, which `open` would create.
     drop(engine::open_reader(&path)?);
     let mut db = engine::open(&path)?;
-    db.busy_handler(Some(ask_again))?;
-    payouts::pay_out(&mut Beside { db, path, ids: new_ids() }, run).await
+    db.busy_handler(Some(retry_lock))?;
+    payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run).await
 }
 
-fn ask_again(asked: i32) -> bool {
-    sleep(ASK_EVERY);
-    asked < ASKED_AT_MOST
+fn retry_lock(tries: i32) -> bool {
+    sleep(LOCK_POLL);
+    tries < LOCK_POLLS
 }
 
-impl Books for Beside {
+impl Books for PayoutWriter {
     type Error = rusqlite::Error;
 
-    async fn ask<T: Send>(
+    async fn query<T: Send>(
         &mut self,
         sql: &'static str,
         params: &[Param<'_>],
-        value: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
+        read_row: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
     ) -> rusqlite::Result<Vec<T>> {
-        let mut things = Vec::new();
+        let mut values = Vec::new();
         read(&self.db, &[(sql, params)], &mut |_, columns| {
-            things.push(value(columns)?);
+            values.push(read_row(columns)?);
             Ok(())
         })?;
-        Ok(things)
+        Ok(values)
     }
 
-    async fn write(&mut self, asked: Write) -> rusqlite::Result<Decision> {
+    async fn write(&mut self, write: Write) -> rusqlite::Result<Decision> {
         let open = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
-        let known = load(&open, &[&asked], &mut self.ids)?;
-        let decided = decide(known, &[&asked]).map_err(|_| rusqlite::Error::InvalidQuery)?;
+        let known = load(&open, &[&write], &mut self.ids)?;
+        let decided = decide(known, &[&write]).map_err(|_| rusqlite::Error::InvalidQuery)?;
         if !decided.changes.is_empty() {
-            write(&open, &decided.changes, self.ids.last())?;
+            write_changes(&open, &decided.changes, self.ids.last())?;
             open.commit()?;
             if let Err(error) = engine::announce_commit(&self.path) {
-                tracing::warn!(cause = %error, "the service sees the payout within a second");
+                tracing::warn!(cause = %error, "cannot announce the payout; the service sees it within a second");
             }
-            sleep(YIELD);
+            sleep(PAUSE);
         }
         decided.answers.into_iter().next().ok_or(rusqlite::Error::InvalidQuery)
     }
