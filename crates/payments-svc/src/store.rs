@@ -6,8 +6,8 @@
 //! 1. [`Store::write`] puts a write into a bounded queue. If the queue is full, it fails with
 //!    [`StoreError::Overloaded`]: nothing was done.
 //! 2. The queue collects pending writes into a batch (`common::batch`), because waiting for the
-//!    disk takes far longer than a write. SQLite runs one batch at a time, PostgreSQL up to four
-//!    in each process.
+//!    disk takes far longer than a write. SQLite runs one batch at a time, PostgreSQL up to four in
+//!    each process.
 //! 3. The engine begins a transaction and loads the rows that the batch needs (`load`). PostgreSQL
 //!    locks them as well, because other processes write to the database, too.
 //! 4. `domain::write::decide` decides all writes of the batch in memory. Each sees the changes of

@@ -181,16 +181,16 @@ async fn what_is_missing_is_found() {
 async fn what_contradicts_itself_is_found() {
     for (change, rule) in [
         ("UPDATE trail SET line = NULL WHERE movement = 'refund'", "a step has a line"),
-        ("UPDATE slices SET step = NULL WHERE NOT again", "a slice that is of no capture"),
+        ("UPDATE slices SET step = NULL WHERE NOT again", "a slice without a capture"),
         (
             "UPDATE transactions SET voided = 1 WHERE error IS NOT NULL",
-            "nothing becomes of a transaction that failed",
+            "a failed transaction is neither captured nor voided",
         ),
         (
             "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, recurring)
              SELECT operation, merchant, created, currency, amount, descriptor, recurring
              FROM transactions WHERE error IS NOT NULL",
-            "an operation is open, or it became a transaction",
+            "an operation is pending or became a transaction",
         ),
     ] {
         let place = booked().await;
@@ -253,7 +253,7 @@ async fn a_long_list_of_disagreements_is_cut() {
     place.change("UPDATE captures SET fee = fee + 1");
     let (agrees, said) = place.check().await;
     assert!(!agrees);
-    let rule = "the lines of a transaction are what its captures are worth";
+    let rule = "the lines of a transaction are its captures";
     assert_eq!(said.lines().filter(|line| line.starts_with(rule)).count(), 101, "{said}");
     assert!(said.ends_with(" more\n"), "{said}");
 }

@@ -1,4 +1,18 @@
-//! Recomputes the books, whichever engine keeps them.
+//! The `check` command: recomputes the books and compares them with the stored values.
+//!
+//! 1. A [`Rule`] is a sentence and a SQL statement that both engines accept. The statement selects
+//!    pairs of values that must be equal: the stored one, and the one that other rows give.
+//! 2. All rules run in one snapshot, so services may write meanwhile.
+//! 3. No statement may read a table once for each row of another: on a large ledger, it would not
+//!    end. A test checks the plans in SQLite; PostgreSQL runs the rules without nested loops.
+//! 4. SQL cannot compute every value. For the others (`computed`), the domain function that booked
+//!    the value computes it again. This finds changed data, but no error in that function.
+//! 5. A check since a line reads only what changed after it ([`Scope::Since`]). It leaves out the
+//!    rules about balances, because a balance is the sum of all lines.
+//! 6. Memory is bounded: rows are streamed, and at most [`LISTED`] disagreements of a rule are
+//!    kept.
+//!
+//! The name of a rule is its text in the output. `docs/failures.md` explains how to read it.
 
 use std::fmt;
 
@@ -14,19 +28,20 @@ mod transactions;
 pub(super) use rule::Rule;
 pub(super) use scope::{Dialect, Scope};
 
-/// Disagreements that are printed for each rule. The others are counted.
+/// Disagreements that are printed for each rule. Further ones are only counted.
 const LISTED: usize = 100;
 
-/// Two values that should be the same.
+/// Two values that should be equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Disagreement {
-    /// The rule that is broken.
+    /// The name of the violated rule.
     pub(crate) rule: &'static str,
-    /// The id of a transaction, a line, a dispute or a merchant, or a currency.
+    /// An id (of a transaction, line, dispute, payout, instruction, operation or merchant), or a
+    /// currency.
     pub(crate) place: String,
     /// The stored value.
     pub(crate) kept: String,
-    /// The value that the other rows give.
+    /// The value that other rows give.
     pub(crate) computed: String,
 }
 
@@ -37,16 +52,17 @@ impl fmt::Display for Disagreement {
     }
 }
 
-/// The disagreements of a check, at most 100 of each rule.
+/// The disagreements of a check, at most [`LISTED`] of each rule.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     listed: Vec<Disagreement>,
-    /// The rules with further disagreements, and how many.
+    /// The rules with further disagreements, and their numbers.
     unlisted: Vec<(&'static str, u64)>,
 }
 
 impl Findings {
-    /// Checks a row that a rule's statement selected.
+    /// Adds a row that the statement of `rule` selected, if its values differ. The rows of a rule
+    /// must follow each other.
     pub(super) fn note(&mut self, rule: &Rule, place: String, kept: String, given: &str) {
         let Some(computed) = rule.disagrees(&kept, given) else { return };
         let rule = rule.name;
@@ -59,7 +75,7 @@ impl Findings {
         }
     }
 
-    /// An error if anything was found.
+    /// Fails if there are disagreements.
     pub(super) fn judge(self) -> Result<(), CheckError> {
         if self.listed.is_empty() { Ok(()) } else { Err(CheckError::Disagree(self)) }
     }
@@ -73,21 +89,18 @@ impl fmt::Display for Findings {
     }
 }
 
-/// Why the books are not right, or could not be checked.
+/// Why a check failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CheckError {
-    /// The embedded store cannot be read.
     #[error("the database cannot be read: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The database cannot be read.
     #[error(transparent)]
     Postgres(#[from] OpenError),
-    /// The books disagree with themselves.
     #[error("the books disagree:\n{0}")]
     Disagree(Findings),
 }
 
-/// The rules of a check.
+/// The rules that apply to this scope.
 pub(super) fn rules(scope: Scope) -> impl Iterator<Item = &'static Rule> {
     let rules = [ledger::RULES, transactions::RULES, disputes::RULES, computed::RULES];
     let balances = match scope {
@@ -102,15 +115,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_lists_its_first_disagreements_and_counts_the_others() {
+    fn further_disagreements_of_a_rule_are_counted() {
         let [first, second] = [&ledger::RULES[0], &ledger::RULES[1]];
         let mut findings = Findings::default();
         for place in 0..LISTED + 2 {
             findings.note(first, place.to_string(), "1".to_owned(), "2");
         }
         findings.note(second, "a line".to_owned(), "3".to_owned(), "4");
-        let said = findings.judge().unwrap_err().to_string();
-        let lines: Vec<_> = said.lines().skip(1).collect();
+        let message = findings.judge().unwrap_err().to_string();
+        let lines: Vec<_> = message.lines().skip(1).collect();
         assert_eq!(lines.len(), LISTED + 2);
         assert_eq!(lines[0], format!("{}: 0: 1 is kept, 2 is computed", first.name));
         assert_eq!(lines[LISTED], format!("{}: a line: 3 is kept, 4 is computed", second.name));
@@ -118,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn no_disagreement_is_no_error() {
+    fn a_check_without_disagreements_succeeds() {
         assert!(Findings::default().judge().is_ok());
     }
 }

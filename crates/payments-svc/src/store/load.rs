@@ -1,5 +1,5 @@
-//! The statements that load a batch, shared by both engines. An engine adds the condition on the key,
-//! and PostgreSQL adds the locks.
+//! The statements that load a batch, shared by both engines. An engine adds the condition on the
+//! key, and PostgreSQL adds the locks.
 //!
 //! The order of the statements matters:
 //!
@@ -47,8 +47,8 @@ pub(super) struct Query {
     pub(super) read: fn(&mut Known, &mut Columns<'_>) -> Result<(), ColumnError>,
 }
 
-/// The address of a user in lower case, as a column of a key. Each engine indexes it in another way;
-/// PostgreSQL replaces this name by an expression.
+/// The address of a user in lower case, as a column of a key. Each engine indexes it in another
+/// way; PostgreSQL replaces this name by an expression.
 pub(super) const EMAIL: &str = "users.email";
 
 /// Rows that PostgreSQL locks; see the module for the order.

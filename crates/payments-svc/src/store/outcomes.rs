@@ -43,8 +43,8 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
             error: error.map(ProcessingError::code),
         },
         Outcome::Card(id) => StoredOutcome::Card { id: id.to_string() },
-        // The last three are not stored: writes of apps and invitations have no key, and the key
-        // of a begun payment is in flight.
+        // The last three are not stored: writes of apps and invitations have no key, and the key of
+        // a begun payment is in flight.
         Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
             StoredOutcome::Done
         }

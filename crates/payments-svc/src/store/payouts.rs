@@ -1,7 +1,7 @@
 //! Payouts, booked by the `payout` command. Services may use the store meanwhile.
 //!
 //! A run may be interrupted at any point and started again: a write pays one merchant at most once
-//! in a run, and a closed run pays nobody.
+//! in a run, and a closed run makes no more payouts.
 
 use common::sql::{ColumnError, Columns, Param};
 

@@ -123,7 +123,8 @@ impl Postgres {
         self.health.is_up()
     }
 
-    /// Resolves when the writer has ended. An unreachable database does not count: it may come back.
+    /// Resolves when the writer has ended. An unreachable database does not count: it may come
+    /// back.
     pub(super) async fn failed(&self) {
         self.ended.cancelled().await;
     }
@@ -184,8 +185,8 @@ impl Postgres {
         Ok(self.seen.ask(question).await?)
     }
 
-    /// Waits until an id is settled, and returns it: no open or later transaction can add a row up to
-    /// it. After [`SETTLE`], returns the last id that was settled before.
+    /// Waits until an id is settled, and returns it: no open or later transaction can add a row up
+    /// to it. After [`SETTLE`], returns the last id that was settled before.
     pub(super) async fn settle(&self) -> Result<Id, Error> {
         let deadline = Instant::now() + SETTLE;
         let mut mark = None;

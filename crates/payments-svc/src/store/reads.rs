@@ -108,8 +108,8 @@ impl Store {
         }))
     }
 
-    /// A transaction as it was when its trail had `steps` steps and `disputed` was disputed (in minor
-    /// units of its currency).
+    /// A transaction as it was when its trail had `steps` steps and `disputed` was disputed (in
+    /// minor units of its currency).
     pub(crate) async fn transaction_as_of(
         &self,
         id: Id,
@@ -204,8 +204,8 @@ impl Store {
         self.one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
     }
 
-    /// The card of a successful transaction of the merchant. Recurring transactions do not count: the
-    /// customer did not make them.
+    /// The card of a successful transaction of the merchant. Recurring transactions do not count:
+    /// the customer did not make them.
     pub(crate) async fn original(
         &self,
         merchant: Id,
@@ -282,8 +282,8 @@ impl Store {
         self.all(sql, &params, |columns| columns.read()).await
     }
 
-    /// Idempotency keys older than `age`, the oldest first: at most [`JOB_BATCH`]. Keys of payments in
-    /// flight are left out.
+    /// Idempotency keys older than `age`, the oldest first: at most [`JOB_BATCH`]. Keys of payments
+    /// in flight are left out.
     pub(crate) async fn old_keys(
         &self,
         age: std::time::Duration,
@@ -304,8 +304,8 @@ impl Store {
         Ok(backlog.await?.first().copied().unwrap_or_default())
     }
 
-    /// Instructions after this one that no acquirer has confirmed, in the order of their ids: at most
-    /// [`JOB_BATCH`].
+    /// Instructions after this one that no acquirer has confirmed, in the order of their ids: at
+    /// most [`JOB_BATCH`].
     pub(crate) async fn instructions(&self, after: Id) -> Result<Vec<Instruction>, StoreError> {
         let sql = format!(
             "SELECT {} FROM instructions JOIN transactions ON transactions.id = \"transaction\"
@@ -386,8 +386,8 @@ impl Store {
         }
     }
 
-    /// Like [`Self::all`], for many rows: decodes them on a separate thread, so that requests do not
-    /// wait.
+    /// Like [`Self::all`], for many rows: decodes them on a separate thread, so that requests do
+    /// not wait.
     pub(super) async fn many<T: Send + 'static>(
         &self,
         sql: String,
@@ -405,8 +405,8 @@ impl Store {
         }
     }
 
-    /// Passes the rows of these statements to `each`. For few rows: SQLite reads them on the thread of
-    /// the caller.
+    /// Passes the rows of these statements to `each`. For few rows: SQLite reads them on the thread
+    /// of the caller.
     async fn look_up(
         &self,
         statements: &[Statement<'_>],

@@ -3,13 +3,13 @@
 //! 1. A request needs it to check access, to answer a repeat, and to render the response from
 //!    memory after the write.
 //! 2. It takes no lock and may be stale. The batch decides over rows that it locks and reads again.
-//! 3. The response comes from memory only if the trail has exactly one step more than this read
-//!    saw ([`Seen::after`]). Otherwise another request moved the transaction in between, and the
-//!    caller reads it again.
+//! 3. The response comes from memory only if the trail has exactly one step more than this read saw
+//!    ([`Seen::after`]). Otherwise another request moved the transaction in between, and the caller
+//!    reads it again.
 //! 4. A trail of more than [`SHORT_TRAIL`] steps, or a `custom` of more than [`MAX_CUSTOM`] bytes,
 //!    is not read here. The caller reads such a transaction after the write.
-//! 5. PostgreSQL answers many questions with one round trip, because it works for each statement,
-//!    however few rows that finds. So a row starts with the number of its question.
+//! 5. PostgreSQL answers many questions with one round trip, because a statement has a fixed cost,
+//!    however few rows it finds. So a row starts with the number of its question.
 //! 6. In PostgreSQL, each of the three statements has its own snapshot. The trail may contain steps
 //!    that the transaction did not have yet: [`Answers::finished`] drops them.
 
@@ -28,7 +28,7 @@ pub(crate) const SHORT_TRAIL: u32 = 64;
 /// Bytes of custom data that are read before a movement.
 const MAX_CUSTOM: u32 = 16 * 1024;
 
-/// A transaction before it is moved.
+/// A transaction, as read before a movement.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     /// The part of it that never changes.
@@ -62,8 +62,8 @@ pub(super) struct Question {
     pub(super) key: Option<String>,
 }
 
-/// The three statements that answer questions: for transactions, for trails, and for keys. An engine
-/// passes the tables that they select from. Each has a column `question`, counted from 1:
+/// The three statements that answer questions: for transactions, for trails, and for keys. An
+/// engine passes the tables that they select from. Each has a column `question`, counted from 1:
 ///
 /// 1. `asked`: columns `id` (of the transaction) and `app`,
 /// 2. the first [`SHORT_TRAIL`] steps of the trail of each transaction,
@@ -121,8 +121,8 @@ impl Answers {
         Ok(())
     }
 
-    /// The answers, in the order of the questions. Drops steps that were added after the transaction
-    /// was read.
+    /// The answers, in the order of the questions. Drops steps that were added after the
+    /// transaction was read.
     pub(super) fn finished(self) -> Vec<Option<Found<Seen>>> {
         let finished = |(mut found, mut trail): Answer| {
             if let Some(Found { value, .. }) = &mut found

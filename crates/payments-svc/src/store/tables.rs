@@ -1,4 +1,6 @@
-//! How the rows that a batch changes are written, to either engine.
+//! Writes the rows that a batch changes, in either engine.
+//!
+//! The order of the tables in [`write`] is the order in which a batch may wait for another one.
 
 use common::sql::{Kind, Param, Rows, Stored as _, Table};
 
@@ -15,17 +17,25 @@ use crate::domain::{
     },
 };
 
-/// Writes changes: deletes, updates, inserts into tables of which no other batch writes the same
-/// rows, and then inserts that may meet those of another batch at a unique index, always in this
-/// order and sorted, so that two batches never wait for each other.
+/// Writes the changes of a batch, always in this order:
+///
+/// 1. deletes,
+/// 2. updates,
+/// 3. inserts of rows that no other batch inserts,
+/// 4. inserts that can collide with those of another batch at a unique index.
+///
+/// The rows of each table are sorted by key. So two batches never wait for each other.
 pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Result<(), R::Error> {
+    let has_ended = |membership: &&Membership| membership.has_ended();
+    let is_new = |membership: &&Membership| membership.is_new();
+
     rows.delete(&INSTRUCTION_IDS, &changes.confirmed)?;
     rows.delete(&INVITATION_IDS, &changes.removed_invitations)?;
     rows.delete(&INVITATIONS_OF_USERS, &changes.revoked)?;
     rows.delete(&OPERATION_IDS, &changes.concluded)?;
     rows.delete(&IDEMPOTENCY_KEYS, &changes.forgotten)?;
-    rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(|it| it.has_ended()))?;
-    rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(|it| it.has_ended()))?;
+    rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
+    rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
 
     rows.update(&MERCHANT_TEXTS, changes.merchant_texts.values())?;
     rows.update(&ATTEMPTS, changes.attempts.values())?;
@@ -58,13 +68,13 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&INVITATIONS, changes.invitations.values())?;
 
     rows.insert(&USERS, changes.users.values())?;
-    rows.insert(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(|it| it.is_new()))?;
-    rows.insert(&NEW_APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(|it| it.is_new()))?;
+    rows.insert(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(is_new))?;
+    rows.insert(&NEW_APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(is_new))?;
     rows.insert(&NOTIFICATIONS, changes.notices.values())?;
     rows.insert(&IDEMPOTENCY, changes.keys.values())
 }
 
-/// A table, or some of its columns: the name and the kind of each column, and its value in a row.
+/// Declares a [`Table`]: the name and the kind of each column, and its value in a row.
 macro_rules! table {
     (
         $name:ident: $table:literal, $type:ty = $row:pat_param,
@@ -144,19 +154,21 @@ table! {
 }
 
 table! {
-    NEW_APPS_OF_MERCHANTS: "merchant_apps", Membership = it,
-    key { "merchant" Bytes: it.merchant.param(), "app" Bytes: it.member.param() }
-    { "test" Bool: it.test.param() }
+    NEW_APPS_OF_MERCHANTS: "merchant_apps", Membership = membership,
+    key { "merchant" Bytes: membership.merchant.param(), "app" Bytes: membership.member.param() }
+    { "test" Bool: membership.test.param() }
 }
 
 table! {
-    APPS_OF_MERCHANTS: "merchant_apps", Membership = it,
-    key { "merchant" Bytes: it.merchant.param(), "app" Bytes: it.member.param() } {}
+    APPS_OF_MERCHANTS: "merchant_apps", Membership = membership,
+    key { "merchant" Bytes: membership.merchant.param(), "app" Bytes: membership.member.param() } {}
 }
 
 table! {
-    USERS_OF_MERCHANTS: "merchant_users", Membership = it,
-    key { "merchant" Bytes: it.merchant.param(), "user" Bytes: it.member.param() } {}
+    USERS_OF_MERCHANTS: "merchant_users", Membership = membership,
+    key {
+        "merchant" Bytes: membership.merchant.param(), "user" Bytes: membership.member.param(),
+    } {}
 }
 
 table! {
@@ -203,27 +215,28 @@ table! {
 }
 
 table! {
-    TRANSACTIONS: "transactions", NewTransaction = NewTransaction { transaction: it, operation, reference },
-    key { "id" Bytes: it.id.param() }
+    TRANSACTIONS: "transactions",
+    NewTransaction = NewTransaction { transaction, operation, reference },
+    key { "id" Bytes: transaction.id.param() }
     {
-        "merchant" Bytes: it.merchant.param(),
-        "test" Bool: it.test.param(),
+        "merchant" Bytes: transaction.merchant.param(),
+        "test" Bool: transaction.test.param(),
         "operation" Bytes: operation.param(),
-        "created" Int: millis(it.created),
-        "currency" Text: it.currency.param(),
-        "amount" Int: it.amounts.amount.param(),
-        "error" Int: it.error.param(),
-        "descriptor" Text: it.descriptor.param(),
-        "bin" Text: optional(it.card.as_ref(), |card| card.bin.param()),
-        "last4" Text: optional(it.card.as_ref(), |card| card.last4.param()),
-        "expiry_year" Int: optional(it.card.as_ref(), year),
-        "expiry_month" Int: optional(it.card.as_ref(), month),
-        "scheme" Text: optional(it.card.as_ref(), |card| card.scheme.param()),
-        "code_present" Bool: optional(it.card.as_ref(), |card| card.code_present.param()),
-        "tds" Text: it.tds.param(),
-        "recurring" Bool: it.recurring.param(),
+        "created" Int: millis(transaction.created),
+        "currency" Text: transaction.currency.param(),
+        "amount" Int: transaction.amounts.amount.param(),
+        "error" Int: transaction.error.param(),
+        "descriptor" Text: transaction.descriptor.param(),
+        "bin" Text: optional(transaction.card.as_ref(), |card| card.bin.param()),
+        "last4" Text: optional(transaction.card.as_ref(), |card| card.last4.param()),
+        "expiry_year" Int: optional(transaction.card.as_ref(), year),
+        "expiry_month" Int: optional(transaction.card.as_ref(), month),
+        "scheme" Text: optional(transaction.card.as_ref(), |card| card.scheme.param()),
+        "code_present" Bool: optional(transaction.card.as_ref(), |card| card.code_present.param()),
+        "tds" Text: transaction.tds.param(),
+        "recurring" Bool: transaction.recurring.param(),
         "reference" Text: reference.param(),
-        "has_custom" Bool: Param::Bool(it.custom.is_some()),
+        "has_custom" Bool: Param::Bool(transaction.custom.is_some()),
     }
 }
 
@@ -442,7 +455,7 @@ table! {
     { "operation" Bytes: Param::Null, "outcome" Text: outcomes::json(outcome) }
 }
 
-// A table of one row.
+// The table has one row.
 table! {
     EXPIRY: "expiry", Id = through,
     key { "only" Bool: Param::Bool(true) }

@@ -1,4 +1,4 @@
-//! Rules that SQL cannot express: their values are computed by the functions that booked them.
+//! Rules that SQL cannot express. The domain functions that booked the values compute them again.
 
 use num_rational::Ratio;
 
@@ -11,7 +11,7 @@ use crate::domain::{Exchange, Ppm, scale};
 pub(super) const RULES: &[Rule] = &[
     Rule { name: "the gross of a capture is its amount at its rate and spread", test: CAPTURE },
     Rule {
-        name: "what a dispute takes a second time is worth what it was worth in its capture",
+        name: "a slice of money given back twice has the worth that it had in its capture",
         test: AGAIN,
     },
 ];
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gross_is_computed_as_it_was_booked() {
+    fn the_gross_of_a_capture_is_computed_as_booked() {
         for (given, gross) in [
             ("500 18651/2500 20000", Some("3656")),
             ("17 1/1 0", Some("17")),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn money_that_goes_twice_is_worth_the_same() {
+    fn money_given_back_twice_is_computed_as_booked() {
         for (given, worth) in [
             ("333 500 3662 92", Some("2439 less 61")),
             ("1000 500 3662 92", Some("7324 less 184")),

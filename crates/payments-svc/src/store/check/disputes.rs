@@ -7,7 +7,7 @@ use super::rule::{
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        name: "a dispute is its transaction's merchant's",
+        name: "a dispute has the merchant of its transaction",
         test: Rows(
             "SELECT disputes.id AS place, 1 AS kept, 0 AS computed
              FROM disputes LEFT JOIN transactions ON transactions.id = \"transaction\"
@@ -15,7 +15,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "what is disputed is what its disputes say, but for those that were won",
+        name: "the disputed amount is the sum of the disputes that were not won",
         test: Sums(
             "SELECT id AS place, disputed AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", 0, amount
@@ -23,21 +23,21 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a dispute is what its slices are",
+        name: "the amount of a dispute is the sum of its slices",
         test: Sums(
             "SELECT id AS place, amount AS kept, 0 AS computed FROM disputes
              UNION ALL SELECT dispute, 0, amount FROM slices",
         ),
     },
     Rule {
-        name: "the line of a dispute is about its amount",
+        name: "the line of a dispute has the amount of the dispute",
         test: Rows(
             "SELECT disputes.id AS place, disputes.amount AS kept, -lines.amount AS computed
              FROM disputes LEFT JOIN lines ON lines.id = line",
         ),
     },
     Rule {
-        name: "a dispute's line is what its slices are worth",
+        name: "the line of a dispute takes the worth of its slices, and the fee",
         test: Sums(
             "SELECT disputes.id AS place, -balance - fee AS kept, 0 AS computed
              FROM disputes JOIN lines ON lines.id = line
@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the reserve holds what the slices of open disputes are worth",
+        name: "the reserve holds the worth of the slices of open disputes",
         test: Sums(
             "SELECT \"transaction\" AS place, postings.amount AS kept, 0 AS computed
              FROM postings JOIN lines ON lines.id = line WHERE account = 'reserve'
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a dispute that was decided has one step",
+        name: "a decided dispute has one step, an open one has none",
         test: Sums(
             "SELECT id AS place, 1 AS kept, 0 AS computed
              FROM disputes WHERE decision IS NOT NULL
@@ -62,7 +62,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a step that ends a dispute says how it was decided",
+        name: "a step that ends a dispute has the decision of the dispute",
         test: Rows(
             "SELECT trail.dispute AS place, movement AS kept, decision AS computed
              FROM trail LEFT JOIN disputes
@@ -71,14 +71,14 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a step that ends a dispute is about its amount",
+        name: "a step that ends a dispute has the amount of the dispute",
         test: Rows(
             "SELECT disputes.id AS place, trail.amount AS kept, disputes.amount AS computed
              FROM trail JOIN disputes ON disputes.id = dispute",
         ),
     },
     Rule {
-        name: "a dispute that is won returns what its slices are worth, and a lost one nothing",
+        name: "a won dispute returns the worth of its slices, a lost one returns nothing",
         test: Sums(
             "SELECT dispute AS place, balance + fee_rate AS kept, 0 AS computed
              FROM trail WHERE dispute IS NOT NULL
@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a dispute that is won takes the fees of its slices, and a lost one none",
+        name: "a won dispute takes the fees of its slices, a lost one takes none",
         test: Sums(
             "SELECT dispute AS place, fee_flat + fee_rate AS kept, 0 AS computed
              FROM trail WHERE dispute IS NOT NULL
@@ -96,7 +96,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a capture has lost what the slices of disputes hold of it",
+        name: "the slices of disputes hold at most the part taken out of their capture",
         test: Rows(
             "SELECT held.\"transaction\" AS place,
                  held.amount || ' worth ' || held.gross || ' less ' || held.fee AS kept,
@@ -113,7 +113,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a slice that is of no capture has no fee, and is of money that goes twice",
+        name: "a slice without a capture has no fee and is of money given back twice",
         test: Rows(
             "SELECT dispute AS place, fee + CASE WHEN again THEN 0 ELSE 1 END AS kept, 0 AS computed
              FROM slices WHERE step IS NULL",

@@ -7,28 +7,28 @@ use super::rule::{
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        name: "the journal adds up to nothing in every currency",
+        name: "the journal sums to zero in each currency",
         test: Rows(
             "SELECT currency AS place, 0 AS kept, sum(amount) AS computed
              FROM postings GROUP BY currency",
         ),
     },
     Rule {
-        name: "the postings of a line add up to nothing in every currency",
+        name: "the postings of a line sum to zero in each currency",
         test: Rows(
             "SELECT line AS place, 0 AS kept, sum(amount) AS computed
              FROM postings GROUP BY line, currency",
         ),
     },
     Rule {
-        name: "every posting has its line",
+        name: "every posting has a line",
         test: Rows(
             "SELECT DISTINCT line AS place, 1 AS kept, 0 AS computed
              FROM postings LEFT JOIN lines ON lines.id = line WHERE lines.id IS NULL",
         ),
     },
     Rule {
-        name: "a posting is in its merchant's currency, the acquirer's in that of its line",
+        name: "a posting has the currency of its merchant, or of its line (acquirer, exchange)",
         test: Rows(
             "SELECT line AS place, postings.currency AS kept,
                  CASE WHEN account = 'acquirer'
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a line is in its transaction's currency, that of a payout in its merchant's",
+        name: "a line has the currency of its transaction, or of its merchant (payout)",
         test: Rows(
             "SELECT lines.id AS place, lines.currency AS kept,
                  CASE WHEN \"transaction\" IS NULL
@@ -49,21 +49,21 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a line is the merchant's side of its postings",
+        name: "the balance of a line is the sum of its postings to the merchant",
         test: Sums(
             "SELECT id AS place, balance AS kept, 0 AS computed FROM lines
              UNION ALL SELECT line, 0, amount FROM postings WHERE account = 'merchant'",
         ),
     },
     Rule {
-        name: "the fee of a line is what its postings give to the fees",
+        name: "the fee of a line is the sum of its postings to the fees",
         test: Sums(
             "SELECT id AS place, fee AS kept, 0 AS computed FROM lines
              UNION ALL SELECT line, 0, amount FROM postings WHERE account = 'fees'",
         ),
     },
     Rule {
-        name: "what moved is what its postings take from the acquirer",
+        name: "the amount of a line is the sum of its postings from the acquirer",
         test: Sums(
             "SELECT id AS place, -amount AS kept, 0 AS computed
              FROM lines WHERE kind IN ('capture', 'refund')
@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a line is its transaction's merchant's",
+        name: "a line has the merchant of its transaction",
         test: Rows(
             "SELECT lines.id AS place, 1 AS kept, 0 AS computed
              FROM lines LEFT JOIN transactions ON transactions.id = \"transaction\"
@@ -82,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a line of a transaction is that of one step, or of a dispute that was opened",
+        name: "a line of a transaction belongs to exactly one step or opened dispute",
         test: Sums(
             "SELECT id AS place, 1 AS kept, 0 AS computed
              FROM lines WHERE \"transaction\" IS NOT NULL
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a payout is what its line takes",
+        name: "the amount of a payout is what its line takes from the balance",
         test: Rows(
             "SELECT payouts.id AS place, payouts.amount AS kept, -lines.balance AS computed
              FROM payouts LEFT JOIN lines
@@ -101,28 +101,28 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the amount of a payout's line is what it does to the balance",
+        name: "the line of a payout has equal amount and balance",
         test: Rows(
             "SELECT id AS place, amount AS kept, balance AS computed
              FROM lines WHERE kind = 'payout'",
         ),
     },
     Rule {
-        name: "a payout is what its line gives to the bank",
+        name: "the amount of a payout is what its postings give to the bank",
         test: Rows(
             "SELECT payouts.id AS place, payouts.amount AS kept, postings.amount AS computed
              FROM payouts LEFT JOIN postings ON postings.line = payouts.line AND account = 'bank'",
         ),
     },
     Rule {
-        name: "a payout is in its merchant's currency",
+        name: "a payout has the currency of its merchant",
         test: Rows(
             "SELECT payouts.id AS place, payouts.currency AS kept, merchants.currency AS computed
              FROM payouts LEFT JOIN merchants ON merchants.id = merchant",
         ),
     },
     Rule {
-        name: "lines of payouts, and no others, have their payout and no transaction",
+        name: "only lines of payouts have a payout, and only they have no transaction",
         test: Rows(
             "SELECT lines.id AS place, CASE WHEN kind = 'payout' THEN 2 ELSE 0 END AS kept,
                  CASE WHEN payouts.id IS NULL THEN 0 ELSE 1 END
@@ -132,7 +132,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Rules about all lines of a merchant.
+/// Rules that need all lines of a merchant: a check since a line leaves them out.
 pub(super) const BALANCES: &[Rule] = &[
     Rule {
         name: "a merchant's balance is the sum of its lines",

@@ -2,30 +2,29 @@
 
 use super::scope::{Dialect, Scope};
 
-/// A rule that the books follow.
 pub(in super::super) struct Rule {
-    /// The rule as a sentence.
+    /// The rule as a sentence. It is printed with each disagreement, and is unique.
     pub(in super::super) name: &'static str,
     pub(super) test: Test,
 }
 
-/// How a rule is checked. No statement may read a table once for each row of another: on a large
-/// ledger it would not end. A test looks at the plans.
+/// The SQL of a rule. It selects a column `place`, the stored value as `kept`, and a third column.
 pub(super) enum Test {
-    /// Selects a place, the kept and the computed value.
+    /// The third column is `computed`. Each row must have two equal values.
     Rows(&'static str),
-    /// The same; the values of a place are added up first.
+    /// The third column is `computed`. The sums over the rows of a place must be equal.
     Sums(&'static str),
-    /// Selects a place, the kept value, and text that the domain computes the other value from.
+    /// The third column is `given`: text from which the function computes the other value. `None`
+    /// if it cannot.
     Domain(&'static str, fn(&str) -> Option<String>),
 }
 
-/// Printed where there is no value.
+/// Printed instead of a missing value.
 const NOTHING: &str = "nothing";
 
 impl Rule {
-    /// The statement: it selects a place and two texts. Those of [`Test::Rows`] and [`Test::Sums`]
-    /// differ.
+    /// SQL that selects a place and two texts. For [`Test::Rows`] and [`Test::Sums`], it selects
+    /// only disagreements; for [`Test::Domain`], pass each row to [`Self::disagrees`].
     pub(in super::super) fn statement(&self, scope: Scope, dialect: Dialect) -> String {
         let tables = scope.tables(dialect);
         let text = |value: &str| format!("coalesce(CAST({value} AS TEXT), '{NOTHING}')");
@@ -44,7 +43,7 @@ impl Rule {
         format!("{tables}SELECT place, {kept}, {given} FROM ({sql}) AS compared {filter}")
     }
 
-    /// The value that `given` stands for, if it is not the kept one.
+    /// The computed value, if it differs from the stored one.
     pub(super) fn disagrees(&self, kept: &str, given: &str) -> Option<String> {
         let computed = match self.test {
             Test::Rows(_) | Test::Sums(_) => return Some(given.to_owned()),

@@ -1,26 +1,24 @@
-//! Which part of the books is checked.
+//! The part of the books that a check reads.
 
 use crate::domain::Id;
 
-/// Which part of the books is checked.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Scope {
-    /// All of them.
     Everything,
-    /// The transactions that are newer than this id, or have a line that is, and all that belongs
-    /// to them; payouts whose lines are newer. Balances are sums of all lines: they are left out.
+    /// Transactions that are newer than this id, or that have a newer line or dispute, with all
+    /// their rows; payouts with newer lines. Without balances, which are sums of all lines.
     Since(Id),
 }
 
-/// Where the engines' SQL differs.
+/// The engine whose SQL is needed.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Dialect {
     Sqlite,
     Postgres,
 }
 
-/// The tables that the rules read, cut down to what changed after `$1`: each stands in the place of
-/// the stored table of its name.
+/// The tables that the rules read, reduced to the rows that changed after `$1`. Each definition
+/// hides the stored table of the same name.
 const CHANGED: &str = "WITH chosen AS MATERIALIZED (
     SELECT id FROM {stored}transactions WHERE id > $1
     UNION SELECT \"transaction\" FROM {stored}lines WHERE id > $1 AND \"transaction\" IS NOT NULL
@@ -46,7 +44,7 @@ const CHANGED: &str = "WITH chosen AS MATERIALIZED (
 ) ";
 
 impl Scope {
-    /// The id that [`Scope::Since`] begins after: the parameter of a statement, if it has one.
+    /// The parameter of the statements, if they have one.
     pub(in super::super) fn since(self) -> Option<Vec<u8>> {
         match self {
             Self::Everything => None,
@@ -54,18 +52,18 @@ impl Scope {
         }
     }
 
-    /// The definitions that a statement begins with.
+    /// The `WITH` clause of a statement.
     pub(super) fn tables(self, dialect: Dialect) -> String {
         let Self::Since(_) = self else { return String::new() };
-        // In its own definition, the name of a table means that of SQLite's only with its schema,
-        // and that of PostgreSQL only without. An array keeps PostgreSQL from a join.
-        let (stored, among): (_, fn(&str) -> String) = match dialect {
+        // A definition must name the stored table that it hides: SQLite needs the schema for this,
+        // PostgreSQL needs none. An array prevents that PostgreSQL plans a join.
+        let (schema, is_one_of): (_, fn(&str) -> String) = match dialect {
             Dialect::Sqlite => ("main.", |ids| format!("IN (SELECT id FROM {ids})")),
             Dialect::Postgres => ("", |ids| format!("= ANY (ARRAY(SELECT id FROM {ids}))")),
         };
-        let mut tables = CHANGED.replace("{stored}", stored);
+        let mut tables = CHANGED.replace("{stored}", schema);
         for ids in ["chosen", "chosen_disputes", "chosen_lines"] {
-            tables = tables.replace(&format!("{{in_{ids}}}"), &among(ids));
+            tables = tables.replace(&format!("{{in_{ids}}}"), &is_one_of(ids));
         }
         tables
     }

@@ -7,49 +7,49 @@ use super::rule::{
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        name: "what was captured is what the trail says",
+        name: "the captured amount is the sum of the captures in the trail",
         test: Sums(
             "SELECT id AS place, captured AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", 0, amount FROM trail WHERE movement = 'capture'",
         ),
     },
     Rule {
-        name: "what was refunded is what the trail says",
+        name: "the refunded amount is the sum of the refunds in the trail",
         test: Sums(
             "SELECT id AS place, refunded AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", 0, amount FROM trail WHERE movement = 'refund'",
         ),
     },
     Rule {
-        name: "what was voided is what the trail says",
+        name: "the voided amount is the sum of the voids in the trail",
         test: Sums(
             "SELECT id AS place, voided AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", 0, amount FROM trail WHERE movement = 'void'",
         ),
     },
     Rule {
-        name: "the steps of a trail have no gaps",
+        name: "the number of steps of a transaction is the length of its trail",
         test: Sums(
             "SELECT id AS place, steps AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", 0, 1 FROM trail",
         ),
     },
     Rule {
-        name: "the last step of a trail is as many as there are",
+        name: "the steps of a trail have no gaps",
         test: Sums(
             "SELECT id AS place, steps AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", 0, max(step) + 1 FROM trail GROUP BY \"transaction\"",
         ),
     },
     Rule {
-        name: "nothing becomes of a transaction that failed",
+        name: "a failed transaction is neither captured nor voided",
         test: Rows(
             "SELECT id AS place, 0 AS kept, captured + voided AS computed
              FROM transactions WHERE error IS NOT NULL",
         ),
     },
     Rule {
-        name: "a transaction is over what was authorized",
+        name: "a transaction has the authorized currency and amount",
         test: Rows(
             "SELECT transactions.id AS place,
                  transactions.currency || ' ' || transactions.amount AS kept,
@@ -59,14 +59,14 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "an operation is open, or it became a transaction",
+        name: "an operation is pending or became a transaction, not both",
         test: Rows(
             "SELECT operations.id AS place, 0 AS kept, 1 AS computed
              FROM operations JOIN transactions ON operation = operations.id",
         ),
     },
     Rule {
-        name: "an instruction is about what its step did, a reversal about all of its transaction",
+        name: "an instruction has the amount of its step, a reversal that of its transaction",
         test: Rows(
             "SELECT instructions.id AS place, instructions.amount AS kept,
                  CASE WHEN instructions.movement = 'reverse'
@@ -78,28 +78,28 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a step has a line, unless it gave money up",
+        name: "a step has a line, unless it is a void",
         test: Rows(
             "SELECT \"transaction\" AS place, step AS kept, -1 AS computed
              FROM trail WHERE (line IS NULL) <> (movement = 'void')",
         ),
     },
     Rule {
-        name: "a step's balance is its line's",
+        name: "a step of a trail has the balance of its line",
         test: Rows(
             "SELECT trail.line AS place, trail.balance AS kept, lines.balance AS computed
              FROM trail LEFT JOIN lines ON lines.id = trail.line WHERE trail.line IS NOT NULL",
         ),
     },
     Rule {
-        name: "a step's fees are its line's",
+        name: "a step of a trail has the fees of its line",
         test: Rows(
             "SELECT trail.line AS place, fee_flat + fee_rate AS kept, lines.fee AS computed
              FROM trail LEFT JOIN lines ON lines.id = trail.line WHERE trail.line IS NOT NULL",
         ),
     },
     Rule {
-        name: "a step is what its line says has moved",
+        name: "a step of a trail has the amount of its line",
         test: Rows(
             "SELECT trail.line AS place,
                  CASE movement WHEN 'refund' THEN -trail.amount WHEN 'lost' THEN 0
@@ -109,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a step that captures is what its capture keeps",
+        name: "a capture in the trail has the amount of the stored capture",
         test: Rows(
             "SELECT trail.\"transaction\" AS place, trail.amount AS kept, captures.amount AS computed
              FROM trail LEFT JOIN captures
@@ -118,14 +118,14 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "what was captured is what its captures are",
+        name: "the captured amount is the sum of the stored captures",
         test: Sums(
             "SELECT id AS place, captured AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", 0, amount FROM captures",
         ),
     },
     Rule {
-        name: "nothing is exchanged within a currency",
+        name: "a capture within one currency has exchange rate 1 and no spread",
         test: Rows(
             "SELECT captures.\"transaction\" AS place, rate || ' less ' || spread AS kept,
                  '1/1 less 0' AS computed
@@ -135,7 +135,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "what was refunded or is held by disputes is what was taken out of its captures",
+        name: "refunded plus disputed amounts are the amount taken out of captures",
         test: Sums(
             "SELECT id AS place, refunded AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", slices.amount, 0
@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "what refunds and disputes were worth is what was taken out of the gross of captures",
+        name: "refunded plus disputed worth is the gross taken out of captures",
         test: Sums(
             "SELECT \"transaction\" AS place, -(balance + fee_rate) AS kept, 0 AS computed
              FROM trail WHERE movement = 'refund'
@@ -156,7 +156,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the fees that refunds and disputes returned are what was taken out of its captures",
+        name: "refunded plus disputed fees are the fees taken out of captures",
         test: Sums(
             "SELECT \"transaction\" AS place, -fee_rate AS kept, 0 AS computed
              FROM trail WHERE movement = 'refund'
@@ -167,7 +167,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a capture whose amount is all taken out has nothing left",
+        name: "a capture whose amount is all taken out has no gross and no fees left",
         test: Rows(
             "SELECT \"transaction\" AS place, gross_out || ' less ' || fee_out AS kept,
                  gross || ' less ' || fee AS computed
@@ -175,7 +175,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the lines of a transaction are what its captures are worth, less fees and what went twice",
+        name: "the lines of a transaction are its captures less fees and money given back twice",
         test: Sums(
             "SELECT \"transaction\" AS place, balance AS kept, 0 AS computed
              FROM lines WHERE \"transaction\" IS NOT NULL

@@ -3,8 +3,8 @@
 //!
 //! The locks, in the order in which a batch takes them:
 //!
-//! 1. Rows of merchants, operations, invitations and transactions, in this order
-//!    ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
+//! 1. Rows of merchants, operations, invitations and transactions, in this order ([`LOCKED`]): `FOR
+//!    UPDATE … SKIP LOCKED`.
 //! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
 //! 3. For a payout only: the row of the open run, then all rows of the balance, in order. These
 //!    locks wait. The command pays one merchant at a time, so it holds no other balance.
@@ -14,17 +14,17 @@
 //! The reasons:
 //!
 //! 1. The load of a service never waits for a lock. A row that another process holds postpones only
-//!    the writes that need it. So batches cannot wait for each other in a circle, and a process that
-//!    hangs delays no other writes.
+//!    the writes that need it. So batches cannot wait for each other in a circle, and a process
+//!    that hangs delays no other writes.
 //! 2. A batch waits only while it writes, in an order that all batches share. So there is no circle
 //!    there, either.
-//! 3. `SKIP LOCKED` does not tell a locked row from a missing one. For rows that were not found,
+//! 3. `SKIP LOCKED` hides locked rows, as if they did not exist. For rows that were not found,
 //!    `locked` looks again without a lock: a row that exists is locked.
 //! 4. A balance of one row would let only one batch at a time book for a merchant. With several
 //!    rows, a batch takes any free one.
 //! 5. Idempotency keys have no lock. They are read after the locks and inserted last. If two
-//!    processes insert the same key, the second insert violates the unique index, and its batch runs
-//!    again.
+//!    processes insert the same key, the second insert violates the unique index, and its batch
+//!    runs again.
 //!
 //! Inside one process, running batches never share a row: see `names` in `store/batch.rs`.
 

@@ -1,7 +1,7 @@
 //! A batch of writes in SQLite.
 //!
-//! 1. One batch runs at a time, on the thread of the writer. Its transaction takes the write lock of
-//!    the database at its start. So there are no row locks, and no write is postponed.
+//! 1. One batch runs at a time, on the thread of the writer. Its transaction takes the write lock
+//!    of the database at its start. So there are no row locks, and no write is postponed.
 //! 2. Rows are found one by one with prepared statements: there is no round trip to save.
 //! 3. The `payout` command writes the same database from another process. So each batch reads the
 //!    last id from table `ids` in its transaction, draws newer ones, and stores the last with its

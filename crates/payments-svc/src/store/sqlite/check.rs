@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn no_rule_reads_a_table_for_each_row_of_another() {
+    fn no_rule_scans_a_table_inside_a_loop() {
         let mut db = Connection::open_in_memory().unwrap();
         migrate(&mut db).unwrap();
         for scope in [Scope::Everything, Scope::Since(Id::FIRST)] {

@@ -30,8 +30,8 @@ use crate::domain::{Ids, Payout, PayoutRun, write::Write};
 const LOCK_POLL: Duration = Duration::from_millis(1);
 const LOCK_POLLS: i32 = 30_000;
 
-/// Pause between two payouts, so that the service's writer gets the lock. That writer polls the lock
-/// at growing intervals, and could miss every moment in which it is free.
+/// Pause between two payouts, so that the service's writer gets the lock. That writer polls the
+/// lock at growing intervals, and could miss every moment in which it is free.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The writer of this process.
@@ -83,7 +83,10 @@ impl Books for PayoutWriter {
             write_changes(&open, &decided.changes, self.ids.last())?;
             open.commit()?;
             if let Err(error) = engine::announce_commit(&self.path) {
-                tracing::warn!(cause = %error, "cannot announce the payout; the service sees it within a second");
+                tracing::warn!(
+                    cause = %error,
+                    "payout not announced; the service sees it within a second"
+                );
             }
             sleep(PAUSE);
         }

@@ -1,4 +1,4 @@
-//! Reads of a store, held against the tables in memory.
+//! Reads of a store, compared with the model: the same tables in memory.
 
 use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
@@ -24,17 +24,17 @@ use crate::domain::{
     },
 };
 
-/// A store with rows in every table, and the same in memory.
+/// A store with rows in every table, and the same rows in memory.
 async fn filled() -> (tempfile::TempDir, Store, Tables) {
-    begun(40).await
+    store_with(40).await
 }
 
-/// A store that random batches were written to so many times, and the same in memory.
-async fn begun(times: usize) -> (tempfile::TempDir, Store, Tables) {
-    let place = tempfile::tempdir().unwrap();
-    let config = StoreConfig { data_dir: place.path().to_owned(), database: None };
+/// A store after the first batches and `times` lists of random batches, and its rows in memory.
+async fn store_with(times: usize) -> (tempfile::TempDir, Store, Tables) {
+    let dir = tempfile::tempdir().unwrap();
+    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None };
     let store = Store::open(&config).await.unwrap();
-    let mut both = Both::of(engine::open(&place.path().join(DATABASE)).unwrap());
+    let mut both = Both::of(engine::open(&dir.path().join(DATABASE)).unwrap());
     let mut runner = TestRunner::deterministic();
     for batch in beginning() {
         both.write(&batch);
@@ -44,32 +44,30 @@ async fn begun(times: usize) -> (tempfile::TempDir, Store, Tables) {
             both.write(&batch);
         }
     }
-    engine::announce_commit(&place.path().join(DATABASE)).unwrap();
-    (place, store, both.tables)
+    engine::announce_commit(&dir.path().join(DATABASE)).unwrap();
+    (dir, store, both.tables)
 }
 
-/// A thing of the merchant, for each of two apps.
 #[track_caller]
-fn is<T: PartialEq + Debug>(found: Option<Found<T>>, value: &T, is_member: bool) {
+fn assert_found<T: PartialEq + Debug>(found: Option<Found<T>>, value: &T, is_member: bool) {
     let found = found.unwrap();
     assert_eq!((&found.value, found.is_member), (value, is_member));
 }
 
-/// The transaction with its trail.
-fn whole(tables: &Tables, id: Id) -> Transaction {
+fn with_trail(tables: &Tables, id: Id) -> Transaction {
     let mut transaction = tables.transactions[&id].new.transaction.clone();
-    transaction.trail = of(&tables.trail, id);
+    transaction.trail = rows_of(&tables.trail, id);
     transaction
 }
 
-/// The rows that begin with this id.
-fn of<T: Clone>(rows: &BTreeMap<(Id, u32), T>, id: Id) -> Vec<T> {
+/// The rows whose key begins with this id.
+fn rows_of<T: Clone>(rows: &BTreeMap<(Id, u32), T>, id: Id) -> Vec<T> {
     rows.range((id, 0)..=(id, u32::MAX)).map(|(_, row)| row.clone()).collect()
 }
 
 #[tokio::test]
-async fn a_thing_is_read_as_it_was_written() {
-    let (_place, store, tables) = filled().await;
+async fn single_rows_are_read_as_written() {
+    let (_dir, store, tables) = filled().await;
     for (id, row) in &tables.apps {
         assert_eq!(store.app_by_key(row.digest).await.unwrap(), Some(row.app.clone()));
         assert!(store.has_app(*id).await.unwrap());
@@ -81,23 +79,23 @@ async fn a_thing_is_read_as_it_was_written() {
             let mut merchant = merchant.clone();
             let rows = tables.balances.iter().filter(|((of, _), _)| *of == id);
             merchant.balance = rows.map(|(_, minor)| minor).sum();
-            is(store.merchant(id, app).await.unwrap(), &merchant, is_member(id));
+            assert_found(store.merchant(id, app).await.unwrap(), &merchant, is_member(id));
             assert_eq!(store.merchant_of(id).await.unwrap(), Some(merchant.clone()));
             let by_key = store.merchant_by_key(&merchant.key).await.unwrap();
             assert_eq!(by_key, Some(merchant));
         }
         for &id in tables.transactions.keys() {
-            let transaction = whole(&tables, id);
+            let transaction = with_trail(&tables, id);
             let (merchant, is_member) = (transaction.merchant, is_member(transaction.merchant));
-            is(store.transaction(id, app).await.unwrap(), &transaction, is_member);
+            assert_found(store.transaction(id, app).await.unwrap(), &transaction, is_member);
             let currency = transaction.currency;
             let terms = tables.merchants[&merchant].terms();
             let reservation = Reservation { id, merchant, currency, terms };
-            is(store.reservation(id, app).await.unwrap(), &reservation, is_member);
+            assert_found(store.reservation(id, app).await.unwrap(), &reservation, is_member);
             assert_eq!(store.reservation_of(id).await.unwrap(), Some(reservation));
         }
         for line in tables.lines.values() {
-            is(store.line(line.id, app).await.unwrap(), line, is_member(line.merchant));
+            assert_found(store.line(line.id, app).await.unwrap(), line, is_member(line.merchant));
         }
         for row in tables.cards.values() {
             let card = SavedCard {
@@ -107,23 +105,27 @@ async fn a_thing_is_read_as_it_was_written() {
                 card: row.original.card.clone(),
                 notes: row.notes.as_ref().map(|notes| notes.as_str().to_owned()),
             };
-            is(store.card(row.id, app).await.unwrap(), &card, is_member(row.merchant));
+            assert_found(store.card(row.id, app).await.unwrap(), &card, is_member(row.merchant));
         }
         for row in tables.disputes.values() {
             let dispute = &row.dispute;
             let found = store.dispute(dispute.id, app).await.unwrap();
-            is(found, dispute, is_member(dispute.merchant));
+            assert_found(found, dispute, is_member(dispute.merchant));
         }
         for fraud in tables.frauds.values() {
-            is(store.fraud(fraud.id, app).await.unwrap(), fraud, is_member(fraud.merchant));
+            assert_found(
+                store.fraud(fraud.id, app).await.unwrap(),
+                fraud,
+                is_member(fraud.merchant),
+            );
         }
     }
     store.close().await;
 }
 
 #[tokio::test]
-async fn what_later_payments_and_repeats_need_is_read_as_it_was_written() {
-    let (_place, store, tables) = filled().await;
+async fn keys_cards_and_past_states_are_read_as_written() {
+    let (_dir, store, tables) = filled().await;
     for ((app, key), row) in &tables.keys {
         let keyed = Keyed { app: *app, key: key.clone(), request: [9; 32] };
         let known = KnownKey { request: row.request, state: row.state.clone() };
@@ -133,18 +135,18 @@ async fn what_later_payments_and_repeats_need_is_read_as_it_was_written() {
     }
     for (&id, row) in &tables.transactions {
         let transaction = &row.new.transaction;
-        let is_one = transaction.error.is_none() && !transaction.recurring;
+        let is_original = transaction.error.is_none() && !transaction.recurring;
         let reference = row.new.reference.clone();
         let original = || Some(Original { card: transaction.card.clone()?, reference: reference? });
-        // Whoever was approved by nobody who knew the card left none.
-        if transaction.card.is_some() || !is_one {
-            let expected = is_one.then(original).flatten();
+        // A payment that was approved when nobody knew the card has no card to read.
+        if transaction.card.is_some() || !is_original {
+            let expected = is_original.then(original).flatten();
             assert_eq!(store.original(transaction.merchant, id).await.unwrap(), expected);
         }
         assert_eq!(store.original(Id::LAST, id).await.unwrap(), None);
-        let whole = whole(&tables, id);
+        let transaction = with_trail(&tables, id);
         for steps in 0..=row.steps {
-            let mut then = whole.clone();
+            let mut then = transaction.clone();
             then.trail.truncate(steps.try_into().unwrap());
             let then = then.rewound(3);
             assert_eq!(store.transaction_as_of(id, steps, 3).await.unwrap(), Some(then));
@@ -162,10 +164,10 @@ async fn what_later_payments_and_repeats_need_is_read_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn jobs_find_what_they_have_to_do() {
-    let (_place, store, tables) = filled().await;
-    let none = Duration::ZERO;
-    // What is due is compared with the end of the second.
+async fn jobs_find_their_pending_work() {
+    let (_dir, store, tables) = filled().await;
+    let any_age = Duration::ZERO;
+    // Ids have a precision of one second, so the second of the last id must have ended.
     tokio::time::sleep(Duration::from_millis(1100)).await;
     let backlog = store.backlog().await.unwrap();
     let lengths = [tables.invitations.len(), tables.instructions.len(), tables.operations.len()];
@@ -192,17 +194,17 @@ async fn jobs_find_what_they_have_to_do() {
         challenge.as_ref().is_none_or(|challenge| is_due(challenge.until))
     });
     let unanswered: Vec<Id> = unanswered.map(|(id, _)| *id).collect();
-    assert_eq!(store.unanswered(none).await.unwrap(), unanswered);
+    assert_eq!(store.unanswered(any_age).await.unwrap(), unanswered);
 
-    let expiring = store.expiring(none).await.unwrap();
-    let expiring = expiring.iter().map(|it| (it.transaction, it.is_pending));
+    let expiring = store.expiring(any_age).await.unwrap();
+    let expiring = expiring.iter().map(|row| (row.transaction, row.is_pending));
     let through = tables.expired_through.unwrap_or(Id::FIRST);
     let transactions = tables.transactions.iter().filter(|(id, _)| **id > through);
     let pending = |row: &Transaction| row.amounts.pending() > 0;
     let expected = transactions.map(|(id, row)| (*id, pending(&row.new.transaction)));
     assert_eq!(expiring.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 
-    let mut old = store.old_keys(none).await.unwrap();
+    let mut old = store.old_keys(any_age).await.unwrap();
     old.sort();
     let is_kept = |state: &KeyState| matches!(state, KeyState::Answered(_));
     let kept = tables.keys.iter().filter(|(_, row)| is_kept(&row.state));
@@ -214,7 +216,8 @@ async fn jobs_find_what_they_have_to_do() {
     let attempted = tables.invitations.values().filter(|row| is_due(row.due));
     assert_eq!(due, attempted.map(|row| row.new.id).collect::<Vec<_>>());
 
-    let mut overdue: Vec<Id> = store.overdue().await.unwrap().iter().map(|it| it.id).collect();
+    let mut overdue: Vec<Id> =
+        store.overdue().await.unwrap().iter().map(|dispute| dispute.id).collect();
     overdue.sort();
     let is_test = |id| tables.transactions[id].new.transaction.test;
     let open = tables.disputes.values().filter(|row| row.decision.is_none());
@@ -225,8 +228,8 @@ async fn jobs_find_what_they_have_to_do() {
 }
 
 #[tokio::test]
-async fn lists_are_of_their_owner_and_in_order() {
-    let (_place, store, tables) = filled().await;
+async fn lists_contain_the_rows_of_their_owner_in_order() {
+    let (_dir, store, tables) = filled().await;
     let newest = Window { limit: 1000, before: None, after: None };
     let oldest = Window { after: Some(Id::FIRST), ..newest };
     for (window, is_forward) in [(newest, false), (oldest, true)] {
@@ -244,7 +247,7 @@ async fn lists_are_of_their_owner_and_in_order() {
                     *member == app && test.is_none_or(|test| test == **kind)
                 });
                 let own = in_order(own.map(|((merchant, _), _)| *merchant).collect());
-                assert_eq!(found.iter().map(|it| it.id).collect::<Vec<_>>(), own);
+                assert_eq!(found.iter().map(|merchant| merchant.id).collect::<Vec<_>>(), own);
             }
         }
         for &merchant in tables.merchants.keys() {
@@ -266,12 +269,12 @@ async fn lists_are_of_their_owner_and_in_order() {
             for successful in [None, Some(true), Some(false)] {
                 let found = store.clone().transactions(merchant, window, successful).await.unwrap();
                 let own = tables.transactions.values().map(|row| &row.new.transaction);
-                let own = own.filter(|it| {
-                    it.merchant == merchant
-                        && successful.is_none_or(|successful| successful == it.error.is_none())
+                let own = own.filter(|row| {
+                    row.merchant == merchant
+                        && successful.is_none_or(|successful| successful == row.error.is_none())
                 });
-                let own = in_order(own.map(|it| it.id).collect());
-                let own: Vec<_> = own.iter().map(|id| whole(&tables, *id)).collect();
+                let own = in_order(own.map(|row| row.id).collect());
+                let own: Vec<_> = own.iter().map(|id| with_trail(&tables, *id)).collect();
                 assert_eq!(found, own);
             }
         }
@@ -284,13 +287,13 @@ async fn lists_are_of_their_owner_and_in_order() {
             };
             let found = store.clone().disputes(about, window).await.unwrap();
             let own = tables.disputes.values().map(|row| &row.dispute);
-            let own = own.filter(|it| is_about(it.merchant, it.transaction));
-            let own = in_order(own.map(|it| it.id).collect());
+            let own = own.filter(|row| is_about(row.merchant, row.transaction));
+            let own = in_order(own.map(|row| row.id).collect());
             let own: Vec<_> = own.iter().map(|id| tables.disputes[id].dispute.clone()).collect();
             assert_eq!(found, own);
             let found = store.clone().frauds(about, window).await.unwrap();
-            let own = tables.frauds.values().filter(|it| is_about(it.merchant, it.transaction));
-            let own = in_order(own.map(|it| it.id).collect());
+            let own = tables.frauds.values().filter(|row| is_about(row.merchant, row.transaction));
+            let own = in_order(own.map(|row| row.id).collect());
             let own: Vec<_> = own.iter().map(|id| tables.frauds[id].clone()).collect();
             assert_eq!(found, own);
         }
@@ -299,24 +302,25 @@ async fn lists_are_of_their_owner_and_in_order() {
 }
 
 #[tokio::test]
-async fn the_command_pays_what_every_merchant_of_a_kind_has() {
-    let (place, store, tables) = begun(0).await;
+async fn the_command_pays_out_every_positive_balance_once() {
+    let (dir, store, tables) = store_with(0).await;
     for test in [true, false] {
         let run = PayoutRun { day: date(2026, 12, 1), test };
-        let payouts = pay_out(place.path(), run).await.unwrap();
+        let payouts = pay_out(dir.path(), run).await.unwrap();
         let balances = tables.balances.iter().map(|((merchant, _), minor)| (*merchant, *minor));
         let owed =
             balances.filter(|(id, minor)| *minor > 0 && tables.merchants[id].details.test == test);
         let owed: Vec<_> = owed.collect();
         assert!(!owed.is_empty());
-        let paid = payouts.iter().map(|it| (it.transfer.merchant, it.transfer.amount.minor));
+        let paid =
+            payouts.iter().map(|payout| (payout.transfer.merchant, payout.transfer.amount.minor));
         assert_eq!(paid.collect::<Vec<_>>(), owed);
         for payout in &payouts {
             let merchant = store.merchant_of(payout.transfer.merchant).await.unwrap().unwrap();
             assert_eq!(merchant.balance, 0);
         }
-        assert_eq!(pay_out(place.path(), run).await.unwrap(), payouts);
+        assert_eq!(pay_out(dir.path(), run).await.unwrap(), payouts);
     }
-    super::check(place.path(), Scope::Everything).unwrap();
+    super::check(dir.path(), Scope::Everything).unwrap();
     store.close().await;
 }

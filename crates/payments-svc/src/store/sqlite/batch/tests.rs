@@ -1,4 +1,4 @@
-//! Batches in a database of SQLite, held against the tables in memory.
+//! Batches in SQLite, compared with the model: the same tables in memory.
 
 use std::{collections::BTreeSet, convert::Infallible};
 
@@ -30,14 +30,14 @@ fn database() -> Connection {
     db
 }
 
-/// The steps of the plan of a statement.
+/// The steps of the query plan.
 fn plan(db: &Connection, sql: &str) -> Vec<String> {
     let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let steps = plan.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>();
     steps.unwrap()
 }
 
-/// A database, and the tables in memory that have to say the same.
+/// A database, and tables in memory that must have the same rows.
 pub(in super::super) struct Both {
     db: Connection,
     ids: Ids,
@@ -46,12 +46,12 @@ pub(in super::super) struct Both {
 }
 
 impl Both {
-    /// Tables in memory beside an empty database.
+    /// `db` must be empty.
     pub(in super::super) fn of(db: Connection) -> Self {
         Self { db, ids: new_ids(), tables: Tables::default(), batch: 1 }
     }
 
-    /// Writes a batch to both, and returns its changes.
+    /// Writes a batch to both, compares the answers and the changes, and returns the changes.
     pub(in super::super) fn write(&mut self, batch: &Batch) -> Changes {
         let writes = batch.writes(&self.tables, self.batch);
         let borrowed: Vec<&Write> = writes.iter().collect();
@@ -69,8 +69,8 @@ impl Both {
         expected.1
     }
 
-    /// The books add up, by the rules of the command that checks them.
-    fn agree(&self) {
+    /// Runs all rules of `check`.
+    fn check(&self) {
         findings(&self.db, Scope::Everything).unwrap().judge().unwrap();
     }
 }
@@ -78,26 +78,27 @@ impl Both {
 proptest! {
     #![proptest_config(Config::with_cases(64))]
     #[test]
-    fn a_database_keeps_and_finds_what_the_tables_in_memory_do(batches in batches()) {
+    fn the_database_decides_and_stores_as_the_model(batches in batches()) {
         let mut both = Both::of(database());
         for batch in beginning().iter().chain(&batches) {
             let changes = both.write(batch);
-            let Ok(()) = tables::write(&changes, &mut Seen::default());
+            let Ok(()) = tables::write(&changes, &mut Recorder::default());
         }
-        both.agree();
+        both.check();
     }
 }
 
-/// The statements that write rows, and those of them that had rows to write.
+/// Records the statements that write rows.
 #[derive(Default)]
-struct Seen {
+struct Recorder {
     all: BTreeSet<String>,
+    /// The statements that had rows to write.
     used: BTreeSet<String>,
 }
 
-impl Seen {
-    /// Each row has a key of its own: PostgreSQL would take any of two.
-    fn see<'a, R: 'a>(
+impl Recorder {
+    /// Also checks that no key comes twice: PostgreSQL would take either row.
+    fn record<'a, R: 'a>(
         &mut self,
         verb: &str,
         table: &Table<R>,
@@ -120,7 +121,7 @@ impl Seen {
     }
 }
 
-impl<'a> Rows<'a> for Seen {
+impl<'a> Rows<'a> for Recorder {
     type Error = Infallible;
 
     fn insert<R: 'a>(
@@ -128,7 +129,7 @@ impl<'a> Rows<'a> for Seen {
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Infallible> {
-        self.see("insert", table, rows)
+        self.record("insert", table, rows)
     }
 
     fn update<R: 'a>(
@@ -136,7 +137,7 @@ impl<'a> Rows<'a> for Seen {
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Infallible> {
-        self.see("update", table, rows)
+        self.record("update", table, rows)
     }
 
     fn delete<R: 'a>(
@@ -144,26 +145,26 @@ impl<'a> Rows<'a> for Seen {
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Infallible> {
-        self.see("delete", table, rows)
+        self.record("delete", table, rows)
     }
 }
 
 #[test]
 fn every_statement_that_writes_rows_is_executed() {
     let mut runner = TestRunner::deterministic();
-    let mut seen = Seen::default();
+    let mut recorder = Recorder::default();
     for _ in 0..40 {
         let mut both = Both::of(database());
         let batches = batches().new_tree(&mut runner).unwrap().current();
         for batch in beginning().iter().chain(&batches) {
-            let Ok(()) = tables::write(&both.write(batch), &mut seen);
+            let Ok(()) = tables::write(&both.write(batch), &mut recorder);
         }
     }
-    assert_eq!(seen.used, seen.all);
+    assert_eq!(recorder.used, recorder.all);
 }
 
 #[test]
-fn rows_are_found_by_an_index() {
+fn every_row_is_found_by_an_index() {
     let db = database();
     let statements = QUERIES.iter().map(|(sql, _)| sql.as_str());
     for sql in statements.chain([BALANCE, rows::PAYOUT_STATE]) {
@@ -177,7 +178,7 @@ fn rows_are_found_by_an_index() {
 }
 
 #[test]
-fn the_parameters_of_a_statement_are_numbered_by_their_first_appearance() {
+fn parameters_are_numbered_by_their_first_appearance() {
     let db = database();
     for (sql, query) in &*QUERIES {
         let statement = db.prepare(sql).unwrap();
