@@ -26,7 +26,7 @@
 //!    processes insert the same key, the second insert violates the unique index, and its batch
 //!    runs again.
 //!
-//! Inside one process, running batches never share a row: see `names` in `store/batch.rs`.
+//! Inside one process, running batches never need the same row: see `names` in `store/batch.rs`.
 
 use std::{collections::HashSet, sync::LazyLock};
 
