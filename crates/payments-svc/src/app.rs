@@ -24,6 +24,6 @@ pub(crate) use lists::List;
 pub(crate) use movements::Capture;
 pub(crate) use notices::NoticeError;
 pub(crate) use payments::{Defaults, Payments};
-pub(crate) use view::{Paid, View, Written};
+pub(crate) use view::{Paid, View, WriteResult};
 
-pub(crate) use crate::store::{SHORT_TRAIL, Seen, StoreError, now};
+pub(crate) use crate::store::{SHORT_TRAIL, Snapshot, StoreError, now};

@@ -30,7 +30,7 @@ pub(crate) mod write;
 
 pub(crate) use app::{ApiKey, App, KeyDigest, User};
 pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, SecurityCode};
-pub(crate) use dispute::{Consequence, Contest, Decision, Dispute, Opening, Reason, Slice};
+pub(crate) use dispute::{Decision, Dispute, DisputeState, NoticeResult, Opening, Reason, Slice};
 pub(crate) use id::{Id, Ids};
 pub(crate) use invalid::Invalid;
 pub(crate) use invitation::Invitation;

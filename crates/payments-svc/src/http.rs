@@ -13,7 +13,7 @@ use axum::{
 use bytes::Bytes;
 use common::{operations::Operations, telemetry::Traffic};
 
-use crate::web::{complete, observed};
+use crate::web::{with_fallbacks, with_telemetry};
 
 mod access;
 mod api;
@@ -74,7 +74,7 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         None => routes,
     };
     let routes = routes.with_state(api).merge(operations.routes());
-    observed(complete(routes), traffic)
+    with_telemetry(with_fallbacks(routes), traffic)
 }
 
 /// The OpenAPI document with the configured URL of the payment page.

@@ -45,7 +45,7 @@ mod waiting;
 
 pub(crate) use instructions::Instructions;
 pub(crate) use invitations::Invitations;
-pub(crate) use waiting::Waiting;
+pub(crate) use waiting::BacklogMetrics;
 
 use lease::Lease;
 
@@ -68,7 +68,7 @@ pub(crate) struct Jobs {
     /// Age at which the pending amount of a transaction is voided.
     pub(crate) authorization_ttl: Duration,
     /// The gauges of the backlog.
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: BacklogMetrics,
 }
 
 impl Jobs {
@@ -82,9 +82,11 @@ impl Jobs {
             this.store.backlog().await.map(|backlog| this.waiting.set(backlog))
         }));
         let (this, name) = job("giving up payments without an answer");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || this.payments.give_up().await));
+        tasks.spawn(every(SETTLE_EVERY, name, async move || this.payments.fail_unanswered().await));
         let (this, name) = job("losing overdue disputes");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || this.payments.lose_overdue().await));
+        tasks.spawn(every(SETTLE_EVERY, name, async move || {
+            this.payments.lose_overdue_disputes().await
+        }));
         let (this, name) = job("reading exchange rates");
         tasks.spawn(every(SETTLE_EVERY, name, async move || {
             let rates = Arc::clone(&this.rates);
@@ -139,7 +141,7 @@ impl Jobs {
             if keys.is_empty() {
                 return Ok(());
             }
-            let _deleted = self.store.write(Action::Forget { keys }).await?;
+            let _deleted = self.store.write(Action::DeleteKeys { keys }).await?;
         }
     }
 }

@@ -12,7 +12,7 @@ use tower_http::cors::CorsLayer;
 
 use crate::{
     app::Payments,
-    web::{Error, complete, observed},
+    web::{Error, with_fallbacks, with_telemetry},
 };
 
 mod asset;
@@ -36,5 +36,5 @@ pub(crate) fn router(payments: Arc<Payments>, traffic: Arc<Traffic>) -> Router {
         .route("/challenge", post(page::respond))
         .route("/page.css", get(asset::style))
         .route("/page.js", get(asset::script));
-    observed(complete(shared.merge(own).with_state(payments)), traffic)
+    with_telemetry(with_fallbacks(shared.merge(own).with_state(payments)), traffic)
 }

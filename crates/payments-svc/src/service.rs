@@ -21,7 +21,7 @@ use crate::{
     app::{Declines, Defaults, Payments},
     config::Config,
     http::{self, Api, SignatureKey},
-    jobs::{Invitations, Jobs, Waiting},
+    jobs::{BacklogMetrics, Invitations, Jobs},
     limits::Limits,
     mail::{Mailer, UnusableServer},
     metrics, pos,
@@ -118,7 +118,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         payments: Arc::clone(&payments),
         rates,
         authorization_ttl: config.authorization_ttl,
-        waiting: Waiting::new(&registry)?,
+        waiting: BacklogMetrics::new(&registry)?,
     };
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());

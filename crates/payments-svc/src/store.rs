@@ -51,7 +51,7 @@ mod payouts;
 mod postgres;
 mod reads;
 mod rows;
-mod seen;
+mod snapshot;
 mod sqlite;
 mod tables;
 mod values;
@@ -60,7 +60,7 @@ pub(crate) use check::CheckError;
 use check::Scope;
 pub(crate) use postgres::Postgres;
 pub(crate) use reads::JOB_BATCH;
-pub(crate) use seen::{SHORT_TRAIL, Seen};
+pub(crate) use snapshot::{SHORT_TRAIL, Snapshot};
 pub(crate) use sqlite::Sqlite;
 
 /// Apps kept in memory, because every request needs its app. Apps never change.
@@ -192,7 +192,7 @@ pub(crate) struct Expiring {
 
 /// Selects disputes and fraud alerts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum About {
+pub(crate) enum Subject {
     /// All of a merchant.
     Merchant(Id),
     /// All of one transaction.

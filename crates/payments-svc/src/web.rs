@@ -16,13 +16,13 @@ mod members;
 
 pub(crate) use body::Body;
 pub(crate) use error::Error;
-pub(crate) use fields::{Fields, Noted};
-pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, one};
+pub(crate) use fields::{Fields, Reported};
+pub(crate) use json::{ProcessingErrorOutput, as_date, as_optional_date, as_text, envelope};
 
 use crate::app::{self, StoreError};
 
 /// Answers unknown paths (404) and methods (405) with the same error body as all other errors.
-pub(crate) fn complete(routes: Router) -> Router {
+pub(crate) fn with_fallbacks(routes: Router) -> Router {
     routes
         .fallback(async || Error::from(app::Error::NotFound))
         .method_not_allowed_fallback(async || Error::MethodNotAllowed)
@@ -30,7 +30,7 @@ pub(crate) fn complete(routes: Router) -> Router {
 
 /// Adds logs, metrics and common headers to every request, answers 500 after a panic, and ignores a
 /// slash at the end of the path.
-pub(crate) fn observed(routes: Router, traffic: Arc<Traffic>) -> Router {
+pub(crate) fn with_telemetry(routes: Router, traffic: Arc<Traffic>) -> Router {
     let panicked = || Error::from(StoreError::Panicked).into_response();
     let routes = routes.layer(Observe::<Traffic>::new(traffic, panicked));
     Router::new().fallback_service(NormalizePath::trim_trailing_slash(routes))

@@ -3,7 +3,7 @@
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{App, Dispute, FraudAlert, Id, KeyDigest, Line, Merchant, SavedCard, Transaction},
-    store::{Found, Seen, Store, StoreError},
+    store::{Found, Snapshot, Store, StoreError},
 };
 
 /// A resource of a merchant. Every app of the merchant may read it.
@@ -57,8 +57,13 @@ impl Payments {
 
     /// Reads a transaction before the app moves it, together with the stored state of the app's
     /// idempotency key. Fails as [`Self::find`] does.
-    pub(crate) async fn seen(&self, id: Id, app: &App, key: Option<String>) -> Result<Seen, Error> {
-        permitted(self.store.seen(id, app.id, key).await?)
+    pub(crate) async fn snapshot(
+        &self,
+        id: Id,
+        app: &App,
+        key: Option<String>,
+    ) -> Result<Snapshot, Error> {
+        permitted(self.store.snapshot(id, app.id, key).await?)
     }
 }
 

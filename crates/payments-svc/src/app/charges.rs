@@ -1,11 +1,11 @@
 //! A payment in three steps, because it changes two systems and no database transaction spans both:
 //!
-//! 1. **Begin.** [`Action::Begin`] commits a pending payment (an *operation*) and its idempotency
+//! 1. **Begin.** [`Action::BeginPayment`] commits a pending payment (an *operation*) and its idempotency
 //!    key.
 //! 2. **Ask.** The acquirer authorizes the amount.
-//! 3. **Conclude.** [`Action::Conclude`] replaces the pending payment with a transaction, and
+//! 3. **Conclude.** [`Action::ConcludePayment`] replaces the pending payment with a transaction, and
 //!    stores the outcome for the idempotency key. If the acquirer demands 3-D Secure,
-//!    [`Action::Challenge`] comes first, and the customer's answer repeats steps 2 and 3.
+//!    [`Action::ChallengePayment`] comes first, and the customer's answer repeats steps 2 and 3.
 //!
 //! The goal: after a crash or a timeout at any point, no authorization stays open at the acquirer
 //! without a record here. Know these reasons before you change the order:
@@ -99,7 +99,7 @@ impl Payments {
         let paying = self.under_way.spawn(async move {
             let _permit = permit;
             let (currency, amount) = (payment.currency, payment.amount);
-            let action = Action::Begin { payment: Box::new(payment) };
+            let action = Action::BeginPayment { payment: Box::new(payment) };
             let operation = match payments.write(action, keyed).await? {
                 Answer::Fresh { outcome: Outcome::Begun(operation), .. } => operation,
                 replayed => return Ok(replayed),
@@ -129,7 +129,7 @@ impl Payments {
             Reply::Verdict(verdict) => self.conclude(operation, Some(verdict), Some(card)).await,
             Reply::Challenge { reference } => {
                 let card = Box::new(card);
-                self.store.write(Action::Challenge { operation, card, reference }).await
+                self.store.write(Action::ChallengePayment { operation, card, reference }).await
             }
         }
     }
@@ -180,7 +180,7 @@ impl Payments {
             // A concurrent answer may have been faster. Its verdict is the same, because the
             // acquirer decides once for each operation.
             let concluded = payments.conclude(operation, Some(verdict), None).await;
-            let concluded = concluded.map_err(NoOutcome::NotNoted)?;
+            let concluded = concluded.map_err(NoOutcome::NotStored)?;
             if let Ok(answer) = concluded
                 && let Outcome::Paid { error: Some(error), .. } = answer.outcome()
             {
@@ -198,12 +198,12 @@ impl Payments {
         card: Option<Card>,
     ) -> Result<Result<Answer, Refusal>, StoreError> {
         let card = card.map(Box::new);
-        self.store.write(Action::Conclude { operation, verdict, card }).await
+        self.store.write(Action::ConcludePayment { operation, verdict, card }).await
     }
 
     /// Gives up payments that have no answer in time: records them as failed, and writes the
     /// instructions that reverse them at the acquirer.
-    pub(crate) async fn give_up(&self) -> Result<(), StoreError> {
+    pub(crate) async fn fail_unanswered(&self) -> Result<(), StoreError> {
         // By then, the request that waits for the acquirer has timed out.
         let patience = self.acquirers.timeout() * 2;
         for operation in self.store.unanswered(patience).await? {
@@ -226,6 +226,6 @@ fn recorded(written: Result<Result<Answer, Refusal>, StoreError>) -> Result<Answ
         // The payment was given up in the meantime, and will be reversed.
         Ok(Err(_)) => Err(NoAnswer.into()),
         // The payment stays pending until it is given up.
-        Err(error) => Err(NoOutcome::NotNoted(error)),
+        Err(error) => Err(NoOutcome::NotStored(error)),
     }
 }

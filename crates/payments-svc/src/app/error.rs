@@ -47,7 +47,7 @@ pub(crate) enum NoOutcome {
     #[error(transparent)]
     NoAnswer(#[from] NoAnswer),
     #[error("the acquirer's answer could not be stored")]
-    NotNoted(#[source] StoreError),
+    NotStored(#[source] StoreError),
 }
 
 impl Error {

@@ -6,7 +6,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{App, Dispute, FraudAlert, Id, Line, Merchant, Transaction, User, Window},
-    store::{About, Found, Store, StoreError},
+    store::{Found, Store, StoreError, Subject},
 };
 
 /// Reads one window of a list.
@@ -70,15 +70,15 @@ impl Payments {
         app: &App,
         merchant: Id,
         transaction: Option<Id>,
-    ) -> Result<Option<About>, Error> {
+    ) -> Result<Option<Subject>, Error> {
         match self.store.merchant(merchant, app.id).await? {
             None => return Err(Error::field("filter.merchantId", "is not the ID of a merchant")),
             Some(Found { is_member: false, .. }) => return Err(Error::Forbidden),
             Some(_) => {}
         }
-        let Some(transaction) = transaction else { return Ok(Some(About::Merchant(merchant))) };
-        let found = self.store.reservation_of(transaction).await?;
+        let Some(transaction) = transaction else { return Ok(Some(Subject::Merchant(merchant))) };
+        let found = self.store.reservation_unchecked(transaction).await?;
         let own = found.filter(|reservation| reservation.merchant == merchant);
-        Ok(own.map(|_| About::Transaction(transaction)))
+        Ok(own.map(|_| Subject::Transaction(transaction)))
     }
 }

@@ -7,7 +7,7 @@ use crate::{
         Amount, Currency, Descriptor, Exchange, NoRate, Request, Reservation, Terms,
         write::{Action, Answer, Keyed},
     },
-    store::{Seen, now},
+    store::{Snapshot, now},
 };
 
 pub(crate) struct Capture {
@@ -31,45 +31,45 @@ impl Payments {
 
     pub(crate) async fn capture(
         &self,
-        seen: &Seen,
+        snapshot: &Snapshot,
         capture: Capture,
         keyed: Option<Keyed>,
     ) -> Result<Answer, Error> {
         let Capture { amount, currency, descriptor } = capture;
-        let Reservation { currency: charged, terms, .. } = seen.reservation;
+        let Reservation { currency: charged, terms, .. } = snapshot.reservation;
         let (exchange, fee_exchange) = self.exchanges(charged, &terms).map_err(Error::NoRate)?;
         let request = Request::Capture { amount, currency, exchange, fee_exchange };
-        self.perform(seen, request, descriptor, keyed).await
+        self.perform(snapshot, request, descriptor, keyed).await
     }
 
     pub(crate) async fn refund(
         &self,
-        seen: &Seen,
+        snapshot: &Snapshot,
         amount: Amount,
         descriptor: Option<Descriptor>,
         keyed: Option<Keyed>,
     ) -> Result<Answer, Error> {
-        self.perform(seen, Request::Refund { amount }, descriptor, keyed).await
+        self.perform(snapshot, Request::Refund { amount }, descriptor, keyed).await
     }
 
     /// Releases a part of the amount that is not captured.
     pub(crate) async fn void(
         &self,
-        seen: &Seen,
+        snapshot: &Snapshot,
         amount: Amount,
         keyed: Option<Keyed>,
     ) -> Result<Answer, Error> {
-        self.perform(seen, Request::Void { amount: Some(amount) }, None, keyed).await
+        self.perform(snapshot, Request::Void { amount: Some(amount) }, None, keyed).await
     }
 
     async fn perform(
         &self,
-        seen: &Seen,
+        snapshot: &Snapshot,
         request: Request,
         descriptor: Option<Descriptor>,
         keyed: Option<Keyed>,
     ) -> Result<Answer, Error> {
-        let (transaction, steps) = (seen.reservation.id, seen.steps);
+        let (transaction, steps) = (snapshot.reservation.id, snapshot.steps);
         self.write(Action::Move { transaction, request, descriptor, steps }, keyed).await
     }
 }

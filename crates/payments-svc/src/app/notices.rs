@@ -9,7 +9,7 @@ use crate::{
         Decision, Event, Id, NoRate, Notification, Reference,
         write::{Action, Refusal},
     },
-    store::{Overdue, Seen, StoreError, now},
+    store::{Overdue, Snapshot, StoreError, now},
 };
 
 /// Why a notification was not booked.
@@ -55,9 +55,13 @@ impl Payments {
     }
 
     /// Books a notification, once.
-    pub(crate) async fn notice(&self, notification: Notification) -> Result<(), NoticeError> {
-        let seen = self.store.seen(notification.transaction, Id::FIRST, None).await?;
-        let Seen { reservation, steps, .. } = seen.ok_or(NoticeError::NoSuchTransaction)?.value;
+    pub(crate) async fn book_notification(
+        &self,
+        notification: Notification,
+    ) -> Result<(), NoticeError> {
+        let snapshot = self.store.snapshot(notification.transaction, Id::FIRST, None).await?;
+        let Snapshot { reservation, steps, .. } =
+            snapshot.ok_or(NoticeError::NoSuchTransaction)?.value;
         let terms = &reservation.terms;
         let exchange = self.rates.last_exchange(reservation.currency, terms)?;
         let fee_exchange = self.rates.last_exchange(terms.pricing.dispute.currency, terms)?;
@@ -69,13 +73,13 @@ impl Payments {
 
     /// Decides overdue disputes of test merchants as lost, because the sandbox never decides one.
     /// An error does not stop the other disputes; the last error is returned.
-    pub(crate) async fn lose_overdue(&self) -> Result<(), NoticeError> {
+    pub(crate) async fn lose_overdue_disputes(&self) -> Result<(), NoticeError> {
         let mut failed = None;
         for Overdue { id, transaction, reference } in self.store.overdue().await? {
             let id = Reference::of_sandbox("lost", id);
             let event = Event::Decided { dispute: reference, decision: Decision::Lost };
             let notification = Notification { id, transaction, created: now(), event };
-            failed = self.notice(notification).await.err().or(failed);
+            failed = self.book_notification(notification).await.err().or(failed);
         }
         failed.map_or(Ok(()), Err)
     }

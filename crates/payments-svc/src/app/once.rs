@@ -27,11 +27,11 @@ use tokio::time::{Instant, sleep};
 use super::{
     error::Error,
     payments::Payments,
-    view::{View, Written},
+    view::{View, WriteResult},
 };
 use crate::{
     domain::write::{Answer, Keyed, KnownKey, Outcome, Refusal},
-    store::Seen,
+    store::Snapshot,
 };
 
 /// Longest time that a repeat waits for the first request with its key.
@@ -52,7 +52,7 @@ impl Payments {
         &self,
         keyed: Option<Keyed>,
         act: impl AsyncFnOnce(Option<Keyed>) -> Result<Answer, Error>,
-    ) -> Result<Written, Error> {
+    ) -> Result<WriteResult, Error> {
         let known = match &keyed {
             None => None,
             Some(keyed) => self.key(keyed).await?,
@@ -66,16 +66,16 @@ impl Payments {
     pub(crate) async fn move_once(
         &self,
         keyed: Option<Keyed>,
-        mut seen: Seen,
-        act: impl AsyncFnOnce(&Seen, Option<Keyed>) -> Result<Answer, Error>,
-    ) -> Result<Written, Error> {
-        let known = seen.key.take();
-        let answer = self.first_or(keyed, known, async |keyed| act(&seen, keyed).await).await?;
+        mut snapshot: Snapshot,
+        act: impl AsyncFnOnce(&Snapshot, Option<Keyed>) -> Result<Answer, Error>,
+    ) -> Result<WriteResult, Error> {
+        let known = snapshot.key.take();
+        let answer = self.first_or(keyed, known, async |keyed| act(&snapshot, keyed).await).await?;
         if let Answer::Fresh { outcome: Outcome::Moved(moved), step: Some(last) } = &answer
-            && let Some(transaction) = seen.after(moved.steps, last)
+            && let Some(transaction) = snapshot.after(moved.steps, last)
         {
             let view = View::Transaction(Box::new(transaction));
-            return Ok(Written { view, is_replayed: false });
+            return Ok(WriteResult { view, is_replayed: false });
         }
         self.written(&answer).await
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The result of a write.
-pub(crate) struct Written {
+pub(crate) struct WriteResult {
     pub(crate) view: View,
     /// Whether an earlier request with the same idempotency key did it.
     pub(crate) is_replayed: bool,
@@ -49,13 +49,13 @@ impl Paid {
 }
 
 impl Payments {
-    pub(super) async fn written(&self, answer: &Answer) -> Result<Written, Error> {
+    pub(super) async fn written(&self, answer: &Answer) -> Result<WriteResult, Error> {
         let view = match answer.outcome() {
             Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
                 View::Nothing
             }
             Outcome::Merchant(texts) => {
-                let merchant = self.store.merchant_of(texts.merchant).await?;
+                let merchant = self.store.merchant_unchecked(texts.merchant).await?;
                 View::Merchant(Box::new(texts.first_of(merchant.ok_or(Error::NotFound)?)))
             }
             Outcome::Membership { already } => View::Membership { already: *already },
@@ -68,6 +68,6 @@ impl Payments {
                 View::Transaction(Box::new(found.ok_or(Error::NotFound)?))
             }
         };
-        Ok(Written { view, is_replayed: matches!(answer, Answer::Replayed(_)) })
+        Ok(WriteResult { view, is_replayed: matches!(answer, Answer::Replayed(_)) })
     }
 }

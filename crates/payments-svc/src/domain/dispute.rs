@@ -107,7 +107,7 @@ pub(crate) struct Opening {
 
 /// The stored state of a dispute that its end is decided from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Contest {
+pub(crate) struct DisputeState {
     pub(crate) id: Id,
     pub(crate) decision: Option<Decision>,
     pub(crate) slices: Vec<Slice>,
@@ -115,7 +115,7 @@ pub(crate) struct Contest {
 
 /// The result of a notification. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Consequence {
+pub(crate) enum NoticeResult {
     /// The dispute was opened or decided before.
     None,
     Alert,
@@ -130,7 +130,7 @@ pub(crate) enum Consequence {
     },
 }
 
-impl Consequence {
+impl NoticeResult {
     /// The decision that waits for its dispute, if any.
     pub(crate) fn waits(&self) -> Option<Decision> {
         match self {
@@ -144,14 +144,14 @@ impl Holding {
     /// Computes the result of an event. `contest` is the dispute of the event, if it was opened,
     /// and `waiting` a decision that arrived before it. `exchange` converts money that was never
     /// captured, and `fee_exchange` the dispute fee.
-    pub(crate) fn notice(
+    pub(crate) fn book_notification(
         &self,
         event: &Event,
-        (contest, waiting): (Option<&Contest>, Option<Decision>),
+        (contest, waiting): (Option<&DisputeState>, Option<Decision>),
         (exchange, fee_exchange): (Exchange, Exchange),
-    ) -> Result<Consequence, Overflow> {
+    ) -> Result<NoticeResult, Overflow> {
         Ok(match (event, contest) {
-            (Event::Fraud { .. }, _) => Consequence::Alert,
+            (Event::Fraud { .. }, _) => NoticeResult::Alert,
             (Event::Opened { amount, .. }, None) => {
                 let opening = self.open(*amount, exchange, fee_exchange)?;
                 let end = |decision| {
@@ -159,14 +159,14 @@ impl Holding {
                     Ok((decision, opened.end(&opening.slices, decision)?))
                 };
                 let ended = waiting.map(end).transpose()?;
-                Consequence::Open(opening, ended)
+                NoticeResult::Open(opening, ended)
             }
-            (Event::Decided { decision, .. }, None) => Consequence::Wait(*decision),
+            (Event::Decided { decision, .. }, None) => NoticeResult::Wait(*decision),
             (Event::Decided { decision, .. }, Some(contest)) if contest.decision.is_none() => {
                 let change = self.end(&contest.slices, *decision)?;
-                Consequence::End { dispute: contest.id, decision: *decision, change }
+                NoticeResult::End { dispute: contest.id, decision: *decision, change }
             }
-            (Event::Opened { .. } | Event::Decided { .. }, Some(_)) => Consequence::None,
+            (Event::Opened { .. } | Event::Decided { .. }, Some(_)) => NoticeResult::None,
         })
     }
 
@@ -182,7 +182,7 @@ impl Holding {
         let (mut captures, mut slices) = (Vec::new(), Vec::new());
         let mut left = amount;
         for captured in &self.captures {
-            let part = left.min(captured.amount.saturating_sub(captured.amount_out));
+            let part = left.min(captured.amount.saturating_sub(captured.amount_returned));
             if part == 0 {
                 continue;
             }

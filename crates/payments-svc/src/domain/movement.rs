@@ -43,10 +43,11 @@ pub(crate) struct Captured {
     pub(crate) gross: i64,
     /// The fee that depends on the amount, in minor units of the funding currency.
     pub(crate) fee: i64,
-    /// The part of `amount` that was refunded or is disputed. `gross_out` and `fee_out` go with it.
-    pub(crate) amount_out: i64,
-    pub(crate) gross_out: i64,
-    pub(crate) fee_out: i64,
+    /// The part of `amount` that was refunded or is disputed. `gross_returned` and `fee_returned` go
+    /// with it.
+    pub(crate) amount_returned: i64,
+    pub(crate) gross_returned: i64,
+    pub(crate) fee_returned: i64,
     /// The exchange rate, between minor units.
     pub(crate) rate: Factor,
     pub(crate) spread: Ppm,
@@ -57,26 +58,26 @@ impl Captured {
     /// Neither is negative. When all of the amount is out, so are all of the gross and all of the
     /// fee.
     pub(super) fn give_back(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
-        let out = self.amount_out.checked_add(amount).ok_or(Overflow)?;
+        let out = self.amount_returned.checked_add(amount).ok_or(Overflow)?;
         let share = Ratio::new(i128::from(out), i128::from(self.amount));
         let part = |whole: i64, already: i64| {
             let due = scale(whole, &share)?.checked_sub(already).ok_or(Overflow)?;
             Ok(due.clamp(0, whole.saturating_sub(already)))
         };
-        let gross = part(self.gross, self.gross_out)?;
-        let fee = part(self.fee, self.fee_out)?;
-        self.amount_out = out;
-        self.gross_out = self.gross_out.checked_add(gross).ok_or(Overflow)?;
-        self.fee_out = self.fee_out.checked_add(fee).ok_or(Overflow)?;
+        let gross = part(self.gross, self.gross_returned)?;
+        let fee = part(self.fee, self.fee_returned)?;
+        self.amount_returned = out;
+        self.gross_returned = self.gross_returned.checked_add(gross).ok_or(Overflow)?;
+        self.fee_returned = self.fee_returned.checked_add(fee).ok_or(Overflow)?;
         Ok((gross, fee))
     }
 
     /// Puts a slice back into the capture, after a dispute was won.
     pub(super) fn returned(self, slice: &Slice) -> Self {
         Self {
-            amount_out: self.amount_out.saturating_sub(slice.amount),
-            gross_out: self.gross_out.saturating_sub(slice.gross),
-            fee_out: self.fee_out.saturating_sub(slice.fee),
+            amount_returned: self.amount_returned.saturating_sub(slice.amount),
+            gross_returned: self.gross_returned.saturating_sub(slice.gross),
+            fee_returned: self.fee_returned.saturating_sub(slice.fee),
             ..self
         }
     }
@@ -243,9 +244,9 @@ impl Holding {
             amount,
             gross,
             fee: fee.rate,
-            amount_out: 0,
-            gross_out: 0,
-            fee_out: 0,
+            amount_returned: 0,
+            gross_returned: 0,
+            fee_returned: 0,
             rate: exchange.rate,
             spread: exchange.spread,
         };
@@ -270,7 +271,7 @@ impl Holding {
         let (mut left, mut gross, mut rate) = (amount, 0_i64, 0_i64);
         let mut captures = Vec::new();
         for captured in &self.captures {
-            let part = left.min(captured.amount.saturating_sub(captured.amount_out));
+            let part = left.min(captured.amount.saturating_sub(captured.amount_returned));
             if part == 0 {
                 continue;
             }

@@ -50,7 +50,9 @@ pub(crate) use changes::{
     NewTransaction, NoticeRow, NumberedPosting, NumberedSlice, NumberedStep,
 };
 pub(crate) use decide::decide;
-pub(crate) use known::{Begun, Held, InvitationState, KeyState, Known, KnownKey, PayoutState};
+pub(crate) use known::{
+    Begun, InvitationState, KeyState, Known, KnownKey, LoadedTransaction, PayoutState,
+};
 pub(crate) use needs::{Captures, Needs};
 
 /// A change of the store. With an idempotency key, it is executed only once.
@@ -102,12 +104,12 @@ pub(crate) enum Action {
         app: Id,
     },
     /// Record a pending payment, before the acquirer is called.
-    Begin {
+    BeginPayment {
         payment: Box<Payment>,
     },
     /// Record the outcome of a pending payment. Only its first outcome counts: later ones are
     /// rejected.
-    Conclude {
+    ConcludePayment {
         /// The ID from [`Outcome::Begun`].
         operation: Id,
         /// The acquirer's outcome. `None`: the payment is recorded as failed, and reversed.
@@ -116,7 +118,7 @@ pub(crate) enum Action {
         card: Option<Box<Card>>,
     },
     /// Record that the customer of a pending payment must answer 3-D Secure.
-    Challenge {
+    ChallengePayment {
         /// The ID from [`Outcome::Begun`].
         operation: Id,
         card: Box<Card>,
@@ -169,7 +171,7 @@ pub(crate) enum Action {
         merchant: Id,
     },
     /// Delete old idempotency keys.
-    Forget {
+    DeleteKeys {
         /// By app and key.
         keys: Vec<(Id, String)>,
     },

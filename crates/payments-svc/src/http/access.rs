@@ -11,7 +11,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{api::Api, idempotency};
 use crate::{
-    app::{self, Accessible, Seen},
+    app::{self, Accessible, Snapshot},
     domain::{App, Id, KeyDigest},
     web::Error,
 };
@@ -63,7 +63,7 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Permitted<T> {
 /// together with what is known of the idempotency key.
 pub(super) struct Movable {
     pub(super) caller: App,
-    pub(super) seen: Seen,
+    pub(super) snapshot: Snapshot,
 }
 
 impl FromRequestParts<Arc<Api>> for Movable {
@@ -74,8 +74,8 @@ impl FromRequestParts<Arc<Api>> for Movable {
         let id = path_id(parts, api, 0).await?;
         // A wrong key is rejected later, by `IdempotencyKey::of`.
         let key = idempotency::key(&parts.headers).unwrap_or_default();
-        let seen = api.payments.seen(id, &caller, key).await?;
-        Ok(Self { caller, seen })
+        let snapshot = api.payments.snapshot(id, &caller, key).await?;
+        Ok(Self { caller, snapshot })
     }
 }
 

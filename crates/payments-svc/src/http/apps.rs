@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     domain::{App, Id, Merchant, Name},
-    web::{Body, Error, as_date, as_text, one},
+    web::{Body, Error, as_date, as_text, envelope},
 };
 
 /// Permission to create an app: the caller has the token, or none is configured.
@@ -48,12 +48,12 @@ pub(super) async fn create(
     let name = body.read(|fields| fields.optional("name", Name::new))?;
     let (app, key) = api.payments.create_app(name).await?;
     let (name, key) = (app.name.as_ref().map(Name::as_str), key.expose());
-    Ok(one(StatusCode::CREATED, "app", NewAppOutput { id: app.id, name, key }))
+    Ok(envelope(StatusCode::CREATED, "app", NewAppOutput { id: app.id, name, key }))
 }
 
 /// The app that calls.
 pub(super) async fn me(Caller(app): Caller) -> Response {
-    one(StatusCode::OK, "identity", AppOutput::new(&app))
+    envelope(StatusCode::OK, "identity", AppOutput::new(&app))
 }
 
 pub(super) async fn list(

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{access::Permitted, api::Api, idempotency::IdempotencyKey, output};
 use crate::{
     domain::{Id, Merchant, Notes, SavedCard},
-    web::{Body, Error, as_date, as_text, one},
+    web::{Body, Error, as_date, as_text, envelope},
 };
 
 /// Saves the card of a transaction.
@@ -32,7 +32,7 @@ pub(super) async fn create(
 }
 
 pub(super) async fn get(card: Permitted<SavedCard>) -> Response {
-    one(StatusCode::OK, "card", CardOutput::new(&card.resource))
+    envelope(StatusCode::OK, "card", CardOutput::new(&card.resource))
 }
 
 #[derive(Serialize)]

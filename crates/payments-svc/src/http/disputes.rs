@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     domain::{Dispute, Id, Reason},
-    web::{Error, Fields, Noted, as_date, as_text, one},
+    web::{Error, Fields, Reported, as_date, as_text, envelope},
 };
 
 /// The disputes of a merchant, or of one of its transactions.
@@ -35,7 +35,7 @@ pub(super) async fn list(
 
 /// Reads the filter of disputes and fraud alerts: a merchant, and optionally one of its
 /// transactions.
-pub(super) fn filter(fields: &mut Fields<'_>) -> Result<(Id, Option<Id>), Noted> {
+pub(super) fn filter(fields: &mut Fields<'_>) -> Result<(Id, Option<Id>), Reported> {
     let mut filter = fields.object("filter");
     let merchant = filter.required("merchantId", str::parse);
     let transaction = filter.given("transactionId", str::parse);
@@ -43,7 +43,7 @@ pub(super) fn filter(fields: &mut Fields<'_>) -> Result<(Id, Option<Id>), Noted>
 }
 
 pub(super) async fn get(dispute: Permitted<Dispute>) -> Response {
-    one(StatusCode::OK, "dispute", DisputeOutput::new(&dispute.resource))
+    envelope(StatusCode::OK, "dispute", DisputeOutput::new(&dispute.resource))
 }
 
 #[derive(Serialize)]

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     domain::{FraudAlert, FraudReason, Id},
-    web::{Error, as_date, as_optional_date, as_text, one},
+    web::{Error, as_date, as_optional_date, as_text, envelope},
 };
 
 /// The alerts of a merchant, or of one of its transactions.
@@ -34,7 +34,7 @@ pub(super) async fn list(
 }
 
 pub(super) async fn get(fraud: Permitted<FraudAlert>) -> Response {
-    one(StatusCode::OK, "fraud", FraudOutput::new(&fraud.resource))
+    envelope(StatusCode::OK, "fraud", FraudOutput::new(&fraud.resource))
 }
 
 /// Decision: members that may be undefined are left out if they are unknown.

@@ -29,7 +29,7 @@ use futures_util::{StreamExt as _, future::ready, stream};
 use crate::{
     app::{List, StoreError},
     domain::{Id, Invalid, MAX_PAGE, Window},
-    web::{Error, Fields, Noted, fields},
+    web::{Error, Fields, Reported, fields},
 };
 
 /// Reads `limit` and the cursors from a query, and the filters of the list with `filters`:
@@ -39,7 +39,7 @@ use crate::{
 /// ```
 pub(super) fn read<F>(
     query: Option<&str>,
-    filters: impl FnOnce(&mut Fields<'_>) -> Result<F, Noted>,
+    filters: impl FnOnce(&mut Fields<'_>) -> Result<F, Reported>,
 ) -> Result<(Window, F), Vec<Invalid>> {
     fields::read_query(query, |fields| {
         let limit = fields.required_number("limit", limit);
@@ -179,7 +179,7 @@ mod tests {
     /// The filters of the lists of transactions and of disputes, in one type.
     type Filters = (Option<bool>, Id, Option<Id>);
 
-    fn filters(fields: &mut Fields<'_>) -> Result<Filters, Noted> {
+    fn filters(fields: &mut Fields<'_>) -> Result<Filters, Reported> {
         let mut filter = fields.object("filter");
         let successful = filter.flag("successful");
         let merchant = filter.required("merchantId", str::parse);

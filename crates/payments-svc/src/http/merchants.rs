@@ -20,7 +20,7 @@ use crate::{
         Country, Currency, Descriptor, Email, Iban, InvalidCurrency, Merchant, MerchantDetails,
         MerchantUpdate, Name, Website,
     },
-    web::{Body, Error, Fields, Noted, one},
+    web::{Body, Error, Fields, Reported, envelope},
 };
 
 /// Creates a merchant. The caller becomes its first app.
@@ -37,7 +37,7 @@ pub(super) async fn create(
     Ok(output::response(&api.payments, created.await?).await)
 }
 
-fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Noted> {
+fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Reported> {
     let name = fields.optional("name", Name::new);
     let currency = fields.required("currency", funding_currency);
     let test = fields.flag("test");
@@ -102,5 +102,5 @@ pub(super) async fn list(
 }
 
 pub(super) async fn get(merchant: Permitted<Merchant>) -> Response {
-    one(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.resource))
+    envelope(StatusCode::OK, "merchant", MerchantOutput::new(&merchant.resource))
 }

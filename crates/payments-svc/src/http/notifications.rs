@@ -12,7 +12,7 @@ use super::api::Api;
 use crate::{
     app::{Payments, now},
     domain::{Amount, Decision, Event, FraudReason, Name, Notification, Reason, Reference},
-    web::{Body, Error, Fields, Noted},
+    web::{Body, Error, Fields, Reported},
 };
 
 const SIGNATURE: HeaderName = HeaderName::from_static("acquirer-signature");
@@ -29,11 +29,11 @@ pub(super) async fn take(
         return Err(Error::Unauthenticated);
     }
     let notification = body.read(|fields| notification(fields, &api.payments))?;
-    api.payments.notice(notification).await?;
+    api.payments.book_notification(notification).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notification, Noted> {
+fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notification, Reported> {
     let id = fields.required("id", str::parse);
     let transaction = fields.required("transactionId", str::parse);
     let created = fields.required("created", str::parse);
@@ -48,12 +48,12 @@ fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notifica
             Ok(Event::Fraud { reported: reported?, reason: reason? })
         }
         _ => Err(fields
-            .note("type", "must be dispute.opened, dispute.won, dispute.lost or fraud.reported")),
+            .report("type", "must be dispute.opened, dispute.won, dispute.lost or fraud.reported")),
     };
     Ok(Notification { id: id?, transaction: transaction?, created: created?, event: event? })
 }
 
-fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<Event, Noted> {
+fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<Event, Reported> {
     let dispute = fields.required("disputeId", str::parse::<Reference>);
     let amount = fields.required_number("amount", Amount::new);
     let due = fields.optional("due", str::parse);
@@ -63,12 +63,12 @@ fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<Event, Not
     let reason = match (code?, title?) {
         (None, None) => None,
         (Some(code), Some(title)) => Some(Reason { code, title: title.as_str().to_owned() }),
-        _ => return Err(fields.note("reason", "must have a code and a title")),
+        _ => return Err(fields.report("reason", "must have a code and a title")),
     };
     let due = due?.unwrap_or(default_due);
     Ok(Event::Opened { dispute: dispute?, amount: amount?, reason, due })
 }
 
-fn decided(fields: &mut Fields<'_>, decision: Decision) -> Result<Event, Noted> {
+fn decided(fields: &mut Fields<'_>, decision: Decision) -> Result<Event, Reported> {
     Ok(Event::Decided { dispute: fields.required("disputeId", str::parse)?, decision })
 }

@@ -7,8 +7,8 @@ use axum::{
 };
 
 use crate::{
-    app::{Payments, View, Written},
-    web::{json, one},
+    app::{Payments, View, WriteResult},
+    web::{envelope, json},
 };
 
 mod merchant;
@@ -23,13 +23,13 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 /// The response to a write, or to a repeat of it.
 pub(super) async fn response(
     payments: &Payments,
-    Written { view, is_replayed }: Written,
+    WriteResult { view, is_replayed }: WriteResult,
 ) -> Response {
     let created = StatusCode::CREATED;
     let response = match view {
         View::Nothing => created.into_response(),
-        View::Merchant(merchant) => one(created, "merchant", MerchantOutput::new(&merchant)),
-        View::Membership { already } => one(created, "isMember", already),
+        View::Merchant(merchant) => envelope(created, "merchant", MerchantOutput::new(&merchant)),
+        View::Membership { already } => envelope(created, "isMember", already),
         View::Paid(paid) => json::paid(paid),
         View::Card(id) => json::saved(id),
         View::Transaction(transaction) => {

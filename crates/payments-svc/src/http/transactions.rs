@@ -17,7 +17,7 @@ use super::{
 use crate::{
     app::{Capture, EarlierCard, RecurringPayment},
     domain::{Amount, Descriptor, Merchant, Transaction},
-    web::{Body, Error, Fields, Noted},
+    web::{Body, Error, Fields, Reported},
 };
 
 pub(super) async fn list(
@@ -53,7 +53,7 @@ pub(super) async fn create(
     Ok(output::response(&api.payments, paid.await?).await)
 }
 
-fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Noted> {
+fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Reported> {
     let card = card(fields);
     let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
     let currency = fields.required("currency", str::parse);
@@ -69,7 +69,7 @@ fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Noted> {
 }
 
 /// Published clients send `false` for the variants that they do not use.
-fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Noted> {
+fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Reported> {
     let transaction = fields.optional_or_false("transactionId", str::parse)?;
     let authorization = fields.optional_or_false("authorizationId", str::parse)?;
     let card = fields.optional_or_false("cardId", str::parse)?;
@@ -77,8 +77,8 @@ fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Noted> {
         (Some(id), None, None) => Ok(EarlierCard::Transaction("transactionId", id)),
         (None, Some(id), None) => Ok(EarlierCard::Transaction("authorizationId", id)),
         (None, None, Some(id)) => Ok(EarlierCard::Saved(id)),
-        (None, None, None) => Err(fields.note("transactionId", "is required")),
-        _ => Err(fields.note(
+        (None, None, None) => Err(fields.report("transactionId", "is required")),
+        _ => Err(fields.report(
             "transactionId",
             "must be the only one of transactionId, authorizationId and cardId",
         )),
@@ -88,19 +88,19 @@ fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Noted> {
 /// Captures a part of the reserved amount, or all of it.
 pub(super) async fn capture(
     State(api): State<Arc<Api>>,
-    Movable { caller, seen }: Movable,
+    Movable { caller, snapshot }: Movable,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
     let keyed = key.of(&caller, &body)?;
-    let captured = api.payments.move_once(keyed, seen, async |seen, keyed| {
+    let captured = api.payments.move_once(keyed, snapshot, async |snapshot, keyed| {
         let capture = body.read(|fields| {
             let amount = fields.required_number("amount", Amount::new);
             let currency = fields.optional("currency", str::parse);
             let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
             Ok(Capture { amount: amount?, currency: currency?, descriptor: descriptor? })
         })?;
-        api.payments.capture(seen, capture, keyed).await
+        api.payments.capture(snapshot, capture, keyed).await
     });
     Ok(output::response(&api.payments, captured.await?).await)
 }
@@ -108,18 +108,18 @@ pub(super) async fn capture(
 /// Refunds a part of the captured amount, or all of it.
 pub(super) async fn refund(
     State(api): State<Arc<Api>>,
-    Movable { caller, seen }: Movable,
+    Movable { caller, snapshot }: Movable,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
     let keyed = key.of(&caller, &body)?;
-    let refunded = api.payments.move_once(keyed, seen, async |seen, keyed| {
+    let refunded = api.payments.move_once(keyed, snapshot, async |snapshot, keyed| {
         let (amount, descriptor) = body.read(|fields| {
             let amount = fields.required_number("amount", Amount::new);
             let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
             Ok((amount?, descriptor?))
         })?;
-        api.payments.refund(seen, amount, descriptor, keyed).await
+        api.payments.refund(snapshot, amount, descriptor, keyed).await
     });
     Ok(output::response(&api.payments, refunded.await?).await)
 }
@@ -127,14 +127,14 @@ pub(super) async fn refund(
 /// Releases a part of the pending amount, or all of it.
 pub(super) async fn void(
     State(api): State<Arc<Api>>,
-    Movable { caller, seen }: Movable,
+    Movable { caller, snapshot }: Movable,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
     let keyed = key.of(&caller, &body)?;
-    let voided = api.payments.move_once(keyed, seen, async |seen, keyed| {
+    let voided = api.payments.move_once(keyed, snapshot, async |snapshot, keyed| {
         let amount = body.read(|fields| fields.required_number("amount", Amount::new))?;
-        api.payments.void(seen, amount, keyed).await
+        api.payments.void(snapshot, amount, keyed).await
     });
     Ok(output::response(&api.payments, voided.await?).await)
 }

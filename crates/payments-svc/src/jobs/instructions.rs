@@ -79,7 +79,7 @@ impl Instructions {
             match self.acquirers.carry_out(&instruction, now()).await {
                 Ok(notifications) => {
                     for notification in notifications {
-                        let booked = self.payments.notice(notification).await;
+                        let booked = self.payments.book_notification(notification).await;
                         let is_temporary = booked.as_ref().is_err_and(NoticeError::is_temporary);
                         warn("booking a notification", booked);
                         if is_temporary {

@@ -6,13 +6,13 @@ use crate::store::Backlog;
 
 /// The last count. It is of the store, so all replicas show the same numbers.
 #[derive(Clone)]
-pub(crate) struct Waiting {
+pub(crate) struct BacklogMetrics {
     invitations: IntGauge,
     instructions: IntGauge,
     operations: IntGauge,
 }
 
-impl Waiting {
+impl BacklogMetrics {
     /// Registers the gauges.
     pub(crate) fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
         let gauge = |name, help| {

@@ -12,7 +12,7 @@ use crate::{
         Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Notes, Payment,
         SecurityCode,
     },
-    web::{Body, Error, Fields, Noted, json},
+    web::{Body, Error, Fields, Reported, json},
 };
 
 struct PayInput {
@@ -48,7 +48,7 @@ pub(super) async fn pay(
     Ok(json::paid(payments.pay(charge).await?))
 }
 
-fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
+fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Reported> {
     let key = fields.required("key", str::parse);
     let currency = fields.required("currency", str::parse);
     let amount = fields.required_number("amount", Amount::new);
@@ -67,18 +67,18 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Noted> {
 
 /// Reads the custom data, and adds the members `text` and `reference` to it, as a payment link
 /// does.
-fn custom(fields: &mut Fields<'_>) -> Result<Option<Custom>, Noted> {
+fn custom(fields: &mut Fields<'_>) -> Result<Option<Custom>, Reported> {
     let mut custom = fields.custom("custom")?;
     for name in ["text", "reference"] {
         if let Some(text) = fields.optional(name, str::parse::<String>)? {
             let with = Custom::with(custom, name, &text);
-            custom = Some(with.map_err(|error| fields.note(name, error.to_string()))?);
+            custom = Some(with.map_err(|error| fields.report(name, error.to_string()))?);
         }
     }
     Ok(custom)
 }
 
-fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Noted> {
+fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Reported> {
     let mut card = fields.object("card");
     let number = card.required("number", CardNumber::new);
     let code = card.required("code", SecurityCode::new);

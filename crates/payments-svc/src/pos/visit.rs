@@ -15,7 +15,7 @@ use super::{language::Language, problem::Problem};
 use crate::{
     app::{self, Payments, now},
     domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value, write::Keyed},
-    web::{Error, Fields, Noted, fields},
+    web::{Error, Fields, Reported, fields},
 };
 
 /// How long a form can be submitted. Its idempotency key must be kept longer, so that the form
@@ -202,7 +202,7 @@ fn encoded<'a>(parameters: impl IntoIterator<Item = (&'static str, &'a str)>) ->
     form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish()
 }
 
-fn link(fields: &mut Fields<'_>) -> Result<Link, Noted> {
+fn link(fields: &mut Fields<'_>) -> Result<Link, Reported> {
     let key = fields.required("key", str::parse);
     let test = fields.optional("test", |test| match test {
         "1" => Ok(true),
@@ -228,7 +228,7 @@ fn link(fields: &mut Fields<'_>) -> Result<Link, Noted> {
     };
     match link.custom() {
         Ok(_) => Ok(link),
-        Err(error) => Err(fields.note("text", error.to_string())),
+        Err(error) => Err(fields.report("text", error.to_string())),
     }
 }
 

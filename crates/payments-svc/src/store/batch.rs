@@ -41,16 +41,16 @@ pub(super) fn cost(write: &Write) -> Cost {
         }
         Action::Move { .. } => (MOVEMENT_ROWS, 0),
         Action::Notice { steps, .. } => (2 * (MOVEMENT_ROWS + captures(steps)), 0),
-        Action::Begin { payment } => {
+        Action::BeginPayment { payment } => {
             (2, payment.custom.as_ref().map_or(0, |custom| Custom::as_str(custom).len()))
         }
         Action::Confirm { instructions } => (instructions.len(), instructions.len() * Id::BYTES),
-        Action::Forget { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
+        Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
         _ => (MOVEMENT_ROWS, 0),
     };
     let follows_up = matches!(
         write.action,
-        Action::Conclude { .. } | Action::Challenge { .. } | Action::Confirm { .. }
+        Action::ConcludePayment { .. } | Action::ChallengePayment { .. } | Action::Confirm { .. }
     );
     Cost { rows, bytes: OVERHEAD + bytes, follows_up }
 }

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use common::sql::{ColumnError, Columns, Param, Stored as _};
 
-use super::{About, Engine, SHORT_TRAIL, Store, StoreError, rows};
+use super::{Engine, SHORT_TRAIL, Store, StoreError, Subject, rows};
 use crate::domain::{
     App, Dispute, FraudAlert, Id, Line, Merchant, Step, Transaction, User, Window,
 };
@@ -74,13 +74,13 @@ impl List {
         Self { select, id: "transactions.id" }
     }
 
-    fn disputes(about: About) -> Self {
+    fn disputes(about: Subject) -> Self {
         let select =
             format!("SELECT {} FROM disputes WHERE {} = $1", rows::DISPUTE, owner(about).0);
         Self { select, id: "id" }
     }
 
-    fn frauds(about: About) -> Self {
+    fn frauds(about: Subject) -> Self {
         let select = format!("SELECT {} FROM frauds WHERE {} = $1", rows::FRAUD, owner(about).0);
         Self { select, id: "id" }
     }
@@ -94,10 +94,10 @@ impl List {
 }
 
 /// The column that selects rows, and its value.
-fn owner(about: About) -> (&'static str, Id) {
+fn owner(about: Subject) -> (&'static str, Id) {
     match about {
-        About::Merchant(id) => ("merchant", id),
-        About::Transaction(id) => ("\"transaction\"", id),
+        Subject::Merchant(id) => ("merchant", id),
+        Subject::Transaction(id) => ("\"transaction\"", id),
     }
 }
 
@@ -145,7 +145,7 @@ impl Store {
 
     pub(crate) async fn disputes(
         self,
-        about: About,
+        about: Subject,
         window: Window,
     ) -> Result<Vec<Dispute>, StoreError> {
         self.page(&List::disputes(about), owner(about).1, window, rows::dispute).await
@@ -153,7 +153,7 @@ impl Store {
 
     pub(crate) async fn frauds(
         self,
-        about: About,
+        about: Subject,
         window: Window,
     ) -> Result<Vec<FraudAlert>, StoreError> {
         self.page(&List::frauds(about), owner(about).1, window, rows::fraud).await
@@ -228,7 +228,7 @@ mod tests {
                 List::transactions(filter),
             ]);
         }
-        for about in [About::Merchant(Id::FIRST), About::Transaction(Id::FIRST)] {
+        for about in [Subject::Merchant(Id::FIRST), Subject::Transaction(Id::FIRST)] {
             lists.extend([List::disputes(about), List::frauds(about)]);
         }
         for list in lists {

@@ -25,8 +25,8 @@ use super::{
     values::{optional_card, time},
 };
 use crate::domain::{
-    Contest, Holding, Id, Invitation, Name, Payment, Website, title,
-    write::{Begun, Captures, Held, InvitationState, Known, MerchantTexts, Needs},
+    DisputeState, Holding, Id, Invitation, Name, Payment, Website, title,
+    write::{Begun, Captures, InvitationState, Known, LoadedTransaction, MerchantTexts, Needs},
 };
 
 /// A statement that finds rows by key: `select`, the condition on `key`, then `rest`.
@@ -135,7 +135,9 @@ pub(super) const LOCKED: [Query; 4] = [
             let amounts = rows::amounts(columns, error)?;
             let captures = Vec::new();
             let holding = Holding { currency, amounts, steps, captures, funding, pricing };
-            known.transactions.insert(id, Held { merchant, test, descriptor, holding });
+            known
+                .transactions
+                .insert(id, LoadedTransaction { merchant, test, descriptor, holding });
             Ok(())
         },
     },
@@ -195,7 +197,7 @@ pub(super) const READ: [Query; 14] = [
         read: |known, columns| {
             let name = (columns.read()?, columns.read()?);
             let (id, decision) = (columns.read()?, columns.read()?);
-            known.disputes.insert(name, Contest { id, decision, slices: Vec::new() });
+            known.disputes.insert(name, DisputeState { id, decision, slices: Vec::new() });
             Ok(())
         },
     },
@@ -366,7 +368,7 @@ fn none(_: &Needs) -> Vec<Param<'_>> {
 /// The transactions with refunds in this batch, and the sum of these refunds.
 fn refunds(needs: &Needs) -> impl Iterator<Item = (&Id, i64)> {
     needs.transactions.iter().filter_map(|(transaction, captures)| match captures {
-        Captures::Room(amount) => Some((transaction, *amount)),
+        Captures::Refundable(amount) => Some((transaction, *amount)),
         Captures::None | Captures::All => None,
     })
 }

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{
     DatabaseConfig, Found, PayoutError, Statement, StoreError,
     batch::LIMITS,
-    seen::{Answers, Question, SHORT_TRAIL, Seen, statements},
+    snapshot::{Answers, Question, SHORT_TRAIL, Snapshot, statements},
     sqlite::Each,
 };
 use crate::domain::Id;
@@ -82,7 +82,7 @@ mod migrations {
 pub(crate) struct Postgres {
     pool: Arc<Pool>,
     /// Combines the reads before movements, because many requests arrive at the same time.
-    seen: Coalesced<Question, Option<Found<Seen>>>,
+    snapshot: Coalesced<Question, Option<Found<Snapshot>>>,
     queue: Queue<Writer>,
     /// The name under which this process holds leases.
     holder: String,
@@ -107,10 +107,10 @@ impl Postgres {
         });
         let pool = Arc::new(Pool::new(&database, config.connections, batch::SETTINGS)?);
         let reading = Arc::clone(&pool);
-        let read = move |questions| seen(Arc::clone(&reading), questions);
+        let read = move |questions| snapshot(Arc::clone(&reading), questions);
         Ok(Self {
             pool,
-            seen: Coalesced::new(READERS, read),
+            snapshot: Coalesced::new(READERS, read),
             queue,
             holder: Uuid::new_v4().to_string(),
             settled: Mutex::new(Id::FIRST),
@@ -181,8 +181,11 @@ impl Postgres {
     }
 
     /// Reads a transaction before a movement, together with other requests.
-    pub(super) async fn seen(&self, question: Question) -> Result<Option<Found<Seen>>, StoreError> {
-        Ok(self.seen.ask(question).await?)
+    pub(super) async fn snapshot(
+        &self,
+        question: Question,
+    ) -> Result<Option<Found<Snapshot>>, StoreError> {
+        Ok(self.snapshot.ask(question).await?)
     }
 
     /// Waits until an id is settled, and returns it: no open or later transaction can add a row up
@@ -220,10 +223,10 @@ impl Postgres {
 }
 
 /// Answers questions in one round trip, in their order.
-async fn seen(
+async fn snapshot(
     pool: Arc<Pool>,
     questions: Arc<Vec<Question>>,
-) -> Result<Vec<Option<Found<Seen>>>, Error> {
+) -> Result<Vec<Option<Found<Snapshot>>>, Error> {
     let transactions: Vec<Param<'_>> =
         questions.iter().map(|question| question.transaction.param()).collect();
     let apps: Vec<Param<'_>> = questions.iter().map(|question| question.app.param()).collect();

@@ -10,7 +10,7 @@ use tokio::runtime::Handle;
 use super::{
     Backlog, Engine, Expiring, Found, Overdue, Statement, Store, StoreError, now, outcomes,
     rows::{self, found, is_member},
-    seen::{Question, SHORT_TRAIL, Seen},
+    snapshot::{Question, SHORT_TRAIL, Snapshot},
     values::{CARD, millis},
 };
 use crate::domain::{
@@ -64,7 +64,7 @@ impl Store {
     }
 
     /// A merchant, without a check of membership.
-    pub(crate) async fn merchant_of(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
+    pub(crate) async fn merchant_unchecked(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
         Ok(self.merchant(id, Id::FIRST).await?.map(|found| found.value))
     }
 
@@ -139,22 +139,25 @@ impl Store {
     }
 
     /// The part of a transaction that never changes, without a check of membership.
-    pub(crate) async fn reservation_of(&self, id: Id) -> Result<Option<Reservation>, StoreError> {
+    pub(crate) async fn reservation_unchecked(
+        &self,
+        id: Id,
+    ) -> Result<Option<Reservation>, StoreError> {
         Ok(self.reservation(id, Id::FIRST).await?.map(|found| found.value))
     }
 
     /// Reads a transaction before a movement, as `app` sees it, with the earlier request of the
     /// idempotency key, if there is one.
-    pub(crate) async fn seen(
+    pub(crate) async fn snapshot(
         &self,
         transaction: Id,
         app: Id,
         key: Option<String>,
-    ) -> Result<Option<Found<Seen>>, StoreError> {
+    ) -> Result<Option<Found<Snapshot>>, StoreError> {
         let question = Question { transaction, app, key };
         match &self.engine {
-            Engine::Sqlite(engine) => engine.seen(&question),
-            Engine::Postgres(engine) => Ok(engine.seen(question).await?),
+            Engine::Sqlite(engine) => engine.snapshot(&question),
+            Engine::Postgres(engine) => Ok(engine.snapshot(question).await?),
         }
     }
 

@@ -155,9 +155,9 @@ pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Captured> {
         amount: columns.read()?,
         gross: columns.read()?,
         fee: columns.read()?,
-        amount_out: columns.read()?,
-        gross_out: columns.read()?,
-        fee_out: columns.read()?,
+        amount_returned: columns.read()?,
+        gross_returned: columns.read()?,
+        fee_returned: columns.read()?,
         rate: factor(columns)?,
         spread: columns.read()?,
     })

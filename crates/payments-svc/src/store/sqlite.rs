@@ -19,7 +19,7 @@ use rusqlite::Connection;
 
 use super::{
     Found, Statement, StoreError,
-    seen::{Answers, Question, SHORT_TRAIL, Seen, statements},
+    snapshot::{Answers, Question, SHORT_TRAIL, Snapshot, statements},
 };
 
 mod batch;
@@ -126,7 +126,10 @@ impl Sqlite {
     }
 
     /// Reads a transaction before a movement.
-    pub(super) fn seen(&self, question: &Question) -> Result<Option<Found<Seen>>, StoreError> {
+    pub(super) fn snapshot(
+        &self,
+        question: &Question,
+    ) -> Result<Option<Found<Snapshot>>, StoreError> {
         let Question { transaction, app, key } = question;
         let [transactions_sql, trails_sql, keys_sql] = &*SEEN;
         let params = [transaction.param(), app.param()];

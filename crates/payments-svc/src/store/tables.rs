@@ -289,9 +289,9 @@ table! {
         "fee" Int: captured.fee.param(),
         "rate" Text: fraction(&captured.rate),
         "spread" Int: captured.spread.param(),
-        "amount_out" Int: captured.amount_out.param(),
-        "gross_out" Int: captured.gross_out.param(),
-        "fee_out" Int: captured.fee_out.param(),
+        "amount_out" Int: captured.amount_returned.param(),
+        "gross_out" Int: captured.gross_returned.param(),
+        "fee_out" Int: captured.fee_returned.param(),
     }
 }
 
@@ -299,8 +299,8 @@ table! {
     CAPTURES_OUT: "captures", Capture = Capture { transaction, captured, is_new: _ },
     key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
     {
-        "amount_out" Int: captured.amount_out.param(), "gross_out" Int: captured.gross_out.param(),
-        "fee_out" Int: captured.fee_out.param(),
+        "amount_out" Int: captured.amount_returned.param(), "gross_out" Int: captured.gross_returned.param(),
+        "fee_out" Int: captured.fee_returned.param(),
     }
 }
 

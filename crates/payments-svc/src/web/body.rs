@@ -11,7 +11,7 @@ use common::body::{self, BufferedBody};
 
 use super::{
     error::Error,
-    fields::{self, Fields, Noted},
+    fields::{self, Fields, Reported},
     members::Encoding,
 };
 use crate::domain::Invalid;
@@ -53,7 +53,7 @@ impl Body {
     /// Parses the body and reads its members with `read`; see [`fields::read`].
     pub(crate) fn read<T>(
         &self,
-        read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
+        read: impl FnOnce(&mut Fields<'_>) -> Result<T, Reported>,
     ) -> Result<T, Vec<Invalid>> {
         fields::read(&self.bytes, self.encoding, read)
     }
@@ -175,7 +175,9 @@ mod tests {
         }
     }
 
-    fn everything(fields: &mut Fields<'_>) -> Result<(Option<Custom>, Country, bool, i64), Noted> {
+    fn everything(
+        fields: &mut Fields<'_>,
+    ) -> Result<(Option<Custom>, Country, bool, i64), Reported> {
         let custom = fields.custom("custom");
         let country = fields.object("company").required("country", Country::new);
         let test = fields.flag("test");

@@ -5,11 +5,11 @@
 //! 1. A closure reads all members first and uses `?` only when it builds its result. A `?` after
 //!    each member would hide the errors of the members below it.
 //! 2. Errors are collected in the order in which the closure reads the members.
-//! 3. A method that fails records the error and returns [`Noted`]. `Noted` can only be made by
+//! 3. A method that fails records the error and returns [`Reported`]. `Reported` can only be made by
 //!    recording an error, so a closure cannot fail without a reason that the client reads.
-//! 4. [`read`] returns `Ok` only if no error was recorded. So a closure may ignore a `Noted`: the
+//! 4. [`read`] returns `Ok` only if no error was recorded. So a closure may ignore a `Reported`: the
 //!    request is rejected nevertheless.
-//! 5. If `company` is not an object, this is one error. Its members return `Noted` and record
+//! 5. If `company` is not an object, this is one error. Its members return `Reported` and record
 //!    nothing more.
 //!
 //! Absent is not the same for all texts. `null` is always absent. An empty text is absent for
@@ -41,7 +41,7 @@ use crate::domain::{Custom, Invalid};
 pub(crate) fn read<T>(
     bytes: &[u8],
     encoding: Encoding,
-    read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
+    read: impl FnOnce(&mut Fields<'_>) -> Result<T, Reported>,
 ) -> Result<T, Vec<Invalid>> {
     let form: Zeroizing<Vec<u8>>;
     let json = match encoding {
@@ -64,7 +64,7 @@ pub(crate) fn read<T>(
 /// Like [`read`], for the query of a request. No query is an empty object.
 pub(crate) fn read_query<T>(
     query: Option<&str>,
-    read: impl FnOnce(&mut Fields<'_>) -> Result<T, Noted>,
+    read: impl FnOnce(&mut Fields<'_>) -> Result<T, Reported>,
 ) -> Result<T, Vec<Invalid>> {
     self::read(query.unwrap_or_default().as_bytes(), Encoding::Form, read)
 }
@@ -72,12 +72,12 @@ pub(crate) fn read_query<T>(
 /// Proof that an error was recorded, in place of a value that is missing or breaks a rule. Only
 /// [`Fields::note`] makes one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Noted(());
+pub(crate) struct Reported(());
 
 /// The members of one object. `null` is absent.
 pub(crate) struct Fields<'a> {
     /// `Err` if the value was not an object: the error is already recorded.
-    members: Result<Members<'a>, Noted>,
+    members: Result<Members<'a>, Reported>,
     encoding: Encoding,
     /// The path of the object in the body, with dots. Empty for the body itself.
     path: Cow<'static, str>,
@@ -90,9 +90,9 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<T, Noted> {
+    ) -> Result<T, Reported> {
         let value = self.optional(name, parse)?;
-        value.ok_or_else(|| self.note(name, "is required"))
+        value.ok_or_else(|| self.report(name, "is required"))
     }
 
     /// Reads an optional text. An empty text counts as absent.
@@ -100,7 +100,7 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<Option<T>, Noted> {
+    ) -> Result<Option<T>, Reported> {
         let value = self.value(name, |value| match members::text(value)?.as_str() {
             "" => Ok(None),
             text => parse(text).map(Some).map_err(message),
@@ -113,7 +113,7 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<Option<T>, Noted> {
+    ) -> Result<Option<T>, Reported> {
         self.optional(name, |text| match text.trim() {
             "" => Ok(None),
             _ => parse(text).map(Some),
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<Option<T>, Noted> {
+    ) -> Result<Option<T>, Reported> {
         match self.value(name, |value| Ok(value.get() == "false")) {
             Ok(Some(true)) => Ok(None),
             Ok(_) => self.optional(name, parse),
@@ -140,7 +140,7 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<Option<T>, Noted> {
+    ) -> Result<Option<T>, Reported> {
         self.value(name, |value| parse(&members::text(value)?).map_err(message))
     }
 
@@ -149,9 +149,9 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(i64) -> Result<T, E>,
-    ) -> Result<T, Noted> {
+    ) -> Result<T, Reported> {
         let value = self.optional_number(name, parse)?;
-        value.ok_or_else(|| self.note(name, "is required"))
+        value.ok_or_else(|| self.report(name, "is required"))
     }
 
     /// Reads an optional whole number.
@@ -159,20 +159,20 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(i64) -> Result<T, E>,
-    ) -> Result<Option<T>, Noted> {
+    ) -> Result<Option<T>, Reported> {
         let encoding = self.encoding;
         self.value(name, |value| parse(members::number(value, encoding)?).map_err(message))
     }
 
     /// Reads an optional flag: `true` or `false`; in a form, yes or no.
-    pub(crate) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Noted> {
+    pub(crate) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, Reported> {
         let encoding = self.encoding;
         self.value(name, |value| members::flag(value, encoding))
     }
 
     /// Reads optional custom data. JSON is stored as written, repeated members included; in a form,
     /// a repeated member is an error.
-    pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<Custom>, Noted> {
+    pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<Custom>, Reported> {
         let encoding = self.encoding;
         self.value(name, |value| match encoding {
             Encoding::Form if members::has_repeated_member(value) => {
@@ -195,19 +195,19 @@ impl<'a> Fields<'a> {
         rule: &'static str,
     ) {
         for name in names {
-            let _: Result<Option<()>, Noted> = self.value(name, |_| Err(rule.into()));
+            let _: Result<Option<()>, Reported> = self.value(name, |_| Err(rule.into()));
         }
     }
 
     /// Records an error that parsing one member cannot find, such as two members that exclude each
     /// other.
-    pub(crate) fn note(
+    pub(crate) fn report(
         &mut self,
         name: &'static str,
         message: impl Into<Cow<'static, str>>,
-    ) -> Noted {
+    ) -> Reported {
         self.errors.push(Invalid::new(self.at(name), message));
-        Noted(())
+        Reported(())
     }
 
     fn at(&self, name: &'static str) -> Cow<'static, str> {
@@ -221,10 +221,10 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         read: impl FnOnce(&'a RawValue) -> Result<T, Message>,
-    ) -> Result<Option<T>, Noted> {
+    ) -> Result<Option<T>, Reported> {
         let members = self.members.as_ref().map_err(|&noted| noted)?;
         let value = members.get(name).and_then(|value| value.map(read).transpose());
-        value.map_err(|message| self.note(name, message))
+        value.map_err(|message| self.report(name, message))
     }
 }
 
@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn an_ignored_error_still_rejects_the_request() {
         let noted = read(b"{}", Encoding::Json, |fields| {
-            fields.note("amount", "is more than is left");
+            fields.report("amount", "is more than is left");
             Ok(())
         });
         assert_eq!(noted, Err(vec![Invalid::new("amount", "is more than is left")]));

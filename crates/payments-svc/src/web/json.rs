@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A response `{"<name>": <value>}`.
-pub(crate) fn one(status: StatusCode, name: &'static str, value: impl Serialize) -> Response {
+pub(crate) fn envelope(status: StatusCode, name: &'static str, value: impl Serialize) -> Response {
     (status, Json(One(name, value))).into_response()
 }
 
@@ -22,13 +22,13 @@ pub(crate) fn paid(Paid { transaction, error }: Paid) -> Response {
     let transaction = IdOutput { id: transaction };
     match error {
         Some(error) => processing_error(error, Some(transaction)),
-        None => one(StatusCode::CREATED, "transaction", transaction),
+        None => envelope(StatusCode::CREATED, "transaction", transaction),
     }
 }
 
 /// The response to a saved card: 201 with its id.
 pub(crate) fn saved(card: Id) -> Response {
-    one(StatusCode::CREATED, "card", IdOutput { id: card })
+    envelope(StatusCode::CREATED, "card", IdOutput { id: card })
 }
 
 /// The response to a declined request that stored nothing: 400.

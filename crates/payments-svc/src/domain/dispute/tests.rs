@@ -86,17 +86,17 @@ impl Ledger {
         let Amounts { captured, refunded, disputed, .. } = self.holding.amounts;
         let slices = || self.open.iter().chain(&self.lost).flatten();
         assert_eq!(disputed, slices().map(|slice| slice.amount).sum::<i64>());
-        let out: i64 = self.holding.captures.iter().map(|captured| captured.amount_out).sum();
+        let out: i64 = self.holding.captures.iter().map(|captured| captured.amount_returned).sum();
         let held: i64 = slices().filter(|slice| !slice.again).map(|slice| slice.amount).sum();
         assert_eq!(out, refunded + held);
         assert!(out <= captured);
         let mut worth = 0;
         for c in &self.holding.captures {
-            assert!((0..=c.amount).contains(&c.amount_out), "{c:?}");
-            assert!((0..=c.gross).contains(&c.gross_out), "{c:?}");
-            assert!((0..=c.fee).contains(&c.fee_out), "{c:?}");
-            assert!(c.amount_out < c.amount || c.gross_out == c.gross, "{c:?}");
-            worth += c.gross - c.gross_out - c.fee + c.fee_out;
+            assert!((0..=c.amount).contains(&c.amount_returned), "{c:?}");
+            assert!((0..=c.gross).contains(&c.gross_returned), "{c:?}");
+            assert!((0..=c.fee).contains(&c.fee_returned), "{c:?}");
+            assert!(c.amount_returned < c.amount || c.gross_returned == c.gross, "{c:?}");
+            worth += c.gross - c.gross_returned - c.fee + c.fee_returned;
         }
         let again = slices().filter(|slice| slice.again);
         let again: i64 = again.map(|slice| slice.gross - slice.fee).sum();
@@ -214,7 +214,7 @@ proptest! {
             let rest = Request::Refund { amount: amount(left) };
             prop_assert!(ledger.request(&rest));
             ledger.check();
-            prop_assert!(ledger.holding.captures.iter().all(|c| c.gross_out == c.gross));
+            prop_assert!(ledger.holding.captures.iter().all(|c| c.gross_returned == c.gross));
             prop_assert_eq!(ledger.balance, -ledger.flat);
         }
     }

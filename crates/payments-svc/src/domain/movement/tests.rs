@@ -56,7 +56,7 @@ fn a_capture_and_its_refunds_use_one_exchange_rate() {
     let held = held.after(&taken);
     let given = held.decide(&refund(333)).unwrap();
     assert_eq!((given.balance, given.fee), (-2378, Fee { flat: 0, rate: -61 }));
-    assert_eq!(given.captures[0].gross_out, 2439);
+    assert_eq!(given.captures[0].gross_returned, 2439);
     let held = held.after(&given);
     let rest = held.decide(&refund(167)).unwrap();
     assert_eq!((rest.balance, rest.fee), (2378 - 3662 + 92, Fee { flat: 0, rate: -31 }));
@@ -165,12 +165,17 @@ fn check(amount: i64, funding: &str, requests: &[Request]) {
         }
         let captures = &held.captures;
         let sum = |part: fn(&Captured) -> i64| captures.iter().map(part).sum::<i64>();
-        assert_eq!((sum(|c| c.amount), sum(|c| c.amount_out)), (captured, refunded));
+        assert_eq!((sum(|c| c.amount), sum(|c| c.amount_returned)), (captured, refunded));
         for c in captures {
-            assert!((0..=c.gross).contains(&c.gross_out) && (0..=c.fee).contains(&c.fee_out));
-            assert!(c.amount_out < c.amount || (c.gross_out, c.fee_out) == (c.gross, c.fee));
+            assert!(
+                (0..=c.gross).contains(&c.gross_returned) && (0..=c.fee).contains(&c.fee_returned)
+            );
+            assert!(
+                c.amount_returned < c.amount
+                    || (c.gross_returned, c.fee_returned) == (c.gross, c.fee)
+            );
         }
-        let kept = sum(|c| c.gross - c.gross_out) - sum(|c| c.fee - c.fee_out);
+        let kept = sum(|c| c.gross - c.gross_returned) - sum(|c| c.fee - c.fee_returned);
         assert_eq!(balance, kept - flat, "the balance is the remaining gross, less all fees");
     }
 }

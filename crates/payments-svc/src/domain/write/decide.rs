@@ -87,11 +87,11 @@ impl Batch {
             Action::RevokeUser { merchant, user } => self.revoke_user(*merchant, *user),
             Action::AddApp { merchant, app } => self.add_app(*merchant, *app),
             Action::RevokeApp { merchant, app } => self.revoke_app(*merchant, *app),
-            Action::Begin { payment } => self.begin(payment),
-            Action::Conclude { operation, verdict, card } => {
+            Action::BeginPayment { payment } => self.begin(payment),
+            Action::ConcludePayment { operation, verdict, card } => {
                 self.conclude(*operation, verdict.as_ref(), card.as_deref())
             }
-            Action::Challenge { operation, card, reference } => {
+            Action::ChallengePayment { operation, card, reference } => {
                 self.challenge(*operation, card, reference)
             }
             Action::Move { transaction, request, descriptor, .. } => {
@@ -101,7 +101,7 @@ impl Batch {
                 self.save_card(*merchant, original, notes.as_ref())
             }
             Action::Notice { notification, exchange, fee_exchange, .. } => {
-                self.notice(notification, (*exchange, *fee_exchange))
+                self.book_notification(notification, (*exchange, *fee_exchange))
             }
             Action::Confirm { instructions } => {
                 self.changes.confirmed.extend(instructions);
@@ -116,7 +116,7 @@ impl Batch {
                 done(Outcome::Done)
             }
             Action::PayOut { .. } => self.pay_out(),
-            Action::Forget { keys } => {
+            Action::DeleteKeys { keys } => {
                 keys.iter().for_each(|key| drop(self.known.keys.remove(key)));
                 self.changes.forgotten.extend(keys.iter().cloned());
                 done(Outcome::Done)

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Answer, Balance, Keyed, MerchantTexts, Moved, Outcome, Refusal};
 use crate::domain::{
-    Card, Contest, Decision, Descriptor, Holding, Id, Invitation, Merchant, Payment, PayoutRun,
+    Card, Decision, Descriptor, DisputeState, Holding, Id, Invitation, Merchant, Payment, PayoutRun,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -21,7 +21,7 @@ pub(crate) struct Known {
     pub(crate) shards: i64,
     pub(crate) keys: HashMap<(Id, String), KnownKey>,
     /// Transactions, each with the captures that its writes need.
-    pub(crate) transactions: HashMap<Id, Held>,
+    pub(crate) transactions: HashMap<Id, LoadedTransaction>,
     /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
     /// Pending payments.
@@ -39,7 +39,7 @@ pub(crate) struct Known {
     /// Booked notifications, by the acquirer's ID.
     pub(crate) notifications: HashSet<String>,
     /// By transaction and the acquirer's ID of the dispute.
-    pub(crate) disputes: HashMap<(Id, String), Contest>,
+    pub(crate) disputes: HashMap<(Id, String), DisputeState>,
     /// Decisions that arrived before their dispute, by the same key.
     pub(crate) waiting: HashMap<(Id, String), Decision>,
     pub(crate) invitations: HashMap<Id, InvitationState>,
@@ -127,7 +127,7 @@ impl KnownKey {
 
 /// The part of a transaction that movements need.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct LoadedTransaction {
     pub(crate) merchant: Id,
     /// Whether the merchant is a test merchant.
     pub(crate) test: bool,

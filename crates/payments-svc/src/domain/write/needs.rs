@@ -12,7 +12,7 @@ use crate::domain::{Email, Id, PayoutRun, Reference, Request};
 pub(crate) enum Captures {
     None,
     /// The oldest captures from which together this amount, in minor units, can be refunded.
-    Room(i64),
+    Refundable(i64),
     All,
 }
 
@@ -20,7 +20,9 @@ impl Captures {
     /// Enough captures for both writes.
     fn and(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Room(one), Self::Room(other)) => Self::Room(one.saturating_add(other)),
+            (Self::Refundable(one), Self::Refundable(other)) => {
+                Self::Refundable(one.saturating_add(other))
+            }
             (one, other) => one.max(other),
         }
     }
@@ -70,11 +72,11 @@ impl Needs {
         match &write.action {
             Action::CreateApp { .. }
             | Action::CreateMerchant { .. }
-            | Action::Begin { .. }
+            | Action::BeginPayment { .. }
             | Action::SaveCard { .. }
             | Action::Confirm { .. }
             | Action::RemoveInvitation { .. }
-            | Action::Forget { .. }
+            | Action::DeleteKeys { .. }
             | Action::Expire { .. } => {}
             Action::UpdateMerchant { merchant, .. } => drop(self.merchants.insert(*merchant)),
             Action::AddUser { merchant, email } => {
@@ -91,12 +93,13 @@ impl Needs {
                 self.apps.insert(*app);
                 self.merchant_apps.insert((*merchant, *app));
             }
-            Action::Conclude { operation, .. } | Action::Challenge { operation, .. } => {
+            Action::ConcludePayment { operation, .. }
+            | Action::ChallengePayment { operation, .. } => {
                 self.operations.insert(*operation);
             }
             Action::Move { transaction, request, .. } => {
                 let captures = match request {
-                    Request::Refund { amount } => Captures::Room(amount.minor()),
+                    Request::Refund { amount } => Captures::Refundable(amount.minor()),
                     Request::Capture { .. } | Request::Void { .. } => Captures::None,
                 };
                 self.add_transaction(*transaction, captures);
@@ -126,10 +129,10 @@ fn ids(action: &Action) -> usize {
     match action {
         Action::CreateApp { .. }
         | Action::CreateMerchant { .. }
-        | Action::Begin { .. }
+        | Action::BeginPayment { .. }
         | Action::SaveCard { .. } => 1,
         Action::AddUser { .. }
-        | Action::Conclude { .. }
+        | Action::ConcludePayment { .. }
         | Action::Move { .. }
         | Action::PayOut { .. } => 2,
         // A dispute, the line of its opening, and the line of its decision.

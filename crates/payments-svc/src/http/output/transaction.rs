@@ -11,7 +11,7 @@ use crate::{
     app::{Payments, SHORT_TRAIL, StoreError},
     domain::{Card, Custom, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
     http::list::Item,
-    web::{Error, ProcessingErrorOutput, as_date, as_text, one},
+    web::{Error, ProcessingErrorOutput, as_date, as_text, envelope},
 };
 
 /// The response with a transaction. A long trail takes milliseconds to write, so another thread
@@ -22,7 +22,7 @@ pub(in crate::http) async fn response(
     transaction: Transaction,
 ) -> Response {
     let is_short = transaction.trail.len() <= SHORT_TRAIL as usize;
-    let write = move || one(status, "transaction", TransactionOutput::new(&transaction));
+    let write = move || envelope(status, "transaction", TransactionOutput::new(&transaction));
     if is_short {
         return write();
     }

@@ -9,7 +9,7 @@ use proptest::{
 };
 
 use super::{
-    super::{About, Found, Store, StoreConfig, check::Scope, now},
+    super::{Found, Store, StoreConfig, Subject, check::Scope, now},
     batch::tests::Both,
     *,
 };
@@ -80,7 +80,7 @@ async fn single_rows_are_read_as_written() {
             let rows = tables.balances.iter().filter(|((of, _), _)| *of == id);
             merchant.balance = rows.map(|(_, minor)| minor).sum();
             assert_found(store.merchant(id, app).await.unwrap(), &merchant, is_member(id));
-            assert_eq!(store.merchant_of(id).await.unwrap(), Some(merchant.clone()));
+            assert_eq!(store.merchant_unchecked(id).await.unwrap(), Some(merchant.clone()));
             let by_key = store.merchant_by_key(&merchant.key).await.unwrap();
             assert_eq!(by_key, Some(merchant));
         }
@@ -92,7 +92,7 @@ async fn single_rows_are_read_as_written() {
             let terms = tables.merchants[&merchant].terms();
             let reservation = Reservation { id, merchant, currency, terms };
             assert_found(store.reservation(id, app).await.unwrap(), &reservation, is_member);
-            assert_eq!(store.reservation_of(id).await.unwrap(), Some(reservation));
+            assert_eq!(store.reservation_unchecked(id).await.unwrap(), Some(reservation));
         }
         for line in tables.lines.values() {
             assert_found(store.line(line.id, app).await.unwrap(), line, is_member(line.merchant));
@@ -278,12 +278,12 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
                 assert_eq!(found, own);
             }
         }
-        let merchants = tables.merchants.keys().map(|id| About::Merchant(*id));
-        let transactions = tables.transactions.keys().map(|id| About::Transaction(*id));
+        let merchants = tables.merchants.keys().map(|id| Subject::Merchant(*id));
+        let transactions = tables.transactions.keys().map(|id| Subject::Transaction(*id));
         for about in merchants.chain(transactions) {
             let is_about = |merchant, transaction| match about {
-                About::Merchant(id) => id == merchant,
-                About::Transaction(id) => id == transaction,
+                Subject::Merchant(id) => id == merchant,
+                Subject::Transaction(id) => id == transaction,
             };
             let found = store.clone().disputes(about, window).await.unwrap();
             let own = tables.disputes.values().map(|row| &row.dispute);
@@ -316,7 +316,8 @@ async fn the_command_pays_out_every_positive_balance_once() {
             payouts.iter().map(|payout| (payout.transfer.merchant, payout.transfer.amount.minor));
         assert_eq!(paid.collect::<Vec<_>>(), owed);
         for payout in &payouts {
-            let merchant = store.merchant_of(payout.transfer.merchant).await.unwrap().unwrap();
+            let merchant =
+                store.merchant_unchecked(payout.transfer.merchant).await.unwrap().unwrap();
             assert_eq!(merchant.balance, 0);
         }
         assert_eq!(pay_out(dir.path(), run).await.unwrap(), payouts);

@@ -6,7 +6,7 @@ use crate::domain::{
     Step, Transfer,
     write::{
         Balance, Capture, LastStep, Moved, Movements, NewPayout, NumberedPosting, NumberedStep,
-        Outcome, Refusal, known::Held,
+        Outcome, Refusal, known::LoadedTransaction,
     },
 };
 
@@ -89,7 +89,12 @@ impl Batch {
     }
 
     /// Updates the loaded transaction.
-    fn update_transaction(&mut self, transaction: Id, mut held: Held, change: &Change) {
+    fn update_transaction(
+        &mut self,
+        transaction: Id,
+        mut held: LoadedTransaction,
+        change: &Change,
+    ) {
         held.holding = held.holding.after(change);
         let (amounts, steps) = (held.holding.amounts, held.holding.steps);
         self.known.transactions.insert(transaction, held);

@@ -2,14 +2,14 @@
 
 use super::{Batch, done};
 use crate::domain::{
-    Change, Consequence, Contest, Decision, Dispute, Event, Exchange, FraudAlert, Id, Notification,
-    Opening, Overflow, Refused,
+    Change, Decision, Dispute, DisputeState, Event, Exchange, FraudAlert, Id, NoticeResult,
+    Notification, Opening, Overflow, Refused,
     write::{NewDispute, NoticeRow, NumberedSlice, Outcome, Refusal},
 };
 
 impl Batch {
     /// Books a notification, unless it was booked before.
-    pub(super) fn notice(
+    pub(super) fn book_notification(
         &mut self,
         notification: &Notification,
         exchanges: (Exchange, Exchange),
@@ -27,14 +27,14 @@ impl Batch {
             .as_ref()
             .and_then(|dispute_key| self.known.waiting.get(dispute_key))
             .copied();
-        let consequence = held.holding.notice(event, (contest, waiting), exchanges);
+        let consequence = held.holding.book_notification(event, (contest, waiting), exchanges);
         let consequence = consequence.map_err(Refused::from)?;
         let (waits, merchant) = (consequence.waits(), held.merchant);
         match consequence {
-            Consequence::None | Consequence::Wait(_) => {}
-            Consequence::Alert => self.alert(merchant, notification),
-            Consequence::Open(opening, end) => self.open(merchant, notification, opening, end)?,
-            Consequence::End { dispute, decision, change } => {
+            NoticeResult::None | NoticeResult::Wait(_) => {}
+            NoticeResult::Alert => self.alert(merchant, notification),
+            NoticeResult::Open(opening, end) => self.open(merchant, notification, opening, end)?,
+            NoticeResult::End { dispute, decision, change } => {
                 self.record_change(*transaction, change, None, Some(dispute))?;
                 self.end(dispute_key, dispute, decision);
             }
@@ -93,7 +93,7 @@ impl Batch {
         let (reference, line) = (reference.clone(), line.unwrap_or(Id::FIRST));
         let dispute_key = (transaction, reference.as_str().to_owned());
         self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });
-        let contest = Contest { id, decision: None, slices: opening.slices };
+        let contest = DisputeState { id, decision: None, slices: opening.slices };
         self.known.disputes.insert(dispute_key.clone(), contest);
         if let Some((decision, change)) = end {
             self.record_change(transaction, change, None, Some(id))?;

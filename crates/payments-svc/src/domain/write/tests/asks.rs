@@ -172,7 +172,7 @@ impl Ask {
             Action::CreateMerchant { .. }
                 | Action::AddUser { .. }
                 | Action::AddApp { .. }
-                | Action::Begin { .. }
+                | Action::BeginPayment { .. }
                 | Action::Move { .. }
                 | Action::SaveCard { .. }
         );
@@ -219,7 +219,7 @@ impl Ask {
             }
             Kind::AddApp => Action::AddApp { merchant, app },
             Kind::RevokeApp => Action::RevokeApp { merchant, app },
-            Kind::Begin => Action::Begin { payment: Box::new(self.payment(tables)) },
+            Kind::Begin => Action::BeginPayment { payment: Box::new(self.payment(tables)) },
             Kind::Conclude | Kind::Challenge => self.follow_up(tables),
             Kind::Capture | Kind::Refund | Kind::Void => Action::Move {
                 transaction: pick(&tables.transactions, 3, one),
@@ -280,7 +280,7 @@ impl Ask {
         let operation = pick(&tables.operations, 3, self.one);
         if self.kind == Kind::Challenge {
             let (card, reference) = (Box::new(card()), "challenge".to_owned());
-            return Action::Challenge { operation, card, reference };
+            return Action::ChallengePayment { operation, card, reference };
         }
         let verdict = match self.other % 4 {
             0 | 1 => Some(Verdict::Approved { reference: "card".to_owned(), tds: Tds::Full }),
@@ -288,7 +288,7 @@ impl Ask {
             _ => None,
         };
         let card = (!self.other.is_multiple_of(3)).then(|| Box::new(card()));
-        Action::Conclude { operation, verdict, card }
+        Action::ConcludePayment { operation, verdict, card }
     }
 
     fn request(&self) -> Request {
@@ -339,7 +339,7 @@ impl Ask {
         let answered: Vec<_> = answered.map(|(name, _)| name.clone()).collect();
         let chosen =
             [self.one, self.other].map(|place| answered.get(usize::from(place % 8)).cloned());
-        Action::Forget { keys: chosen.into_iter().flatten().collect() }
+        Action::DeleteKeys { keys: chosen.into_iter().flatten().collect() }
     }
 }
 

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::domain::write::{
-    Balance, Begun, Capture, Captures, Changes, Held, InvitationState, KeyState, Known, KnownKey,
-    Membership, MerchantTexts, Movements, Needs, NewApp, NewCard, NewDispute, NewInstruction,
-    NewInvitation, NewKey, NewOperation, NewPayout, NewTransaction, NoticeRow, PayoutState,
+    Balance, Begun, Capture, Captures, Changes, InvitationState, KeyState, Known, KnownKey,
+    LoadedTransaction, Membership, MerchantTexts, Movements, Needs, NewApp, NewCard, NewDispute,
+    NewInstruction, NewInvitation, NewKey, NewOperation, NewPayout, NewTransaction, NoticeRow,
+    PayoutState,
 };
 use crate::domain::{
-    Captured, Challenge, Contest, FraudAlert, Holding, Id, Invitation, Line, Merchant, PayoutRun,
-    Posting, Reference, Slice, Step, User,
+    Captured, Challenge, DisputeState, FraudAlert, Holding, Id, Invitation, Line, Merchant,
+    PayoutRun, Posting, Reference, Slice, Step, User,
 };
 
 /// All tables, by primary key.
@@ -174,21 +175,21 @@ impl Tables {
         Balance { merchant, shard, minor: self.balances[&(merchant, shard)] }
     }
 
-    fn held(&self, row: &TransactionRow, captures: Captures) -> Held {
+    fn held(&self, row: &TransactionRow, captures: Captures) -> LoadedTransaction {
         let transaction = &row.new.transaction;
         let merchant = &self.merchants[&transaction.merchant];
         let mut available = 0;
         let is_needed = |captured: &&Captured| match captures {
             Captures::None => false,
-            Captures::Room(amount) => {
+            Captures::Refundable(amount) => {
                 let before = available;
-                available += captured.amount - captured.amount_out;
+                available += captured.amount - captured.amount_returned;
                 before < available && before < amount
             }
             Captures::All => true,
         };
         let own = self.captures.range((transaction.id, 0)..=(transaction.id, u32::MAX));
-        Held {
+        LoadedTransaction {
             merchant: transaction.merchant,
             test: transaction.test,
             descriptor: transaction.descriptor.clone(),
@@ -214,7 +215,7 @@ impl Tables {
         }
     }
 
-    fn contest(&self, (transaction, reference): &(Id, String)) -> Option<Contest> {
+    fn contest(&self, (transaction, reference): &(Id, String)) -> Option<DisputeState> {
         let is_it = |row: &&NewDispute| {
             (row.dispute.transaction, row.reference.as_str()) == (*transaction, reference)
         };
@@ -222,7 +223,7 @@ impl Tables {
         let id = row.dispute.id;
         let slices = self.slices.range((id, 0)..=(id, u32::MAX));
         let slices = slices.map(|(_, slice)| *slice).collect();
-        Some(Contest { id, decision: row.decision, slices })
+        Some(DisputeState { id, decision: row.decision, slices })
     }
 
     fn invitation(&self, row: &InvitationRow) -> InvitationState {

@@ -4,7 +4,7 @@
 //!    memory after the write.
 //! 2. It takes no lock and may be stale. The batch decides over rows that it locks and reads again.
 //! 3. The response comes from memory only if the trail has exactly one step more than this read saw
-//!    ([`Seen::after`]). Otherwise another request moved the transaction in between, and the caller
+//!    ([`Snapshot::after`]). Otherwise another request moved the transaction in between, and the caller
 //!    reads it again.
 //! 4. A trail of more than [`SHORT_TRAIL`] steps, or a `custom` of more than [`MAX_CUSTOM`] bytes,
 //!    is not read here. The caller reads such a transaction after the write.
@@ -30,7 +30,7 @@ const MAX_CUSTOM: u32 = 16 * 1024;
 
 /// A transaction, as read before a movement.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct Snapshot {
     /// The part of it that never changes.
     pub(crate) reservation: Reservation,
     /// The number of steps of its trail.
@@ -41,7 +41,7 @@ pub(crate) struct Seen {
     transaction: Option<Box<Transaction>>,
 }
 
-impl Seen {
+impl Snapshot {
     /// The transaction with its new step. `None` if it was not read whole, or if another step came
     /// in between. `steps` is the number of steps after the write.
     pub(crate) fn after(self, steps: u32, last: &LastStep) -> Option<Transaction> {
@@ -96,7 +96,7 @@ pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] 
 pub(super) struct Answers(Vec<Answer>);
 
 /// The transaction, and the numbered steps of its trail.
-type Answer = (Option<Found<Seen>>, Vec<(u32, Step)>);
+type Answer = (Option<Found<Snapshot>>, Vec<(u32, Step)>);
 
 impl Answers {
     pub(super) fn to(questions: usize) -> Self {
@@ -123,14 +123,14 @@ impl Answers {
 
     /// The answers, in the order of the questions. Drops steps that were added after the
     /// transaction was read.
-    pub(super) fn finished(self) -> Vec<Option<Found<Seen>>> {
+    pub(super) fn finished(self) -> Vec<Option<Found<Snapshot>>> {
         let finished = |(mut found, mut trail): Answer| {
             if let Some(Found { value, .. }) = &mut found
                 && let Some(transaction) = &mut value.transaction
             {
                 trail.sort_unstable_by_key(|(number, _)| *number);
-                let seen = trail.into_iter().filter(|(number, _)| *number < value.steps);
-                transaction.trail = seen.map(|(_, step)| step).collect();
+                let snapshot = trail.into_iter().filter(|(number, _)| *number < value.steps);
+                transaction.trail = snapshot.map(|(_, step)| step).collect();
             }
             found
         };
@@ -138,7 +138,7 @@ impl Answers {
     }
 }
 
-fn transaction(columns: &mut Columns<'_>) -> Result<Found<Seen>, ColumnError> {
+fn transaction(columns: &mut Columns<'_>) -> Result<Found<Snapshot>, ColumnError> {
     let (is_member, currency) = (columns.read()?, columns.read()?);
     let (pricing, has_custom): (_, bool) = (rows::pricing(columns)?, columns.read()?);
     let (transaction, steps) = rows::transaction(columns)?;
@@ -147,5 +147,5 @@ fn transaction(columns: &mut Columns<'_>) -> Result<Found<Seen>, ColumnError> {
     let reservation = Reservation { id, merchant, currency, terms };
     let is_whole = steps <= SHORT_TRAIL && has_custom == transaction.custom.is_some();
     let transaction = is_whole.then(|| Box::new(transaction));
-    Ok(Found { value: Seen { reservation, steps, key: None, transaction }, is_member })
+    Ok(Found { value: Snapshot { reservation, steps, key: None, transaction }, is_member })
 }
