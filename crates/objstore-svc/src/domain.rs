@@ -1,4 +1,4 @@
-//! The values of the service and its rules: pure, with no network, no clock and no storage.
+//! The values and rules of the service. Pure code: no network, no clock, no storage.
 
 pub(crate) mod fold;
 mod key;

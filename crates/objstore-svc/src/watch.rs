@@ -1,11 +1,28 @@
-//! Who gets which change.
+//! The hub: which socket gets which change.
 //!
-//! Committed records come in by one feed, in order. A change finds its watchers by look-up: a key
-//! is matched by eight patterns at most. What a socket is owed is a cursor over the log; while it
-//! keeps up it gets the revisions it is owed in a bounded queue, and the frames from a ring that
-//! all sockets share. One that falls behind reads the ring, then the log, then, where the log no
-//! longer reaches back, the objects themselves. So a slow client costs neither memory nor another
-//! client's time.
+//! The store feeds committed records to the one [`Hub`] of the process, in order of revision. The
+//! hub passes each change to the sockets of the clients that watch it.
+//!
+//! 1. **A socket is a cursor over the change log**: the revision up to which it has been given all
+//!    pushes. Therefore a slow or disconnected client costs neither memory for each change nor the
+//!    time of other clients.
+//! 2. **A socket reads from the cheapest source that reaches back to its cursor.** While it keeps
+//!    up, it has a bounded queue of revisions, and takes their frames from a ring that all sockets
+//!    share. If it falls behind, it scans the ring. If the ring does not reach back, it reads the
+//!    change log in the store. If the change log does not reach back either, it reads the current
+//!    objects: a *reset*.
+//! 3. **Watchers are found by look-up, not by a scan.** Each of the three parts of a pattern is
+//!    given or empty, so at most eight patterns match a key. The cost of a change does not grow
+//!    with the number of watches.
+//! 4. **One task dispatches**, and everything it changes is in [`State`], under one lock that is
+//!    never held across an await. It yields after [`DISPATCH_STRETCH`] queued revisions, so that
+//!    the tasks of the sockets can send meanwhile.
+//! 5. **A new socket waits** until the hub has dispatched everything that was committed when its
+//!    client was read from the store. Otherwise it would take a committed change for a future one:
+//!    a reset would not cover it, and an old `unwatch` would end a newer watch.
+//! 6. **The store may skip records** ([`News::Missed`]), if the change log dropped them before this
+//!    replica read them. Then the hub knows no client's watches for certain, so it closes all
+//!    sockets. The clients reconnect, and the hub reads their watches from the store.
 
 use std::{
     sync::{
@@ -40,34 +57,32 @@ use state::State;
 /// Revisions queued to sockets before the dispatcher lets others run.
 const DISPATCH_STRETCH: usize = 8192;
 
-/// How long a new socket waits for what is committed to be dispatched.
+/// How long a new socket waits until committed changes are dispatched.
 const DISPATCH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where changes meet those who watch.
 pub(crate) struct Hub {
     store: Store,
     state: Mutex<State>,
-    /// The newest revision dispatched; none once dispatching has ended.
+    /// The newest revision dispatched; `None` after dispatching has ended.
     dispatched: watch::Sender<Option<Revision>>,
     pushes: AtomicU64,
 }
 
-/// Numbers for the metrics.
+/// Numbers of this replica for the metrics.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WatchStats {
-    /// Sockets open.
+    /// Open sockets.
     pub(crate) sockets: usize,
-    /// Clients that have one.
+    /// Clients with at least one open socket.
     pub(crate) clients: usize,
-    /// Ended watches that sockets which are behind still need.
+    /// Ended watches that sockets still need, because they are behind.
     pub(crate) ended: usize,
     /// Messages handed to sockets since the start.
     pub(crate) pushes: u64,
 }
 
 impl Hub {
-    /// A hub over `store` that has seen all up to `revision`. Of one client it keeps at most
-    /// `max_ended` ended watches.
+    /// A hub that starts after `revision` and keeps at most `max_ended` ended watches per client.
     pub(crate) fn new(store: Store, revision: Revision, max_ended: usize) -> Arc<Self> {
         Arc::new(Self {
             store,
@@ -77,7 +92,7 @@ impl Hub {
         })
     }
 
-    /// Dispatches what is committed until the store is closed.
+    /// Dispatches committed records until the store is closed.
     pub(crate) async fn run(self: Arc<Self>, mut feed: Feed) {
         while let Some(news) = feed.news.recv().await {
             match news {
@@ -111,8 +126,9 @@ impl Hub {
         woken
     }
 
-    /// Opens a cursor for one more socket of `client`: from `since` on, else from where the client
-    /// has acknowledged.
+    /// Opens a cursor for one more socket of `client`. It starts after `since`, or else after the
+    /// client's position. Fails with [`StoreError::Behind`] if committed changes are not dispatched
+    /// in time.
     pub(crate) async fn subscribe(
         self: &Arc<Self>,
         client: ClientId,
@@ -121,35 +137,34 @@ impl Hub {
     ) -> Result<Subscriber, StoreError> {
         loop {
             let known = self.store.client(client).await?;
-            self.has_dispatched(known.revision).await?;
+            self.wait_until_dispatched(known.revision).await?;
             let ahead = since.is_some_and(|since| since > known.revision);
             let attached = self.state().attach(client, known, form, since);
-            // Not attached when dispatching has run away from what was just read: read it again.
+            // `None`: the ring has dropped records since the client was read, so read it again.
             if let Some(attached) = attached {
                 return Ok(Subscriber::new(Arc::clone(self), client, form, attached, ahead));
             }
         }
     }
 
-    /// Waits until everything up to `revision` is dispatched: a socket that started before would take
-    /// what is committed for something that is yet to come.
-    async fn has_dispatched(&self, revision: Revision) -> Result<(), StoreError> {
+    /// Waits until everything up to `revision` is dispatched. See rule 5 of the module.
+    async fn wait_until_dispatched(&self, revision: Revision) -> Result<(), StoreError> {
         let mut dispatched = self.dispatched.subscribe();
-        let is_over = |head: &Option<Revision>| head.is_none_or(|head| head >= revision);
-        match timeout(DISPATCH_TIMEOUT, dispatched.wait_for(is_over)).await {
+        let is_done = |head: &Option<Revision>| head.is_none_or(|head| head >= revision);
+        match timeout(DISPATCH_TIMEOUT, dispatched.wait_for(is_done)).await {
             Ok(Ok(head)) if head.is_some() => Ok(()),
             _ => Err(StoreError::Behind),
         }
     }
 
-    /// Numbers for the metrics.
     pub(crate) fn stats(&self) -> WatchStats {
         let (sockets, clients, ended) = self.state().count();
         WatchStats { sockets, clients, ended, pushes: self.pushes.load(Ordering::Relaxed) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // The service ends when dispatching panics; nobody else changes more than its own socket.
+        // Poison can be ignored: the service stops if the dispatcher panics, and every other task
+        // changes only its own socket.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

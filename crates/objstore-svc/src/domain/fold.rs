@@ -1,5 +1,24 @@
-//! A batch in memory: each operation sees the changes of those before it, and nothing is written
-//! yet.
+//! Decides a batch of operations in memory, without I/O.
+//!
+//! An engine loads the rows that [`Needs::of`] names into [`Known`]. [`decide`] applies the
+//! operations in order and returns their answers and the [`Changes`], which the engine then writes
+//! in one database transaction.
+//!
+//! 1. **A batch has the same effect as its operations one by one.** Each operation sees the changes
+//!    of those before it. `property.rs` tests this with random batches.
+//! 2. **`Needs::of` must name every row that an operation reads here.** A row that is missing in
+//!    `Known` counts as a row that does not exist.
+//! 3. **A row is written once, in its final state.** Therefore [`Fold`] keeps the last state of
+//!    each object, session, client and watch, and lists the changes at the end. The change log gets
+//!    all records.
+//! 4. **Revisions may be relative.** If a batch needs no rows, PostgreSQL does not load the head
+//!    either: it is 0, and the statements add the revision and bytes of the store. So an operation
+//!    whose decision depends on the head must make [`Needs::is_empty`] false.
+//! 5. **Several operations of a batch may concern the same row**: a client can register, begin and
+//!    end a watch, and be marked as used in one batch. [`Fold`] has a map for each kind of row that
+//!    can be new, so that such a row is inserted in its final state and never updated.
+//! 6. **A panic fails one operation only.** [`decide`] returns its place, and the batching loop
+//!    runs the others again without it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -18,8 +37,8 @@ mod known;
 pub(crate) use changes::{Changes, NewClient, NewSession, Stretch};
 pub(crate) use known::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap, Watching};
 
-/// Decides a batch, one operation after the other, or returns the place of an operation that
-/// panics. `known` holds what [`Needs::of`] names.
+/// Decides the operations of `batch` in order. `known` holds the rows that [`Needs::of`] names.
+/// `Err` is the place of an operation that panicked.
 pub(crate) fn decide(
     rules: &Rules,
     known: Known,
@@ -38,27 +57,27 @@ struct Fold<'a> {
     rules: &'a Rules,
     known: Known,
     head: Head,
-    /// Everything that needs no look-up later is noted here at once.
+    /// Changes that can be listed at once. The maps below are added at the end.
     changes: Changes,
-    /// The last of each object, and none where it was deleted.
+    /// The last state of each changed object, with its revision; `None` if deleted.
     objects: HashMap<&'a Key, Option<(Arc<Object>, Revision)>>,
     registered: HashMap<ClientId, NewClient>,
-    /// Clients that were registered before, with the time until which they stay unused, and none
-    /// where they are used.
+    /// The new `unused_until` of clients that existed before the batch; `None` if they are used.
     unused: HashMap<ClientId, Option<Timestamp>>,
     begun: HashMap<TokenDigest, NewSession>,
     extended: HashMap<TokenDigest, Timestamp>,
-    /// Clients whose number of watches changes.
+    /// Clients whose number of watches has changed.
     counted: HashSet<ClientId>,
     open: HashMap<(ClientId, &'a Pattern), Open>,
 }
 
-/// Whether a pattern is watched, and since when.
+/// Whether a client watches a pattern.
 #[derive(Clone, Copy)]
 enum Open {
     No,
+    /// Since before the batch: the revision of the watch.
     Before(Revision),
-    /// Since the batch's stretch with this index.
+    /// Since this batch: an index into [`Changes::watched`].
     Begun(usize),
 }
 
@@ -144,7 +163,7 @@ impl<'a> Fold<'a> {
                 unused_until: Some(Session::unused_until(now)),
                 counts: WatchCounts::default(),
             };
-            // Noted before it registered, when there was no such client.
+            // An earlier operation of this batch noted it when the client did not exist.
             self.unused.remove(&client);
             self.registered.insert(client, new);
             self.known.clients.insert(client, Watching::default());
@@ -189,16 +208,17 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Sessions stay for one more lifetime after their end, and a client as long as any of them:
-    /// so it goes when it has had neither a live session nor a socket, which extends its session,
-    /// for that long. An unused client goes when its time has come. Returns whether there are more.
+    /// Deletes sessions that ended at least one lifetime ago, and clients without a session left.
+    /// Therefore a client stays for one lifetime after its last session ended. An open socket
+    /// extends its session, so it keeps the client. Also deletes clients that were never used, when
+    /// their `unused_until` has passed. Returns whether there may be more.
     fn reap(&mut self, now: Timestamp) -> bool {
         let before = Reap::at(now, self.rules).before;
         let Due { clients, more } = std::mem::take(&mut self.known.due);
         for DueClient { client, unused_until, open } in clients {
             let is_over = unused_until.is_some_and(|until| until <= now);
             if is_over && open > 0 {
-                // Marking it as used has failed.
+                // A client with watches is used: marking it has failed.
                 self.mark_used(client);
             }
             let is_forgotten = is_over && open == 0;
@@ -220,7 +240,7 @@ impl<'a> Fold<'a> {
         if !matches!(self.open(client, pattern), Open::No) {
             return Ok(());
         }
-        // A client that was removed may watch nothing.
+        // The client is missing if it was removed.
         let watching = self.known.clients.get_mut(&client).ok_or(Refusal::TooManyWatches)?;
         watching.counts = watching.counts.begin(self.rules.max_watches)?;
         self.counted.insert(client);

@@ -1,14 +1,14 @@
-//! Keys of three parts, and the patterns that name many of them.
+//! Keys of three parts, and patterns that match keys.
 
 use std::{borrow::Borrow, fmt};
 
-/// Bytes that one part of a key may have.
+/// Maximum length of one part of a key, in bytes.
 pub(crate) const MAX_PART: usize = 512;
 
-/// Stands between the parts of a key in its one text. No part can contain it.
+/// Separates the parts of a key in its text. No part can contain it.
 const SEPARATOR: &str = "\0";
 
-/// Three parts in one allocation: type, namespace, name.
+/// Type, namespace and name in one allocation.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Parts(Box<str>);
 
@@ -41,26 +41,21 @@ impl fmt::Debug for Parts {
     }
 }
 
-/// Why three texts are no key or no pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidKey {
-    /// A key has no empty part.
     #[error("a part of the key is empty")]
     Empty,
-    /// A part is longer than [`MAX_PART`].
     #[error("a part of the key is longer than {MAX_PART} bytes")]
     TooLong,
-    /// A part contains U+0000.
     #[error("a part of the key contains U+0000")]
     Nul,
 }
 
-/// The address of one object: three parts of 1 to [`MAX_PART`] bytes without U+0000.
+/// The key of one object: three parts of 1 to [`MAX_PART`] bytes without U+0000.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key(Parts);
 
 impl Key {
-    /// A key of these parts.
     pub(crate) fn new(kind: &str, namespace: &str, name: &str) -> Result<Self, InvalidKey> {
         let parts = Parts::new([kind, namespace, name])?;
         if [kind, namespace, name].contains(&"") {
@@ -74,7 +69,8 @@ impl Key {
         self.0.split()
     }
 
-    /// Writes the one pattern of `shape` that matches this key, as [`Pattern::as_str`] does.
+    /// Writes the only pattern of `shape` that matches this key into `text`, in the form of
+    /// [`Pattern::as_str`].
     pub(crate) fn pattern(&self, shape: Shape, text: &mut String) {
         text.clear();
         for (index, part) in self.parts().into_iter().enumerate() {
@@ -87,18 +83,17 @@ impl Key {
         }
     }
 
-    /// Bytes the key holds.
+    /// Bytes of the three parts and their separators.
     pub(crate) fn size(&self) -> usize {
         self.0.0.len()
     }
 }
 
-/// Which keys are meant: an empty part matches anything, any other part exactly itself.
+/// A pattern of keys: an empty part matches every value, any other part only itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Pattern(Parts);
 
 impl Pattern {
-    /// A pattern of these parts.
     pub(crate) fn new(kind: &str, namespace: &str, name: &str) -> Result<Self, InvalidKey> {
         Parts::new([kind, namespace, name]).map(Self)
     }
@@ -108,35 +103,34 @@ impl Pattern {
         self.0.split()
     }
 
-    /// Which parts are given.
     pub(crate) fn shape(&self) -> Shape {
         let [kind, namespace, name] = self.parts().map(|part| u8::from(!part.is_empty()));
         Shape(kind | namespace << 1 | name << 2)
     }
 
-    /// The whole pattern as one text, unique to it.
+    /// The parts with their separators: a text that is different for each pattern.
     pub(crate) fn as_str(&self) -> &str {
         &self.0.0
     }
 }
 
-/// A map by pattern can be asked by text, as [`Key::pattern`] makes it, without an allocation.
+/// Makes a map of patterns searchable by the text of [`Key::pattern`], without an allocation.
 impl Borrow<str> for Pattern {
     fn borrow(&self) -> &str {
         self.as_str()
     }
 }
 
-/// Which of the three parts a pattern gives: one of eight.
+/// The set of parts that a pattern gives: one of eight. Bit 0 is type, 1 namespace, 2 name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shape(u8);
 
 impl Shape {
-    /// Every shape; the last one is that of a key.
+    /// All shapes. The last one, with all parts given, matches one key.
     pub(crate) const ALL: [Self; 8] =
         [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5), Self(6), Self(7)];
 
-    /// The shape's place in [`Shape::ALL`].
+    /// The index in [`Shape::ALL`].
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -167,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_bounded_in_bytes_and_hold_no_nul() {
+    fn parts_have_1_to_512_bytes_without_nul() {
         let longest = "é".repeat(MAX_PART / 2);
         assert!(Key::new(&longest, "n", "n").is_ok());
         for (parts, error) in [
@@ -201,7 +195,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_is_found_under_its_eight_patterns_and_no_other(
+        fn a_key_is_found_under_exactly_its_eight_patterns(
             key in prop::array::uniform3("[ab]{1,2}"),
             pattern in prop::array::uniform3("[ab]{0,2}"),
         ) {

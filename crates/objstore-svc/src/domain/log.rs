@@ -1,38 +1,35 @@
-//! The log: one record for everything that happened, in the order it happened.
+//! The change log: one record for each change, in the order of their commits.
 
 use std::sync::Arc;
 
 use super::{ClientId, Object, Pattern};
 
-/// The place of a record in the log: 1 for the first, without gaps. 0 stands for "before all".
+/// The number of a record in the change log: 1 for the first, without gaps. 0 is before all.
 pub(crate) type Revision = u64;
 
-/// One record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// Its place.
     pub(crate) revision: Revision,
-    /// What happened.
     pub(crate) entry: Entry,
 }
 
-/// What a record tells.
+/// The content of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Entry {
-    /// An object was set.
+    /// An object was set: its new state.
     Set(Arc<Object>),
-    /// An object was deleted; the object as it last was.
+    /// An object was deleted: its last state.
     Delete(Arc<Object>),
-    /// A client watches from here on.
+    /// A client began to watch a pattern. The watch matches the changes after this record.
     Watch(ClientId, Pattern),
-    /// A client stopped watching here.
+    /// A client ended a watch.
     Unwatch(ClientId, Pattern),
-    /// A client was removed with all it watched.
+    /// A client was removed with its watches.
     Forget(ClientId),
 }
 
 impl Entry {
-    /// Bytes the entry holds.
+    /// Bytes of the texts in the entry.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Set(object) | Self::Delete(object) => object.size(),

@@ -1,32 +1,28 @@
-//! Objects, who owns them, and what may be done to them.
+//! Objects, their owners, and the decision whether a client may set or delete one.
 
 use std::{fmt, sync::Arc};
 
 use super::{ClientId, Epoch, Key, Precondition, Refusal, Revision, Tag, Value};
 
-/// Bytes that an owner may have.
+/// Maximum length of an owner, in bytes.
 pub(crate) const MAX_OWNER: usize = 1024;
 
-/// Whom an object belongs to: data, unless [`OwnerRule::Match`] compares it.
+/// The `Owner` of an object: 1 to [`MAX_OWNER`] bytes without U+0000. The service compares it only
+/// with [`OwnerRule::Match`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner(Box<str>);
 
-/// Why a text is no owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidOwner {
-    /// An owner has at least one byte.
     #[error("Owner is empty")]
     Empty,
-    /// The owner is longer than [`MAX_OWNER`].
     #[error("Owner is longer than {MAX_OWNER} bytes")]
     TooLong,
-    /// The owner contains U+0000.
     #[error("Owner contains U+0000")]
     Nul,
 }
 
 impl Owner {
-    /// An owner of 1 to [`MAX_OWNER`] bytes without U+0000.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidOwner> {
         match text {
             "" => Err(InvalidOwner::Empty),
@@ -36,36 +32,32 @@ impl Owner {
         }
     }
 
-    /// The owner as it was sent.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether owners mean anything to the service.
+/// Whether the service compares owners: the setting `OBJSTORE_OWNER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OwnerRule {
-    /// An owner is data.
+    /// An owner is data without a meaning to the service.
     Free,
-    /// An owner is the registered identity of who may set and delete.
+    /// An owner is the registered ID of the only client that may set and delete the object.
     Match,
 }
 
 impl OwnerRule {
-    /// Whether `client` may act on what `owner` owns.
+    /// Whether `client` may set or delete an object of `owner`.
     pub(crate) fn admits(self, client: ClientId, owner: &Owner) -> bool {
         self == Self::Free || ClientId::parse(owner.as_str()) == Ok(client)
     }
 }
 
-/// An object as the specification has it.
+/// An object with the members of the specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Object {
-    /// Its address.
     pub(crate) key: Key,
-    /// Its content.
     pub(crate) value: Value,
-    /// Whom it belongs to.
     pub(crate) owner: Owner,
 }
 
@@ -87,7 +79,7 @@ impl Object {
         json.push(b'}');
     }
 
-    /// Bytes the object holds.
+    /// Bytes of key, value and owner together.
     pub(crate) fn size(&self) -> usize {
         self.key.size() + self.value.as_bytes().len() + self.owner.as_str().len()
     }
@@ -102,31 +94,30 @@ impl fmt::Display for Object {
 }
 
 fn write_string(text: &str, json: &mut Vec<u8>) {
-    // Text into memory: neither half can fail.
+    // Writing a string into memory cannot fail.
     let _ = serde_json::to_writer(json, text);
 }
 
-/// An object as it is stored, with the revision that wrote it.
+/// A stored object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stored {
-    /// The object.
     pub(crate) object: Object,
-    /// The revision of the change that made it so.
+    /// The revision of the `set` that wrote it.
     pub(crate) revision: Revision,
 }
 
-/// Who changes an object, and under which condition.
+/// The conditions of a `set` or `delete`.
 #[derive(Debug, Clone)]
 pub(crate) struct Intent {
-    /// The client that asks for the change.
+    /// The client that sent the request.
     pub(crate) client: ClientId,
-    /// What it wants to hold of the object before.
+    /// `If-Match` and `If-None-Match`.
     pub(crate) precondition: Precondition,
 }
 
 impl Intent {
-    /// Decides whether `object` may be set over one of revision `current`: ownership is told
-    /// first, then the precondition.
+    /// Decides whether `object` may be set over one of revision `current`. Checks the owner first,
+    /// then the precondition.
     pub(crate) fn decide_set(
         &self,
         object: &Object,
@@ -143,8 +134,8 @@ impl Intent {
         }
     }
 
-    /// Decides whether `current` may be deleted: absence is told first, then ownership, then the
-    /// precondition.
+    /// Decides whether `current` may be deleted, and returns it. Checks existence first, then the
+    /// owner, then the precondition.
     pub(crate) fn decide_delete(
         &self,
         current: Option<(Arc<Object>, Revision)>,
@@ -183,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_is_compared_as_an_identity_and_only_when_it_must() {
+    fn owners_are_compared_as_ids_only_with_match() {
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
         let same = Owner::new("67E55044-10B1-426F-9247-BB680E5FE0C8").unwrap();
         let other = Owner::new("somebody").unwrap();
@@ -193,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delete_tells_absence_before_ownership_before_the_precondition() {
+    fn delete_checks_existence_then_owner_then_precondition() {
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
         let epoch = Epoch::new(1);
         let precondition = Precondition::parse(&["\"0000000000000001-1\""], &[]).unwrap();

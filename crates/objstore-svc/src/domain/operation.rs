@@ -1,4 +1,4 @@
-//! Writes: what clients and the service ask for, and the answers.
+//! Every write to the store, and its answer.
 
 use std::sync::Arc;
 
@@ -7,37 +7,38 @@ use super::{
     Timestamp, TokenDigest,
 };
 
-/// Bytes that any operation or record is taken to cost beside what it carries.
+/// Bytes that an operation or record counts in addition to its texts.
 pub(crate) const OVERHEAD: usize = 64;
 
-/// A write as it is asked for.
+/// A write of a client, or of the service itself.
 #[derive(Debug, Clone)]
 pub(crate) enum Operation {
-    /// Registers a client, unless it is, with one more session.
+    /// Registers a client if it is not registered, and adds a session.
     Register { client: ClientId, token: TokenDigest, now: Timestamp },
-    /// Lets a session live on.
+    /// Extends a session by one lifetime from `now`.
     Extend { token: TokenDigest, now: Timestamp },
-    /// Lets an unused client stay on.
+    /// Postpones the removal of an unused client.
     Postpone { client: ClientId, now: Timestamp },
-    /// An unused client has been used.
+    /// Marks a client as used, so that it stays as long as its sessions.
     MarkUsed { client: ClientId },
-    /// Removes sessions and clients that are over. It is always alone in its batch.
+    /// Removes ended sessions and clients without a session, and unused clients. It is always alone
+    /// in its batch.
     Reap { now: Timestamp },
-    /// Sets an object.
+    /// Creates or replaces an object.
     Set { object: Arc<Object>, intent: Intent },
-    /// Deletes an object.
+    /// Deletes an object. Refused if it does not exist.
     Delete { key: Key, intent: Intent },
-    /// Begins a watch.
+    /// Begins a watch. No effect if the client watches the pattern already.
     Watch { client: ClientId, pattern: Pattern },
-    /// Ends a watch.
+    /// Ends a watch. No effect if the client does not watch the pattern.
     Unwatch { client: ClientId, pattern: Pattern },
-    /// The engine's own work: writes positions, and trims the log if the engine does that in its
-    /// batches.
+    /// Work of the engine: writes acknowledged positions, and trims the change log on engines that
+    /// do it in their batches.
     Upkeep { positions: Vec<(ClientId, Revision)>, trims: bool },
 }
 
 impl Operation {
-    /// Bytes that it holds while it waits.
+    /// Bytes of memory that it counts while it waits.
     pub(crate) fn size(&self) -> usize {
         OVERHEAD
             + match self {
@@ -51,29 +52,25 @@ impl Operation {
     }
 }
 
-/// An operation that was done.
+/// The result of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// The newest revision after it: its own, when it made one.
+    /// The newest revision after it: its own, if it appended a record.
     pub(crate) revision: Revision,
-    /// Whether it left some of its work to another operation of its kind.
+    /// Whether work is left, so that the operation should be repeated.
     pub(crate) more: bool,
 }
 
-/// The answer to an operation. One that is refused changes nothing.
+/// The answer to an operation. A refused operation changes nothing.
 pub(crate) type Answer = Result<Done, Refusal>;
 
-/// What operations are decided by, beside what is stored.
+/// Settings and constants of the store that decisions depend on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// The life of the store that its revisions belong to.
     pub(crate) epoch: Epoch,
-    /// Whether owners are compared.
     pub(crate) owner: OwnerRule,
-    /// How long sessions live.
     pub(crate) lifetime: Lifetime,
-    /// Clients there may be.
     pub(crate) max_clients: u64,
-    /// Watches a client may have.
+    /// Open watches that one client may have, and also its ended ones.
     pub(crate) max_watches: u64,
 }

@@ -1,27 +1,27 @@
-//! Entity tags and the conditions made of them (RFC 9110, section 13).
+//! Entity tags, `If-Match` and `If-None-Match` (RFC 9110, section 13).
 
 use std::fmt;
 
 use super::Revision;
 
-/// Which life of the store a revision belongs to: made with the store, and anew when a backup of
-/// it is restored, so that tags of one life never hold in another.
+/// A random number of the store. It is drawn when the store is created, and again when a backup of
+/// it is restored, so that tags from before the restore never match. On PostgreSQL the operator has
+/// to delete it after a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
 
 impl Epoch {
-    /// An epoch from random bits.
+    /// Makes an epoch from random bits.
     pub(crate) fn new(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The bits it was made from.
     pub(crate) fn bits(self) -> u64 {
         self.0
     }
 }
 
-/// The state of one object: `"<epoch>-<revision>"`.
+/// The entity tag of an object: `"<epoch>-<revision>"`, the epoch as 16 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
     epoch: Epoch,
@@ -29,7 +29,6 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// The tag of what `revision` wrote.
     pub(crate) fn new(epoch: Epoch, revision: Revision) -> Self {
         Self { epoch, revision }
     }
@@ -41,12 +40,12 @@ impl fmt::Display for Tag {
     }
 }
 
-/// A header that is neither `*` nor a list of tags.
+/// A header is neither `*` nor a list of entity tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a list of entity tags")]
 pub(crate) struct InvalidTag;
 
-/// What must hold of an object before it is changed. Without conditions, nothing must.
+/// The conditions of a request. Without conditions, it always holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Precondition {
     if_match: Option<Tags>,
@@ -57,30 +56,30 @@ pub(crate) struct Precondition {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Tags {
     Any,
-    These(Vec<String>),
+    List(Vec<String>),
 }
 
 impl Precondition {
-    /// Reads the values of `If-Match` and `If-None-Match`, each possibly sent several times.
+    /// Parses the values of `If-Match` and `If-None-Match`. Each header may be sent several times.
     pub(crate) fn parse(if_match: &[&str], if_none_match: &[&str]) -> Result<Self, InvalidTag> {
         Ok(Self { if_match: Tags::parse(if_match)?, if_none_match: Tags::parse(if_none_match)? })
     }
 
-    /// Whether there is no condition.
     pub(crate) fn is_empty(&self) -> bool {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
-    /// Whether the conditions hold of an object whose tag is `current`, or of its absence.
+    /// Whether the conditions hold for an object with the tag `current`; `None` if it does not
+    /// exist.
     pub(crate) fn holds(&self, current: Option<Tag>) -> bool {
         let current = current.map(|tag| tag.to_string());
         let matches =
-            self.if_match.as_ref().is_none_or(|tags| tags.name(current.as_deref(), Tags::strongly));
-        let none = self
+            self.if_match.as_ref().is_none_or(|tags| tags.contains(current.as_deref(), strong_eq));
+        let none_matches = self
             .if_none_match
             .as_ref()
-            .is_none_or(|tags| !tags.name(current.as_deref(), Tags::weakly));
-        matches && none
+            .is_none_or(|tags| !tags.contains(current.as_deref(), weak_eq));
+        matches && none_matches
     }
 }
 
@@ -94,30 +93,31 @@ impl Tags {
                 for value in values {
                     read_list(value, &mut tags)?;
                 }
-                if tags.is_empty() { Err(InvalidTag) } else { Ok(Some(Self::These(tags))) }
+                if tags.is_empty() { Err(InvalidTag) } else { Ok(Some(Self::List(tags))) }
             }
         }
     }
 
-    fn name(&self, current: Option<&str>, same: fn(&str, &str) -> bool) -> bool {
+    fn contains(&self, current: Option<&str>, same: fn(&str, &str) -> bool) -> bool {
         match (self, current) {
             (_, None) => false,
             (Self::Any, Some(_)) => true,
-            (Self::These(tags), Some(current)) => tags.iter().any(|tag| same(tag, current)),
+            (Self::List(tags), Some(current)) => tags.iter().any(|tag| same(tag, current)),
         }
-    }
-
-    /// A weak tag is never strongly the same.
-    fn strongly(tag: &str, current: &str) -> bool {
-        tag == current
-    }
-
-    fn weakly(tag: &str, current: &str) -> bool {
-        tag.strip_prefix("W/").unwrap_or(tag) == current
     }
 }
 
-/// Reads `#entity-tag`: tags between commas, where empty elements do not count.
+/// The strong comparison: a weak tag never matches.
+fn strong_eq(tag: &str, current: &str) -> bool {
+    tag == current
+}
+
+/// The weak comparison: `W/` is ignored.
+fn weak_eq(tag: &str, current: &str) -> bool {
+    tag.strip_prefix("W/").unwrap_or(tag) == current
+}
+
+/// Parses `#entity-tag`: tags separated by commas, with empty elements ignored.
 fn read_list(value: &str, tags: &mut Vec<String>) -> Result<(), InvalidTag> {
     let mut rest = value.trim_matches([' ', '\t', ',']);
     while !rest.is_empty() {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_names_epoch_and_revision() {
+    fn a_tag_consists_of_epoch_and_revision() {
         assert_eq!(Tag::new(Epoch::new(0xab), 7).to_string(), NOW);
     }
 
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_tags_is_refused() {
+    fn malformed_lists_of_tags_are_rejected() {
         for value in
             ["", "x", "\"open", "\"a\"b", "\"a\" \"b\"", "*, \"a\"", "w/\"a\"", "\"a b\"", ","]
         {

@@ -1,4 +1,4 @@
-//! Identities, session tokens and how long a session lives.
+//! Client IDs, session tokens, and the lifetime of sessions and unused clients.
 
 use std::{collections::HashSet, fmt, time::Duration};
 
@@ -9,23 +9,21 @@ use uuid::Uuid;
 /// Milliseconds since the Unix epoch.
 pub(crate) type Timestamp = i64;
 
-/// The identity that a client registers: a UUID that is not nil.
+/// The ID that a client registers: a UUID that is not nil.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ClientId(Uuid);
 
-/// Why a text is no identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidId {
-    /// Not a UUID in its usual form, 8-4-4-4-12 hexadecimal digits.
+    /// Not a UUID in the hyphenated form, 8-4-4-4-12 hexadecimal digits.
     #[error("ID is not a UUID")]
     NotAUuid,
-    /// The nil UUID is nobody's.
     #[error("the nil UUID cannot be registered")]
     Nil,
 }
 
 impl ClientId {
-    /// Reads an identity.
+    /// Parses the hyphenated form, in either case.
     pub(crate) fn parse(text: &str) -> Result<Self, InvalidId> {
         let hyphenated = text.len() == uuid::fmt::Hyphenated::LENGTH;
         match Uuid::try_parse(text) {
@@ -34,28 +32,23 @@ impl ClientId {
         }
     }
 
-    /// An identity from a UUID.
     pub(crate) fn new(id: Uuid) -> Result<Self, InvalidId> {
         if id.is_nil() { Err(InvalidId::Nil) } else { Ok(Self(id)) }
     }
 
-    /// The UUID.
     pub(crate) fn uuid(&self) -> &Uuid {
         &self.0
     }
 }
 
-/// Which identities may register.
+/// The IDs that may register.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Clients {
-    /// Any.
     All,
-    /// Those on a list.
     Listed(HashSet<ClientId>),
 }
 
 impl Clients {
-    /// Whether `client` may register.
     pub(crate) fn admit(&self, client: ClientId) -> bool {
         match self {
             Self::All => true,
@@ -64,19 +57,20 @@ impl Clients {
     }
 }
 
-/// What a client shows to be known again: 256 random bits as 43 characters of base64url.
+/// A session token: 256 random bits as 43 characters of base64url. It is a secret, so `Debug` does
+/// not show it.
 pub(crate) struct Token(String);
 
 impl Token {
-    /// Characters a token has.
+    /// Length in characters.
     pub(crate) const LENGTH: usize = 43;
 
-    /// A token from random bits.
+    /// Makes a token from random bits.
     pub(crate) fn new(bits: [u8; 32]) -> Self {
         Self(URL_SAFE_NO_PAD.encode(bits))
     }
 
-    /// The token, for the cookie that carries it.
+    /// The text of the cookie.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -88,22 +82,21 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What is kept of a token: its SHA-256.
+/// The SHA-256 of a token. The store keeps only this.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct TokenDigest([u8; 32]);
 
 impl TokenDigest {
-    /// The digest of a token as a client shows it.
+    /// Digests a token as a client sent it.
     pub(crate) fn of(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }
 
-    /// A digest as it is stored.
+    /// Wraps a digest that was stored.
     pub(crate) fn stored(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The digest's bytes.
     pub(crate) fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -115,35 +108,34 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// Sessions of one client. A new one ends the one unused longest.
+/// Maximum number of sessions of one client. One more ends the session that expires first.
 pub(crate) const MAX_SESSIONS: usize = 100;
 
-/// A session that was looked up. It is over from `expires` on.
+/// A session as it was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Session {
-    /// Whose it is.
     pub(crate) client: ClientId,
-    /// When it ends.
+    /// The session is valid before this time.
     pub(crate) expires: Timestamp,
-    /// When its client is removed, while that has not been used: it never set, watched or opened a
-    /// socket.
+    /// When its client is removed if it stays unused: it never set, watched or opened a socket.
+    /// `None` if the client was used.
     pub(crate) unused_until: Option<Timestamp>,
 }
 
-/// How long an unused client stays after its last request, at least.
+/// Minimum time that an unused client stays after its last request.
 const UNUSED_LIFETIME: Duration = Duration::from_hours(1);
 
-/// The most often a request postpones the removal of an unused client: reading must not turn into
-/// writing.
+/// Minimum time between two postponements of a removal, so that not every read causes a write.
 const POSTPONE_EVERY: Duration = Duration::from_mins(5);
 
 impl Session {
-    /// When an unused client is removed that makes no request after `now`.
+    /// When an unused client is removed if it sends no request after `now`. [`POSTPONE_EVERY`] is
+    /// added because requests within that time do not postpone the removal.
     pub(crate) fn unused_until(now: Timestamp) -> Timestamp {
         now.saturating_add(millis(UNUSED_LIFETIME + POSTPONE_EVERY))
     }
 
-    /// Whether a request at `now` postpones the removal of its client.
+    /// Whether a request at `now` has to postpone the removal of its client.
     pub(crate) fn is_postponing(&self, now: Timestamp) -> bool {
         self.unused_until.is_some_and(|until| until.saturating_sub(now) < millis(UNUSED_LIFETIME))
     }
@@ -153,42 +145,41 @@ fn millis(duration: Duration) -> Timestamp {
     Timestamp::try_from(duration.as_millis()).unwrap_or(Timestamp::MAX / 4)
 }
 
-/// How long sessions live, and how often their use extends them.
+/// How long a session stays valid after its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lifetime(Duration);
 
-/// The most often a session is extended.
+/// Minimum time between two extensions of a session.
 const EXTEND_EVERY: Duration = Duration::from_hours(24);
 
 impl Lifetime {
-    /// Sessions that end this long after their last use.
     pub(crate) fn new(lifetime: Duration) -> Self {
         Self(lifetime)
     }
 
-    /// Whole seconds a session lives, as a cookie counts them.
+    /// Whole seconds, for `Max-Age` of the cookie.
     pub(crate) fn seconds(self) -> u64 {
         self.0.as_secs()
     }
 
-    /// Milliseconds a session lives.
     pub(crate) fn millis(self) -> Timestamp {
         millis(self.0)
     }
 
-    /// When a session made or extended at `now` ends.
+    /// The expiry of a session that is created or extended at `now`.
     pub(crate) fn expiry(self, now: Timestamp) -> Timestamp {
         now.saturating_add(self.millis())
     }
 
-    /// How long an extension holds off the next.
+    /// Minimum time between two extensions of a session.
     ///
-    /// Decision: a day, but half a lifetime where that is shorter, or a session in use would end.
+    /// Decision: one day, or half the lifetime if that is shorter. Otherwise a session in use would
+    /// end.
     pub(crate) fn extend_every(self) -> Duration {
         EXTEND_EVERY.min(self.0 / 2)
     }
 
-    /// Whether use of `session` at `now` extends it.
+    /// Whether a use of `session` at `now` has to extend it.
     pub(crate) fn is_due(self, session: Session, now: Timestamp) -> bool {
         let every = Timestamp::try_from(self.extend_every().as_millis()).unwrap_or(Timestamp::MAX);
         self.expiry(now).saturating_sub(session.expires) >= every
@@ -200,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identity_is_a_uuid_in_its_usual_form() {
+    fn an_id_is_a_hyphenated_uuid() {
         assert!(ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").is_ok());
         assert!(ClientId::parse("67E55044-10B1-426F-9247-BB680E5FE0C8").is_ok());
         assert_eq!(ClientId::parse("00000000-0000-0000-0000-000000000000"), Err(InvalidId::Nil));
@@ -216,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unused_client_stays_an_hour_after_any_request() {
+    fn an_unused_client_stays_an_hour_after_its_last_request() {
         const MINUTE: Timestamp = 60_000;
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
         let mut session = Session { client, expires: 0, unused_until: None };

@@ -1,22 +1,22 @@
-//! The value of an object: JSON exactly as the client wrote it, but for white space.
+//! The value of an object: JSON exactly as the client wrote it, except for white space.
 
 use std::fmt;
 
 use common::json;
 
-/// The content of an object: a JSON object, byte for byte as it was sent, without white space
-/// between tokens. No number is rounded, no member reordered, dropped or merged.
+/// A JSON object, byte for byte as it was sent, without white space between tokens. No number is
+/// rounded, and no member is reordered, dropped or merged.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Value(Box<[u8]>);
 
 impl Value {
-    /// Takes a value from `json`, which must be well-formed JSON.
+    /// Removes white space between tokens of `json`, which must be well-formed JSON.
     pub(crate) fn compact(json: &str) -> Result<Self, InvalidValue> {
         let bytes = json::compact(json.as_bytes());
         if bytes.first() == Some(&b'{') { Ok(Self(bytes.into())) } else { Err(InvalidValue) }
     }
 
-    /// A value that was stored before.
+    /// Wraps the bytes of a stored value.
     pub(crate) fn stored(bytes: &[u8]) -> Self {
         Self(bytes.into())
     }
@@ -33,7 +33,6 @@ impl fmt::Debug for Value {
     }
 }
 
-/// JSON that is no [`Value`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Value is not a JSON object")]
 pub(crate) struct InvalidValue;
@@ -43,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_white_space_between_tokens_goes() {
+    fn only_white_space_between_tokens_is_removed() {
         for (sent, kept) in [
             (" { } ", "{}"),
             ("{\"a\" :\t[ 1.0 , 1e400,\r\n-0 ]}", "{\"a\":[1.0,1e400,-0]}"),

@@ -1,21 +1,21 @@
-//! How many watches a client may have.
+//! The limit of watches of a client.
 
 use super::Refusal;
 
-/// Watches of one client that the store keeps.
+/// The numbers of watches of one client in the store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WatchCounts {
-    /// Watches without an end.
     pub(crate) open: u64,
-    /// Ended watches, at most: it may be more than there are.
+    /// An upper bound of the ended watches: trimming the change log deletes some of them without
+    /// lowering it.
     pub(crate) ended: u64,
 }
 
 impl WatchCounts {
-    /// One more open watch.
+    /// Counts a new open watch.
     ///
-    /// It is refused while `limit` watches are open or `limit` ended ones are kept. Only a new watch
-    /// adds to the two together, so the store never keeps more than `2 * limit` for a client.
+    /// Refused while `limit` watches are open, or while `limit` ended ones are kept. Only a new
+    /// watch raises the sum of the two, so the store never keeps more than `2 * limit` for a client.
     pub(crate) fn begin(self, limit: u64) -> Result<Self, Refusal> {
         if self.open >= limit || self.ended >= limit {
             return Err(Refusal::TooManyWatches);
@@ -23,12 +23,13 @@ impl WatchCounts {
         Ok(Self { open: self.open + 1, ..self })
     }
 
-    /// How many watches of a client the store keeps at most, by the rule of [`Self::begin`].
+    /// The maximum number of watches that the store keeps for a client, open and ended: see
+    /// [`Self::begin`].
     pub(crate) fn most_kept(limit: usize) -> usize {
         limit.saturating_mul(2)
     }
 
-    /// One open watch has ended.
+    /// Counts the end of an open watch.
     #[must_use]
     pub(crate) fn end(self) -> Self {
         Self { open: self.open.saturating_sub(1), ended: self.ended.saturating_add(1) }

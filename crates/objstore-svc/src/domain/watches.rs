@@ -1,20 +1,20 @@
-//! What one client watches, and watched before.
+//! The watches of one client, open and ended.
 
 use std::collections::{HashMap, VecDeque};
 
 use super::{Key, Pattern, Revision, Shape};
 
-/// A client's open watches, and ended ones for as long as somebody needs them. A watch made at
-/// revision `w` matches the changes after it, up to its end.
+/// A client's open watches, and the ended ones that are still needed. A watch matches the changes
+/// after its own revision and before that of its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Watches {
-    /// Each open pattern with its begin.
+    /// Each open pattern with the revision of its watch.
     open: HashMap<Pattern, Revision>,
-    /// The ended watches of each pattern, oldest first. They do not overlap.
+    /// The ended watches of each pattern, oldest first. Watches of one pattern do not overlap.
     ended: HashMap<Pattern, VecDeque<Stretch>>,
-    /// Every ended watch by its end, oldest first.
+    /// All ended watches in the order of their ends.
     ends: VecDeque<(Revision, Pattern)>,
-    /// Entries of each shape in both maps: a shape without any needs no look-up.
+    /// The number of patterns of each shape in both maps. A shape without any needs no look-up.
     shapes: [usize; 8],
 }
 
@@ -25,7 +25,7 @@ struct Stretch {
 }
 
 impl Watches {
-    /// Watches as they are stored, in any order: each with its begin, and its end if it has one.
+    /// Takes stored watches in any order: pattern, begin, and end if it has ended.
     pub(crate) fn stored(
         watches: impl IntoIterator<Item = (Pattern, Revision, Option<Revision>)>,
     ) -> Self {
@@ -43,7 +43,7 @@ impl Watches {
         stored
     }
 
-    /// Watched from `since` on. Repeating it changes nothing.
+    /// Begins a watch. Has no effect if the pattern is watched already.
     pub(crate) fn begin(&mut self, pattern: Pattern, since: Revision) {
         let shape = pattern.shape().index();
         let before = self.open.len();
@@ -51,7 +51,7 @@ impl Watches {
         self.shapes[shape] += self.open.len() - before;
     }
 
-    /// No longer watched from `until` on.
+    /// Ends the open watch of a pattern, if there is one.
     pub(crate) fn end(&mut self, pattern: &Pattern, until: Revision) {
         if let Some((pattern, since)) = self.open.remove_entry(pattern) {
             self.shapes[pattern.shape().index()] -= 1;
@@ -59,7 +59,7 @@ impl Watches {
         }
     }
 
-    /// Nothing is watched any more from `until` on.
+    /// Ends all open watches.
     pub(crate) fn end_all(&mut self, until: Revision) {
         let patterns: Vec<Pattern> = self.open.keys().cloned().collect();
         for pattern in patterns {
@@ -67,7 +67,7 @@ impl Watches {
         }
     }
 
-    /// Adds the ended watches of `other` that are not known here.
+    /// Adds the ended watches of `other` that are missing here.
     pub(crate) fn add_ended(&mut self, other: Self) {
         let before = self.ends.len();
         for (pattern, stretches) in other.ended {
@@ -94,28 +94,28 @@ impl Watches {
             }
         }
         if removed > 0 && self.ends.is_empty() {
-            // Their memory goes with them.
+            // Frees the memory of the collections.
             self.ends = VecDeque::new();
             self.ended = HashMap::new();
         }
         removed
     }
 
-    /// How many ended watches there are.
+    /// The number of ended watches.
     pub(crate) fn ended(&self) -> usize {
         self.ends.len()
     }
 
-    /// The open watches alone.
+    /// A copy with the open watches only.
     #[must_use]
     pub(crate) fn current(&self) -> Self {
         Self::stored(self.open().map(|(pattern, since)| (pattern.clone(), since, None)))
     }
 
-    /// Whether a change of `key` at `revision` is one this client watches.
+    /// Whether the client watched `key` at `revision`.
     pub(crate) fn match_change(&self, key: &Key, revision: Revision) -> bool {
         let mut text = String::new();
-        self.shapes_of(key, &mut text, |text| {
+        self.find_shape(key, &mut text, |text| {
             self.open.get(text).is_some_and(|&since| since < revision)
                 || self.ended.get(text).is_some_and(|stretches| {
                     let later = stretches.partition_point(|stretch| stretch.since < revision);
@@ -126,19 +126,19 @@ impl Watches {
         .is_some()
     }
 
-    /// The first shape under which `key` is watched now.
+    /// The first shape of an open watch that matches `key`.
     pub(crate) fn match_current(&self, key: &Key) -> Option<Shape> {
         let mut text = String::new();
-        self.shapes_of(key, &mut text, |text| self.open.contains_key(text))
+        self.find_shape(key, &mut text, |text| self.open.contains_key(text))
     }
 
-    /// The open watches, each with its begin.
+    /// The open watches, each with its revision.
     pub(crate) fn open(&self) -> impl Iterator<Item = (&Pattern, Revision)> {
         self.open.iter().map(|(pattern, &since)| (pattern, since))
     }
 
-    /// The first shape whose pattern of `key` is one that is asked for.
-    fn shapes_of(
+    /// The first shape whose pattern of `key` fulfils `is_match`. `text` is a buffer.
+    fn find_shape(
         &self,
         key: &Key,
         text: &mut String,
@@ -152,8 +152,8 @@ impl Watches {
         })
     }
 
-    /// Keeps the watches of the pattern in order. Those by their end are the caller's to sort,
-    /// unless this one ended last.
+    /// Inserts an ended watch, and keeps those of its pattern in order. The caller has to sort
+    /// `ends`, unless this watch ended last.
     fn insert_ended(&mut self, pattern: Pattern, stretch: Stretch) {
         let stretches = self.ended.entry(pattern.clone()).or_insert_with(|| {
             self.shapes[pattern.shape().index()] += 1;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_matches_exactly_the_changes_between_its_ends() {
+    fn a_watch_matches_exactly_the_changes_within_it() {
         let mut watches = Watches::default();
         watches.begin(pattern("t", ""), 5);
         watches.end(&pattern("t", ""), 8);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_current_under_the_first_pattern_that_is_watched_now() {
+    fn a_key_matches_the_first_open_watch() {
         let key = Key::new("t", "ns", "n").unwrap();
         let mut watches = Watches::default();
         watches.begin(pattern("t", ""), 5);

@@ -1,4 +1,7 @@
-//! What was sent on one socket and is not acknowledged.
+//! The unanswered pings of one socket.
+//!
+//! Only a pong acknowledges, because it proves that the client has received everything sent before
+//! the ping. See `docs/decisions/acknowledge-by-pong.md`.
 
 use std::{
     collections::VecDeque,
@@ -11,11 +14,11 @@ use tokio::time::Instant;
 
 use crate::domain::Revision;
 
-/// Pings that may be unanswered at once.
+/// Maximum number of unanswered pings.
 const MAX_MARKS: usize = 64;
 
-/// The pings that were sent, each marking how far the client had been served before it. A pong
-/// comes after everything that was sent before its ping, so it proves that much.
+/// Unanswered pings, oldest first. Each has the revision up to which the client had been given all
+/// pushes when the ping was sent.
 #[derive(Default)]
 pub(crate) struct Marks(Mutex<VecDeque<Mark>>);
 
@@ -26,8 +29,8 @@ struct Mark {
 }
 
 impl Marks {
-    /// The payload of a ping that follows everything up to `revision`; none while too many are
-    /// unanswered.
+    /// Records a ping that follows all pushes up to `revision`, and returns its payload. `None`
+    /// while [`MAX_MARKS`] pings are unanswered.
     pub(crate) fn add(&self, revision: Revision) -> Option<Bytes> {
         let mut marks = self.marks();
         if marks.len() >= MAX_MARKS {
@@ -38,14 +41,15 @@ impl Marks {
         Some(Bytes::copy_from_slice(&payload))
     }
 
-    /// What the answer to a ping proves. Answers to nothing prove nothing.
+    /// The revision that a pong acknowledges; `None` if no ping had this payload. Older pings are
+    /// removed, too, since their pongs would acknowledge less.
     pub(crate) fn answered(&self, payload: &[u8]) -> Option<Revision> {
         let mut marks = self.marks();
         let index = marks.iter().position(|mark| mark.payload == payload)?;
         marks.drain(..=index).next_back().map(|mark| mark.revision)
     }
 
-    /// Whether a ping has been unanswered for so long.
+    /// Whether the oldest unanswered ping was sent at least `timeout` ago.
     pub(crate) fn is_overdue(&self, timeout: Duration) -> bool {
         self.marks().front().is_some_and(|mark| mark.sent.elapsed() >= timeout)
     }
@@ -60,17 +64,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_to_a_ping_proves_what_was_sent_before_it() {
+    fn a_pong_acknowledges_pushes_before_its_ping() {
         let marks = Marks::default();
         let payloads = [3, 5, 9].map(|revision| marks.add(revision).unwrap());
         assert_eq!(marks.answered(b"made up"), None);
         assert_eq!(marks.answered(&payloads[1]), Some(5));
-        assert_eq!(marks.answered(&payloads[0]), None, "an older ping proves nothing more");
+        assert_eq!(marks.answered(&payloads[0]), None, "a newer ping was answered already");
         assert_eq!(marks.answered(&payloads[2]), Some(9));
     }
 
     #[test]
-    fn unanswered_pings_are_bounded() {
+    fn the_number_of_unanswered_pings_is_limited() {
         let marks = Marks::default();
         assert!((0..MAX_MARKS).all(|_| marks.add(1).is_some()));
         assert!(marks.add(1).is_none());

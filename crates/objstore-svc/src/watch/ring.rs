@@ -1,4 +1,4 @@
-//! The newest records with their frames, serialized once for all who receive them.
+//! The newest records, with frames that are serialized once for all sockets.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -6,29 +6,30 @@ use bytes::Bytes;
 
 use crate::domain::{Entry, Object, Record, Revision};
 
-/// Bytes of records that the ring holds.
+/// Limit of the ring, in bytes as [`cost`] counts them.
 const RING_BYTES: usize = 32 * 1024 * 1024;
 
-/// Bytes a record costs beside what it carries.
+/// Bytes that a record costs in addition to its object.
 const OVERHEAD: usize = 256;
 
-/// What the messages of a socket look like.
+/// The format of a socket's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// The object that was set, alone. Deletions are not told.
+    /// The object that was set, alone. Deletions are not pushed.
     Objects,
     /// `{"Revision":n,"Event":"set"|"delete","Object":{…}}`.
     Events,
 }
 
-/// The newest records, without gaps.
+/// The newest records, without gaps. Drops the oldest when it exceeds [`RING_BYTES`].
 pub(super) struct Ring {
     slots: VecDeque<Slot>,
-    /// The revision that the first slot follows.
+    /// The revision before the first slot's.
     before: Revision,
     bytes: usize,
 }
 
+/// A record with its frame in each form, made on first use.
 struct Slot {
     record: Arc<Record>,
     object: Option<Bytes>,
@@ -40,7 +41,7 @@ impl Ring {
         Self { slots: VecDeque::new(), before: revision, bytes: 0 }
     }
 
-    /// The newest revision.
+    /// The newest revision that was pushed to the ring.
     pub(super) fn head(&self) -> Revision {
         self.slots.back().map_or(self.before, |slot| slot.record.revision)
     }
@@ -56,33 +57,33 @@ impl Ring {
         }
     }
 
-    /// The records after `revision`, if the ring still has all of them.
+    /// The records after `revision`; `None` if the ring has dropped some of them.
     pub(super) fn after(&self, revision: Revision) -> Option<impl Iterator<Item = &Arc<Record>>> {
         let skipped = usize::try_from(revision.checked_sub(self.before)?).ok()?;
         Some(self.slots.range(skipped.min(self.slots.len())..).map(|slot| &slot.record))
     }
 
-    /// The frame of a change, if the ring still has it.
+    /// The frame of a change; `None` if the ring has dropped it, or the form does not push it.
     pub(super) fn frame(&mut self, revision: Revision, form: Form) -> Option<Bytes> {
         let index = usize::try_from(revision.checked_sub(self.before + 1)?).ok()?;
         let slot = self.slots.get_mut(index)?;
-        let made = match form {
+        let cached = match form {
             Form::Objects => &mut slot.object,
             Form::Events => &mut slot.event,
         };
-        if made.is_none() {
-            *made = frame(&slot.record, form);
+        if cached.is_none() {
+            *cached = frame(&slot.record, form);
         }
-        made.clone()
+        cached.clone()
     }
 }
 
 fn cost(record: &Record) -> usize {
-    // The object once in the record and once in a frame.
+    // The object is in memory twice: in the record and in a frame.
     OVERHEAD + 2 * record.entry.size()
 }
 
-/// The message that tells a change in this form, if it does.
+/// The message for a record; `None` if the form does not push it.
 pub(super) fn frame(record: &Record, form: Form) -> Option<Bytes> {
     match (&record.entry, form) {
         (Entry::Set(object), Form::Objects) => Some(object_frame(object)),
@@ -94,7 +95,7 @@ pub(super) fn frame(record: &Record, form: Form) -> Option<Bytes> {
     }
 }
 
-/// The current value of an object in this form.
+/// The message for the current value of an object, which `revision` set.
 pub(super) fn current_frame(revision: Revision, object: &Object, form: Form) -> Bytes {
     match form {
         Form::Objects => object_frame(object),
@@ -102,7 +103,7 @@ pub(super) fn current_frame(revision: Revision, object: &Object, form: Form) -> 
     }
 }
 
-/// Tells that what came before is not known any more: current values follow.
+/// The message that announces current values, because the change log does not reach back.
 pub(super) fn reset_frame(revision: Revision) -> Bytes {
     format!("{{\"Event\":\"reset\",\"Revision\":{revision}}}").into()
 }

@@ -1,4 +1,25 @@
-//! Everything the hub knows, under its one lock.
+//! The state of the hub: sockets, their clients and watches, and the newest records.
+//!
+//! All of it is under the hub's one lock, and nothing here does I/O.
+//!
+//! 1. **A socket is live or behind.** A live socket has been given everything except the revisions
+//!    in its queue. [`State::queue`] adds only to live sockets. Every other socket reads from its
+//!    cursor, and becomes live when the cursor reaches the head. Both happen under the lock, so no
+//!    change is lost in between.
+//! 2. **Queues hold revisions, not frames**, so a queue of [`QUEUE_LENGTH`] is small. A socket
+//!    falls behind if its queue is full, or if the ring has dropped the next frame: then it is
+//!    slower than the traffic. It loses the queue but no change, because its cursor has not passed
+//!    them.
+//! 3. **A change is matched with the watches of its revision, not with those of today.** A live
+//!    socket is matched when the change is dispatched. A socket that is behind is matched later, so
+//!    its client keeps ended watches until all its sockets have passed their ends
+//!    ([`Socket::needs`]).
+//! 4. **Ended watches are limited** to `max_ended` per client. Beyond that, the sockets that are
+//!    furthest behind are closed ([`Next::Lost`]). They lose no change: the client's next socket
+//!    gets its ended watches from the store.
+//! 5. **A pong moves the position only if the socket started at or before it.** Otherwise the
+//!    socket was not given the changes between the position and its start (`since`), so its pongs
+//!    do not prove that the client has them.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -15,76 +36,76 @@ use crate::domain::{ClientId, Entry, Key, Object, Pattern, Record, Revision, Sha
 
 mod clients;
 
-/// Revisions that wait for one socket. One more, and the socket reads the log instead.
+/// Maximum length of a socket's queue. A socket with more pending revisions falls behind.
 const QUEUE_LENGTH: usize = 1024;
 
-/// Messages handed to a socket at once.
+/// Maximum number of messages in a burst.
 const BURST_LENGTH: usize = 256;
 
 /// Bytes after which a burst takes no more messages.
 const BURST_BYTES: usize = 64 * 1024;
 
-/// Records looked through at once for a socket that is behind.
+/// Records of the ring that one call scans for a socket that is behind.
 const SCAN_LENGTH: usize = 256;
 
 pub(super) struct State {
     ring: Ring,
-    /// Who watches each pattern: clients' slots, each with the revision of its watch.
+    /// The clients (by slot) that watch each pattern, each with the revision of its watch.
     index: HashMap<Pattern, IndexMap<usize, Revision>>,
-    /// Patterns of each shape in the index.
+    /// How many patterns of each shape the index has. A shape without any needs no look-up.
     shapes: [usize; 8],
     clients: Slab<Client>,
     slots: HashMap<ClientId, usize>,
     sockets: Slab<Socket>,
-    /// Ended watches of all clients.
+    /// Ended watches of all clients together.
     ended: usize,
     /// Ended watches that one client may have here.
     max_ended: usize,
-    /// Kept for its memory.
+    /// A buffer, reused to save allocations.
     pattern_text: String,
 }
 
 /// A client that has a socket.
 struct Client {
-    /// The open ones, and those ended ones that a socket still needs.
+    /// The open watches, and the ended ones that a socket still needs.
     watches: Watches,
     position: Revision,
     sockets: Vec<usize>,
-    /// The last change queued to it, so that one matched twice is pushed once.
+    /// The last revision queued. A change that several patterns match is pushed once.
     queued: Revision,
 }
 
 struct Socket {
     client: usize,
     form: Form,
-    /// Where its cursor began. What is before that, its acknowledgements do not cover.
+    /// The first cursor. Changes up to it were not given to this socket.
     start: Revision,
-    /// Whether it has seen everything but what is in its queue.
+    /// Whether it has been given everything except the revisions in its queue.
     live: bool,
-    /// It has everything up to here: its cursor, or not far behind it.
+    /// It needs no watches of changes up to here: its cursor, or during a reset the revision from
+    /// which it will continue.
     after: Revision,
     queue: VecDeque<Revision>,
     wake: Arc<Notify>,
-    /// Whether changes were missed that nobody can tell any more.
+    /// Whether it can no longer be served and has to be closed.
     lost: bool,
 }
 
-/// A socket that was attached.
 pub(super) struct Attached {
     pub(super) socket: usize,
     pub(super) cursor: Revision,
     pub(super) wake: Arc<Notify>,
 }
 
-/// What there is for a socket.
+/// The next step for a socket.
 pub(super) enum Next {
-    /// These messages, perhaps none, and the cursor after them.
+    /// Send the burst, which may be empty. The cursor is now this.
     Messages(Revision),
-    /// Nothing now: it has everything up to here.
+    /// Wait. Everything up to this cursor has been given out.
     Idle(Revision),
-    /// What the log has after its cursor.
+    /// Read the change log: the ring does not reach back to the cursor.
     Log,
-    /// The socket has to begin anew.
+    /// Close the socket: the client has to reconnect.
     Lost,
 }
 
@@ -113,7 +134,8 @@ impl State {
         (self.sockets.len(), self.clients.len(), self.ended)
     }
 
-    /// Takes in the next record, says how many queues it went to, and adds the sockets to wake.
+    /// Processes the next record and adds the sockets to wake to `woken`. Returns the number of
+    /// sockets that the record was offered to.
     pub(super) fn dispatch(&mut self, record: Record, woken: &mut Vec<Arc<Notify>>) -> usize {
         let record = Arc::new(record);
         self.ring.push(Arc::clone(&record));
@@ -144,9 +166,9 @@ impl State {
         }
     }
 
-    /// Goes on after `revision`, though some of what was before has not been seen: watches may have
-    /// begun and ended there. So nobody is kept; whoever has a socket finds its place in the store
-    /// when it opens the next one. Gives the sockets to wake.
+    /// Continues after `revision`, although records before it are missing. Watches may have begun
+    /// and ended in them, so all clients are dropped and all sockets are lost. Clients reconnect,
+    /// and are read from the store again. Returns the sockets to wake.
     pub(super) fn start_over(&mut self, revision: Revision) -> Vec<Arc<Notify>> {
         self.ring = Ring::new(revision);
         self.index.clear();
@@ -186,7 +208,8 @@ impl State {
         queued
     }
 
-    /// Moves the position of a socket's client on; false when it stays where it is.
+    /// Moves the position of a socket's client forward to `revision`. Returns whether it moved: see
+    /// rule 5 of the module.
     pub(super) fn acknowledge(&mut self, socket: usize, revision: Revision) -> bool {
         let Socket { client, start, .. } = self.sockets[socket];
         let position = &mut self.clients[client].position;
@@ -197,7 +220,8 @@ impl State {
         moves
     }
 
-    /// What a socket whose cursor is `cursor` gets next, without asking the store.
+    /// Determines the next step for a socket with this cursor, without reading the store. Adds its
+    /// messages to `burst`.
     pub(super) fn next(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Bytes>) -> Next {
         let next = if self.sockets[socket].lost {
             Next::Lost
@@ -215,7 +239,7 @@ impl State {
         next
     }
 
-    /// A socket has everything up to `cursor`.
+    /// Notes that a socket needs no watches of changes up to `cursor`.
     pub(super) fn advance(&mut self, socket: usize, cursor: Revision) {
         self.sockets[socket].after = cursor;
         self.remove_ended(self.sockets[socket].client);
@@ -230,7 +254,7 @@ impl State {
             && let Some(&revision) = socket.queue.front()
         {
             let Some(frame) = self.ring.frame(revision, socket.form) else {
-                // Gone from the ring: the socket is slower than the traffic.
+                // The ring has dropped it: the socket is slower than the traffic.
                 socket.fall_behind();
                 return Next::Messages(revision - 1);
             };
@@ -269,8 +293,9 @@ impl State {
         Next::Messages(cursor)
     }
 
-    /// The messages that records read from the log make for a socket, and the cursor after them.
-    /// Records that are not dispatched yet are left for later: a watch among them is not known.
+    /// Adds the messages of `records`, which were read from the change log, to `burst`. Returns the
+    /// new cursor; `None` if it does not move. Records that are not dispatched yet are left for
+    /// later, because the hub does not know the watches among them.
     pub(super) fn match_log(
         &mut self,
         socket: usize,
@@ -279,9 +304,9 @@ impl State {
     ) -> Option<Revision> {
         let Socket { client, form, .. } = self.sockets[socket];
         let watches = &self.clients[client].watches;
-        let seen = records.iter().take_while(|record| record.revision <= self.head());
+        let dispatched = records.iter().take_while(|record| record.revision <= self.head());
         let mut cursor = None;
-        for record in seen {
+        for record in dispatched {
             cursor = Some(record.revision);
             if is_owed(watches, record, form) {
                 burst.extend(ring::frame(record, form));
@@ -293,7 +318,6 @@ impl State {
         cursor
     }
 
-    /// What the client of a socket watches.
     pub(super) fn watches(&self, socket: usize) -> &Watches {
         &self.clients[self.sockets[socket].client].watches
     }
@@ -314,21 +338,21 @@ impl Socket {
         self.queue.push_back(revision);
     }
 
-    /// The revision after which it may still look through the log, if it may: with an empty queue it
-    /// has been given whatever was watched so far.
+    /// The revision after which it may still match changes with watches. `None` if it will not: a
+    /// live socket with an empty queue has been given every past change.
     fn needs(&self) -> Option<Revision> {
         let has_all = self.live && self.queue.is_empty();
         (!self.lost && !has_all).then_some(self.after)
     }
 
-    /// From now on the socket reads the log from its cursor, until it has caught up.
+    /// Makes the socket read from its cursor until it has caught up.
     fn fall_behind(&mut self) {
         self.live = false;
         self.queue = VecDeque::new();
     }
 }
 
-/// Whether a client that watches this is told of this record.
+/// Whether a client with these watches gets a push for the record.
 fn is_owed(watches: &Watches, record: &Record, form: Form) -> bool {
     let matches = |object: &Object| watches.match_change(&object.key, record.revision);
     match &record.entry {

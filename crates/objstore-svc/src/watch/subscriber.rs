@@ -1,4 +1,23 @@
-//! The cursor of one socket.
+//! The cursor of one socket, and the source that it reads from.
+//!
+//! [`Subscriber::next`] asks the state of the hub first. If the ring does not reach back, it reads
+//! the change log. If that does not reach back either, it begins a *reset*, a pass over the current
+//! objects that the client watches.
+//!
+//! 1. **Cancel safe.** The socket task drops `next` whenever it has to send a ping. So each step
+//!    changes the cursor, the reset and the burst together, after its last await.
+//! 2. **The cursor stays until a reset is over.** Pings carry the cursor. Therefore a pong during
+//!    the reset acknowledges none of it, and a client that disconnects gets the reset again.
+//! 3. **A reset covers the changes up to the head at its begin** (`through`). Values that are newer
+//!    are left out, since their changes come from the change log afterwards. Objects that the
+//!    client no longer watches are left out, too.
+//! 4. **An object is pushed once**, although several patterns may match it: under the first shape
+//!    that the client watched at the begin.
+//! 5. **[`Form::Objects`] gets only values that changed since its cursor**, even if they changed
+//!    before the watch, because an earlier watch may have covered them. [`Form::Events`] gets a
+//!    `reset` message first, and then all values, because its client starts over.
+//! 6. **A `since` beyond the newest revision begins a reset, too.** Such a revision is from another
+//!    epoch of the store, or the client asks for all current values.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -15,13 +34,13 @@ use crate::{
     store::{LogPage, StoreError},
 };
 
-/// Objects read at once for a client whose place in the log is gone.
+/// Objects that a reset reads at once.
 const RESET_PAGE: usize = 256;
 
-/// Messages in the order they are sent.
+/// Messages in the order in which they are sent.
 pub(crate) type Burst = Vec<Bytes>;
 
-/// What one socket is owed, from a cursor on. Dropping it ends the subscription.
+/// Produces the messages of one socket. Dropping it ends the subscription.
 pub(crate) struct Subscriber {
     hub: Arc<Hub>,
     client: ClientId,
@@ -32,26 +51,26 @@ pub(crate) struct Subscriber {
     reset: Option<Reset>,
 }
 
-/// The pass over the objects of a client that the log can no longer serve.
+/// A pass over the current objects that a client watches.
 struct Reset {
-    /// What it watched when the pass began.
+    /// The open watches at the begin.
     watches: Watches,
-    /// What of that is left to read, the next pattern last.
+    /// The patterns that are left to read, the next one last.
     patterns: Vec<Pattern>,
-    /// Where the next page of it begins.
+    /// The last key that was read under the next pattern.
     after: Option<Key>,
-    /// What changes after this comes from the log, once the pass is over.
+    /// The newest revision at the begin. Later changes come from the change log.
     through: Revision,
-    /// Values up to this are old news.
+    /// The cursor at the begin. [`Form::Objects`] gets only values that are newer.
     from: Revision,
-    /// Whether the client has been told, if its form tells it.
+    /// Whether the `reset` message was given out, or is not needed.
     announced: bool,
 }
 
-/// Whose the bytes of a burst are.
+/// Whether the bytes of a burst count as memory of the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frames {
-    /// All sockets share them: they are those of the newest changes.
+    /// They are in the ring, which all sockets share.
     Shared,
     /// They were made for one socket.
     Own,
@@ -68,25 +87,25 @@ impl Subscriber {
         let Attached { socket, cursor, wake } = attached;
         let mut subscriber = Self { hub, client, form, socket, wake, cursor, reset: None };
         if ahead {
-            // A revision that is not there yet is one of another life of the store.
+            // Rule 6 of the module.
             subscriber.cursor = 0;
             subscriber.reset = Some(subscriber.begin_reset());
         }
         subscriber
     }
 
-    /// Everything up to this revision that the client is owed has been given out.
+    /// All pushes up to this revision have been given out.
     pub(crate) fn cursor(&self) -> Revision {
         self.cursor
     }
 
-    /// What the client's acknowledgements are told to.
     pub(crate) fn acknowledgements(&self) -> Acknowledgements {
         Acknowledgements { hub: Arc::clone(&self.hub), client: self.client, socket: self.socket }
     }
 
-    /// Waits for messages and adds them to `burst`, which is empty. Cancel safe: what was not
-    /// given out is given out by the next call.
+    /// Waits for messages and adds them to `burst`, which must be empty. Cancel safe: a later call
+    /// gives out the same messages. Fails if the store cannot be read, or with
+    /// [`StoreError::Missed`] if the socket has to be closed.
     pub(crate) async fn next(&mut self, burst: &mut Burst) -> Result<Frames, StoreError> {
         loop {
             let mut frames = Frames::Own;
@@ -132,7 +151,8 @@ impl Subscriber {
         state.advance(self.socket, through);
         let watches = state.watches(self.socket).current();
         drop(state);
-        let mut patterns: Vec<Pattern> = watches.open().map(|(it, _)| it.clone()).collect();
+        let mut patterns: Vec<Pattern> =
+            watches.open().map(|(pattern, _)| pattern.clone()).collect();
         patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.shape()));
         Reset {
             watches,
@@ -144,7 +164,7 @@ impl Subscriber {
         }
     }
 
-    /// One page of the pass. The cursor stays where it is until the pass is over.
+    /// Reads one page of the reset.
     async fn next_of_reset(&mut self, burst: &mut Burst) -> Result<(), StoreError> {
         let Some(reset) = &mut self.reset else { return Ok(()) };
         if !reset.announced {
@@ -182,7 +202,7 @@ impl Subscriber {
     }
 }
 
-/// Moves a client's position on. Not to outlive its [`Subscriber`].
+/// Moves a client's position forward. It must not outlive its [`Subscriber`].
 pub(crate) struct Acknowledgements {
     hub: Arc<Hub>,
     client: ClientId,
@@ -190,7 +210,7 @@ pub(crate) struct Acknowledgements {
 }
 
 impl Acknowledgements {
-    /// The client has everything up to `revision` that this socket was owed.
+    /// Notes that the client has received all pushes of this socket up to `revision`.
     pub(crate) fn acknowledge(&self, revision: Revision) {
         if self.hub.state().acknowledge(self.socket, revision) {
             self.hub.store.acknowledge(self.client, revision);
@@ -199,10 +219,8 @@ impl Acknowledgements {
 }
 
 impl Reset {
-    /// Whether the value that `revision` gave `key` is told while reading `pattern`: once, under
-    /// the first pattern that matches. Plain sockets are told what changed since their cursor, by
-    /// a change before the watch too, as it may have been owed to an earlier watch; those that
-    /// were told of the reset start over, so they get everything.
+    /// Whether the value of `key`, which `revision` set, is pushed while `pattern` is read: rules 3
+    /// to 5 of the module.
     fn includes(&self, pattern: &Pattern, key: &Key, revision: Revision, form: Form) -> bool {
         let newer_than = if form == Form::Objects { self.from } else { 0 };
         revision > newer_than

@@ -1,4 +1,4 @@
-//! Sockets that open while committed changes are not dispatched yet.
+//! Sockets that open before all committed changes are dispatched.
 
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ use crate::{
 
 const CLIENT: u128 = 1;
 
-/// A store with one client that watches everything, and what is committed from its beginning.
+/// A new store and its feed, with one client that watches everything.
 async fn store(data_dir: &std::path::Path) -> (Store, Feed) {
     let config = StoreConfig {
         data_dir: data_dir.to_owned(),
@@ -52,7 +52,7 @@ async fn next(subscriber: &mut Subscriber) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_reset_covers_everything_that_was_committed_before() {
+async fn a_reset_covers_changes_committed_before_the_socket_opened() {
     let directory = tempfile::tempdir().unwrap();
     let (store, feed) = store(directory.path()).await;
     let hub = Hub::new(store.clone(), feed.revision, 10);

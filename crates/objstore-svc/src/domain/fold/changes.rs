@@ -1,4 +1,4 @@
-//! What a batch changes.
+//! The rows that a batch changes.
 
 use std::sync::Arc;
 
@@ -7,87 +7,80 @@ use crate::domain::{
     ClientId, Key, Object, Pattern, Record, Revision, Timestamp, TokenDigest, WatchCounts,
 };
 
-/// The rows that a batch changes, each once. They are written in this order.
+/// The row changes of a batch: each row at most once, in an order in which they can be written.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    /// The head at which the batch began.
+    /// The head that the batch counts from: that of `Known`.
     pub(crate) before: Head,
-    /// The head after it.
+    /// The head after the batch.
     pub(crate) head: Head,
-    /// Sessions that end.
+    /// Sessions to delete.
     pub(crate) ended: Vec<TokenDigest>,
-    /// Clients that are removed, with their watches.
+    /// Clients to delete, with their watches.
     pub(crate) forgotten: Vec<ClientId>,
-    /// Clients whose ended watches are removed that their position has passed.
+    /// Clients whose ended watches up to their position are deleted.
     pub(crate) pruned: Vec<ClientId>,
-    /// Clients that register.
+    /// Clients to insert.
     pub(crate) registered: Vec<NewClient>,
-    /// How many watches clients have.
+    /// New numbers of watches of clients that existed before.
     pub(crate) counts: Vec<(ClientId, WatchCounts)>,
-    /// Unused clients that stay until then, at least.
+    /// New `unused_until` of unused clients, unless the stored one is later.
     pub(crate) postponed: Vec<(ClientId, Timestamp)>,
-    /// Clients that have been used.
+    /// Clients that are used from this batch on.
     pub(crate) used: Vec<ClientId>,
-    /// Sessions that begin.
+    /// Sessions to insert.
     pub(crate) begun: Vec<NewSession>,
-    /// Sessions that live until then, at least.
+    /// New expiry of sessions, unless the stored one is later.
     pub(crate) extended: Vec<(TokenDigest, Timestamp)>,
-    /// Objects that are deleted, if they are there.
+    /// Objects to delete, if they exist.
     pub(crate) deleted: Vec<Key>,
-    /// Objects, each with the revision that set it.
+    /// Objects to insert or replace, each with the revision that set it.
     pub(crate) set: Vec<(Arc<Object>, Revision)>,
-    /// Stretches begun before that end.
+    /// Watches from before the batch that end in it.
     pub(crate) unwatched: Vec<Stretch>,
-    /// Stretches that begin in this batch, and perhaps end in it.
+    /// Watches that begin in the batch. Some also end in it.
     pub(crate) watched: Vec<Stretch>,
-    /// Positions of clients, unless they are further.
+    /// New positions of clients, unless the stored one is greater.
     pub(crate) positions: Vec<(ClientId, Revision)>,
-    /// Records, each with the bytes of all records up to it.
+    /// Records to append, each with the bytes of all records up to it.
     pub(crate) records: Vec<(Record, i64)>,
-    /// Whether the log is trimmed, if it has to be.
+    /// Whether to trim the change log.
     pub(crate) trims: bool,
 }
 
 impl Changes {
-    /// How far a revision is beyond the head at which the batch began.
+    /// The distance of a revision from the head before the batch.
     pub(crate) fn beyond(&self, revision: Revision) -> i64 {
         (revision - self.before.revision).cast_signed()
     }
 }
 
-/// A client that registers.
+/// A client to insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewClient {
-    /// The client.
     pub(crate) client: ClientId,
-    /// The revision after which it is pushed changes.
+    /// The revision after which it gets pushes.
     pub(crate) position: Revision,
-    /// Until when it stays, while it is unused.
+    /// When it is removed if it stays unused; `None` if it is used.
     pub(crate) unused_until: Option<Timestamp>,
-    /// How many watches it has.
     pub(crate) counts: WatchCounts,
 }
 
-/// A session that begins.
+/// A session to insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewSession {
-    /// The digest of its token.
     pub(crate) token: TokenDigest,
-    /// Whose it is.
     pub(crate) client: ClientId,
-    /// When it ends.
     pub(crate) expires: Timestamp,
 }
 
-/// A stretch of the log in which a client watches a pattern.
+/// A watch: the stretch of the change log in which a client watches a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// The client.
     pub(crate) client: ClientId,
-    /// What it watches.
     pub(crate) pattern: Pattern,
-    /// Where the stretch begins.
+    /// The revision of the watch. It matches the changes after this one.
     pub(crate) since: Revision,
-    /// Where it ends.
+    /// The revision of the end; `None` while the watch is open.
     pub(crate) until: Option<Revision>,
 }

@@ -1,4 +1,4 @@
-//! What a batch depends on.
+//! The rows that a batch depends on: which ones ([`Needs`]), and their content ([`Known`]).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -9,35 +9,33 @@ use crate::domain::{
     ClientId, Key, Object, Operation, Pattern, Revision, Rules, Timestamp, TokenDigest, WatchCounts,
 };
 
-/// Clients that one [`Operation::Reap`] removes because of their sessions, and as many unused ones.
+/// Clients that one [`Operation::Reap`] examines for their sessions, and again for being unused.
 pub(crate) const REAP_CLIENTS: usize = 256;
 
 /// The stored rows that a batch depends on.
 #[derive(Debug, Default)]
 pub(crate) struct Needs<'a> {
-    /// Objects of which the revision is enough.
+    /// Objects of which only the revision is read.
     pub(crate) revisions: HashSet<&'a Key>,
-    /// Objects.
     pub(crate) objects: HashSet<&'a Key>,
-    /// Clients.
     pub(crate) clients: HashSet<ClientId>,
-    /// The number of ended watches from which on those are counted that the client's position has
-    /// not passed. The others are removed, since no socket needs them.
+    /// If a client's stored number of ended watches reaches this, the engine counts those that end
+    /// after the client's position. The batch deletes the others, since no socket needs them.
     pub(crate) counted_from: u64,
-    /// Open watches.
+    /// Watches, which are read if they are open.
     pub(crate) watches: HashSet<(ClientId, &'a Pattern)>,
-    /// Clients whose sessions count.
+    /// Clients whose sessions are read.
     pub(crate) sessions: HashSet<ClientId>,
-    /// Clients that are due to be looked at.
+    /// Clients to examine for ended sessions, or because they are unused.
     pub(crate) reap: Option<Reap>,
 }
 
-/// When clients are due to be looked at.
+/// Which clients [`Operation::Reap`] examines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reap {
-    /// They have a session that ended by then,
+    /// Clients with a session that ended at this time or before.
     pub(crate) before: Timestamp,
-    /// or are unused and were to stay until then.
+    /// Unused clients whose `unused_until` is this time or before.
     pub(crate) now: Timestamp,
 }
 
@@ -48,7 +46,7 @@ impl Reap {
 }
 
 impl<'a> Needs<'a> {
-    /// What these operations depend on.
+    /// The rows that the operations of `batch` depend on.
     pub(crate) fn of(batch: &[&'a Operation], rules: &Rules) -> Self {
         let mut needs = Self::default();
         let mut ends: u64 = 0;
@@ -75,12 +73,12 @@ impl<'a> Needs<'a> {
                 | Operation::Upkeep { .. } => {}
             }
         }
-        // Watches that end in this batch may reach the limit in it.
+        // The watches that end in this batch may reach the limit within the batch.
         needs.counted_from = rules.max_watches.saturating_sub(ends);
         needs
     }
 
-    /// Whether the batch depends on nothing.
+    /// Whether the batch depends on no row, and so not on the head either.
     pub(crate) fn is_empty(&self) -> bool {
         self.revisions.is_empty()
             && self.objects.is_empty()
@@ -89,62 +87,60 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// The numbers that every batch moves on.
+/// Totals of the store that a batch changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     /// The newest revision.
     pub(crate) revision: Revision,
-    /// Bytes of all records ever.
+    /// Bytes of all records so far, including trimmed ones.
     pub(crate) bytes: i64,
-    /// Clients registered.
+    /// Registered clients.
     pub(crate) clients: u64,
 }
 
-/// The rows that a batch needs, by [`Needs`]. Where it needs none, the head may be any: a batch
-/// counts from it.
+/// The rows that [`Needs`] names, as they are stored. If it names none, `head` may have any value,
+/// since the batch only counts from it.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// The head at which the batch begins.
+    /// The head before the batch.
     pub(crate) head: Head,
-    /// Revisions of objects.
+    /// The revisions of [`Needs::revisions`].
     pub(crate) revisions: HashMap<Key, Revision>,
-    /// Objects, with their revisions.
+    /// The objects of [`Needs::objects`], with their revisions.
     pub(crate) objects: HashMap<Key, (Arc<Object>, Revision)>,
-    /// Clients that are registered.
+    /// The clients of [`Needs::clients`] that are registered.
     pub(crate) clients: HashMap<ClientId, Watching>,
-    /// Open watches, with their begin.
+    /// The open watches, with their revisions.
     pub(crate) watches: HashMap<(ClientId, Pattern), Revision>,
-    /// All sessions of clients, with their end.
+    /// All sessions of the clients of [`Needs::sessions`] and `due`, with their expiry.
     pub(crate) sessions: HashMap<ClientId, Vec<(TokenDigest, Timestamp)>>,
-    /// Clients that are due to be looked at. Their sessions are known.
+    /// The clients of [`Needs::reap`].
     pub(crate) due: Due,
 }
 
 /// How many watches a client has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Watching {
-    /// The numbers.
     pub(crate) counts: WatchCounts,
-    /// Whether the ended ones were counted, without those that the client's position has passed.
+    /// Whether `counts.ended` is the counted number of watches that ended after the client's
+    /// position, instead of the stored number.
     pub(crate) is_counted: bool,
 }
 
-/// Clients that are due to be looked at, each once.
+/// Clients for [`Operation::Reap`], each once.
 #[derive(Debug, Default)]
 pub(crate) struct Due {
-    /// Some of them.
     pub(crate) clients: Vec<DueClient>,
     /// Whether there may be more.
     pub(crate) more: bool,
 }
 
-/// A client that is due to be looked at.
+/// A client for [`Operation::Reap`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DueClient {
-    /// The client.
     pub(crate) client: ClientId,
-    /// Until when it stays, while it is unused.
+    /// When it is removed if it stays unused; `None` if it is used.
     pub(crate) unused_until: Option<Timestamp>,
-    /// Its open watches.
+    /// The number of its open watches.
     pub(crate) open: u64,
 }

@@ -1,4 +1,4 @@
-//! A batch does what its operations do one by one, and needs only the rows that it names.
+//! A batch has the effect of its operations one by one, and needs only the rows of [`Needs::of`].
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -20,14 +20,14 @@ fn rules() -> Rules {
     }
 }
 
-/// A store in memory.
+/// A store in memory, with the tables of the engines.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Rows {
     head: Head,
     objects: BTreeMap<[String; 3], (Arc<Object>, Revision)>,
     clients: BTreeMap<ClientId, ClientRow>,
     sessions: BTreeMap<[u8; 32], (ClientId, Timestamp)>,
-    /// Each with its end.
+    /// Client, pattern and begin of each watch, with its end.
     watches: BTreeMap<(ClientId, [String; 3], Revision), Option<Revision>>,
     log: Vec<(Record, i64)>,
 }
@@ -44,7 +44,7 @@ fn owned(parts: [&str; 3]) -> [String; 3] {
 }
 
 impl Rows {
-    /// The rows that are needed, and no others.
+    /// Only the rows that `needs` names.
     fn load(&self, needs: &Needs<'_>) -> Known {
         if needs.is_empty() {
             return Known::default();
@@ -94,7 +94,7 @@ impl Rows {
         known
     }
 
-    /// All rows. Ended watches are counted, and every client is due to be looked at.
+    /// All rows, with ended watches counted, and every client due for a reap.
     fn everything(&self) -> Known {
         let mut known = Known { head: self.head, ..Known::default() };
         for stored in self.objects.values() {
@@ -127,7 +127,7 @@ impl Rows {
         sessions.map(|(token, (_, expires))| (TokenDigest::stored(*token), *expires)).collect()
     }
 
-    /// Writes changes as the engines do, and returns by how much revisions are shifted.
+    /// Writes changes as the engines do. Returns the shift of the revisions.
     fn write(&mut self, changes: Changes) -> Revision {
         let shift = self.head.revision - changes.before.revision;
         let bytes = self.head.bytes - changes.before.bytes;
@@ -200,8 +200,8 @@ impl Rows {
         answers.into_iter().map(|answer| answer.map(shifted)).collect()
     }
 
-    /// The rows without what may be removed sooner or later: ended watches that nobody needs, and
-    /// how many ended ones there are, which may be too many.
+    /// The rows without those that may be deleted at any time: ended watches that no socket needs.
+    /// Their number is an upper bound, so it is set to 0.
     fn settled(mut self) -> Self {
         assert_eq!(u64::try_from(self.clients.len()).unwrap(), self.head.clients);
         for (&client, row) in &mut self.clients {
@@ -222,7 +222,8 @@ fn operation() -> impl Strategy<Value = Operation> {
     let client = || (1..=4_u128).prop_map(|bits| ClientId::new(Uuid::from_u128(bits)).unwrap());
     let token = || (0..6_u8).prop_map(|token| TokenDigest::stored([token; 32]));
     let now = || (0..8_i64).prop_map(|step| step * LIFETIME / 2);
-    let pattern = || select(vec!["t", "u", "v"]).prop_map(|it| Pattern::new(it, "", "").unwrap());
+    let pattern =
+        || select(vec!["t", "u", "v"]).prop_map(|kind| Pattern::new(kind, "", "").unwrap());
     let key = || select(vec!["a", "b"]).prop_map(|name| Key::new("t", "ns", name).unwrap());
     let intent = || {
         let precondition = prop_oneof![
@@ -261,8 +262,8 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Batches as the engines form them: tokens are new when they are registered, a reap is alone, and the engine's own work is
-/// the last of a batch.
+/// The ends of batches as the engines form them: a reap is alone, and the engine's own work is the
+/// last of a batch. Removes operations that reuse a token or extend an unknown one.
 fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
     let mut used = HashSet::new();
     operations.retain(|operation| match operation {
@@ -272,15 +273,15 @@ fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
     });
     let mut lengths = lengths.iter().copied().cycle();
     let mut ends = Vec::new();
-    let mut room = 0;
+    let mut left = 0;
     for (place, operation) in operations.iter().enumerate() {
         let is_reap = matches!(operation, Operation::Reap { .. });
-        if room == 0 || is_reap {
+        if left == 0 || is_reap {
             ends.push(place);
-            room = lengths.next().unwrap_or(1);
+            left = lengths.next().unwrap_or(1);
         }
         let is_last = is_reap || matches!(operation, Operation::Upkeep { .. });
-        room = if is_last { 0 } else { room - 1 };
+        left = if is_last { 0 } else { left - 1 };
     }
     ends.push(operations.len());
     ends
@@ -297,7 +298,7 @@ proptest! {
         for (from, to) in ends.iter().zip(&ends[1..]) {
             let operations = &mut operations[*from..*to];
             if let Some(Operation::Upkeep { positions, .. }) = operations.last_mut() {
-                // Nobody acknowledges the future.
+                // A client cannot acknowledge a future revision.
                 positions.iter_mut().for_each(|(_, at)| *at = batched.head.revision.min(*at));
             }
             let batch: Vec<_> = operations.iter().collect();

@@ -1,4 +1,4 @@
-//! What operations of one batch see of each other.
+//! Operations of one batch that depend on each other.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ fn delete() -> Operation {
     Operation::Delete { key: key(), intent: intent(&[], &[]) }
 }
 
-/// The revisions that the operations are answered with, and what they change.
+/// The revision or refusal of each operation, and the changes.
 fn fold(known: Known, operations: &[Operation]) -> (Vec<Result<Revision, Refusal>>, Changes) {
     let operations: Vec<_> = operations.iter().collect();
     let (answers, changes) = decide(&rules(), known, &operations).unwrap();
@@ -87,7 +87,7 @@ fn a_precondition_sees_the_operations_before_it() {
 }
 
 #[test]
-fn of_an_object_only_the_last_is_written_and_the_log_has_all() {
+fn an_object_is_written_once_and_logged_each_time() {
     let (_, changes) = fold(known(), &[set(&[], &[]), set(&[], &[]), delete(), set(&[], &[])]);
     assert_eq!((changes.set.len(), changes.set[0].1, changes.deleted.len()), (1, 14, 0));
     let revisions: Vec<_> = changes.records.iter().map(|(record, _)| record.revision).collect();
@@ -120,7 +120,7 @@ fn a_watch_may_end_in_the_batch_it_begins_in() {
 }
 
 #[test]
-fn a_watch_begun_before_ends_and_begins_again() {
+fn a_stored_watch_ends_and_begins_again() {
     let pattern = pattern("t");
     let client = client(1);
     let mut known = known();
@@ -143,7 +143,7 @@ fn register(number: u128, token: &str) -> Operation {
 }
 
 #[test]
-fn clients_are_counted_within_the_batch_and_registered_once() {
+fn registrations_of_one_batch_count_against_the_client_limit() {
     let operations = [register(1, "a"), register(2, "b"), register(2, "c"), register(3, "d")];
     let (answers, changes) = fold(known(), &operations);
     assert_eq!(answers, [Ok(10), Ok(10), Ok(10), Err(Refusal::TooManyClients)]);
@@ -159,7 +159,7 @@ fn clients_are_counted_within_the_batch_and_registered_once() {
 }
 
 #[test]
-fn a_new_session_ends_the_one_that_ends_first() {
+fn a_session_over_the_limit_ends_the_one_expiring_first() {
     let stored = (0..100).map(|number| (TokenDigest::of(&number.to_string()), number));
     let sessions = HashMap::from([(client(1), stored.collect())]);
     let first = TokenDigest::of("0");
@@ -171,7 +171,7 @@ fn a_new_session_ends_the_one_that_ends_first() {
 }
 
 #[test]
-fn a_client_is_used_from_the_batch_on_in_which_it_registers() {
+fn a_client_can_register_and_be_used_in_one_batch() {
     let (client, other) = (client(2), client(3));
     let operations = [
         register(2, "a"),
@@ -187,16 +187,16 @@ fn a_client_is_used_from_the_batch_on_in_which_it_registers() {
 }
 
 #[test]
-fn clients_without_a_session_and_unused_ones_are_forgotten() {
+fn clients_without_sessions_and_unused_clients_are_removed() {
     const NOW: Timestamp = 100_000;
     let lifetime = rules().lifetime.millis();
     let due = |number, unused_until, open| DueClient { client: client(number), unused_until, open };
     let clients = vec![
-        due(1, None, 3),          // All its sessions are over.
-        due(2, None, 0),          // One is left.
+        due(1, None, 3),          // All sessions ended a lifetime ago.
+        due(2, None, 0),          // One session is left.
         due(3, Some(NOW), 0),     // Unused.
-        due(4, Some(NOW), 1),     // Watches, so it is used.
-        due(5, Some(NOW + 1), 0), // May still be used.
+        due(4, Some(NOW), 1),     // Has a watch, so it is used.
+        due(5, Some(NOW + 1), 0), // Not yet due.
     ];
     let over = |number: u128| (TokenDigest::of(&format!("over {number}")), NOW - lifetime);
     let live = |number: u128| (TokenDigest::of(&format!("live {number}")), NOW - lifetime + 1);

@@ -1,4 +1,4 @@
-//! Clients with a socket: what they watch, and which ended watches their sockets still need.
+//! Clients with a socket: their watches, and the ended watches that their sockets still need.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl State {
-    /// Adds a socket for a client that was read from the store, or is known from another socket.
-    /// None when what was read is too old to be brought up to date.
+    /// Adds a socket for a client. `known` is the client as it was read from the store. `None` if
+    /// that is too old: the ring has dropped some of the records since.
     pub(in crate::watch) fn attach(
         &mut self,
         id: ClientId,
@@ -23,7 +23,7 @@ impl State {
         let ClientState { watches, position, .. } = self.up_to_date(id, known)?;
         let slot = match self.slots.get(&id) {
             Some(&slot) => {
-                // No other socket may have needed what has ended.
+                // The client's other sockets may not have needed these ended watches.
                 self.change(slot, |known| known.add_ended(watches));
                 slot
             }
@@ -46,7 +46,7 @@ impl State {
         Some(Attached { socket, cursor: start, wake })
     }
 
-    /// A client that was read from the store, with what has been dispatched since.
+    /// Applies the records that were dispatched since the client was read.
     fn up_to_date(&self, id: ClientId, mut known: ClientState) -> Option<ClientState> {
         for record in self.ring.after(known.revision)? {
             match &record.entry {
@@ -73,7 +73,7 @@ impl State {
         self.clients.insert(Client { watches, position, sockets: Vec::new(), queued: 0 })
     }
 
-    /// Removes a socket, and its client with the last one.
+    /// Removes a socket. The last socket of a client removes the client, too.
     pub(in crate::watch) fn detach(&mut self, id: ClientId, socket: usize) {
         let slot = self.sockets.remove(socket).client;
         let client = &mut self.clients[slot];
@@ -84,6 +84,7 @@ impl State {
         }
         let client = self.clients.remove(slot);
         self.ended -= client.watches.ended();
+        // After `start_over` the client may have another slot.
         if self.slots.get(&id) == Some(&slot) {
             self.slots.remove(&id);
         }
@@ -105,7 +106,7 @@ impl State {
         self.change(slot, |watches| watches.end_all(until));
     }
 
-    /// Changes the watches of a client, with the number of ended ones.
+    /// Changes the watches of a client and keeps the total of ended watches in step.
     pub(super) fn change<T>(&mut self, slot: usize, change: impl FnOnce(&mut Watches) -> T) -> T {
         let watches = &mut self.clients[slot].watches;
         self.ended -= watches.ended();
@@ -114,7 +115,7 @@ impl State {
         changed
     }
 
-    /// Removes the ended watches of a client that none of its sockets needs.
+    /// Removes the ended watches of a client that none of its sockets needs any more.
     pub(super) fn remove_ended(&mut self, slot: usize) {
         let client = &self.clients[slot];
         if client.watches.ended() > 0 {
@@ -124,13 +125,14 @@ impl State {
         }
     }
 
-    /// As [`Self::remove_ended`]. Where too many are left, the sockets end that are furthest behind:
-    /// they find their place in the store when they open again.
+    /// Like [`Self::remove_ended`]. If more than `max_ended` are left, closes the sockets that are
+    /// furthest behind, one by one.
     pub(super) fn bound_ended(&mut self, slot: usize, woken: &mut Vec<Arc<Notify>>) {
         self.remove_ended(slot);
         while self.clients[slot].watches.ended() > self.max_ended {
             let sockets = self.clients[slot].sockets.iter().copied();
-            let furthest = sockets.filter_map(|it| Some((self.sockets[it].needs()?, it))).min();
+            let furthest =
+                sockets.filter_map(|socket| Some((self.sockets[socket].needs()?, socket))).min();
             let Some((_, socket)) = furthest else { return };
             let socket = &mut self.sockets[socket];
             socket.lost = true;

@@ -1,4 +1,4 @@
-//! Which ended watches are kept.
+//! How long ended watches are kept.
 
 use uuid::Uuid;
 
@@ -18,7 +18,7 @@ fn pattern() -> Pattern {
     Pattern::new("t", "", "").unwrap()
 }
 
-/// A hub that has seen nothing, with a client that watches nothing.
+/// An empty hub, and the sockets that it woke.
 struct Fixture {
     state: State,
     woken: Vec<Arc<Notify>>,
@@ -53,7 +53,7 @@ impl Fixture {
         self.dispatch(Entry::Unwatch(id(), pattern()));
     }
 
-    /// How many messages a socket gets from a cursor on until it is idle; none when it is lost.
+    /// The number of messages that a socket gets after `cursor` until it is idle; `None` if lost.
     fn drain(&mut self, socket: usize, mut cursor: Revision) -> Option<usize> {
         let mut messages = 0;
         loop {
@@ -75,7 +75,7 @@ impl Fixture {
 }
 
 #[test]
-fn sockets_that_keep_up_need_no_ended_watch() {
+fn live_sockets_need_no_ended_watches() {
     let mut fixture = Fixture::new();
     let socket = fixture.attach(Watches::default(), 0);
     assert_eq!(fixture.drain(socket, 0), Some(0));
@@ -88,7 +88,7 @@ fn sockets_that_keep_up_need_no_ended_watch() {
 }
 
 #[test]
-fn a_socket_that_is_behind_keeps_the_ended_watches_after_its_cursor() {
+fn a_socket_behind_keeps_ended_watches_after_its_cursor() {
     let mut fixture = Fixture::new();
     let live = fixture.attach(Watches::default(), 0);
     fixture.drain(live, 0);
@@ -107,7 +107,7 @@ fn a_socket_that_is_behind_keeps_the_ended_watches_after_its_cursor() {
 }
 
 #[test]
-fn another_socket_brings_the_ended_watches_that_the_first_does_not_need() {
+fn a_second_socket_adds_ended_watches_from_the_store() {
     let mut fixture = Fixture::new();
     let first = fixture.attach(Watches::default(), 0);
     fixture.drain(first, 0);
@@ -121,7 +121,7 @@ fn another_socket_brings_the_ended_watches_that_the_first_does_not_need() {
 }
 
 #[test]
-fn too_many_ended_watches_end_the_sockets_that_need_them() {
+fn too_many_ended_watches_close_the_sockets_behind() {
     let mut fixture = Fixture::new();
     let live = fixture.attach(Watches::default(), 0);
     fixture.drain(live, 0);
