@@ -1,4 +1,4 @@
-//! The settings of the service.
+//! The settings of the service. The doc comments of settings are the text of `--help`.
 
 use std::{collections::HashSet, fs, num::NonZeroUsize, path::PathBuf, time::Duration};
 
@@ -11,95 +11,90 @@ use common::{
 
 use crate::domain::{ClientId, Clients};
 
-/// The port the service listens on unless it is told another.
+/// The default of `PORT`.
 pub(crate) const DEFAULT_PORT: &str = "5001";
 
-/// The last part of `--help`.
+/// The secrets, as the last part of `--help`.
 fn secrets() -> String {
-    let own = "OBJSTORE_DATABASE_URL  postgres:// URL of the store; embedded when unset or empty";
-    format!("{SECRETS_HELP}\n  {own}")
+    let database = "OBJSTORE_DATABASE_URL  postgres:// URL of the store; SQLite if unset or empty";
+    format!("{SECRETS_HELP}\n  {database}")
 }
 
 /// JSON objects under three-part keys, with changes pushed over a websocket
 #[derive(Debug, Parser)]
 #[command(name = "objstore-svc", version, after_help = secrets())]
 pub(crate) struct Cli {
-    /// What to do instead of serving.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
-    /// The settings.
     #[command(flatten)]
     pub(crate) config: Config,
 }
 
-/// What the binary does beside serving.
+/// Without a subcommand, the binary runs the service.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Asks the running service for its health; exits 0 when it is well
+    /// Requests /health of the running service; exits 0 if it answers
     Healthcheck,
-    /// Copies the embedded store to a new file while the service runs
+    /// Copies the SQLite store to a new file, also while the service runs
     Backup {
-        /// The file to make
+        /// File to create
         #[arg(long)]
         to: PathBuf,
     },
-    /// Moves an embedded store, which no service may be using, into an empty database
+    /// Copies the SQLite store of a stopped service into an empty PostgreSQL database
     Import {
-        /// The data directory to read
+        /// Data directory of the SQLite store
         #[arg(long)]
         from: PathBuf,
     },
 }
 
-/// The settings of a service that is to be started.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Config {
-    /// Those all services have.
     #[command(flatten)]
     pub(crate) server: ServerConfig,
 
-    /// Settings of every service that strangers may connect to.
     #[command(flatten)]
     pub(crate) clients: ClientsConfig,
 
-    /// Where the embedded store keeps its files
+    /// Directory of the SQLite files; not used with PostgreSQL
     #[arg(long, env = "OBJSTORE_DATA_DIR", default_value = "./data/objstore")]
     pub(crate) data_dir: PathBuf,
 
-    /// PEM file of roots that the database's certificate may come from, beside the usual ones
+    /// PEM file with additional CA certificates for PostgreSQL
     #[arg(long, env = "OBJSTORE_DATABASE_CA_FILE")]
     pub(crate) database_ca_file: Option<PathBuf>,
 
-    /// The most sessions for reading from the database, where the store is in one
+    /// Maximum number of PostgreSQL connections for reads; the service opens three more
     #[arg(long, env = "OBJSTORE_DATABASE_CONNECTIONS", default_value = "16")]
     pub(crate) database_connections: NonZeroUsize,
 
-    /// How long a session lives after its last use
+    /// How long a session stays valid after its last use, at least 1s
     #[arg(long, env = "OBJSTORE_SESSION_TTL", default_value = "30d", value_parser = lifetime)]
     pub(crate) session_ttl: Duration,
 
-    /// Send the session cookie with Secure, for service behind TLS
+    /// Send the session cookie with Secure; set it behind TLS
     #[arg(long, env = "OBJSTORE_COOKIE_SECURE", default_value = "false", num_args = 0..=1,
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) cookie_secure: bool,
 
-    /// Whether Owner is free data or must match the registered ID on set and delete
+    /// Whether Owner must be the registered ID of the client that sets or deletes an object
     #[arg(long, env = "OBJSTORE_OWNER", default_value = "free")]
     pub(crate) owner: Owner,
 
-    /// File of the IDs that may register, one a line, # for comments; any may without it
+    /// File with the IDs that may register, one per line, # for comments; without it, any ID may
     #[arg(long, env = "OBJSTORE_CLIENTS_FILE")]
     pub(crate) clients_file: Option<PathBuf>,
 
-    /// Registrations from one client address, such as 600/1m; off for any number
+    /// Maximum registrations from one client address, such as 600/1m; off for no limit
     #[arg(long, env = "OBJSTORE_REGISTER_LIMIT", default_value = "600/1m")]
     pub(crate) register_limit: Rate,
 
-    /// Clients there may be
+    /// Maximum number of registered clients
     #[arg(long, env = "OBJSTORE_MAX_CLIENTS", default_value_t = 100_000)]
     pub(crate) max_clients: usize,
 
-    /// Origins that may open the websocket beside the service's own, separated by commas
+    /// Origins that may open the websocket in addition to the service's own, separated by commas
     #[arg(long, env = "OBJSTORE_ORIGINS", value_delimiter = ',')]
     pub(crate) origins: Vec<String>,
 
@@ -107,53 +102,43 @@ pub(crate) struct Config {
     #[arg(long, env = "OBJSTORE_MAX_BODY", default_value = "1MiB")]
     pub(crate) max_body: ByteSize,
 
-    /// Watches a client may have
+    /// Maximum number of watches of one client
     #[arg(long, env = "OBJSTORE_MAX_WATCHES", default_value_t = 10_000)]
     pub(crate) max_watches: usize,
 
-    /// How long the log keeps a change for clients that are away
+    /// How long the change log keeps a change for disconnected clients
     #[arg(long, env = "OBJSTORE_LOG_RETENTION", default_value = "1d", value_parser = duration)]
     pub(crate) log_retention: Duration,
 
-    /// How much of the changes the log keeps
+    /// Maximum size of the change log
     #[arg(long, env = "OBJSTORE_LOG_SIZE", default_value = "1GiB")]
     pub(crate) log_size: ByteSize,
 }
 
-/// What an owner means.
+/// The values of `OBJSTORE_OWNER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Owner {
-    /// Data.
+    /// Owner is not checked
     Free,
-    /// The registered ID of who may set and delete.
+    /// Owner must be the client's ID: the sent Owner on set, the stored one on delete
     Match,
 }
 
-/// A list of clients that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientsFileError {
-    /// The file cannot be read.
     #[error("OBJSTORE_CLIENTS_FILE (--clients-file) is {path:?}: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A line of it is no identity.
+    Unreadable { path: PathBuf, source: std::io::Error },
     #[error("OBJSTORE_CLIENTS_FILE (--clients-file) is {path:?}: line {line}: {source}")]
     Invalid {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// Counted from 1.
         line: usize,
-        /// What is wrong with it.
         source: crate::domain::InvalidId,
     },
 }
 
 impl Config {
-    /// The identities that may register.
+    /// Reads the clients file. Without one, all IDs may register.
     pub(crate) fn clients(&self) -> Result<Clients, ClientsFileError> {
         let Some(path) = &self.clients_file else { return Ok(Clients::All) };
         let path = || path.clone();
@@ -175,11 +160,11 @@ impl Config {
     }
 }
 
-/// A cookie counts whole seconds, so no session is shorter than one.
+/// A session lasts at least one second, because `Max-Age` of a cookie counts whole seconds.
 fn lifetime(text: &str) -> Result<Duration, String> {
     match duration(text) {
         Ok(lifetime) if lifetime >= Duration::from_secs(1) => Ok(lifetime),
-        Ok(_) => Err("shorter than 1s".to_owned()),
+        Ok(_) => Err("must be at least 1s".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

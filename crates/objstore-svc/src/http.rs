@@ -1,4 +1,4 @@
-//! Routes, and what happens to every request.
+//! The routes, and the state that handlers share.
 
 use std::sync::Arc;
 
@@ -31,10 +31,10 @@ mod watches;
 
 use error::Error;
 
-/// The description of the interface, as it is served.
+/// The OpenAPI document as JSON. `build.rs` converts it from `assets/openapi.yaml`.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 
-/// What handlers work with.
+/// The state that handlers share.
 pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) hub: Arc<Hub>,
@@ -44,9 +44,9 @@ pub(crate) struct App {
     pub(crate) cookie_secure: bool,
     pub(crate) origins: Vec<String>,
     pub(crate) max_body: usize,
-    /// For answers that their clients have not taken.
+    /// For responses that clients have not received yet.
     pub(crate) response_memory: Arc<Budget>,
-    /// For what waits to be written to sockets.
+    /// For messages that are not written to sockets yet.
     pub(crate) socket_memory: Arc<Budget>,
     pub(crate) shutdown: CancellationToken,
 }

@@ -1,4 +1,4 @@
-//! How the service starts and stops.
+//! Starts and stops the service.
 
 use std::{io, net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -27,41 +27,31 @@ use crate::{
     watch::Hub,
 };
 
-/// How often sessions and clients that are over are looked for.
+/// How often ended sessions and unused clients are removed.
 const REAP_EVERY: Duration = Duration::from_secs(60);
 
-/// What waits to be written to sockets may hold one part in so many of the memory of the process.
+/// Pending messages to sockets may hold `1 / SOCKET_MEMORY_SHARE` of the memory of the process.
 const SOCKET_MEMORY_SHARE: usize = 4;
 
-/// Addresses that register whose counts are remembered: 8 MiB.
+/// Client addresses whose registrations are counted at the same time. They need 8 MiB.
 const REGISTERING: NonZeroUsize = NonZeroUsize::new(80_000).unwrap();
 
-/// Why the service did not start. One line, which names what to mend.
+/// Why the service did not start: one line that names the setting to correct.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-    /// The store cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
-    /// The list of clients cannot be used.
     #[error(transparent)]
     Clients(#[from] ClientsFileError),
-    /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The metrics cannot be registered.
     #[error("the metrics cannot be registered: {0}")]
     Metrics(#[from] prometheus::Error),
-    /// The address cannot be listened on.
     #[error("HOST and PORT are {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
+    Listen { address: SocketAddr, source: io::Error },
 }
 
-/// A service that listens.
+/// A started service and its tasks.
 pub(crate) struct Running {
     store: Store,
     operations: Operations,
@@ -71,7 +61,7 @@ pub(crate) struct Running {
     reaping: JoinHandle<()>,
 }
 
-/// Opens the store and listens.
+/// Opens the store, starts the tasks, and listens.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let clients = config.clients()?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
@@ -122,7 +112,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     Ok(Running { store, operations, shutdown, serving, dispatching, reaping })
 }
 
-/// What the store is opened with: settings, and the URL of the database, which is a secret.
+/// The configuration of the store. The URL of the database is not in `config`, as it is a secret.
 pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> {
     let database = secret("OBJSTORE_DATABASE_URL")?.map(|url| DatabaseConfig {
         service: "objstore-svc",
@@ -162,7 +152,7 @@ impl process::Running for Running {
         self.operations.drain();
         self.shutdown.cancel();
         self.reaping.abort();
-        // What has ended already was told by `failed`, and must not be waited for again.
+        // A finished task was awaited by `failed`, and must not be awaited again.
         if !self.serving.is_finished() {
             let _ = self.serving.await;
         }

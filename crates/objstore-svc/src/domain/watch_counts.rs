@@ -15,7 +15,7 @@ impl WatchCounts {
     /// Counts a new open watch.
     ///
     /// Refused while `limit` watches are open, or while `limit` ended ones are kept. Only a new
-    /// watch raises the sum of the two, so the store never keeps more than `2 * limit` for a client.
+    /// watch raises the sum of the two, so the store keeps at most `2 * limit` for a client.
     pub(crate) fn begin(self, limit: u64) -> Result<Self, Refusal> {
         if self.open >= limit || self.ended >= limit {
             return Err(Refusal::TooManyWatches);

@@ -1,4 +1,4 @@
-//! Bodies: read whole, scanned once, and decoded without copying.
+//! Request bodies: read into memory, scanned once, and decoded without copying.
 
 use std::{borrow::Cow, fmt, marker::PhantomData, sync::Arc};
 
@@ -19,13 +19,14 @@ use serde_json::value::RawValue;
 use super::{App, Error};
 use crate::domain::{InvalidKey, Key, Object, Owner, Pattern, Refusal, Value};
 
-/// Bytes that a registration may have.
+/// Maximum size of the body of `/register`, in bytes.
 const MAX_REGISTRATION: usize = 4 * 1024;
 
-/// A body that says it is JSON, within the limits. Whether it is, [`Body::decode`] finds out.
+/// A body within the limit of size whose `Content-Type` is JSON or absent. [`Body::decode`] parses
+/// it.
 pub(super) struct Body(BufferedBody);
 
-/// The body of a registration: short, as nobody knows yet who sends it.
+/// The body of `/register`. Its limit is low, because the sender is not authenticated.
 pub(super) struct Registration(pub(super) Body);
 
 impl FromRequest<Arc<App>> for Registration {
@@ -47,13 +48,13 @@ impl FromRequest<Arc<App>> for Body {
 impl Body {
     async fn read(request: Request, limit: usize) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
-        if !says_json(&parts.headers) {
+        if !is_json_or_absent(&parts.headers) {
             return Err(Error::ContentType);
         }
         Ok(Self(body::read(&parts.extensions, body, limit).await?))
     }
 
-    /// Decodes a JSON object: nothing after it, no member unknown, missing or twice.
+    /// Decodes one JSON object. Trailing data and unknown, missing or repeated members are errors.
     pub(super) fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Error> {
         json::check(&self.0, Nul::Accept)?;
         let JsonObject(decoded) = serde_json::from_slice(&self.0)?;
@@ -61,14 +62,14 @@ impl Body {
     }
 }
 
-fn says_json(headers: &HeaderMap) -> bool {
+fn is_json_or_absent(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_TYPE).is_none_or(|value| {
         let essence = value.as_bytes().split(|&byte| byte == b';').next().unwrap_or_default();
         essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
     })
 }
 
-/// A struct that is written as a JSON object. Serde alone would also take an array of its fields.
+/// Decodes a struct from a JSON object only. Serde alone also accepts an array of the fields.
 struct JsonObject<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
@@ -91,7 +92,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for JsonObject<T> {
     }
 }
 
-/// The three parts of a key, each perhaps empty.
+/// The three parts of a key. Each may be empty.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 struct KeyInput<'a> {
@@ -103,7 +104,7 @@ struct KeyInput<'a> {
     name: Cow<'a, str>,
 }
 
-/// The Object of `/set`, complete.
+/// The body of `/set`: an object with all members.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 pub(super) struct ObjectInput<'a> {
@@ -126,10 +127,10 @@ impl ObjectInput<'_> {
     }
 }
 
-/// The Object of every other body: only its key is used.
+/// The body of the other endpoints: an object of which only the key is used.
 ///
-/// Decision: `Value` and `Owner` may be left out or be anything, since clients that only name an
-/// object do not have them.
+/// Decision: `Value` and `Owner` may be missing or any JSON, since a client that only names an
+/// object does not have them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 pub(super) struct KeyOnlyInput<'a> {
@@ -142,7 +143,7 @@ pub(super) struct KeyOnlyInput<'a> {
 }
 
 impl KeyOnlyInput<'_> {
-    /// The key of one object. No object has a key with an empty part.
+    /// The key of one object. If a part is empty, there is no such object.
     pub(super) fn key(&self) -> Result<Key, Error> {
         let JsonObject(key) = &self.key;
         match Key::new(&key.r#type, &key.namespace, &key.name) {
@@ -151,7 +152,6 @@ impl KeyOnlyInput<'_> {
         }
     }
 
-    /// The key as a pattern.
     pub(super) fn pattern(&self) -> Result<Pattern, Error> {
         let JsonObject(key) = &self.key;
         Ok(Pattern::new(&key.r#type, &key.namespace, &key.name)?)

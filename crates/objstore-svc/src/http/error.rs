@@ -1,4 +1,4 @@
-//! Every way a request can fail, and what the client is told.
+//! Every error of a request, with its status, name and message.
 
 use axum::{
     http::StatusCode,
@@ -17,13 +17,12 @@ use crate::{
     store::StoreError,
 };
 
-/// Seconds after which a client that met a full queue may try again.
+/// Seconds after which a client may repeat a request that was refused for overload.
 const RETRY_AFTER: u64 = 1;
 
-/// A request that failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    #[error("the body is not what this endpoint takes: {0}")]
+    #[error("the body is invalid: {0}")]
     Body(String),
     #[error("the body must be application/json")]
     ContentType,
@@ -31,9 +30,9 @@ pub(super) enum Error {
     Header(#[from] InvalidTag),
     #[error("{0}")]
     Query(&'static str),
-    #[error("there is no valid session")]
+    #[error("there is no valid session: register with POST /register")]
     Unauthenticated,
-    #[error("this origin may not open the socket")]
+    #[error("this origin may not open the socket: the operator can add it to OBJSTORE_ORIGINS")]
     Origin,
     #[error("there is nothing under this path")]
     NotFound,
@@ -102,23 +101,23 @@ impl IntoResponse for Error {
             }
             Self::Upgrade(_) => answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"),
             Self::Subscription(cause) => {
-                hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"), cause)
+                with_cause(answer(StatusCode::INTERNAL_SERVER_ERROR, "not_upgraded"), cause)
             }
             Self::Internal(cause) => {
-                hiding(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
+                with_cause(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
             }
             Self::Store(StoreError::Overloaded) => {
                 retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
             }
             Self::Store(cause) => {
-                hiding(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
+                with_cause(answer(StatusCode::SERVICE_UNAVAILABLE, "storage_unavailable"), cause)
             }
         }
     }
 }
 
-/// A response whose cause is for the log alone.
-fn hiding(mut response: Response, cause: StoreError) -> Response {
+/// Attaches the cause for the log. The response does not show it.
+fn with_cause(mut response: Response, cause: StoreError) -> Response {
     response.extensions_mut().insert(Cause::new(cause));
     response
 }
@@ -167,7 +166,7 @@ impl From<InvalidOwner> for Error {
     }
 }
 
-/// A key of a body. Where an empty part has a meaning of its own, the handler tells it before.
+/// For keys in bodies. `KeyOnlyInput::key` handles empty parts before this conversion.
 impl From<InvalidKey> for Error {
     fn from(error: InvalidKey) -> Self {
         Self::Body(error.to_string())

@@ -1,4 +1,4 @@
-//! The service's own metrics, read from the store and the hub at each scrape.
+//! The metrics of objstore-svc, read from the store and the hub at each scrape.
 
 use std::sync::Arc;
 
@@ -10,36 +10,38 @@ use crate::{
     watch::{Hub, WatchStats},
 };
 
-/// What is read.
 type Read = (store::Stats, WatchStats);
 
 const FAMILIES: [Family<Read>; 11] = [
     Family::gauge("revision", "The newest revision.", |(store, _)| store.revision),
-    Family::gauge("log_floor", "The newest revision that the log has dropped.", |(store, _)| {
-        store.log_floor
-    }),
-    Family::gauge("log_bytes", "Bytes of the records that the log holds.", |(store, _)| {
+    Family::gauge(
+        "log_floor",
+        "The newest revision that the change log has dropped.",
+        |(store, _)| store.log_floor,
+    ),
+    Family::gauge("log_bytes", "Bytes of the records in the change log.", |(store, _)| {
         store.log_bytes
     }),
-    Family::gauge("clients", "Clients registered.", |(store, _)| store.clients),
-    Family::gauge("write_queue_bytes", "Bytes of writes that wait.", |(store, _)| {
+    Family::gauge("clients", "Registered clients.", |(store, _)| store.clients),
+    Family::gauge("write_queue_bytes", "Bytes of writes that wait for a commit.", |(store, _)| {
         store.waiting_bytes
     }),
     Family::counter("commits_total", "Batches committed.", |(store, _)| store.commits),
     Family::counter("operations_total", "Writes in committed batches.", |(store, _)| {
         store.operations
     }),
-    Family::gauge("sockets", "Sockets open.", |(_, watch)| widen(watch.sockets)),
-    Family::gauge("watching_clients", "Clients with a socket open.", |(_, watch)| {
+    Family::gauge("sockets", "Open sockets.", |(_, watch)| widen(watch.sockets)),
+    Family::gauge("watching_clients", "Clients with at least one open socket.", |(_, watch)| {
         widen(watch.clients)
     }),
-    Family::gauge("ended_watches", "Ended watches that sockets still need.", |(_, watch)| {
-        widen(watch.ended)
-    }),
+    Family::gauge(
+        "ended_watches",
+        "Ended watches that sockets still need, because they are behind.",
+        |(_, watch)| widen(watch.ended),
+    ),
     Family::counter("pushes_total", "Messages handed to sockets.", |(_, watch)| watch.pushes),
 ];
 
-/// Reads both at each scrape.
 pub(crate) fn collector(store: Store, hub: Arc<Hub>) -> impl Collector {
     StatsCollector::new(&FAMILIES, move || (store.stats(), hub.stats()))
 }

@@ -23,15 +23,14 @@ use crate::{
     store::{PageEnd, Store, StoreError},
 };
 
-/// Objects read from the store at once, and the most a page may ask for.
+/// Objects that are read from the store at once, and the maximum of `limit`.
 const MAX_PAGE: usize = 1000;
 
-/// Names the place where the next page begins.
+/// The header with the cursor of the next page.
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("next-cursor");
 
 const JSON: (HeaderName, &str) = (header::CONTENT_TYPE, "application/json");
 
-/// Reads one object.
 pub(super) async fn get(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
@@ -45,7 +44,6 @@ pub(super) async fn get(
     Ok((session.renew(&app).await, etag(&app.store, stored.revision), [JSON], json))
 }
 
-/// Writes one object.
 pub(super) async fn set(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
@@ -54,14 +52,13 @@ pub(super) async fn set(
 ) -> Result<impl IntoResponse, Error> {
     let intent = intent(&session, &headers)?;
     let object = body.decode::<ObjectInput<'_>>()?.parse()?;
-    // The write may wait, and what it needs is in the object.
+    // The write may wait for long, so it does not keep the body in memory.
     drop(body);
     let revision = app.store.set(object, intent).await??;
     session.mark_used(&app).await;
     Ok((session.renew(&app).await, etag(&app.store, revision), StatusCode::NO_CONTENT))
 }
 
-/// Deletes one object.
 pub(super) async fn delete(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
@@ -74,14 +71,14 @@ pub(super) async fn delete(
     Ok((session.renew(&app).await, StatusCode::NO_CONTENT))
 }
 
-/// The extension's page, when one is asked for.
+/// The page of objects to return; an extension of the specification.
 #[derive(Deserialize)]
 pub(super) struct FindQuery {
     limit: Option<usize>,
     after: Option<String>,
 }
 
-/// Finds the objects that match a pattern, all of them or a page.
+/// Streams the objects that match a pattern: all of them, or one page.
 pub(super) async fn find(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
@@ -89,31 +86,33 @@ pub(super) async fn find(
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let pattern = body.decode::<KeyOnlyInput<'_>>()?.pattern()?;
-    let Query(query) =
-        query.map_err(|_| Error::Query("limit or after is not what it should be"))?;
+    let Query(query) = query.map_err(|_| {
+        Error::Query("limit must be a number from 1 to 1000; give limit and after at most once")
+    })?;
     let after = query.after.as_deref().map(parse_cursor).transpose()?;
     let (found, next) = Found::new(&app, pattern, after, query.limit).await?;
-    // The first piece before the status line: a store that cannot read is told as such.
-    let first = Found::piece(found).await?;
-    let rest = first.map(|(first, found)| {
-        stream::once(ready(Ok(first))).chain(stream::try_unfold(found, Found::piece))
+    // Reads the first chunk before the status line, so that a failing store becomes an error.
+    let first = Found::next_chunk(found).await?;
+    let chunks = first.map(|(first, found)| {
+        stream::once(ready(Ok(first))).chain(stream::try_unfold(found, Found::next_chunk))
     });
-    let pieces = ResponseBody::from_stream(stream::iter(rest).flatten());
+    let chunks = ResponseBody::from_stream(stream::iter(chunks).flatten());
     let next = next.map(|key| [(NEXT_CURSOR, cursor(&key))]);
-    Ok((session.renew(&app).await, next, [JSON], pieces))
+    Ok((session.renew(&app).await, next, [JSON], chunks))
 }
 
-/// What is left to send of the objects that match.
+/// The objects of a search that are not sent yet.
 struct Found {
     app: Arc<App>,
     pattern: Pattern,
     after: Option<Key>,
     until: Option<Key>,
+    /// Whether an object was sent, so that the next one needs a comma.
     begun: bool,
 }
 
 impl Found {
-    /// All that match after `after`, or a page of `limit` and the cursor of the next one.
+    /// Objects after the key `after`: all, or a page of `limit` and the cursor of the next page.
     async fn new(
         app: &Arc<App>,
         pattern: Pattern,
@@ -123,22 +122,22 @@ impl Found {
         let end = match limit {
             None => None,
             Some(limit @ 1..=MAX_PAGE) => {
-                // A page without an end is empty, and so is what follows it.
+                // Without an end, no object follows `after`. The range up to `after` is empty.
                 app.store
                     .page_end(&pattern, after.as_ref(), limit)
                     .await?
                     .or_else(|| after.clone().map(|key| PageEnd { key, more: false }))
             }
-            Some(_) => return Err(Error::Query("limit is not between 1 and 1000")),
+            Some(_) => return Err(Error::Query("limit must be from 1 to 1000")),
         };
         let next = end.as_ref().filter(|end| end.more).map(|end| end.key.clone());
         let until = end.map(|end| end.key);
         Ok((Some(Self { app: Arc::clone(app), pattern, after, until, begun: false }), next))
     }
 
-    /// Reads some and makes them the next piece of the JSON array. An error breaks the connection:
-    /// the array is closed only when it is complete.
-    async fn piece(found: Option<Self>) -> Result<Option<(Bytes, Option<Self>)>, StoreError> {
+    /// Reads some objects as the next chunk of the JSON array. An error closes the connection, and
+    /// then the array has no end.
+    async fn next_chunk(found: Option<Self>) -> Result<Option<(Bytes, Option<Self>)>, StoreError> {
         let Some(mut found) = found else { return Ok(None) };
         let Self { app, pattern, after, until, .. } = &found;
         let page = app.store.find(pattern, after.as_ref(), until.as_ref(), MAX_PAGE).await?;
@@ -162,7 +161,7 @@ impl Found {
     }
 }
 
-/// Opaque to clients: the parts of a key.
+/// Encodes a key. The cursor is opaque to clients.
 fn cursor(key: &Key) -> String {
     URL_SAFE_NO_PAD.encode(key.parts().join("\0"))
 }
@@ -174,7 +173,7 @@ fn parse_cursor(cursor: &str) -> Result<Key, Error> {
         Some(&[kind, namespace, name]) => Key::new(kind, namespace, name).ok(),
         _ => None,
     }
-    .ok_or(Error::Query("after is not a cursor"))
+    .ok_or(Error::Query("after must be the Next-Cursor of an earlier page"))
 }
 
 fn etag(store: &Store, revision: Revision) -> [(HeaderName, String); 1] {

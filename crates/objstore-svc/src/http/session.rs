@@ -1,4 +1,4 @@
-//! `POST /register`, and the session every other endpoint asks for.
+//! `POST /register`, and the session that the other endpoints need.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
 /// The cookie that carries the session token.
 const COOKIE: &str = "token";
 
-/// Tokens of one request that are looked up.
+/// Maximum number of tokens of one request that are looked up.
 const MAX_TOKENS: usize = 4;
 
 #[derive(Deserialize)]
@@ -30,7 +30,7 @@ struct RegisterInput<'a> {
     id: Cow<'a, str>,
 }
 
-/// Registers an identity: one more session of the same client, if it is known.
+/// Registers a client. A known client gets one more session.
 pub(super) async fn register(
     State(app): State<Arc<App>>,
     address: ClientAddress,
@@ -46,39 +46,39 @@ pub(super) async fn register(
     Ok(set_cookie(&app, token.as_str()))
 }
 
-/// Who asks. Holding one proves a live session.
+/// The client of a request with a valid session.
 pub(super) struct Authenticated {
     pub(super) client: ClientId,
     pub(super) token: TokenDigest,
-    /// The token itself, while this use may extend the session.
+    /// The token, if this use has to extend the session.
     due: Option<String>,
-    /// Whether the client has been used before.
+    /// Whether the client has set, watched or opened a socket before.
     is_used: bool,
 }
 
-/// The header that hands a client its session.
 type SetCookie = AppendHeaders<[(header::HeaderName, HeaderValue); 1]>;
 
 impl Authenticated {
-    /// The client has set, watched or opened a socket: it stays as long as its sessions do.
+    /// Notes that the client has set, watched or opened a socket, so that it stays as long as its
+    /// sessions. A failure is only logged.
     pub(super) async fn mark_used(&self, app: &App) {
         if self.is_used {
             return;
         }
         if let Err(error) = app.store.mark_used(self.client, self.token).await {
-            // The next use marks it.
+            // The next use of the client tries again.
             tracing::warn!(cause = %error, "client not marked as used");
         }
     }
 
-    /// Extends the session if that is due, and gives the cookie to send again: for the answer to a
-    /// request that was done, as one that was refused would keep it from its client.
+    /// Extends the session if that is due, and returns the cookie to send again. Call it after the
+    /// request has succeeded: the response to a failed request would not carry the cookie.
     pub(super) async fn renew(&mut self, app: &App) -> Option<SetCookie> {
         let token = self.due.take()?;
         match app.store.extend(self.token, now()).await {
             Ok(()) => Some(set_cookie(app, &token)),
             Err(error) => {
-                // The session is as good as before: reads go on without a disk.
+                // The session is still valid, so that reads work while writes fail.
                 tracing::warn!(cause = %error, "session not extended");
                 None
             }
@@ -97,7 +97,7 @@ impl FromRequestParts<Arc<App>> for Authenticated {
                 if session.is_postponing(now)
                     && let Err(error) = app.store.postpone_removal(session, token, now).await
                 {
-                    // The next request postpones it.
+                    // The next request tries again.
                     tracing::warn!(cause = %error, "removal of an unused client not postponed");
                 }
                 let due = app.lifetime.is_due(session, now).then_some(cookie);
@@ -109,8 +109,8 @@ impl FromRequestParts<Arc<App>> for Authenticated {
     }
 }
 
-/// What may be a token among the cookies of a request: a browser may hold several, from several
-/// paths. Cookies of others are none of our business, whatever is in them.
+/// The values of a request's cookies that may be tokens. A browser may send several, from several
+/// paths. Other cookies are ignored, even if they are malformed.
 fn tokens(headers: &HeaderMap) -> impl Iterator<Item = String> {
     headers
         .get_all(header::COOKIE)
@@ -132,7 +132,7 @@ fn set_cookie(app: &App, token: &str) -> SetCookie {
         .max_age(Duration::seconds(lifetime))
         .secure(app.cookie_secure)
         .build();
-    // A token is base64url, so this holds.
+    // The token is base64url, so the conversion does not fail.
     let value = HeaderValue::try_from(cookie.to_string());
     AppendHeaders([(header::SET_COOKIE, value.unwrap_or(HeaderValue::from_static("")))])
 }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_found_among_any_other_cookies() {
+    fn tokens_are_found_among_other_cookies() {
         let (first, second) = ("a".repeat(Token::LENGTH), "b".repeat(Token::LENGTH));
         let foreign = format!("theme=\u{e9}; tokens={first}; token=short;token={first} ;x=y");
         let headers: HeaderMap = [foreign, format!("token={second}")]
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn few_tokens_are_looked_up() {
+    fn at_most_four_tokens_are_looked_up() {
         let many = format!("token={};", "a".repeat(Token::LENGTH)).repeat(100);
         let headers =
             HeaderMap::from_iter([(header::COOKIE, HeaderValue::try_from(many).unwrap())]);

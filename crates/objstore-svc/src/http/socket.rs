@@ -1,8 +1,14 @@
-//! `GET /socket`: a websocket that carries what its client watches.
+//! `GET /socket`: the websocket on which the service pushes changes.
 //!
-//! Messages go out in bursts, and a ping follows each burst. Its payload marks how far the client
-//! has been served; the pong that returns it is the client's acknowledgement, since a pong comes
-//! after everything that was sent before its ping.
+//! 1. **Two halves, one task.** [`push`] sends bursts and pings; [`acknowledge`] reads pongs. When
+//!    one of them ends, [`converse`] ends the socket.
+//! 2. **Only a pong acknowledges.** A ping follows each burst and marks the revision up to which
+//!    the client has been given all pushes. A pong comes after everything that was sent before its
+//!    ping, so it proves that the client has received it.
+//! 3. **The client's pings are answered one by one**: the next message is read after the pong has
+//!    been written ([`Pongs`]). So a client that sends pings and reads nothing costs little memory.
+//! 4. **Memory for slow clients is limited** ([`WriteMemory`]). If it is used up, the socket is
+//!    closed, and the client gets the unacknowledged changes again on its next socket.
 
 use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
 
@@ -42,29 +48,29 @@ use crate::{
     watch::{Acknowledgements, Burst, Form, Frames, Marks, Subscriber},
 };
 
-/// The longest time between two pings.
+/// Maximum time between two pings.
 const PING_EVERY: Duration = Duration::from_secs(15);
 
-/// How long after a burst its acknowledgement is asked for.
+/// Time from a burst to its ping. Bursts within this time share one ping.
 const PING_AFTER_BURST: Duration = Duration::from_millis(50);
 
-/// How long a ping may stay unanswered, two of them missed, and a burst untaken.
+/// Timeout for a pong, which is two pings, and for sending a burst.
 const PONG_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a client may take to answer a close frame.
+/// Timeout for the client's answer to a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The longest message a client may send. It is ignored anyway.
+/// Maximum size of a message of the client, in bytes. Its content is ignored.
 const MAX_INCOMING: usize = 4096;
 
-/// Memory that a socket holds for reading.
+/// Size of the read buffer of a socket, in bytes.
 const READ_BUFFER: usize = 4096;
 
-/// Bytes after which a socket writes what was fed to it. What it keeps for writing grows to this
-/// and the largest message it ever sent.
+/// Fed bytes after which a socket writes. Its write buffer grows to this plus its largest message,
+/// and does not shrink.
 const WRITE_BUFFER: usize = 16 * 1024;
 
-/// The extension's form of the messages, when it is asked for.
+/// Form and start of the pushes; an extension of the specification.
 #[derive(Deserialize)]
 pub(super) struct SocketQuery {
     #[serde(default)]
@@ -72,7 +78,8 @@ pub(super) struct SocketQuery {
     since: Option<Revision>,
 }
 
-/// Upgrades the connection. Whatever keeps it from becoming a websocket is one error.
+/// Upgrades the connection. Every failure is the error `not_upgraded`, except for a missing
+/// session, a foreign origin, and a defect of the service.
 pub(super) async fn socket(
     State(app): State<Arc<App>>,
     session: Result<Authenticated, Error>,
@@ -85,7 +92,7 @@ pub(super) async fn socket(
         Error::Store(cause) => Error::Subscription(cause),
         refused => refused,
     })?;
-    if !is_same_origin(&headers, &app.origins) {
+    if !is_allowed_origin(&headers, &app.origins) {
         return Err(Error::Origin);
     }
     let upgrade = upgrade.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
@@ -110,9 +117,9 @@ pub(super) async fn socket(
     Ok((renewed, response))
 }
 
-/// Whether a browser's page may open the socket: one of ours, or one that is listed. Programs send
-/// no origin.
-fn is_same_origin(headers: &HeaderMap, listed: &[String]) -> bool {
+/// Whether a page of this origin may open the socket: the service's own origin, or a listed one.
+/// Programs send no origin, and may.
+fn is_allowed_origin(headers: &HeaderMap, listed: &[String]) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let Ok(origin) = origin.to_str() else { return false };
     if listed.iter().any(|known| known.trim_end_matches('/').eq_ignore_ascii_case(origin)) {
@@ -120,7 +127,7 @@ fn is_same_origin(headers: &HeaderMap, listed: &[String]) -> bool {
     }
     let Ok(uri) = origin.parse::<Uri>() else { return false };
     let default_port = if uri.scheme_str() == Some("https") { ":443" } else { ":80" };
-    let Some(authority) = uri.authority().map(|it| it.as_str().trim_end_matches(default_port))
+    let Some(authority) = uri.authority().map(|host| host.as_str().trim_end_matches(default_port))
     else {
         return false;
     };
@@ -128,36 +135,37 @@ fn is_same_origin(headers: &HeaderMap, listed: &[String]) -> bool {
     let ours = host.map(|host| host.trim_end_matches(default_port));
     ours.into_iter()
         .chain(listed.iter().map(String::as_str))
-        .any(|it| it.eq_ignore_ascii_case(authority))
+        .any(|allowed| allowed.eq_ignore_ascii_case(authority))
 }
 
-/// Why the service ends a conversation.
+/// Why the service closes a socket.
 enum End {
     /// The service is stopping.
     Away,
-    /// The store failed.
+    /// The store cannot be read, or the socket was lost.
     Failed,
-    /// What waits for slow clients holds all the memory that it may.
+    /// The memory for messages to slow clients is used up.
     NoMemory,
-    /// The peer is gone or does not respond.
+    /// The client does not respond, or the connection is broken.
     Dead,
 }
 
-/// How the reading end has a ping answered before it reads on.
+/// Lets the reading half wait until the writing half has written the pong to a client's ping. The
+/// library queues the pong when the ping is read; a flush writes it.
 #[derive(Default)]
 struct Pongs {
-    asked: Notify,
-    sent: Notify,
+    requested: Notify,
+    written: Notify,
 }
 
 impl Pongs {
-    /// Sends them while nothing else is sent.
+    /// Writes pongs, for the time after [`push`] has ended.
     async fn send(&self, sink: &mut SplitSink<WebSocket, Message>) -> Infallible {
         loop {
-            self.asked.notified().await;
-            // A connection that cannot be written to ends the reading end, too.
+            self.requested.notified().await;
+            // If the connection is broken, the reading half ends, too.
             let _ = sink.flush().await;
-            self.sent.notify_one();
+            self.written.notify_one();
         }
     }
 }
@@ -176,11 +184,12 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
     let (code, reason) = match end {
         End::Away => (close_code::AWAY, "the service is stopping"),
         End::Failed => (close_code::ERROR, "the store is not available"),
-        End::NoMemory => (close_code::AGAIN, "too much waits to be sent: try again later"),
+        End::NoMemory => (close_code::AGAIN, "too many messages are pending: reconnect later"),
         End::Dead => return,
     };
-    // A last ping, since only a pong acknowledges: a close frame may be the client's own, which
-    // crossed ours. Not where a burst was given out and not sent: its pong would acknowledge it.
+    // Only a pong acknowledges, so a last ping is sent. The client's close frame proves nothing: it
+    // may have crossed ours. No ping if a burst was given out but not sent, since its pong would
+    // acknowledge the burst.
     let mark = if unsent { None } else { marks.add(subscriber.cursor()) };
     let farewell = async {
         if let Some(payload) = mark {
@@ -194,11 +203,11 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
         }
     };
     if !matches!(timeout(CLOSE_TIMEOUT, farewell).await, Ok(Ok(()))) {
-        tracing::debug!("a client did not answer the close frame");
+        tracing::debug!("the client did not answer the close frame");
     }
 }
 
-/// Sends bursts and pings until the service stops or there is nobody to send to.
+/// Sends bursts and pings until the socket has to be closed.
 async fn push(
     sink: &mut SplitSink<WebSocket, Message>,
     subscriber: &mut Subscriber,
@@ -220,9 +229,9 @@ async fn push(
                 }
                 send(sink, &mut burst, marks.add(subscriber.cursor()), &app.shutdown).await
             }
-            () = pongs.asked.notified() => {
+            () = pongs.requested.notified() => {
                 let sent = send(sink, &mut burst, None, &app.shutdown).await;
-                pongs.sent.notify_one();
+                pongs.written.notify_one();
                 sent
             }
             next = subscriber.next(&mut burst) => {
@@ -233,7 +242,7 @@ async fn push(
                         return End::Failed;
                     }
                 };
-                if !memory.holds(&burst, frames) {
+                if !memory.reserve(&burst, frames) {
                     return End::NoMemory;
                 }
                 ping_at = ping_at.min(Instant::now() + PING_AFTER_BURST);
@@ -248,18 +257,19 @@ async fn push(
     }
 }
 
-/// The memory for writing that one socket takes.
+/// The permits for memory of one socket's pending messages.
 struct WriteMemory<'a> {
     budget: &'a Arc<Budget>,
-    /// For its longest message: the library keeps as much for as long as the socket lives.
+    /// For its longest message: the library keeps a buffer of this size until the socket closes.
     longest: Option<Permit>,
-    /// For a burst on its way.
+    /// For the burst that is being sent.
     burst: Option<Permit>,
 }
 
 impl WriteMemory<'_> {
-    /// Takes memory for a burst. False when there is none left.
-    fn holds(&mut self, burst: &Burst, frames: Frames) -> bool {
+    /// Reserves memory for a burst. Returns false if the budget is used up. Frames that all sockets
+    /// share count as memory of the ring.
+    fn reserve(&mut self, burst: &Burst, frames: Frames) -> bool {
         let longest = burst.iter().map(Bytes::len).max().unwrap_or(0);
         let own: usize = match frames {
             Frames::Shared => 0,
@@ -270,8 +280,8 @@ impl WriteMemory<'_> {
     }
 }
 
-/// Sends a burst, or a ping, with one flush. False when the client does not take it in time, which
-/// is shorter when the service is stopping.
+/// Sends a burst, or a ping, with one flush. Returns false if the connection fails, or if the
+/// client does not read in time. The timeout is shorter while the service is stopping.
 async fn send(
     sink: &mut SplitSink<WebSocket, Message>,
     burst: &mut Burst,
@@ -280,7 +290,7 @@ async fn send(
 ) -> bool {
     let sending = async {
         for frame in burst.drain(..) {
-            // Frames are JSON, which is text.
+            // Frames are JSON, so they are UTF-8.
             if let Ok(text) = Utf8Bytes::try_from(frame) {
                 sink.feed(Message::Text(text)).await?;
             }
@@ -302,8 +312,8 @@ async fn send(
     }
 }
 
-/// Reads until the stream ends, past a close frame too, and passes on what the client proves to
-/// have. Anything else that it sends is ignored; a ping is answered before more is read.
+/// Reads until the stream ends, also after a close frame, and passes acknowledged revisions on.
+/// After a ping it waits until the pong is written. Other messages are ignored.
 async fn acknowledge(
     mut stream: SplitStream<WebSocket>,
     pongs: &Pongs,
@@ -318,15 +328,15 @@ async fn acknowledge(
                 }
             }
             Message::Ping(_) => {
-                pongs.asked.notify_one();
-                pongs.sent.notified().await;
+                pongs.requested.notify_one();
+                pongs.written.notified().await;
             }
             _ => {}
         }
     }
 }
 
-/// An open socket is use of its session.
+/// Extends the session while the socket is open, since an open socket counts as use.
 async fn keep_session(app: &App, token: TokenDigest) -> Infallible {
     loop {
         sleep(app.lifetime.extend_every()).await;
@@ -343,14 +353,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_ours_or_listed() {
+    fn own_and_listed_origins_are_allowed() {
         let listed = ["https://app.example".to_owned(), "other.example:8080".to_owned()];
         let check = |origin: &'static str| {
             let headers = HeaderMap::from_iter([
                 (header::HOST, HeaderValue::from_static("store.example")),
                 (header::ORIGIN, HeaderValue::from_static(origin)),
             ]);
-            is_same_origin(&headers, &listed)
+            is_allowed_origin(&headers, &listed)
         };
         for ours in [
             "https://store.example",
@@ -365,6 +375,6 @@ mod tests {
         {
             assert!(!check(other), "{other}");
         }
-        assert!(is_same_origin(&HeaderMap::new(), &listed));
+        assert!(is_allowed_origin(&HeaderMap::new(), &listed));
     }
 }

@@ -1,4 +1,4 @@
-//! `POST /watch`, and its opposite.
+//! `POST /watch` and `POST /unwatch`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use super::{
     session::Authenticated,
 };
 
-/// Adds a pattern to the watches of the client.
 pub(super) async fn watch(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
@@ -22,7 +21,6 @@ pub(super) async fn watch(
     Ok((session.renew(&app).await, StatusCode::NO_CONTENT))
 }
 
-/// Takes a pattern from the watches of the client, if it is there.
 pub(super) async fn unwatch(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
