@@ -54,7 +54,7 @@ const PING_EVERY: Duration = Duration::from_secs(15);
 /// Time from a burst to its ping. Bursts within this time share one ping.
 const PING_AFTER_BURST: Duration = Duration::from_millis(50);
 
-/// Timeout for a pong, which is two pings, and for sending a burst.
+/// Timeout for a pong (two ping intervals), and for sending a burst.
 const PONG_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Timeout for the client's answer to a close frame.
@@ -117,8 +117,8 @@ pub(super) async fn socket(
     Ok((renewed, response))
 }
 
-/// Whether a page of this origin may open the socket: the service's own origin, or a listed one.
-/// Programs send no origin, and may.
+/// Whether a page may open the socket: one of the service's own origin, or of a listed one.
+/// Programs send no origin; they are allowed.
 fn is_allowed_origin(headers: &HeaderMap, listed: &[String]) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let Ok(origin) = origin.to_str() else { return false };

@@ -278,18 +278,18 @@ impl State {
         let watches = &self.clients[client].watches;
         let Some(records) = self.ring.after(cursor) else { return Next::Log };
         let (mut cursor, mut bytes) = (cursor, 0);
-        let mut owed = Vec::new();
+        let mut pushed = Vec::new();
         for record in records.take(SCAN_LENGTH) {
-            if owed.len() >= BURST_LENGTH || bytes >= BURST_BYTES {
+            if pushed.len() >= BURST_LENGTH || bytes >= BURST_BYTES {
                 break;
             }
             cursor = record.revision;
-            if is_owed(watches, record, form) {
+            if is_pushed(watches, record, form) {
                 bytes += record.entry.size();
-                owed.push(cursor);
+                pushed.push(cursor);
             }
         }
-        burst.extend(owed.into_iter().filter_map(|revision| self.ring.frame(revision, form)));
+        burst.extend(pushed.into_iter().filter_map(|revision| self.ring.frame(revision, form)));
         Next::Messages(cursor)
     }
 
@@ -308,7 +308,7 @@ impl State {
         let mut cursor = None;
         for record in dispatched {
             cursor = Some(record.revision);
-            if is_owed(watches, record, form) {
+            if is_pushed(watches, record, form) {
                 burst.extend(ring::frame(record, form));
             }
         }
@@ -353,7 +353,7 @@ impl Socket {
 }
 
 /// Whether a client with these watches gets a push for the record.
-fn is_owed(watches: &Watches, record: &Record, form: Form) -> bool {
+fn is_pushed(watches: &Watches, record: &Record, form: Form) -> bool {
     let matches = |object: &Object| watches.match_change(&object.key, record.revision);
     match &record.entry {
         Entry::Set(object) => matches(object),
