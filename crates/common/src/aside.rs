@@ -1,10 +1,10 @@
-//! Long work on threads of its own.
+//! Runs long work on a limited number of threads, so that requests do not wait behind it.
 
 use std::sync::Arc;
 
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
-/// Threads for work that takes long, so that requests do not wait behind it.
+/// A limited number of threads for long work. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Aside {
     free: Arc<Semaphore>,
@@ -16,13 +16,13 @@ pub struct Aside {
 pub struct Panicked;
 
 impl Aside {
-    /// At most this many threads.
+    /// Uses at most `threads` threads of the blocking pool.
     pub fn new(threads: usize) -> Self {
         Self { free: Arc::new(Semaphore::new(threads)) }
     }
 
-    /// Does some work as soon as a thread is free. Work that has begun is finished, and keeps its
-    /// thread, even when the caller stops waiting for it.
+    /// Runs `work` as soon as a thread is free. Work that has begun is finished and keeps its
+    /// thread, even if the caller stops waiting for it.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -43,12 +43,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_of_a_caller_that_left_keeps_its_thread() {
+    async fn abandoned_work_keeps_its_thread() {
         let aside = Aside::new(1);
         let (finish, finished) = mpsc::channel::<()>();
         let long = aside.run(move || finished.recv());
-        let left = tokio::time::timeout(Duration::from_millis(50), long).await;
-        assert!(left.is_err());
+        let abandoned = tokio::time::timeout(Duration::from_millis(50), long).await;
+        assert!(abandoned.is_err());
         let other = aside.run(|| 7);
         tokio::pin!(other);
         let early = tokio::time::timeout(Duration::from_millis(50), &mut other).await;

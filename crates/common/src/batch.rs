@@ -1,8 +1,36 @@
-//! Group commit: operations that wait share one database transaction.
+//! Group commit: pending operations share one database transaction.
 //!
-//! Callers hand operations to a [`Queue`]. A [`Runner`] gathers those that wait into a batch, lets
-//! the [`Engine`] load the rows that the batch needs, lets it decide every operation in memory, and
-//! lets it write and commit the changes. Callers are answered after the commit.
+//! Callers hand operations to a [`Queue`]. A [`Runner`] gathers pending operations into a batch.
+//! The [`Engine`] loads the rows that the batch needs, decides every operation in memory, and
+//! writes and commits the changes. Callers are answered after the commit, also with a rejection.
+//!
+//! `docs/decisions/group-commit.md` has the reasons at length. Before a change, know:
+//! 1. **No timer delays the first batch.** It starts at once. While it commits, the next one
+//!    gathers: the more writes are pending, the more share one commit.
+//! 2. **A further batch needs a reason.** It starts beside a running one only if
+//!    [`Limits::another_at`] operations are ready, or if the oldest has waited for 20 ms. Several
+//!    small batches cost the database more than one large batch.
+//! 3. **Batches that run at once share no name** ([`Engine::exclusive`]): otherwise they would
+//!    contend for the same rows. An operation that shares a name with a running batch is parked
+//!    until a batch ends. Later operations with its names are parked behind it, so that they do not
+//!    overtake it.
+//! 4. **A batch does not wait for row locks.** If another transaction has locked the rows of an
+//!    operation ([`Loaded::locked`]), this operation leaves the batch and is retried after 2 to 16
+//!    ms. The others go on.
+//! 5. **One bad operation fails alone.** A panic in [`Engine::decide`] names its operation, and the
+//!    batch runs again without it. After [`Failure::Operation`], or a panic in [`Engine::load`] or
+//!    [`Engine::write`], the batch runs again in halves until the operation is found. After
+//!    [`Failure::Conflict`] the batch is retried five times with jitter, and then halved, too. The
+//!    other failures fail the whole batch.
+//! 6. **[`WriteError::Overloaded`] promises that nothing was written**, so callers may retry. After
+//!    [`WriteError::NotCommitted`] and [`WriteError::Stopped`] the outcome is unknown. Do not mix
+//!    them up.
+//! 7. **An operation belongs to the queue, not to its caller.** It runs even if the caller
+//!    disconnects, and its permits are held until it is answered. Follow-up work
+//!    ([`Cost::follows_up`]) enters a full queue, because it finishes work that was admitted
+//!    before.
+//! 8. **A stop loses nothing.** The runner ends after all queued operations and the engine's own
+//!    work are written.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -24,86 +52,86 @@ pub use stats::Stats;
 
 use stats::Counters;
 
-/// Operations that may wait at once.
+/// Limit of unanswered operations.
 const QUEUE_LENGTH: usize = 4096;
 
-/// Bytes that waiting operations may hold.
+/// Limit of the bytes that unanswered operations hold.
 const QUEUE_BYTES: usize = 64 * 1024 * 1024;
 
-/// How many batches an engine runs at once, and how much goes into one.
+/// How many batches an engine runs at once, and how large they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Batches that run at once.
+    /// The most batches that run at once.
     pub batches: usize,
-    /// Waiting operations that start a further batch while another one runs.
+    /// Ready operations that start a further batch while another one runs.
     pub another_at: usize,
-    /// Operations in a batch.
+    /// The most operations in a batch.
     pub operations: usize,
-    /// Rows that the operations of a batch read and write.
+    /// The most rows that the operations of a batch read and write.
     pub rows: usize,
-    /// Bytes that the operations of a batch hold.
+    /// The most bytes that the operations of a batch hold.
     pub bytes: usize,
-    /// How long an operation waits to be started before it is refused.
+    /// An operation that is not started within this time gets [`WriteError::Overloaded`].
     pub patience: Duration,
 }
 
-/// The share of an operation in the limits.
+/// How much of the limits an operation uses.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cost {
-    /// Rows that it reads and writes.
+    /// Rows that the operation reads and writes.
     pub rows: usize,
-    /// Bytes that it holds while it waits.
+    /// Bytes that the operation holds until it is answered.
     pub bytes: usize,
-    /// Whether it finishes work that was admitted before. Such an operation is never refused for a
-    /// full queue.
+    /// Whether the operation finishes work that was admitted before. A full queue never rejects it.
     pub follows_up: bool,
 }
 
-/// A cause that several callers are answered with.
+/// The error behind a failed batch, shared by all of its callers.
 pub type Cause = Arc<dyn Error + Send + Sync>;
 
-/// A service's store, as the runner uses it.
+/// The store of a service, as the [`Runner`] uses it.
 pub trait Engine: Sized + 'static {
-    /// The limits of its batches.
+    /// Limits of every batch of this engine.
     const LIMITS: Limits;
-    /// A write as it is asked for.
+    /// A write that a caller requests.
     type Operation: Send + 'static;
-    /// The answer to a caller. A refusal is an answer, too.
+    /// The answer to a caller. A rejection is an answer, too.
     type Answer: Send + 'static;
-    /// The rows that a batch needs.
+    /// Rows that [`load`](Self::load) has read for [`decide`](Self::decide).
     type Known;
-    /// The rows that a batch changes.
+    /// Rows that [`decide`](Self::decide) has changed, for [`write`](Self::write).
     type Changes;
     /// An open database transaction, rolled back when dropped.
     type Open<'e>
     where
         Self: 'e;
 
-    /// The share of an operation in the limits.
+    /// How much of the limits an operation uses.
     fn cost(operation: &Self::Operation) -> Cost;
 
     /// Adds the names that no two running batches may share, such as the hash of a row's key.
     fn exclusive(_: &Self::Operation, _: &mut Vec<u64>) {}
 
-    /// Work of the engine's own, to be done with the next batch, or by itself when `is_idle`.
+    /// Returns work that no caller requests, such as trimming a log. It joins the next batch. If
+    /// `is_idle`, it runs as a batch by itself.
     fn own_work(&self, _is_idle: bool) -> Option<Self::Operation> {
         None
     }
 
-    /// Begins a transaction, locks and reads the rows that the batch needs.
+    /// Begins a transaction, and locks and reads the rows that the batch needs.
     fn load(
         &self,
         batch: &[&Self::Operation],
     ) -> impl Future<Output = Result<Loaded<Self::Open<'_>, Self::Known>, Failure>>;
 
-    /// Decides the operations one after the other. Each sees the changes of those before it.
+    /// Decides the operations in order. Each one sees the changes of the earlier ones.
     fn decide(
         &self,
         known: Self::Known,
         batch: &[&Self::Operation],
     ) -> Result<Decided<Self::Answer, Self::Changes>, Panicked>;
 
-    /// Writes the changes and commits. Returns one answer for each operation.
+    /// Writes the changes and commits. Returns one answer for each operation, in their order.
     fn write<'e>(
         &'e self,
         open: Self::Open<'e>,
@@ -113,52 +141,54 @@ pub trait Engine: Sized + 'static {
     /// Called after a batch was answered, with the bytes of its operations.
     fn after_batch(&self, _bytes: usize) {}
 
-    /// Called once a second while nothing waits.
+    /// Called once a second while no operation is pending or running.
     fn idle(&self) {}
 }
 
-/// A transaction that has been begun.
+/// An open transaction and the rows that it has read.
 #[derive(Debug)]
 pub struct Loaded<O, K> {
-    /// The transaction.
+    /// Passed to [`Engine::write`].
     pub open: O,
-    /// The rows that the batch needs.
+    /// Passed to [`Engine::decide`].
     pub known: K,
-    /// Operations whose rows somebody else has locked, by their places in the batch, ascending.
-    /// They are not decided now, and wait for a later batch.
+    /// Indexes of the operations whose rows another transaction has locked, ascending. They are not
+    /// decided, and wait for a later batch.
     pub locked: Vec<usize>,
 }
 
 /// The decisions on a batch.
 #[derive(Debug)]
 pub struct Decided<A, C> {
-    /// One answer for each operation.
+    /// One answer for each operation, in their order.
     pub answers: Vec<A>,
-    /// The rows to write.
+    /// Passed to [`Engine::write`].
     pub changes: C,
 }
 
-/// The operation at this place of a batch panicked while it was decided.
+/// The operation at this index of a batch panicked in [`Engine::decide`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Panicked(pub usize);
 
 /// Why a batch was not committed.
 #[derive(Debug, Clone)]
 pub enum Failure {
-    /// Another transaction was faster. The batch may succeed when it runs again.
+    /// Another transaction was faster: a unique violation, a deadlock or a serialization failure. A
+    /// retry of the batch may succeed.
     Conflict(Cause),
-    /// One operation breaks a rule of the database, or reads a broken row.
+    /// One operation violates a constraint of the database, or reads a broken row.
     Operation(Cause),
-    /// The database had no time for the batch. Nothing was written.
+    /// The database was too busy for the batch. Nothing was written.
     Overload(Cause),
     /// The database failed. Whether the batch was committed is unknown.
     Unknown(Cause),
 }
 
-/// Why an operation has no answer of the engine.
+/// Why an operation got no answer from the engine.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum WriteError {
-    /// Too many operations wait. Nothing was written.
+    /// The queue is full, the operation was not started in time, or the database was too busy.
+    /// Nothing was written.
     #[error("too many writes are waiting")]
     Overloaded,
     /// The commit failed. Whether the operation was written is unknown.
@@ -177,7 +207,7 @@ struct Job<E: Engine> {
     cost: Cost,
     names: Vec<u64>,
     queued: Instant,
-    /// Missing of the engine's own work.
+    /// `None` for the engine's own work.
     answer: Option<oneshot::Sender<Result<E::Answer, WriteError>>>,
     _permits: Option<[Permit; 2]>,
 }
@@ -193,13 +223,13 @@ impl<E: Engine> Job<E> {
 
     fn answer(self, answer: Result<E::Answer, WriteError>) {
         if let Some(sender) = self.answer {
-            // The caller may have left.
+            // The caller may have disconnected.
             let _ = sender.send(answer);
         }
     }
 }
 
-/// Takes operations for a [`Runner`].
+/// Accepts operations for a [`Runner`]. Clones share one queue.
 pub struct Queue<E: Engine> {
     jobs: mpsc::UnboundedSender<Job<E>>,
     length: Arc<Budget>,
@@ -221,7 +251,7 @@ impl<E: Engine> Clone for Queue<E> {
 }
 
 impl<E: Engine> Queue<E> {
-    /// A queue, and the runner that empties it.
+    /// Creates a queue and the runner that executes its operations.
     pub fn new(engine: E) -> (Self, Runner<E>) {
         let (sender, jobs) = mpsc::unbounded_channel();
         let queue = Self {
@@ -235,12 +265,14 @@ impl<E: Engine> Queue<E> {
         (queue, runner)
     }
 
-    /// Runs `operation` in a batch. The operation is carried out even when the caller leaves.
+    /// Runs `operation` in a batch, and returns its answer after the commit. The operation runs
+    /// even if the caller drops this future.
     pub async fn write(&self, operation: E::Operation) -> Result<E::Answer, WriteError> {
         let cost = E::cost(&operation);
         let mut job = Job::new(operation, cost);
         if !cost.follows_up {
-            // An operation that is larger than the whole budget may wait alone.
+            // An operation that is larger than the whole budget is admitted if no other one is
+            // pending.
             let bytes = self.bytes.take(cost.bytes.min(QUEUE_BYTES));
             let permits = self.length.take(1).zip(bytes).ok_or(WriteError::Overloaded)?;
             job._permits = Some(permits.into());
@@ -251,17 +283,17 @@ impl<E: Engine> Queue<E> {
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
 
-    /// Lets the runner end once it has written everything that was handed over so far.
+    /// Ends the runner after it has written every operation that is already queued.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// The limits of the queue, for the metrics.
+    /// The limits of the queue in operations and bytes, for the metrics.
     pub fn limits(&self) -> [Arc<dyn Limited>; 2] {
         [Arc::clone(&self.length) as _, Arc::clone(&self.bytes) as _]
     }
 
-    /// Counts for the metrics.
+    /// Counters since the start of the process.
     pub fn stats(&self) -> Stats {
         self.counters.stats(self.bytes.usage().used)
     }

@@ -7,17 +7,17 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// A token that some requests need, kept as a digest.
+/// A configured token, kept as its SHA-256 digest.
 #[derive(Clone)]
 pub struct BearerToken([u8; 32]);
 
 impl BearerToken {
-    /// A token as configured.
+    /// Hashes the configured `secret`.
     pub fn new(secret: &SecretString) -> Self {
         Self(Sha256::digest(secret.expose_secret()).into())
     }
 
-    /// Whether a request carries the token as `Authorization: Bearer <token>`; compared in
+    /// Whether a request has the token in `Authorization: Bearer <token>`. The comparison takes
     /// constant time.
     pub fn admits(&self, headers: &HeaderMap) -> bool {
         let credential = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);

@@ -1,4 +1,4 @@
-//! The body every error of a service has, and what its log line is made of.
+//! The JSON body of every error, and the hidden cause for the log.
 
 use std::{borrow::Cow, error::Error, fmt, sync::Arc};
 
@@ -17,38 +17,38 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// A body with a stable name for programs and a sentence for people.
+    /// Takes a stable name for programs and a sentence for people.
     pub fn new(error: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         Self { error, message: message.into() }
     }
 
-    /// The response that carries this body.
+    /// Renders this body with a status.
     pub fn response(self, status: StatusCode) -> Response {
         (status, Json(self)).into_response()
     }
 }
 
-/// A response that says when to try again, in whole seconds.
+/// Adds `Retry-After` in seconds.
 pub fn retry_after(mut response: Response, seconds: u64) -> Response {
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
-/// A response to a request whose body found no memory: try again in a second. The connection ends
-/// with it.
+/// Completes the response to a request whose body found no memory: `Retry-After: 1`, and the
+/// connection is closed.
 pub fn no_memory(response: Response) -> Response {
     let mut response = retry_after(response, 1);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-/// What went wrong inside, attached to a response whose body does not tell it, so that the one
-/// line the request leaves in the log names the cause with its whole chain.
+/// The internal cause of an error response, attached as an extension. The body hides it from the
+/// client. The log line of the request shows it with all its sources.
 #[derive(Clone)]
 pub struct Cause(Arc<dyn Error + Send + Sync>);
 
 impl Cause {
-    /// Wraps the error that a response hides from the client.
+    /// Wraps the error that the response hides.
     pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
         Self(Arc::new(error))
     }
@@ -66,7 +66,8 @@ impl fmt::Display for Cause {
     }
 }
 
-/// The message of an error in one line, without the rows that PostgreSQL quotes in its details.
+/// Returns the message of an error in one line, without the rows that PostgreSQL quotes in its
+/// details.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) fn reason(error: &(dyn Error + 'static)) -> String {
     #[cfg(feature = "postgres")]

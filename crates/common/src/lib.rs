@@ -1,7 +1,7 @@
-//! What the services share: how they are configured, served, observed and stopped, the one writer
-//! that embedded SQLite engines commit through, and sessions with PostgreSQL.
+//! Code that at least two services share: settings, HTTP server, limits, metrics, logging, group
+//! commit, SQLite and PostgreSQL.
 //!
-//! Only what at least two services need lives here. Nothing in this crate knows an object, a
+//! Code that only one service needs does not belong here. Nothing in this crate knows an object, a
 //! credential or a payment.
 
 pub mod aside;

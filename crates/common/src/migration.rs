@@ -1,13 +1,13 @@
-//! Why a store cannot be brought to the shape that this version of a program uses.
+//! Errors of schema migrations.
 
 use refinery::error::Kind;
 
 use crate::error::reason;
 
-/// A store that was not migrated.
+/// Why the schema of a store was not migrated.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// The store has migrations that this version does not know.
+    /// The store has migrations that this version of the program does not know.
     #[error("a newer version of this program wrote the store: use that version or a newer one")]
     Newer,
     /// A migration failed.

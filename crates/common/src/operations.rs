@@ -1,5 +1,5 @@
-//! The routes for those who run a service: `GET /health`, `GET /ready`, `GET /metrics`, and the
-//! `healthcheck` subcommand that asks the first of them.
+//! Routes for operators: `GET /health`, `GET /ready`, `GET /metrics`. The subcommand `healthcheck`
+//! calls the first one.
 
 use std::{
     io::{self, BufRead as _, BufReader, Write as _},
@@ -23,21 +23,22 @@ use serde_json::json;
 
 use crate::{ErrorBody, bearer::BearerToken, config::ServerConfig, error::Cause};
 
-/// How long `healthcheck` waits for an answer.
+/// Timeout of `healthcheck` for connecting, and again for reading the answer.
 const HEALTHCHECK_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What the operations routes need of their service.
+/// State of the routes for operators.
 #[derive(Clone)]
 pub struct Operations {
     registry: Registry,
-    /// The token that `/metrics` needs.
+    /// `/metrics` requires it, if set.
     token: Option<BearerToken>,
     draining: Arc<AtomicBool>,
     store_is_up: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Operations {
-    /// Routes over `registry`; `store_is_up` says whether the service has what it needs to work.
+    /// `/metrics` renders `registry`, and requires `token` if set. `/ready` returns 503 while
+    /// `store_is_up` returns false.
     pub fn new(
         registry: Registry,
         token: Option<BearerToken>,
@@ -46,12 +47,12 @@ impl Operations {
         Self { registry, token, draining: Arc::default(), store_is_up: Arc::new(store_is_up) }
     }
 
-    /// From now on the service is not ready: it is on its way out.
+    /// Makes `/ready` return 503, because the service is stopping.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// `GET /health`, `GET /ready`, `GET /metrics`.
+    /// The router of `GET /health`, `GET /ready` and `GET /metrics`.
     pub fn routes(self) -> Router {
         Router::new()
             .route("/health", get(health))
@@ -79,9 +80,9 @@ async fn ready(State(operations): State<Operations>) -> Response {
 
 async fn metrics(State(operations): State<Operations>, headers: HeaderMap) -> Response {
     if operations.token.is_some_and(|token| !token.admits(&headers)) {
-        let refusal = ErrorBody::new("unauthenticated", "the metrics token is missing or wrong");
+        let rejection = ErrorBody::new("unauthenticated", "the metrics token is missing or wrong");
         let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-        return (challenge, refusal.response(StatusCode::UNAUTHORIZED)).into_response();
+        return (challenge, rejection.response(StatusCode::UNAUTHORIZED)).into_response();
     }
     match TextEncoder::new().encode_to_string(&operations.registry.gather()) {
         Ok(text) => ([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response(),
@@ -94,8 +95,8 @@ async fn metrics(State(operations): State<Operations>, headers: HeaderMap) -> Re
     }
 }
 
-/// Asks the service that listens where `server` says for its health: for a container's health
-/// check, which has no other client at hand.
+/// Calls `GET /health` of the service that `server` configures, and fails unless it returns 200.
+/// For the health check of a container, which has no other HTTP client.
 pub fn healthcheck(server: &ServerConfig) -> io::Result<()> {
     let any = server.host.is_unspecified();
     let host = if any { Ipv4Addr::LOCALHOST.into() } else { server.host };
@@ -108,6 +109,6 @@ pub fn healthcheck(server: &ServerConfig) -> io::Result<()> {
     if status_line.starts_with("HTTP/1.1 200 ") {
         Ok(())
     } else {
-        Err(io::Error::other(format!("answered {:?}", status_line.trim_end())))
+        Err(io::Error::other(format!("GET /health returned {:?}, not 200", status_line.trim_end())))
     }
 }

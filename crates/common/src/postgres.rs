@@ -1,7 +1,7 @@
-//! A pool of sessions with a PostgreSQL database that any number of replicas share.
+//! A pool of connections to a PostgreSQL database that any number of replicas share.
 //!
-//! Nobody waits for ever: connecting, waiting for a session and every statement have an end, and a
-//! replica that freezes with a lock in hand loses it. Errors quote no rows.
+//! Every wait has a timeout: opening a connection, waiting for a free one, and each statement. A
+//! replica that freezes while it holds a lock soon loses the lock. Errors quote no rows.
 
 mod coalesce;
 mod database;

@@ -1,4 +1,4 @@
-//! A service as a process: it starts, and serves until it is told to stop.
+//! Runs a service as a process: from its start until a signal or a failure ends it.
 
 use std::{fmt::Display, io, process::ExitCode};
 
@@ -14,14 +14,14 @@ use crate::{
 
 /// A service that has started.
 pub trait Running {
-    /// Resolves when the service cannot go on.
+    /// Resolves when the service cannot continue.
     fn failed(&mut self) -> impl Future<Output = ()>;
 
-    /// Stops: takes nothing more, and lets what is under way finish.
+    /// Stops accepting requests, and waits for the ones in flight.
     fn stop(self) -> impl Future<Output = ()>;
 }
 
-/// Starts a service and runs it until SIGTERM, SIGINT or its own end, which is a failure.
+/// Starts a service, and runs it until SIGTERM or SIGINT (success) or until it fails.
 pub fn run<R: Running, E: Display>(
     server: &ServerConfig,
     start: impl Future<Output = Result<R, E>>,
@@ -31,16 +31,16 @@ pub fn run<R: Running, E: Display>(
         let _log = telemetry::init(server);
         let stop = or_refuse(stop_signal());
         let mut running = or_refuse(start.await);
-        let told_to = tokio::select! {
+        let by_signal = tokio::select! {
             () = stop => true,
             () = running.failed() => false,
         };
         running.stop().await;
-        if told_to { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        if by_signal { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
 }
 
-/// Listens for SIGTERM and SIGINT from now on; what it returns resolves at the first of them.
+/// Installs handlers for SIGTERM and SIGINT. The returned future resolves at the first signal.
 pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,8 +1,8 @@
 //! Values, rows and tables, described once for SQLite and PostgreSQL.
 //!
-//! A value that is stored implements [`Stored`]. [`Columns`] reads the columns of a row of either
-//! engine, and a [`Table`] says how a row is written. Integers are `bigint` wherever PostgreSQL is
-//! handed them; it narrows them to the type of the column.
+//! A stored value implements [`Stored`]. [`Columns`] reads the columns of a row of either engine. A
+//! [`Table`] describes how a row is written. PostgreSQL receives every integer as `bigint`, and
+//! converts it to the type of the column.
 
 use std::{borrow::Cow, error::Error};
 
@@ -18,38 +18,38 @@ pub use postgres::PostgresRows;
 pub use sqlite::{SqliteRows, bind};
 pub use table::{Rows, Table};
 
-/// What a column holds.
+/// The type of a column, independent of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Yes or no; 1 or 0 in SQLite.
+    /// `boolean` in PostgreSQL, 1 or 0 in SQLite.
     Bool,
-    /// A whole number.
+    /// An integer of at most 64 bits.
     Int,
-    /// Text.
+    /// A UTF-8 string.
     Text,
-    /// Bytes.
+    /// `bytea` in PostgreSQL, a blob in SQLite.
     Bytes,
-    /// The 16 bytes of a UUID, where the engine knows that type.
+    /// The 16 bytes of a UUID: `uuid` in PostgreSQL, a blob in SQLite.
     Uuid,
 }
 
-/// A value that is put into a statement.
+/// A value to bind to a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Param<'a> {
-    /// No value.
+    /// SQL `NULL`.
     Null,
-    /// Yes or no.
+    /// SQLite stores it as 1 or 0.
     Bool(bool),
-    /// A whole number.
+    /// Any integer type that fits into an `i64`.
     Int(i64),
-    /// Text.
+    /// A UTF-8 string, borrowed or owned.
     Text(Cow<'a, str>),
-    /// Bytes.
+    /// Raw bytes, borrowed or owned; also the 16 bytes of a UUID.
     Bytes(Cow<'a, [u8]>),
 }
 
 impl Param<'_> {
-    /// The same, with values of its own.
+    /// A copy that borrows nothing.
     pub fn owned(&self) -> Param<'static> {
         match self {
             Self::Null => Param::Null,
@@ -61,22 +61,22 @@ impl Param<'_> {
     }
 }
 
-/// A value that is read from a row.
+/// A value that is read from a row, borrowed from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell<'r> {
-    /// No value.
+    /// SQL `NULL`.
     Null,
-    /// Yes or no, where the engine knows that type.
+    /// `boolean` of PostgreSQL. SQLite returns [`Cell::Int`] instead.
     Bool(bool),
-    /// A whole number.
+    /// An integer column of any width.
     Int(i64),
-    /// Text.
+    /// A UTF-8 string.
     Text(&'r str),
-    /// Bytes; of a UUID, too.
+    /// A `bytea` or a blob, or the 16 bytes of a UUID.
     Bytes(&'r [u8]),
 }
 
-/// A column does not hold a value of its type: somebody else has changed the database.
+/// A column holds a value of another type: another program has changed the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the column does not hold a value of its type")]
 pub struct BadCell;
@@ -89,16 +89,16 @@ pub struct ColumnError {
     source: Box<dyn Error + Send + Sync>,
 }
 
-/// A value that is stored in a column.
+/// A type whose values are stored in one column.
 pub trait Stored: Sized {
-    /// The value as a parameter.
+    /// Converts the value to a parameter of a statement.
     fn param(&self) -> Param<'_>;
 
-    /// The value of a cell.
+    /// Converts a cell to a value. Fails if the type or the range does not fit.
     fn of(cell: Cell<'_>) -> Result<Self, BadCell>;
 }
 
-/// The columns of a row, read one after the other in the order in which they are selected.
+/// The columns of a row, read in the order in which they are selected.
 pub struct Columns<'r> {
     row: RowRef<'r>,
     next: usize,
@@ -127,13 +127,13 @@ impl<'r> From<&'r tokio_postgres::Row> for Columns<'r> {
 }
 
 impl<'r> Columns<'r> {
-    /// The next column.
+    /// Reads the next column.
     pub fn read<T: Stored>(&mut self) -> Result<T, ColumnError> {
         let value = T::of(self.cell()?);
         value.map_err(|source| self.invalid(source))
     }
 
-    /// The next column, with a conversion of its own.
+    /// Reads the next column and converts its value with `convert`.
     pub fn read_as<S: Stored, T, E: Error + Send + Sync + 'static>(
         &mut self,
         convert: impl FnOnce(S) -> Result<T, E>,
@@ -142,12 +142,12 @@ impl<'r> Columns<'r> {
         convert(value).map_err(|source| self.invalid(source))
     }
 
-    /// The next column, which holds text.
+    /// Reads the next column as text without a copy. Fails on `NULL`.
     pub fn text(&mut self) -> Result<&'r str, ColumnError> {
         self.text_or_null()?.ok_or_else(|| self.invalid(BadCell))
     }
 
-    /// The next column, which holds text or no value.
+    /// Reads the next column as text without a copy. `NULL` is `None`.
     pub fn text_or_null(&mut self) -> Result<Option<&'r str>, ColumnError> {
         match self.cell()? {
             Cell::Null => Ok(None),
@@ -156,7 +156,7 @@ impl<'r> Columns<'r> {
         }
     }
 
-    /// The next column, which holds bytes or no value.
+    /// Reads the next column as bytes without a copy. `NULL` is `None`.
     pub fn bytes_or_null(&mut self) -> Result<Option<&'r [u8]>, ColumnError> {
         match self.cell()? {
             Cell::Null => Ok(None),
@@ -165,7 +165,7 @@ impl<'r> Columns<'r> {
         }
     }
 
-    /// The cell of the next column.
+    /// Reads the next column without a conversion.
     pub fn cell(&mut self) -> Result<Cell<'r>, ColumnError> {
         let column = self.next;
         self.next += 1;
@@ -178,19 +178,19 @@ impl<'r> Columns<'r> {
         cell.map_err(|source| self.invalid(source))
     }
 
-    /// The error that the column which was read last does not hold a value of its type.
+    /// An error about the column that was read last.
     pub fn invalid(&self, source: impl Into<Box<dyn Error + Send + Sync>>) -> ColumnError {
         ColumnError { column: self.next.saturating_sub(1), source: source.into() }
     }
 
-    /// Whether the next column holds no value. It is read afterwards.
+    /// Whether the next column is `NULL`. Does not advance.
     pub fn is_null(&mut self) -> Result<bool, ColumnError> {
         let is_null = self.cell()? == Cell::Null;
         self.next -= 1;
         Ok(is_null)
     }
 
-    /// Leaves the next columns out.
+    /// Skips this many columns.
     pub fn skip(&mut self, columns: usize) {
         self.next += columns;
     }
@@ -236,7 +236,7 @@ impl Stored for i64 {
     }
 }
 
-/// Types of numbers that fit into an `i64`.
+/// Implements [`Stored`] for integer types that fit into an `i64`.
 macro_rules! narrow {
     ($($number:ty),*) => {$(
         impl Stored for $number {

@@ -1,9 +1,27 @@
-//! The one writer of an embedded SQLite database, and the readers beside it.
+//! Embedded SQLite: one connection that writes, a checkpoint thread, and connections that only
+//! read.
 //!
-//! Writes are durable before they are answered, and what waits shares a commit: while one batch is
-//! synced to disk the next one gathers. Checkpoints run on a thread of their own; the writer only
-//! finishes one of which little is left, or that the thread cannot finish under the load, so that
-//! the write-ahead log starts over.
+//! A write is answered after it is synced to disk. While one batch is synced, the next one gathers.
+//!
+//! Before a change, know:
+//! 1. **One connection writes** ([`Embedded`]), on a thread of its own ([`WriterThread`]): SQLite
+//!    allows one write transaction at a time, and a commit blocks the thread on `fsync`.
+//! 2. **Another process may write, too**, such as a subcommand. So each transaction takes the write
+//!    lock when it begins (`BEGIN IMMEDIATE`), and cannot fail later because the database is busy:
+//!    a busy error means that nothing was written.
+//! 3. **Commits do not checkpoint** (`wal_autocheckpoint` is 0), because callers would wait for it.
+//!    A thread copies the write-ahead log into the database. The writer itself only finishes a
+//!    checkpoint of which little is left, or that the thread cannot finish under the load.
+//!    Otherwise the log would never start over, and would grow without limit.
+//! 4. **The checkpoint thread syncs the database file itself**, with a descriptor that it never
+//!    closes: closing it would release the locks of SQLite.
+//! 5. **Look-ups keep their snapshot** ([`Lookups`]) until something is committed, because
+//!    beginning a transaction costs as much as the look-up. Therefore each commit has to be counted
+//!    before its callers are answered: [`Embedded::commit`] does it, and another process calls
+//!    [`announce_commit`]. A look-up would otherwise miss a write that was already answered.
+//! 6. **Open snapshots block checkpoints**: pages that are newer than the oldest snapshot cannot be
+//!    copied. So look-ups end their transactions before each checkpoint. [`Readers`] keep a
+//!    snapshot only during one read.
 
 use std::{
     fs::{self, File},
@@ -23,26 +41,26 @@ pub use directory::{Directory, DirectoryError};
 pub use embedded::{Embedded, StartError, WriterThread, failure};
 pub use reader::{Lookups, Readers, announce_commit};
 
-/// How long a connection waits for a lock that another process holds, such as a backup's.
+/// How long a connection waits for a lock that another process holds, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes of a page of a new database. A change of a small row writes its page to the log and from
-/// there to the database, so half of the usual size is half of the writing.
+/// Page size of a new database in bytes, half of the default. A change of a small row writes its
+/// page to the log and then to the database, so half of the size halves the writes.
 const PAGE_SIZE: i64 = 2048;
 
-/// Bytes of the database that are read where the system keeps them, instead of being copied.
+/// Bytes of the database that are memory-mapped, so that reads do not copy them.
 const MAPPED: i64 = 64 * 1024 * 1024 * 1024;
 
-/// Memory for pages that one connection keeps, in KiB.
+/// Page cache of one connection, in KiB.
 const PAGE_CACHE_KIB: i64 = 4096;
 
-/// Prepared statements that one connection keeps.
+/// Prepared statements in the cache of one connection.
 const STATEMENT_CACHE: usize = 64;
 
-/// Bytes of the write-ahead log's file that are kept when the log starts over.
+/// Size of the log file in bytes to which it is truncated when the log starts over.
 const LOG_FILE: i64 = 64 * 1024 * 1024;
 
-/// Opens a connection that may write: WAL, every commit synced, checkpoints left to the writer.
+/// Opens a connection that may write: WAL mode, every commit synced, no automatic checkpoints.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -56,7 +74,7 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Opens a connection that only reads, to a database that exists.
+/// Opens a connection that only reads. The database must exist.
 pub fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -69,7 +87,7 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "cache_size", -PAGE_CACHE_KIB)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE);
-    // Else statements whose plan might depend on what is bound are prepared anew whenever that is.
+    // Without this, SQLite prepares a statement again whenever a bound value could change its plan.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
@@ -77,25 +95,26 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
 /// Why a backup was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// There is no database to copy.
+    /// The source does not exist.
     #[error("there is no database at {0:?}")]
     Missing(PathBuf),
-    /// It is not for us to copy.
-    #[error("the store is in PostgreSQL, which pg_dump copies")]
+    /// The store is in PostgreSQL, and [`backup`] copies only SQLite databases.
+    #[error("the store is in PostgreSQL: use pg_dump to copy it")]
     Postgres,
-    /// The target exists already; a backup never overwrites.
-    #[error("{0:?} exists already")]
+    /// The target exists. A backup never overwrites a file.
+    #[error("{0:?} exists already: name a new file")]
     Exists(PathBuf),
     /// SQLite could not read the source or write the copy.
     #[error("the copy failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// The copy could not be synced or put in place.
-    #[error("the copy could not be put in place: {0}")]
+    #[error("the copy could not be synced or renamed: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Copies the database at `source` to the new file `target` while others use it: one consistent
-/// state, synced to disk, complete or absent. `prepare` may change the copy before it is in place.
+/// Copies the database at `source` to the new file `target` while it is in use. The copy is one
+/// consistent state, synced to disk, and either complete or absent. `prepare` may change the copy
+/// before it gets its name.
 pub fn backup(
     source: &Path,
     target: &Path,

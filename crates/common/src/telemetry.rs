@@ -1,4 +1,4 @@
-//! Logs, request identities and request metrics: what is seen of a service from outside.
+//! Logs, request IDs and request metrics.
 
 use std::io::{self, IsTerminal as _};
 
@@ -16,8 +16,9 @@ pub(crate) use collector::{family, metric};
 pub use observe::{Meter, Observe, REQUEST_ID, RequestLine};
 pub use traffic::Traffic;
 
-/// Starts logging to standard output and sends panics there too, until what it returns is dropped.
-/// A reader of the log that stalls holds nothing up: what it does not take in time is lost.
+/// Starts logging to standard output, panics included. The log ends when the returned guard is
+/// dropped. A stalled reader of the log does not block the service: lines that do not fit into the
+/// buffer are lost.
 pub fn init(config: &ServerConfig) -> WorkerGuard {
     let filter = EnvFilter::new(&config.rust_log);
     let (writer, guard) = tracing_appender::non_blocking(io::stdout());

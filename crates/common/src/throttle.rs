@@ -1,26 +1,26 @@
-//! Something that may happen often and be reported seldom.
+//! Limits how often a frequent event is reported.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 
-/// Says yes at most once in a period.
+/// Allows one report per period.
 #[derive(Debug)]
 pub(crate) struct Throttle {
     period: Duration,
     started: Instant,
-    /// Milliseconds from `started` until the next yes.
+    /// Milliseconds from `started` until the next report is allowed.
     next: AtomicU64,
 }
 
 impl Throttle {
-    /// One that says yes at once, and then once in a `period`.
+    /// Allows the first report at once, and then one per `period`.
     pub(crate) fn new(period: Duration) -> Self {
         Self { period, started: Instant::now(), next: AtomicU64::new(0) }
     }
 
-    /// Whether a period has passed since the last yes.
+    /// Whether a report is allowed. If so, the next period begins.
     pub(crate) fn is_due(&self) -> bool {
         let now = millis(self.started.elapsed());
         let next = self.next.load(Ordering::Relaxed);
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_yes_once_in_a_period() {
+    fn one_report_is_allowed_per_period() {
         let throttle = Throttle::new(Duration::from_secs(3600));
         assert!(throttle.is_due());
         assert!(!throttle.is_due());

@@ -1,4 +1,4 @@
-//! TLS with somebody else's machine: whom its certificate must come from.
+//! Trusted root certificates for outgoing TLS connections.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,25 +12,26 @@ use rustls::{
 };
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
-/// Why connections cannot be secured.
+/// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The file of the added root cannot be used.
+    /// The file of additional root certificates cannot be used.
     #[error("{setting} is {path:?}: {reason}")]
     CaFile {
-        /// The setting that names it.
+        /// The setting that `path` comes from.
         setting: &'static str,
-        /// The file.
+        /// As configured.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Describes the problem in the file.
         reason: String,
     },
-    /// The protocol versions and the cryptography do not fit together.
+    /// The cryptography provider does not support the protocol versions.
     #[error("TLS cannot be set up: {0}")]
     Protocol(#[source] rustls::Error),
 }
 
-/// A configuration that trusts the usual roots and those in `ca_file`, which `setting` names.
+/// Trusts the usual root certificates and the ones in `ca_file`. `setting` is the name of that
+/// setting for error messages.
 pub fn client_config(
     ca_file: Option<&Path>,
     setting: &'static str,

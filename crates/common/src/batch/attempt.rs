@@ -1,4 +1,4 @@
-//! One batch, until every operation of it is answered or waits for a later batch.
+//! Runs one batch until every operation is answered or left for a later batch.
 
 use std::{any::Any, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -8,21 +8,18 @@ use tokio::time::sleep;
 
 use super::{Cause, Engine, Failure, Job, Panicked, WriteError, stats::Counters};
 
-/// How often a batch runs again that came into conflict with another transaction.
+/// Retries of a batch after a conflict with another transaction.
 const RETRIES: u32 = 5;
 
-/// How long, in milliseconds, such a batch waits before.
+/// Jitter before such a retry, in milliseconds.
 const RETRY_AFTER: std::ops::RangeInclusive<u64> = 0..=8;
 
-/// A batch that has ended.
 pub(super) struct Ended<E: Engine> {
-    /// Its names.
     pub(super) names: Vec<u64>,
-    /// Its bytes.
     pub(super) bytes: usize,
-    /// Operations whose rows somebody else has locked.
+    /// Operations for a later batch, because another transaction has locked their rows.
     pub(super) locked: Vec<Job<E>>,
-    /// Whether the database took everything.
+    /// Whether the database rejected nothing.
     pub(super) is_written: bool,
 }
 
@@ -42,8 +39,8 @@ impl From<Failure> for Fault {
 #[error("the engine panicked")]
 struct EnginePanicked;
 
-/// Runs a batch. An operation that panics or breaks a rule of the database fails alone: the others
-/// run again without it.
+/// Runs a batch. An operation that panics or violates a constraint fails alone: the others run
+/// again without it.
 pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Counters) -> Ended<E> {
     let names = jobs.iter().flat_map(|job| job.names.iter().copied()).collect();
     let bytes = jobs.iter().map(|job| job.cost.bytes).sum();
@@ -58,8 +55,8 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
                 for place in locked.into_iter().rev() {
                     ended.locked.push(jobs.remove(place));
                 }
-                let asked = jobs.iter().filter(|job| job.answer.is_some()).count();
-                counters.committed(asked, ended.locked.len());
+                let answered = jobs.iter().filter(|job| job.answer.is_some()).count();
+                counters.committed(answered, ended.locked.len());
                 jobs.into_iter().zip(answers).for_each(|(job, answer)| job.answer(Ok(answer)));
                 continue;
             }
@@ -80,7 +77,7 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
                 parts.extend([(second, 0), (jobs, 0)]);
             }
             Fault::Failed(Failure::Overload(cause)) => {
-                tracing::debug!(%cause, operations = jobs.len(), "batch refused");
+                tracing::debug!(%cause, operations = jobs.len(), "batch rejected");
                 ended.is_written = false;
                 jobs.into_iter().for_each(|job| job.answer(Err(WriteError::Overloaded)));
             }
@@ -97,8 +94,8 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
     ended
 }
 
-/// Loads, decides and writes. Returns the answers, and the places of the operations that have none,
-/// since their rows are locked.
+/// Loads, decides and writes. Returns the answers, and the indexes of the operations that have none
+/// because their rows are locked.
 async fn attempt<E: Engine>(
     engine: &E,
     jobs: &[Job<E>],
@@ -118,8 +115,8 @@ async fn attempt<E: Engine>(
     Ok((answers, loaded.locked))
 }
 
-/// A call of the engine. One that panics is taken for the fault of an operation, which the runner
-/// then finds.
+/// Calls the engine. A panic counts as [`Failure::Operation`], so that halving the batch finds the
+/// operation.
 async fn caught<T>(call: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let panicked = |_: Box<dyn Any + Send>| Failure::Operation(Arc::new(EnginePanicked) as Cause);
     AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(|panic| Err(panicked(panic)))

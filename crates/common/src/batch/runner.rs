@@ -16,10 +16,10 @@ use super::{
     waiting::Waiting,
 };
 
-/// How often an idle engine is asked whether it has work of its own.
+/// Interval at which an idle engine is checked for own work.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Empties a queue.
+/// Executes the operations of a [`Queue`](super::Queue).
 pub struct Runner<E: Engine> {
     engine: E,
     jobs: mpsc::UnboundedReceiver<Job<E>>,
@@ -37,8 +37,8 @@ impl<E: Engine> Runner<E> {
         Self { engine, jobs, counters, stop }
     }
 
-    /// Runs batches until the queue is told to stop or is dropped, and then writes what is left.
-    /// Returns the engine.
+    /// Runs batches until [`Queue::stop`](super::Queue::stop) is called or every queue is dropped.
+    /// Then writes all pending operations and the engine's own work, and returns the engine.
     pub async fn run(mut self) -> E {
         let (engine, counters) = (&self.engine, &*self.counters);
         let mut waiting = Waiting::new();
@@ -48,7 +48,7 @@ impl<E: Engine> Runner<E> {
         let mut is_open = true;
         while is_open || !running.is_empty() || !waiting.is_empty() {
             let now = Instant::now();
-            for job in waiting.due(now) {
+            for job in waiting.take_overdue(now) {
                 job.answer(Err(WriteError::Overloaded));
             }
             while waiting.may_start(running.len(), now) {

@@ -1,19 +1,19 @@
-//! Counts of batches, for the metrics.
+//! Counters of the batching loop.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts since the start of the process.
+/// Counters since the start of the process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Batches that were committed.
+    /// Committed batches.
     pub commits: u64,
-    /// Operations in them, without those of the engine.
+    /// Operations of callers in committed batches, without the engine's own work.
     pub operations: u64,
-    /// Batches that ran again, since another transaction was faster.
+    /// Retries of batches because another transaction was faster.
     pub conflicts: u64,
-    /// Operations that waited for a later batch, since somebody else had locked their rows.
+    /// Operations left for a later batch because their rows were locked.
     pub postponed: u64,
-    /// Bytes of operations that wait now.
+    /// Bytes that unanswered operations hold at the moment, without follow-up work.
     pub waiting_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The runner on its own, with an engine that fails as its operations say.
+//! The runner with a scripted engine: each operation carries its outcome.
 
 use std::{
     io,
@@ -11,7 +11,7 @@ use std::{
 use super::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum Outcome {
     Done,
     Panics,
     PanicsInWrite,
@@ -25,15 +25,15 @@ enum Fate {
 struct Operation {
     number: usize,
     name: u64,
-    fate: Fate,
+    outcome: Outcome,
     attempts: AtomicUsize,
     follows_up: bool,
 }
 
 impl Operation {
-    fn new(number: usize, fate: Fate) -> Self {
+    fn new(number: usize, outcome: Outcome) -> Self {
         let name = u64::try_from(number).unwrap();
-        Self { number, name, fate, attempts: AtomicUsize::new(0), follows_up: false }
+        Self { number, name, outcome, attempts: AtomicUsize::new(0), follows_up: false }
     }
 }
 
@@ -47,7 +47,7 @@ struct Seen {
 
 struct Scripted {
     seen: Arc<Mutex<Seen>>,
-    /// While it is set, no batch ends.
+    /// While set, no batch ends.
     is_frozen: Arc<AtomicBool>,
     own_work: AtomicUsize,
 }
@@ -68,7 +68,7 @@ impl Engine for Scripted {
     type Operation = Operation;
     type Answer = usize;
     type Known = ();
-    type Changes = Vec<Fate>;
+    type Changes = Vec<Outcome>;
     type Open<'e> = Vec<u64>;
 
     fn cost(operation: &Operation) -> Cost {
@@ -84,7 +84,7 @@ impl Engine for Scripted {
         let take = is_idle && left > 0;
         take.then(|| {
             self.own_work.store(left - 1, Ordering::Relaxed);
-            Operation::new(900 + left, Fate::Done)
+            Operation::new(900 + left, Outcome::Done)
         })
     }
 
@@ -102,7 +102,7 @@ impl Engine for Scripted {
         }
         let is_locked = |operation: &Operation| {
             let attempt = operation.attempts.fetch_add(1, Ordering::Relaxed);
-            matches!(operation.fate, Fate::Locked(times) if attempt < times)
+            matches!(operation.outcome, Outcome::Locked(times) if attempt < times)
         };
         let places = batch.iter().enumerate().filter(|(_, operation)| is_locked(operation));
         let locked = places.map(|(place, _)| place).collect();
@@ -110,15 +110,20 @@ impl Engine for Scripted {
         Ok(Loaded { open: names, known: (), locked })
     }
 
-    fn decide(&self, (): (), batch: &[&Operation]) -> Result<Decided<usize, Vec<Fate>>, Panicked> {
-        if let Some(place) = batch.iter().position(|operation| operation.fate == Fate::Panics) {
+    fn decide(
+        &self,
+        (): (),
+        batch: &[&Operation],
+    ) -> Result<Decided<usize, Vec<Outcome>>, Panicked> {
+        if let Some(place) = batch.iter().position(|operation| operation.outcome == Outcome::Panics)
+        {
             return Err(Panicked(place));
         }
         let conflicts = |operation: &&Operation| {
             let attempts = operation.attempts.load(Ordering::Relaxed);
-            match operation.fate {
-                Fate::Conflicts(times) if attempts > times => Fate::Done,
-                fate => fate,
+            match operation.outcome {
+                Outcome::Conflicts(times) if attempts > times => Outcome::Done,
+                outcome => outcome,
             }
         };
         let answers = batch.iter().map(|operation| operation.number).collect();
@@ -128,22 +133,22 @@ impl Engine for Scripted {
     async fn write(
         &self,
         _: Vec<u64>,
-        decided: Decided<usize, Vec<Fate>>,
+        decided: Decided<usize, Vec<Outcome>>,
     ) -> Result<Vec<usize>, Failure> {
-        let has = |fate| decided.changes.contains(&fate);
-        if has(Fate::PanicsInWrite) {
+        let has = |outcome| decided.changes.contains(&outcome);
+        if has(Outcome::PanicsInWrite) {
             panic!("scripted");
         }
-        if decided.changes.iter().any(|fate| matches!(fate, Fate::Conflicts(_))) {
+        if decided.changes.iter().any(|outcome| matches!(outcome, Outcome::Conflicts(_))) {
             return Err(Failure::Conflict(cause()));
         }
-        if has(Fate::BreaksRule) {
+        if has(Outcome::BreaksRule) {
             return Err(Failure::Operation(cause()));
         }
-        if has(Fate::Overloads) {
+        if has(Outcome::Overloads) {
             return Err(Failure::Overload(cause()));
         }
-        if has(Fate::Unknown) {
+        if has(Outcome::Unknown) {
             return Err(Failure::Unknown(cause()));
         }
         let mut seen = self.seen.lock().unwrap();
@@ -171,10 +176,10 @@ fn setup() -> Setup {
     Setup { queue, seen, is_frozen, runner: tokio::spawn(runner.run()) }
 }
 
-type Asked = tokio::task::JoinHandle<Result<usize, WriteError>>;
+type Pending = tokio::task::JoinHandle<Result<usize, WriteError>>;
 
 impl Setup {
-    fn write(&self, operation: Operation) -> Asked {
+    fn write(&self, operation: Operation) -> Pending {
         let queue = self.queue.clone();
         tokio::spawn(async move { queue.write(operation).await })
     }
@@ -188,17 +193,21 @@ impl Setup {
 
 #[tokio::test]
 async fn one_failing_operation_among_256_fails_alone() {
-    for fate in [Fate::Panics, Fate::PanicsInWrite, Fate::BreaksRule, Fate::Conflicts(99)] {
+    for outcome in
+        [Outcome::Panics, Outcome::PanicsInWrite, Outcome::BreaksRule, Outcome::Conflicts(99)]
+    {
         for place in [0, 1, 127, 128, 254, 255] {
             let setup = setup();
-            let fate_of = |number| if number == place { fate } else { Fate::Done };
-            let asked: Vec<Asked> = (0..256)
-                .map(|number| setup.write(Operation::new(number, fate_of(number))))
+            let outcome_of = |number| if number == place { outcome } else { Outcome::Done };
+            let pending: Vec<Pending> = (0..256)
+                .map(|number| setup.write(Operation::new(number, outcome_of(number))))
                 .collect();
-            for (number, asked) in asked.into_iter().enumerate() {
-                match asked.await.unwrap() {
+            for (number, pending) in pending.into_iter().enumerate() {
+                match pending.await.unwrap() {
                     Ok(answer) => assert!(number != place && answer == number),
-                    Err(WriteError::Panicked) => assert!(number == place && fate == Fate::Panics),
+                    Err(WriteError::Panicked) => {
+                        assert!(number == place && outcome == Outcome::Panics)
+                    }
                     Err(error) => {
                         assert_eq!(number, place, "{error:?}");
                         assert!(matches!(error, WriteError::NotCommitted(_)), "{error:?}");
@@ -208,20 +217,20 @@ async fn one_failing_operation_among_256_fails_alone() {
             let mut done = std::mem::take(&mut setup.stop().await.lock().unwrap().done);
             done.sort_unstable();
             let others: Vec<usize> = (0..256).filter(|&number| number != place).collect();
-            assert_eq!(done, others, "{fate:?} at {place}");
+            assert_eq!(done, others, "{outcome:?} at {place}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_conflict_or_a_lock_elsewhere_only_delays() {
+async fn conflicts_and_locked_rows_only_delay() {
     let setup = setup();
-    let fates = [Fate::Conflicts(3), Fate::Locked(4), Fate::Done];
-    let asked: Vec<Asked> = (0..60)
-        .map(|number| setup.write(Operation::new(number, fates[number % fates.len()])))
+    let outcomes = [Outcome::Conflicts(3), Outcome::Locked(4), Outcome::Done];
+    let pending: Vec<Pending> = (0..60)
+        .map(|number| setup.write(Operation::new(number, outcomes[number % outcomes.len()])))
         .collect();
-    for (number, asked) in asked.into_iter().enumerate() {
-        assert_eq!(asked.await.unwrap().unwrap(), number);
+    for (number, pending) in pending.into_iter().enumerate() {
+        assert_eq!(pending.await.unwrap().unwrap(), number);
     }
     let stats = setup.queue.stats();
     assert!(stats.conflicts >= 3 && stats.postponed > 0, "{stats:?}");
@@ -231,12 +240,12 @@ async fn a_conflict_or_a_lock_elsewhere_only_delays() {
 
 #[tokio::test]
 async fn a_failed_database_fails_every_operation_of_the_batch() {
-    for (fate, is_overload) in [(Fate::Overloads, true), (Fate::Unknown, false)] {
+    for (outcome, is_overload) in [(Outcome::Overloads, true), (Outcome::Unknown, false)] {
         let setup = setup();
-        let asked: Vec<Asked> =
-            (0..3).map(|number| setup.write(Operation::new(number, fate))).collect();
-        for asked in asked {
-            let error = asked.await.unwrap().unwrap_err();
+        let pending: Vec<Pending> =
+            (0..3).map(|number| setup.write(Operation::new(number, outcome))).collect();
+        for pending in pending {
+            let error = pending.await.unwrap().unwrap_err();
             assert_eq!(matches!(error, WriteError::Overloaded), is_overload, "{error:?}");
         }
         assert!(setup.stop().await.lock().unwrap().done.is_empty());
@@ -248,11 +257,11 @@ async fn operations_with_one_name_never_run_in_two_batches() {
     let setup = setup();
     let operation = |number| Operation {
         name: if number % 3 == 0 { 7 } else { 1000 + u64::try_from(number).unwrap() },
-        ..Operation::new(number, Fate::Done)
+        ..Operation::new(number, Outcome::Done)
     };
-    let asked: Vec<Asked> = (0..500).map(|number| setup.write(operation(number))).collect();
-    for asked in asked {
-        asked.await.unwrap().unwrap();
+    let pending: Vec<Pending> = (0..500).map(|number| setup.write(operation(number))).collect();
+    for pending in pending {
+        pending.await.unwrap().unwrap();
     }
     let seen = setup.stop().await;
     let seen = seen.lock().unwrap();
@@ -262,27 +271,27 @@ async fn operations_with_one_name_never_run_in_two_batches() {
 }
 
 #[tokio::test]
-async fn a_full_queue_refuses_at_once_but_for_work_that_was_admitted() {
+async fn a_full_queue_accepts_only_follow_up_work() {
     let setup = setup();
     setup.is_frozen.store(true, Ordering::Relaxed);
-    let waiting: Vec<Asked> = (0..QUEUE_LENGTH)
+    let waiting: Vec<Pending> = (0..QUEUE_LENGTH)
         .map(|number| {
             let name = 0;
-            setup.write(Operation { name, ..Operation::new(number, Fate::Done) })
+            setup.write(Operation { name, ..Operation::new(number, Outcome::Done) })
         })
         .collect();
     while setup.queue.length.usage().used < u64::try_from(QUEUE_LENGTH).unwrap() {
         tokio::task::yield_now().await;
     }
-    let refused = setup.write(Operation::new(9001, Fate::Done)).await.unwrap();
-    assert!(matches!(refused, Err(WriteError::Overloaded)));
+    let rejected = setup.write(Operation::new(9001, Outcome::Done)).await.unwrap();
+    assert!(matches!(rejected, Err(WriteError::Overloaded)));
     let follows_up = true;
-    let admitted = setup.write(Operation { follows_up, ..Operation::new(9002, Fate::Done) });
+    let admitted = setup.write(Operation { follows_up, ..Operation::new(9002, Outcome::Done) });
     tokio::time::sleep(Duration::from_millis(50)).await;
     setup.is_frozen.store(false, Ordering::Relaxed);
     assert_eq!(admitted.await.unwrap().unwrap(), 9002);
-    for asked in waiting {
-        let answer = asked.await.unwrap();
+    for pending in waiting {
+        let answer = pending.await.unwrap();
         assert!(matches!(answer, Ok(_) | Err(WriteError::Overloaded)), "{answer:?}");
     }
     assert_eq!(setup.queue.length.usage().used, 0);
@@ -290,36 +299,36 @@ async fn a_full_queue_refuses_at_once_but_for_work_that_was_admitted() {
 }
 
 #[tokio::test]
-async fn an_operation_that_is_not_started_in_time_is_not_done() {
+async fn operations_not_started_in_time_are_rejected() {
     let setup = setup();
     setup.is_frozen.store(true, Ordering::Relaxed);
-    let running = setup.write(Operation::new(0, Fate::Done));
+    let running = setup.write(Operation::new(0, Outcome::Done));
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let parked = setup.write(Operation { name: 0, ..Operation::new(1, Fate::Done) });
+    let parked = setup.write(Operation { name: 0, ..Operation::new(1, Outcome::Done) });
     assert!(matches!(parked.await.unwrap(), Err(WriteError::Overloaded)));
     setup.is_frozen.store(false, Ordering::Relaxed);
     assert_eq!(running.await.unwrap().unwrap(), 0);
-    let locked = setup.write(Operation::new(2, Fate::Locked(usize::MAX)));
+    let locked = setup.write(Operation::new(2, Outcome::Locked(usize::MAX)));
     assert!(matches!(locked.await.unwrap(), Err(WriteError::Overloaded)));
     assert_eq!(setup.stop().await.lock().unwrap().done, [0]);
 }
 
 #[tokio::test]
-async fn a_stop_finishes_what_waits_and_then_the_engines_own_work() {
+async fn pending_operations_finish_before_the_runner_stops() {
     let setup = setup();
     setup.is_frozen.store(true, Ordering::Relaxed);
-    let asked: Vec<Asked> =
-        (0..20).map(|number| setup.write(Operation::new(number, Fate::Done))).collect();
-    // Callers that leave change nothing.
-    let left = setup.write(Operation::new(20, Fate::Done));
+    let pending: Vec<Pending> =
+        (0..20).map(|number| setup.write(Operation::new(number, Outcome::Done))).collect();
+    // A caller that disconnects does not cancel its operation.
+    let disconnected = setup.write(Operation::new(20, Outcome::Done));
     tokio::time::sleep(Duration::from_millis(20)).await;
-    left.abort();
+    disconnected.abort();
     setup.queue.stop();
     setup.is_frozen.store(false, Ordering::Relaxed);
-    for asked in asked {
-        asked.await.unwrap().unwrap();
+    for pending in pending {
+        pending.await.unwrap().unwrap();
     }
-    let late = setup.write(Operation::new(21, Fate::Done)).await.unwrap();
+    let late = setup.write(Operation::new(21, Outcome::Done)).await.unwrap();
     assert!(matches!(late, Err(WriteError::Stopped)));
     let mut done = std::mem::take(&mut setup.stop().await.lock().unwrap().done);
     done.sort_unstable();
@@ -327,7 +336,7 @@ async fn a_stop_finishes_what_waits_and_then_the_engines_own_work() {
 }
 
 #[tokio::test]
-async fn own_work_is_done_to_its_end_when_the_runner_stops() {
+async fn own_work_is_finished_before_the_runner_stops() {
     let seen = Arc::<Mutex<Seen>>::default();
     let engine = Scripted {
         seen: Arc::clone(&seen),

@@ -1,4 +1,4 @@
-//! Operations that wait to be started.
+//! Pending operations: which ones may start, and which ones wait for a running batch or a row lock.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -10,19 +10,19 @@ use tokio::time::Instant;
 
 use super::{Engine, Job};
 
-/// How long the oldest operation waits at most before a further batch starts.
+/// A further batch starts when the oldest operation has waited for this time.
 const ANOTHER_AFTER: Duration = Duration::from_millis(20);
 
-/// How long, in milliseconds, an operation waits whose rows another process has locked.
+/// Jitter before an operation with locked rows is retried, in milliseconds.
 const LOCKED_FOR: std::ops::RangeInclusive<u64> = 2..=16;
 
 pub(super) struct Waiting<E: Engine> {
     ready: VecDeque<Job<E>>,
-    /// Operations that share a name with a running batch, or with one before them in here.
+    /// Operations that share a name with a running batch, or with an earlier parked operation.
     parked: VecDeque<Job<E>>,
-    /// Operations whose rows another process has locked, and when they are tried again.
+    /// Operations whose rows another transaction has locked, with the time of their retry.
     delayed: Vec<(Instant, Job<E>)>,
-    /// The names of running batches.
+    /// Names of the running batches.
     running: HashSet<u64>,
 }
 
@@ -44,15 +44,15 @@ impl<E: Engine> Waiting<E> {
         self.ready.push_back(job);
     }
 
-    /// Whether a batch may start beside so many that run.
+    /// Whether a further batch may start while `running` batches run.
     pub(super) fn may_start(&self, running: usize, now: Instant) -> bool {
         let Some(oldest) = self.ready.front() else { return false };
-        let is_worth_it = self.ready.len() >= E::LIMITS.another_at
+        let is_worthwhile = self.ready.len() >= E::LIMITS.another_at
             || now.duration_since(oldest.queued) >= ANOTHER_AFTER;
-        running == 0 || (running < E::LIMITS.batches && is_worth_it)
+        running == 0 || (running < E::LIMITS.batches && is_worthwhile)
     }
 
-    /// The next batch, empty when every operation shares a name with a running batch.
+    /// Removes the next batch. It is empty if every operation shares a name with a running batch.
     pub(super) fn gather(&mut self) -> Vec<Job<E>> {
         let limits = E::LIMITS;
         let mut batch: Vec<Job<E>> = Vec::new();
@@ -78,7 +78,7 @@ impl<E: Engine> Waiting<E> {
         batch
     }
 
-    /// A batch with these names has ended. Those of its operations come back whose rows are locked.
+    /// Ends a batch with these names. `locked` are its operations that have to be retried.
     pub(super) fn ended(&mut self, names: &[u64], locked: Vec<Job<E>>, now: Instant) {
         for name in names {
             self.running.remove(name);
@@ -90,36 +90,39 @@ impl<E: Engine> Waiting<E> {
         self.delayed.extend(locked.into_iter().map(|job| (retry_at(), job)));
     }
 
-    /// Makes those ready whose delay is over, and returns those that have waited for too long.
-    pub(super) fn due(&mut self, now: Instant) -> Vec<Job<E>> {
+    /// Makes operations ready whose delay is over, and removes the ones that have waited for too
+    /// long.
+    pub(super) fn take_overdue(&mut self, now: Instant) -> Vec<Job<E>> {
         for (_, job) in self.delayed.extract_if(.., |(retry_at, _)| *retry_at <= now) {
             self.ready.push_front(job);
         }
-        let mut given_up = Vec::new();
-        if self.gives_up_at().is_some_and(|at| at <= now) {
-            let is_over = |job: &Job<E>| now.duration_since(job.queued) >= E::LIMITS.patience;
+        let mut overdue = Vec::new();
+        if self.overdue_at().is_some_and(|at| at <= now) {
+            let is_overdue = |job: &Job<E>| now.duration_since(job.queued) >= E::LIMITS.patience;
             for waiting in [&mut self.ready, &mut self.parked] {
-                let (over, kept) = waiting.drain(..).partition::<Vec<_>, _>(is_over);
-                given_up.extend(over);
+                let (expired, kept) = waiting.drain(..).partition::<Vec<_>, _>(is_overdue);
+                overdue.extend(expired);
                 waiting.extend(kept);
             }
-            given_up.extend(self.delayed.extract_if(.., |(_, job)| is_over(job)).map(|it| it.1));
+            overdue.extend(
+                self.delayed.extract_if(.., |(_, job)| is_overdue(job)).map(|(_, job)| job),
+            );
         }
-        given_up
+        overdue
     }
 
-    /// When there is something to do though nothing happens.
+    /// When the runner must wake up even if no batch ends and no operation arrives.
     pub(super) fn wake_at(&self, running: usize) -> Option<Instant> {
         let retry = self.delayed.iter().map(|(retry_at, _)| *retry_at).min();
         let another = self.ready.front().filter(|_| running < E::LIMITS.batches);
         let another = another.map(|job| job.queued + ANOTHER_AFTER);
-        [retry, another, self.gives_up_at()].into_iter().flatten().min()
+        [retry, another, self.overdue_at()].into_iter().flatten().min()
     }
 
-    /// When the operation that has waited longest is given up. Each line is about in the order in
-    /// which its operations came.
-    fn gives_up_at(&self) -> Option<Instant> {
-        let first = [self.ready.front(), self.parked.front(), self.delayed.first().map(|it| &it.1)];
+    /// When the oldest operation becomes overdue. Each queue is roughly in the order of arrival.
+    fn overdue_at(&self) -> Option<Instant> {
+        let first =
+            [self.ready.front(), self.parked.front(), self.delayed.first().map(|(_, job)| job)];
         let oldest = first.into_iter().flatten().map(|job| job.queued).min();
         oldest?.checked_add(E::LIMITS.patience)
     }

@@ -1,6 +1,6 @@
-//! Coalesced reads: whatever is asked for while others are being read is read together, with one
-//! round trip and one statement each. The database works for a statement as a whole, however few
-//! rows it finds.
+//! Coalesced reads: requests that arrive while a read runs are read together, with one statement in
+//! one round trip. Each statement costs the database a fixed amount of work, however few rows it
+//! finds.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -12,22 +12,22 @@ use tokio::{
 
 use super::{ANSWER, Error};
 
-/// Questions that are read together at most.
+/// The most requests in one read.
 const BATCH_LENGTH: usize = 64;
 
-/// Waiting questions that start a further read while another one is under way.
+/// Pending requests that start a further read while another one runs.
 const ANOTHER_AT: usize = 32;
 
-/// Questions that may wait.
+/// The most pending requests.
 const QUEUE_LENGTH: usize = 4096;
 
-/// Why a question has no answer.
+/// Why a request has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CoalesceError {
-    /// Too many questions wait.
+    /// The queue is full. Nothing was read.
     #[error("too many reads are waiting")]
     Overloaded,
-    /// The database did not answer them.
+    /// The database failed, or did not answer in time.
     #[error(transparent)]
     Failed(#[from] Arc<Error>),
     /// The read panicked.
@@ -36,16 +36,16 @@ pub enum CoalesceError {
 }
 
 struct Job<Q, A> {
-    question: Q,
+    request: Q,
     answer: oneshot::Sender<Result<A, CoalesceError>>,
 }
 
-/// Takes questions that are answered together.
+/// Answers concurrent requests together.
 pub struct Coalesced<Q, A>(mpsc::Sender<Job<Q, A>>);
 
 impl<Q: Send + Sync + 'static, A: Send + 'static> Coalesced<Q, A> {
-    /// Answers with `read`, at most so many times at once, until nobody can ask any more. Its answers
-    /// are in the order of the questions.
+    /// Runs at most `at_once` calls of `read` at once, until this value is dropped. `read` returns
+    /// one answer per request, in their order.
     pub fn new<F>(at_once: usize, read: impl Fn(Arc<Vec<Q>>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Vec<A>, Error>> + Send + 'static,
@@ -55,10 +55,11 @@ impl<Q: Send + Sync + 'static, A: Send + 'static> Coalesced<Q, A> {
         Self(sender)
     }
 
-    /// The answer to a question, as it is after the moment of asking.
-    pub async fn ask(&self, question: Q) -> Result<A, CoalesceError> {
+    /// Returns the answer to `request`. The read starts after this call, so it sees every earlier
+    /// commit.
+    pub async fn ask(&self, request: Q) -> Result<A, CoalesceError> {
         let (answer, answered) = oneshot::channel();
-        self.0.try_send(Job { question, answer }).map_err(|_| CoalesceError::Overloaded)?;
+        self.0.try_send(Job { request, answer }).map_err(|_| CoalesceError::Overloaded)?;
         match timeout(ANSWER, answered).await {
             Ok(answer) => answer.unwrap_or(Err(CoalesceError::Panicked)),
             Err(_) => Err(Arc::new(Error::Silent).into()),
@@ -66,8 +67,8 @@ impl<Q: Send + Sync + 'static, A: Send + 'static> Coalesced<Q, A> {
     }
 }
 
-/// Reads what waits. A further read starts only when many questions wait: two reads of a few
-/// questions cost more than one.
+/// Reads pending requests. A further read starts only if many requests are pending, because two
+/// small reads cost more than one.
 async fn run<Q: Send, A, F>(
     at_once: usize,
     read: impl Fn(Arc<Vec<Q>>) -> F,
@@ -102,16 +103,15 @@ async fn answer<Q, A, F>(read: impl Fn(Arc<Vec<Q>>) -> F, batch: Vec<Job<Q, A>>)
 where
     F: Future<Output = Result<Vec<A>, Error>>,
 {
-    // A caller that has left needs no answer.
-    let asked = batch.into_iter().filter(|job| !job.answer.is_closed());
-    let (questions, senders): (Vec<_>, Vec<_>) =
-        asked.map(|job| (job.question, job.answer)).unzip();
-    if questions.is_empty() {
+    // Callers that have disconnected need no answer.
+    let wanted = batch.into_iter().filter(|job| !job.answer.is_closed());
+    let (requests, senders): (Vec<_>, Vec<_>) = wanted.map(|job| (job.request, job.answer)).unzip();
+    if requests.is_empty() {
         return;
     }
-    let read = AssertUnwindSafe(read(Arc::new(questions))).catch_unwind();
+    let read = AssertUnwindSafe(read(Arc::new(requests))).catch_unwind();
     match read.await {
-        // The callers learn of it, since nobody answers them.
+        // Dropping the senders reports the panic to the callers.
         Err(_panic) => {}
         Ok(Ok(answers)) => {
             for (sender, answer) in senders.into_iter().zip(answers) {

@@ -1,4 +1,4 @@
-//! Where the database is, and how it is reached.
+//! Settings of a database, connections outside the pool, and migrations.
 
 use std::{future::poll_fn, path::PathBuf, time::Duration};
 
@@ -16,78 +16,79 @@ use crate::{
     tls::{self, TlsError},
 };
 
-/// How long it may take to connect.
+/// Timeout for connecting a socket.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// After how long without a word, and how often from then on, a peer is asked whether it is there.
+/// Idle time before the first TCP keepalive probe, and interval of the probes.
 const KEEPALIVE: Duration = Duration::from_secs(5);
 
-/// How long a peer may leave unacknowledged what was sent.
+/// Timeout for the acknowledgement of sent data.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
-/// How often, and how many times, a migration is tried that does not have its locks.
+/// Pause before a migration that did not get its locks is retried, and the most attempts.
 const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
 const MIGRATION_ATTEMPTS: u32 = 120;
 
-/// A database of other machines, too, and the settings that say so.
+/// How to reach a database. Holds the names of its settings, too, for error messages.
 #[derive(Debug, Clone)]
 pub struct DatabaseConfig {
-    /// The service, as the database is told unless the URL says otherwise.
+    /// Name of the service. It is the `application_name` unless the URL has one.
     pub service: &'static str,
-    /// Where the database is.
+    /// Begins with `postgres://`. It may contain a password.
     pub url: SecretString,
-    /// The setting that says so.
+    /// The setting that `url` comes from.
     pub url_setting: &'static str,
-    /// The roots its certificate may come from beside the usual ones.
+    /// PEM file of root certificates to trust beside the usual ones.
     pub ca_file: Option<PathBuf>,
-    /// The setting that names them.
+    /// The setting that `ca_file` comes from.
     pub ca_setting: &'static str,
-    /// The most sessions with it.
+    /// The most connections in the pool.
     pub connections: usize,
 }
 
 /// Why a database could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The setting is no URL of a database. It is not told, since it may hold a password.
+    /// The setting is not the URL of a database. The error does not contain the URL, because it may
+    /// hold a password.
     #[error("{setting} is not usable: {reason}")]
     Url {
-        /// The setting.
+        /// The setting that the URL comes from.
         setting: &'static str,
-        /// What is wrong with it.
+        /// The rule that the URL breaks.
         reason: String,
     },
-    /// There is no connection to be had, or none any more.
+    /// Connecting failed, or the connection was lost.
     #[error("the database of {setting} cannot be reached: {}", reason(.source))]
     Connect {
-        /// The setting that says where it is.
+        /// The setting that the URL comes from.
         setting: &'static str,
-        /// What the database or the system said.
+        /// The error of the database or the operating system.
         source: tokio_postgres::Error,
     },
-    /// There is somebody, who does not answer.
+    /// The server accepted the connection, but did not answer in time.
     #[error("the database of {setting} does not answer")]
     Silent {
-        /// The setting that says where it is.
+        /// The setting that the URL comes from.
         setting: &'static str,
     },
-    /// Connections cannot be secured.
+    /// TLS cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Pool cannot be kept.
+    /// The pool cannot be built.
     #[error(transparent)]
     Pool(#[from] BuildError),
-    /// The database cannot be brought to this version's shape.
+    /// The schema cannot be migrated.
     #[error("{setting}: {source}")]
     Migration {
-        /// The setting that says where it is.
+        /// The setting that the URL comes from.
         setting: &'static str,
-        /// Why not.
+        /// The error of the migration.
         source: MigrationError,
     },
 }
 
-/// Where a database is, and how it is reached.
+/// Opens connections to a database.
 #[derive(Clone)]
 pub struct Database {
     pub(super) config: Config,
@@ -97,17 +98,16 @@ pub struct Database {
 }
 
 impl Database {
-    /// The database of these settings. Where its URL is refused, the reason tells nothing of it,
-    /// since it may hold a password. Whoever is spoken to with TLS has proved its name, whatever the
-    /// `sslmode`.
+    /// Checks the settings. An error about the URL does not contain it, because it may hold a
+    /// password. With TLS, the server must always prove its name, whatever the `sslmode`.
     pub fn of(settings: &DatabaseConfig) -> Result<Self, OpenError> {
         let DatabaseConfig { service, url, url_setting: setting, .. } = settings;
         let url = url.expose_secret();
-        let refused = |reason| OpenError::Url { setting, reason };
+        let rejected = |reason| OpenError::Url { setting, reason };
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(refused("must begin with postgres://".to_owned()));
+            return Err(rejected("must begin with postgres://".to_owned()));
         }
-        let mut config: Config = url.parse().map_err(|error| refused(reason(&error)))?;
+        let mut config: Config = url.parse().map_err(|error| rejected(reason(&error)))?;
         if config.get_application_name().is_none() {
             config.application_name(*service);
         }
@@ -122,23 +122,23 @@ impl Database {
         Ok(Self { config, tls: MakeRustlsConnect::new(tls), service, setting })
     }
 
-    /// A session of one's own, without the settings of the others.
+    /// Opens a connection outside the pool, without the settings of the pool.
     pub async fn connect(&self) -> Result<ClientWrapper, OpenError> {
         self.open(drop).await
     }
 
-    /// A session of one's own, with these settings beside those all have, which passes on the
-    /// notifications that it is sent. The listener is dropped with the connection.
+    /// Opens a connection outside the pool, with [`SETTINGS`](super::SETTINGS) and these
+    /// `settings`. It passes notifications to `listener`, which is dropped with the connection.
     pub async fn listen(
         &self,
         settings: &str,
         listener: impl FnMut(Notification) + Send + 'static,
     ) -> Result<ClientWrapper, OpenError> {
-        let session = self.open(listener).await?;
-        let settled = timeout(OPEN, settle(&session, settings)).await;
+        let client = self.open(listener).await?;
+        let settled = timeout(OPEN, settle(&client, settings)).await;
         let settled = settled.map_err(|_| OpenError::Silent { setting: self.setting })?;
         settled.map_err(|error| self.failed(error))?;
-        Ok(session)
+        Ok(client)
     }
 
     async fn open(
@@ -147,8 +147,8 @@ impl Database {
     ) -> Result<ClientWrapper, OpenError> {
         let connected = timeout(OPEN, self.config.connect(self.tls.clone())).await;
         let connected = connected.map_err(|_| OpenError::Silent { setting: self.setting })?;
-        let (session, mut connection) = connected.map_err(|error| self.failed(error))?;
-        let conversation = tokio::spawn(async move {
+        let (client, mut connection) = connected.map_err(|error| self.failed(error))?;
+        let task = tokio::spawn(async move {
             while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
             {
                 if let AsyncMessage::Notification(notification) = message {
@@ -156,18 +156,18 @@ impl Database {
                 }
             }
         });
-        Ok(ClientWrapper::new(session, conversation))
+        Ok(ClientWrapper::new(client, task))
     }
 
-    /// Brings the database to this version's shape. Replicas that start at the same time take turns.
-    /// A migration whose statements do not wait long for locks is tried again for two minutes.
+    /// Migrates the schema. Replicas that start at the same time take turns. A migration that does
+    /// not get a lock within its `lock_timeout` is retried for two minutes.
     pub async fn migrate(&self, migrations: Runner) -> Result<(), OpenError> {
-        let mut session = self.connect().await?;
-        let turn = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
-        session.batch_execute(&turn).await.map_err(|error| self.failed(error))?;
+        let mut client = self.connect().await?;
+        let lock = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
+        client.batch_execute(&lock).await.map_err(|error| self.failed(error))?;
         let mut attempts = 1;
         loop {
-            let migrated = migrations.run_async(&mut *session).await;
+            let migrated = migrations.run_async(&mut *client).await;
             let Err(error) = migrated else { return Ok(()) };
             if !is_locked(&error) || attempts >= MIGRATION_ATTEMPTS {
                 return Err(OpenError::Migration { setting: self.setting, source: error.into() });
@@ -178,13 +178,13 @@ impl Database {
         }
     }
 
-    /// What a session of one's own failed with, as an error that names the setting.
+    /// Wraps an error of a connection outside the pool in one that names the setting.
     pub fn failed(&self, source: tokio_postgres::Error) -> OpenError {
         OpenError::Connect { setting: self.setting, source }
     }
 }
 
-/// Whether a migration did not have a lock in time.
+/// Whether a migration did not get a lock in time.
 fn is_locked(error: &refinery::Error) -> bool {
     let Kind::Connection(_, source) = error.kind() else { return false };
     let error = source.downcast_ref::<tokio_postgres::Error>();

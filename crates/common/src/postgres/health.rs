@@ -1,4 +1,4 @@
-//! Whether a database is there.
+//! Checks whether a database answers.
 
 use std::{
     sync::{
@@ -12,40 +12,40 @@ use tokio::{task::JoinSet, time::sleep};
 
 use super::{Database, pool::answers};
 
-/// How often the database is asked whether it is there.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Interval of the checks.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// Whether a database answers, asked again and again.
+/// Checks again and again whether a database answers.
 pub struct Health {
     is_up: Arc<AtomicBool>,
-    _looking: JoinSet<()>,
+    _checks: JoinSet<()>,
 }
 
 impl Health {
-    /// Looks until the value is dropped, on a session of its own: those of the others may all be in
+    /// Checks until the value is dropped. Uses a connection of its own, because the pool may be in
     /// use.
     pub fn watch(database: Database) -> Self {
         let is_up = Arc::new(AtomicBool::new(true));
-        let mut looking = JoinSet::new();
-        looking.spawn(look(database, Arc::clone(&is_up)));
-        Self { is_up, _looking: looking }
+        let mut checks = JoinSet::new();
+        checks.spawn(check_repeatedly(database, Arc::clone(&is_up)));
+        Self { is_up, _checks: checks }
     }
 
-    /// Whether it answered when it was asked last.
+    /// Whether the last check succeeded. True before the first one.
     pub fn is_up(&self) -> bool {
         self.is_up.load(Ordering::Relaxed)
     }
 }
 
-async fn look(database: Database, is_up: Arc<AtomicBool>) {
+async fn check_repeatedly(database: Database, is_up: Arc<AtomicBool>) {
     loop {
-        if let Ok(session) = database.connect().await {
-            while answers(&session).await {
+        if let Ok(client) = database.connect().await {
+            while answers(&client).await {
                 is_up.store(true, Ordering::Relaxed);
-                sleep(LOOK_EVERY).await;
+                sleep(CHECK_EVERY).await;
             }
         }
         is_up.store(false, Ordering::Relaxed);
-        sleep(LOOK_EVERY).await;
+        sleep(CHECK_EVERY).await;
     }
 }

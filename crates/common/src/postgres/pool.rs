@@ -1,5 +1,4 @@
-//! Pool with the database: a bounded number of them, and how one is asked for several things at
-//! once.
+//! The pool of database connections, and how several statements share one round trip.
 
 use std::{
     array, error::Error as StdError, future::ready, io, sync::Arc, task::Poll, time::Duration,
@@ -16,17 +15,18 @@ use tokio_postgres::{Row, error::SqlState, types::ToSql};
 use super::{OpenError, database::Database};
 use crate::{batch::Failure, error::reason};
 
-/// How long a request waits for others: for a session while all are in use, or for its turn.
+/// Timeout for waiting on others: for a free connection, or for a turn.
 pub const WAIT: Duration = Duration::from_secs(5);
 
-/// How long it may take to open one.
+/// Timeout for opening a connection.
 pub(super) const OPEN: Duration = Duration::from_secs(5);
 
-/// How long the database may take to answer, whatever keeps it.
+/// Timeout for an answer of the database, whatever delays it.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
-/// What every session is told first, whatever the defaults of the database. What is read after a
-/// lock is what is there by then; whoever freezes with a lock in hand loses it soon.
+/// Settings of every connection, whatever the defaults of the database. With `read committed`, a
+/// read after a lock sees the rows as they are by then. The timeouts make a frozen replica lose its
+/// locks soon.
 pub const SETTINGS: &str = "SET synchronous_commit = on;
      SET default_transaction_isolation = 'read committed';
      SET idle_in_transaction_session_timeout = '5s';
@@ -35,22 +35,23 @@ pub const SETTINGS: &str = "SET synchronous_commit = on;
      SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
      SET tcp_user_timeout = '10s'";
 
-/// Why the database did not do what it was asked.
+/// Why the database did not do what was requested.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// All sessions were in use for too long.
-    #[error("all sessions with the database are in use")]
+    /// All connections were in use for longer than [`WAIT`].
+    #[error("all database connections are in use")]
     Busy,
-    /// There is no session to be had.
+    /// No connection could be opened.
     #[error("the database cannot be reached")]
     Unreachable(#[source] PoolError),
-    /// It did not answer in time.
+    /// No answer within [`ANSWER`].
     #[error("the database does not answer")]
     Silent,
-    /// It answered with an error, or not at all. No source: that might quote what is stored.
+    /// The database returned an error, or the connection broke. Has no source, because that could
+    /// quote stored rows.
     #[error("the database failed: {}", reason(.0))]
     Database(tokio_postgres::Error),
-    /// There is no row where there always is one.
+    /// A row that always exists is missing.
     #[error("a row is missing")]
     NoRow,
     /// A column does not hold what was written to it.
@@ -65,7 +66,7 @@ impl From<tokio_postgres::Error> for Error {
 }
 
 impl Error {
-    /// Whether it came of somebody who was faster: it may go well when it is tried again.
+    /// Whether another transaction was faster. A retry may succeed.
     pub fn is_conflict(&self) -> bool {
         self.is_one_of(&[
             SqlState::UNIQUE_VIOLATION,
@@ -74,13 +75,13 @@ impl Error {
         ])
     }
 
-    /// Whether nothing was done since others did too much.
+    /// Whether others kept the database too busy. Nothing was written.
     pub fn is_overload(&self) -> bool {
         let took_too_long = [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED];
         matches!(self, Self::Busy) || self.is_one_of(&took_too_long)
     }
 
-    /// Whether a statement or a row is to blame, and not the database.
+    /// Whether a statement or a row is the cause, and not the database.
     fn is_rejection(&self) -> bool {
         let error = match self {
             Self::Column(_) => return true,
@@ -89,7 +90,7 @@ impl Error {
         };
         match error.code() {
             Some(state) => ["22", "23", "54"].iter().any(|class| state.code().starts_with(class)),
-            // A value that cannot be converted has a cause of its own.
+            // A value that cannot be converted has a source that is not an I/O error.
             None => error.source().is_some_and(|source| !source.is::<io::Error>()),
         }
     }
@@ -100,7 +101,7 @@ impl Error {
     }
 }
 
-/// The kind of failure that an error is to a batch.
+/// Classifies an error for the batching loop.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         if error.is_overload() {
@@ -115,27 +116,28 @@ impl From<Error> for Failure {
     }
 }
 
-/// A statement, and what is put into it.
+/// A statement and its parameters.
 pub type Asked<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 
-/// A bounded number of sessions.
+/// A limited number of connections that requests share.
 pub struct Pool(deadpool_postgres::Pool);
 
 impl Pool {
-    /// At most so many sessions, with these settings beside those all have. None is opened yet.
+    /// Opens at most `size` connections, each with [`SETTINGS`] and these `settings`. The first one
+    /// is opened on demand.
     pub fn new(
         database: &Database,
-        most: usize,
+        size: usize,
         settings: &'static str,
     ) -> Result<Self, OpenError> {
         let Database { config, tls, .. } = database.clone();
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let settle = Hook::async_fn(move |session: &mut ClientWrapper, _| {
-            Box::pin(async move { settle(session, settings).await.map_err(HookError::Backend) })
+        let settle = Hook::async_fn(move |client: &mut ClientWrapper, _| {
+            Box::pin(async move { settle(client, settings).await.map_err(HookError::Backend) })
         });
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
         let pool = deadpool_postgres::Pool::builder(Manager::from_config(config, tls, manager))
-            .max_size(most)
+            .max_size(size)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
             .post_create(settle)
@@ -143,23 +145,23 @@ impl Pool {
         Ok(Self(pool))
     }
 
-    /// Lends a session to `work`, which has to be done in time.
+    /// Runs `work` with a connection of the pool, for at most [`ANSWER`].
     pub async fn acquire<T>(
         &self,
         work: impl AsyncFnOnce(&ClientWrapper) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let session = self.take().await?;
-        let done = timeout(ANSWER, work(&session)).await;
+        let client = self.take().await?;
+        let done = timeout(ANSWER, work(&client)).await;
         done.unwrap_or_else(|_| {
-            // What it still has to answer would come in the way of whoever is lent it next.
-            drop(Object::take(session));
+            // Closes the connection, because late answers would delay its next user.
+            drop(Object::take(client));
             Err(Error::Silent)
         })
     }
 
-    /// Takes a session for a transaction, which its first statements begin.
+    /// Takes a connection for a transaction. The first statements send the `BEGIN`.
     pub async fn transaction(&self) -> Result<Transaction, Error> {
-        Ok(Transaction { session: Some(self.take().await?), is_open: false })
+        Ok(Transaction { client: Some(self.take().await?), is_open: false })
     }
 
     async fn take(&self) -> Result<Object, Error> {
@@ -169,48 +171,48 @@ impl Pool {
         })
     }
 
-    /// Ends all sessions that nobody uses.
+    /// Closes all idle connections. Later requests fail.
     pub fn close(&self) {
         self.0.close();
     }
 }
 
-/// A transaction on a session that it keeps. It is rolled back when dropped before its commit.
+/// A transaction with a connection of its own. It is rolled back when dropped before its commit.
 pub struct Transaction {
-    /// Missing once the database did not answer in time.
-    session: Option<Object>,
+    /// `None` after the database did not answer in time.
+    client: Option<Object>,
     is_open: bool,
 }
 
 impl Transaction {
-    /// Asks for all of this in one round trip, and begins the transaction if that was not done.
-    pub async fn ask(&mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
-        self.send(asked, &[]).await
+    /// Sends these statements in one round trip. The first call also begins the transaction.
+    pub async fn ask(&mut self, statements: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
+        self.send(statements, &[]).await
     }
 
-    /// As [`Self::ask`], and commits in the same round trip. Where a statement fails, the database
-    /// makes a roll-back of the commit.
-    pub async fn commit(mut self, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
-        let mut answers = self.send(asked, &[("COMMIT", &[])]).await?;
-        answers.truncate(asked.len());
+    /// As [`Self::ask`], and commits in the same round trip. If a statement fails, the database
+    /// turns the commit into a rollback.
+    pub async fn commit(mut self, statements: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
+        let mut answers = self.send(statements, &[("COMMIT", &[])]).await?;
+        answers.truncate(statements.len());
         self.is_open = false;
         Ok(answers)
     }
 
     async fn send(
         &mut self,
-        asked: &[Asked<'_>],
+        statements: &[Asked<'_>],
         last: &[Asked<'_>],
     ) -> Result<Vec<Vec<Row>>, Error> {
-        let session = self.session.as_ref().ok_or(Error::Silent)?;
+        let client = self.client.as_ref().ok_or(Error::Silent)?;
         let begin: &[Asked<'_>] = if self.is_open { &[] } else { &[("BEGIN", &[])] };
         self.is_open = true;
-        let all = [begin, asked, last].concat();
-        match timeout(ANSWER, ask_all(session, &all)).await {
+        let all = [begin, statements, last].concat();
+        match timeout(ANSWER, ask_all(client, &all)).await {
             Ok(answers) => Ok(answers?.split_off(begin.len())),
             Err(_) => {
-                // What it still has to answer would come in the way of whoever takes it next.
-                drop(self.session.take().map(Object::take));
+                // Closes the connection, because late answers would delay its next user.
+                drop(self.client.take().map(Object::take));
                 Err(Error::Silent)
             }
         }
@@ -218,58 +220,61 @@ impl Transaction {
 }
 
 impl Drop for Transaction {
-    /// Sends the roll-back and does not wait for it: whoever uses the session next comes after it.
+    /// Sends the rollback without waiting for it: later statements of the connection run after it.
     fn drop(&mut self) {
-        if let Some(session) = &self.session
+        if let Some(client) = &self.client
             && self.is_open
         {
-            let _ = session.batch_execute("ROLLBACK").now_or_never();
+            let _ = client.batch_execute("ROLLBACK").now_or_never();
         }
     }
 }
 
-/// Tells a new session these settings beside those all have.
+/// Applies [`SETTINGS`] and these `settings` to a new connection.
 pub(super) async fn settle(
-    session: &ClientWrapper,
+    client: &ClientWrapper,
     settings: &str,
 ) -> Result<(), tokio_postgres::Error> {
-    session.batch_execute(&format!("{SETTINGS}; {settings}")).await
+    client.batch_execute(&format!("{SETTINGS}; {settings}")).await
 }
 
-/// Asks for all of this in one round trip. It is done in this order, and what comes after something
-/// that cannot be sent is not sent either. Statements are prepared once in a session.
+/// Sends these statements in one round trip. They run in this order. If one cannot be sent, the
+/// later ones are not sent either. Each statement is prepared once per connection.
 pub async fn ask<const N: usize>(
-    session: &ClientWrapper,
-    asked: [Asked<'_>; N],
+    client: &ClientWrapper,
+    statements: [Asked<'_>; N],
 ) -> Result<[Vec<Row>; N], Error> {
-    let mut answers = ask_all(session, &asked).await?.into_iter();
+    let mut answers = ask_all(client, &statements).await?.into_iter();
     Ok(array::from_fn(|_| answers.next().unwrap_or_default()))
 }
 
-/// As [`ask`], for any number.
-pub async fn ask_all(session: &ClientWrapper, asked: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
-    let mut statements = Vec::with_capacity(asked.len());
-    for (sql, _) in asked {
-        statements.push(session.prepare_cached(sql).await?);
+/// As [`ask`], for any number of statements.
+pub async fn ask_all(
+    client: &ClientWrapper,
+    statements: &[Asked<'_>],
+) -> Result<Vec<Vec<Row>>, Error> {
+    let mut prepared = Vec::with_capacity(statements.len());
+    for (sql, _) in statements {
+        prepared.push(client.prepare_cached(sql).await?);
     }
-    let mut answers = Vec::with_capacity(asked.len());
-    for (statement, &(_, parameters)) in statements.iter().zip(asked) {
-        let mut answer: BoxFuture<'_, _> = Box::pin(session.query(statement, parameters));
-        // The first poll sends it.
+    let mut answers = Vec::with_capacity(statements.len());
+    for (statement, &(_, parameters)) in prepared.iter().zip(statements) {
+        let mut answer: BoxFuture<'_, _> = Box::pin(client.query(statement, parameters));
+        // The first poll sends the statement.
         answers.push(match poll!(&mut answer) {
             Poll::Ready(rows) => Box::pin(ready(Ok(rows?))),
             Poll::Pending => answer,
         });
     }
-    let mut rows = Vec::with_capacity(asked.len());
+    let mut rows = Vec::with_capacity(statements.len());
     for answer in answers {
         rows.push(answer.await?);
     }
     Ok(rows)
 }
 
-/// Whether a session is answered on, in time.
-pub(super) async fn answers(session: &ClientWrapper) -> bool {
-    let answer = timeout(OPEN, ask(session, [("SELECT 1", &[])])).await;
+/// Whether the connection answers in time.
+pub(super) async fn answers(client: &ClientWrapper) -> bool {
+    let answer = timeout(OPEN, ask(client, [("SELECT 1", &[])])).await;
     answer.is_ok_and(|answer| answer.is_ok())
 }

@@ -1,4 +1,4 @@
-//! Rows of PostgreSQL: one statement for each table, with an array for each column.
+//! Writes rows to PostgreSQL: one statement per table, with one array per column.
 
 use std::{convert::Infallible, error::Error, mem};
 
@@ -63,12 +63,12 @@ impl From<ColumnError> for postgres::Error {
     }
 }
 
-/// The statements that write rows, to be sent together.
+/// Statements that write rows, collected for one round trip.
 #[derive(Debug, Default)]
 pub struct PostgresRows<'a>(Vec<(String, Vec<Vec<Param<'a>>>)>);
 
 impl<'a> PostgresRows<'a> {
-    /// What is put into each statement, as the database is handed it.
+    /// The parameters of each statement, as `tokio-postgres` takes them.
     pub fn params(&self) -> Vec<Vec<&(dyn ToSql + Sync)>> {
         self.0
             .iter()
@@ -76,7 +76,7 @@ impl<'a> PostgresRows<'a> {
             .collect()
     }
 
-    /// The statements with their [`Self::params`].
+    /// Pairs each statement with its [`Self::params`].
     pub fn asked<'s>(&'s self, params: &'s [Vec<&'s (dyn ToSql + Sync)>]) -> Vec<Asked<'s>> {
         self.0.iter().zip(params).map(|((sql, _), params)| (&**sql, &**params)).collect()
     }
@@ -141,7 +141,8 @@ impl<'a> Rows<'a> for PostgresRows<'a> {
     }
 }
 
-/// The given rows, and the condition that they share their key with a row of the table.
+/// The `FROM` clause and the condition that match the given rows with rows of the table by their
+/// key.
 fn matched<R>(table: &Table<R>) -> String {
     let names = list(table.columns(), "{}", ", ");
     let key = list(table.key.iter().copied(), &format!("{}.{{}} = new.{{}}", table.name), " AND ");

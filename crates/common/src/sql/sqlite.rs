@@ -1,4 +1,4 @@
-//! Rows of SQLite: a prepared statement for each table, executed for each row.
+//! Writes rows to SQLite: one prepared statement per table, executed once per row.
 
 use std::error::Error;
 
@@ -45,8 +45,8 @@ pub(super) fn cell<'r>(
     })
 }
 
-/// Puts values into a statement, which numbers them by their first appearance: SQLite does so,
-/// whatever the numbers say.
+/// Binds `params` in order. The statement must number its parameters by first appearance, because
+/// SQLite ignores the number in `$2` and counts appearances.
 pub fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> rusqlite::Result<()> {
     debug_assert_eq!(statement.parameter_count(), params.len(), "{statement:?}");
     debug_assert!((1..=params.len()).all(|place| is_numbered(statement, place)), "{statement:?}");
@@ -61,7 +61,7 @@ fn is_numbered(statement: &Statement<'_>, place: usize) -> bool {
     name.strip_prefix(['$', '?']).is_some_and(|number| number.parse() == Ok(place))
 }
 
-/// Writes rows with a connection.
+/// Writes rows on this connection at once.
 pub struct SqliteRows<'c>(pub &'c Connection);
 
 impl SqliteRows<'_> {
@@ -127,7 +127,7 @@ impl<'a> Rows<'a> for SqliteRows<'_> {
     }
 }
 
-/// `?3`: SQLite numbers `$3` by its first appearance instead.
+/// A parameter such as `?3`. SQLite would number `$3` by its first appearance instead.
 fn place(number: usize) -> String {
     format!("?{number}")
 }

@@ -1,19 +1,19 @@
-//! How rows are written.
+//! Tables, and how their rows are written.
 
 use super::{Kind, Param};
 
-/// A column, by its name.
+/// Name and type of a column.
 pub(super) type Column = (&'static str, Kind);
 
 /// A table, or some of its columns, and how an `R` becomes a row of it.
 pub struct Table<R> {
-    /// Its name.
+    /// Written into statements without quotes.
     pub name: &'static str,
-    /// The columns that tell its rows apart.
+    /// The columns that identify a row.
     pub key: &'static [Column],
-    /// The other columns.
+    /// All columns that are not in `key`.
     pub values: &'static [Column],
-    /// Adds the values of a row, in the order of the columns.
+    /// Appends the values of a row: the columns of `key`, then of `values`.
     pub params: for<'a> fn(&'a R, &mut Vec<Param<'a>>),
 }
 
@@ -23,26 +23,26 @@ impl<R> Table<R> {
     }
 }
 
-/// Writes the rows of a batch. A key occurs once in each call.
+/// Writes the rows of a batch. A key must occur at most once in each call.
 pub trait Rows<'a> {
-    /// Why the database refuses rows.
+    /// The error of a rejected row. It is `Infallible` if statements are only collected.
     type Error;
 
-    /// Inserts rows.
+    /// Inserts `rows` with all their columns.
     fn insert<R: 'a>(
         &mut self,
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Self::Error>;
 
-    /// Sets the values of the rows with these keys.
+    /// Sets `values` of the rows with these keys.
     fn update<R: 'a>(
         &mut self,
         table: &Table<R>,
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Self::Error>;
 
-    /// Deletes the rows with these keys. The table has no other columns.
+    /// Deletes the rows with these keys. The table must have no other columns.
     fn delete<R: 'a>(
         &mut self,
         table: &Table<R>,
@@ -50,7 +50,8 @@ pub trait Rows<'a> {
     ) -> Result<(), Self::Error>;
 }
 
-/// Names in quotes, since some are words of SQL, each put into `form` for `{}`.
+/// Joins the names of columns. Each one replaces `{}` in `form`, in quotes because some are SQL
+/// keywords.
 pub(super) fn list(columns: impl Iterator<Item = Column>, form: &str, separator: &str) -> String {
     let names: Vec<_> =
         columns.map(|(name, _)| form.replace("{}", &format!("\"{name}\""))).collect();

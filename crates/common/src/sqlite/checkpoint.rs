@@ -1,4 +1,5 @@
-//! Moving what the write-ahead log holds into the database, off the commit path.
+//! Checkpoints: copy the write-ahead log into the database on a thread of their own, so that
+//! commits do not wait. [`super`] lists the reasons.
 
 use std::{
     fs::File,
@@ -16,57 +17,60 @@ use rusqlite::Connection;
 
 use super::{embedded::StartError, reader::Lookups};
 
-/// Bytes of writes after which the writer looks at the log again.
+/// The writer checks the log after this many written bytes.
 const LOOK_EVERY: usize = 64 * 1024;
 
-/// Pages in the log, not yet in the database, that make a checkpoint worth its sync.
+/// Pages in the log but not in the database that make a checkpoint worth its sync.
 const START_AT: u32 = 1_000;
 
-/// Pages in the log above which the writer finishes a checkpoint of which little is left: 64 MiB,
-/// as a finish costs the writes that wait a sync of the database.
+/// Pages in the log above which the writer finishes a checkpoint of which little is left: 64 MiB.
+/// Pending writes then wait for a sync of the database, so it must not happen often.
 const FINISH_AT: u32 = 32_000;
 
-/// What "little" is: pages the writer copies between two batches.
+/// "Little" is at most this many pages. The writer copies them between two batches.
 const LITTLE: u32 = 500;
 
-/// Pages in the log above which the writer finishes a checkpoint that the thread could not: the
-/// disk is slower than the load, and a log without end would be worse than a pause.
+/// Pages in the log above which the writer finishes a checkpoint that the thread could not finish.
+/// The disk is slower than the load then, and a pause is better than a log without limit.
 const FINISH_ALWAYS_AT: u32 = 128_000;
 
-/// The thread that checkpoints when it is told to.
+/// The checkpoint thread, and what the writer knows about the log.
 pub(super) struct Checkpointer {
     wake: SyncSender<()>,
     thread: JoinHandle<()>,
     lookups: Arc<Lookups>,
-    /// Bytes written since the log was looked at.
+    /// Bytes written since the last check of the log.
     written: usize,
-    /// Checkpoints the thread has run.
+    /// Checkpoints that the thread has run.
     turns: Arc<AtomicU64>,
-    /// How many there were when the log was found too long.
+    /// Value of `turns` when the log was found too long.
     turns_before: Option<u64>,
 }
 
 impl Checkpointer {
     pub(super) fn start(path: &Path, lookups: Arc<Lookups>) -> Result<Self, StartError> {
         let connection = super::open(path)?;
-        // Never closed: with any descriptor of a file, the locks of the process on it go, and those
-        // are SQLite's.
+        // Never closed: closing any descriptor of a file releases all locks of the process on this
+        // file, also those of SQLite.
         let database = ManuallyDrop::new(File::open(path).map_err(StartError::File)?);
         let (wake, woken) = sync_channel(1);
         let turns = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&turns);
-        let held = Arc::clone(&lookups);
+        let thread_turns = Arc::clone(&turns);
+        let thread_lookups = Arc::clone(&lookups);
         let run = move || {
             while woken.recv().is_ok() {
-                if let Err(error) = held.let_go().and_then(|()| checkpoint(&connection, "PASSIVE"))
+                if let Err(error) = thread_lookups
+                    .end_transactions()
+                    .and_then(|()| checkpoint(&connection, "PASSIVE"))
                 {
                     tracing::warn!(cause = %error, "checkpoint failed");
                 }
-                // SQLite syncs only what completes a checkpoint: the writer would, for all of it.
+                // SQLite syncs the database only when a checkpoint is complete. Without this sync,
+                // the writer would sync everything when it finishes the checkpoint.
                 if let Err(error) = database.sync_data() {
                     tracing::warn!(cause = %error, "checkpoint not synced");
                 }
-                counted.fetch_add(1, Ordering::Relaxed);
+                thread_turns.fetch_add(1, Ordering::Relaxed);
             }
         };
         let thread = Builder::new().name("checkpoint".to_owned()).spawn(run);
@@ -74,7 +78,7 @@ impl Checkpointer {
         Ok(Self { wake, thread, lookups, written: 0, turns, turns_before: None })
     }
 
-    /// Called by the writer between two batches; `bytes` is about what the last one wrote.
+    /// Called by the writer between two batches. `bytes` is roughly what the last one wrote.
     pub(super) fn after_batch(
         &mut self,
         writer: &Connection,
@@ -94,23 +98,24 @@ impl Checkpointer {
         }
         let little = log.pages > FINISH_AT && (1..=LITTLE).contains(&left);
         if little || self.is_losing(log.pages, left) {
-            self.lookups.let_go()?;
+            self.lookups.end_transactions()?;
             checkpoint(writer, "PASSIVE")?;
-            // Those that began meanwhile would keep the log from starting over; those that begin
-            // now find everything in the database.
-            self.lookups.let_go()?;
+            // Transactions that began meanwhile would keep the log from starting over. New ones
+            // find everything in the database.
+            self.lookups.end_transactions()?;
         }
         Ok(())
     }
 
-    /// Whether the log is too long though the thread has had a whole turn since it was.
+    /// Whether the log is still too long after the thread has had one whole turn.
     fn is_losing(&mut self, pages: u32, left: u32) -> bool {
         if pages <= FINISH_ALWAYS_AT || left <= LITTLE {
             self.turns_before = None;
             return false;
         }
         let turns = self.turns.load(Ordering::Relaxed);
-        // The first turn that ends may have begun before; the second is whole.
+        // The first turn that ends may have begun before the log was too long. The second one is
+        // whole.
         let lost = turns >= *self.turns_before.get_or_insert(turns) + 2;
         if lost {
             self.turns_before = None;
@@ -118,20 +123,20 @@ impl Checkpointer {
         lost
     }
 
-    /// Ends the thread once its checkpoint, if it is at one, is done, and empties the log.
+    /// Ends the thread after its current checkpoint, and empties the log.
     pub(super) fn stop(self, writer: &Connection) {
         drop(self.wake);
         if self.thread.join().is_err() {
             tracing::error!("the checkpoint thread panicked");
         }
-        let emptied = self.lookups.let_go().and_then(|()| checkpoint(writer, "TRUNCATE"));
+        let emptied = self.lookups.end_transactions().and_then(|()| checkpoint(writer, "TRUNCATE"));
         if let Err(error) = emptied {
             tracing::warn!(cause = %error, "checkpoint failed");
         }
     }
 }
 
-/// The write-ahead log as a checkpoint left it.
+/// State of the write-ahead log after a checkpoint.
 struct Log {
     pages: u32,
     copied: u32,

@@ -1,4 +1,4 @@
-//! The directory of an embedded database, which one process owns.
+//! The data directory of an embedded database. One process at a time owns it.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
@@ -7,33 +7,35 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file whose lock says that a process owns the directory.
+/// The process that owns the directory holds the lock of this file.
 const LOCK: &str = "lock";
 
 /// Why a directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// The system does not let it.
+    /// The directory or a file in it cannot be created or opened.
     #[error("the data directory {path:?} cannot be used: {source}")]
     Unusable {
-        /// The directory.
+        /// As configured.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// Another process has it.
+    /// Another process holds the lock.
     #[error("the data directory {0:?} is in use by another process")]
     InUse(PathBuf),
 }
 
-/// A directory that this process owns until the value is dropped, or the process ends.
+/// A directory that this process owns. The lock is released when the value is dropped or the
+/// process ends.
 pub struct Directory {
     database: PathBuf,
     _lock: File,
 }
 
 impl Directory {
-    /// Makes the directory, for its owner alone, and in it the file `database`, and takes its lock.
+    /// Creates the directory and the file `database` in it unless they exist, accessible only by
+    /// their owner, and takes the lock.
     pub fn own(path: &Path, database: &str) -> Result<Self, DirectoryError> {
         let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
@@ -49,13 +51,13 @@ impl Directory {
         }
     }
 
-    /// The database's file.
+    /// Path of the database file.
     pub fn database(&self) -> &Path {
         &self.database
     }
 }
 
-/// Makes an empty file that only its owner may read, unless there is a file.
+/// Creates an empty file that only its owner can read, unless the file exists.
 pub(super) fn create(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path).map(drop)
 }

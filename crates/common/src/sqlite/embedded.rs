@@ -1,4 +1,4 @@
-//! The one connection of a process that writes, and the thread on which it does.
+//! The connection that writes, and its thread. [`super`] lists the reasons.
 
 use std::{
     cell::RefCell,
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{checkpoint::Checkpointer, open, reader::Lookups};
 use crate::batch::{Engine, Failure, Runner};
 
-/// Why a database could not be written to.
+/// Why a database could not be opened for writing.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The database cannot be opened.
@@ -28,7 +28,7 @@ pub enum StartError {
     Thread(#[source] io::Error),
 }
 
-/// A database that this process alone writes to: one connection that writes, and checkpoints.
+/// The only connection of this process that writes, with its checkpoints.
 pub struct Embedded {
     connection: Connection,
     checkpointer: RefCell<Checkpointer>,
@@ -36,30 +36,30 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Opens the connection that writes. Look-ups see what it commits.
+    /// Opens the connection. `lookups` see everything that it commits.
     pub fn open(path: &Path, lookups: Arc<Lookups>) -> Result<Self, StartError> {
         let connection = open(path)?;
         let checkpointer = RefCell::new(Checkpointer::start(path, Arc::clone(&lookups))?);
         Ok(Self { connection, checkpointer, lookups })
     }
 
-    /// Begins a transaction that may write. It is rolled back when dropped.
+    /// Begins a transaction and takes the write lock at once. It is rolled back when dropped.
     pub fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
         if !self.connection.is_autocommit() {
-            // The roll-back of the last transaction failed.
+            // The rollback of the last transaction failed.
             self.connection.execute_batch("ROLLBACK")?;
         }
         Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
-    /// Commits a transaction, and shows it to look-ups.
+    /// Commits a transaction, and makes it visible to look-ups.
     pub fn commit(&self, transaction: Transaction<'_>) -> rusqlite::Result<()> {
         transaction.commit()?;
         self.lookups.committed();
         Ok(())
     }
 
-    /// Makes a checkpoint when enough was written; `bytes` is about what the last batch wrote.
+    /// Starts a checkpoint if enough was written. `bytes` is roughly what the last batch wrote.
     pub fn after_batch(&self, bytes: usize) {
         let checkpointed = self.checkpointer.borrow_mut().after_batch(&self.connection, bytes);
         if let Err(error) = checkpointed {
@@ -67,28 +67,29 @@ impl Embedded {
         }
     }
 
-    /// Shows look-ups what another process may have written, and makes a checkpoint.
+    /// Makes commits of other processes visible to look-ups, and starts a checkpoint.
     pub fn idle(&self) {
         self.lookups.committed();
         self.after_batch(usize::MAX);
     }
 
-    /// Makes a last checkpoint and closes the connection.
+    /// Runs a last checkpoint and closes the connection.
     pub fn close(self) {
         self.checkpointer.into_inner().stop(&self.connection);
     }
 }
 
-/// The kind of failure that an error of SQLite is to a batch.
+/// Classifies an error of SQLite for the batching loop.
 pub fn failure(error: rusqlite::Error) -> Failure {
     let cause = |error| Arc::new(error) as _;
     match error.sqlite_error_code() {
-        // A row or a value is not what it should be.
+        // The error is not from SQLite: a row or a value is invalid.
         None => Failure::Operation(cause(error)),
         Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => {
             Failure::Operation(cause(error))
         }
-        // Another process writes. A transaction that was begun is never refused for that.
+        // Another process writes. Only the begin of a transaction fails with it: nothing was
+        // written.
         Some(ErrorCode::DatabaseBusy) => Failure::Overload(cause(error)),
         Some(_) => Failure::Unknown(cause(error)),
     }
@@ -101,7 +102,8 @@ pub struct WriterThread {
 }
 
 impl WriterThread {
-    /// Starts a thread that runs batches until the runner ends, and closes the engine then.
+    /// Starts a thread that runs batches until the runner ends, and then calls `close` with the
+    /// engine.
     pub fn start<E: Engine + Send>(
         runner: Runner<E>,
         close: impl FnOnce(E) + Send + 'static,
@@ -109,9 +111,9 @@ impl WriterThread {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let runtime = runtime.map_err(StartError::Thread)?;
         let ended = CancellationToken::new();
-        let at_the_end = ended.clone().drop_guard();
+        let ended_guard = ended.clone().drop_guard();
         let run = move || {
-            let _at_the_end = at_the_end;
+            let _ended_guard = ended_guard;
             close(runtime.block_on(runner.run()));
         };
         let thread = Builder::new().name("writer".to_owned()).spawn(run);
@@ -119,12 +121,12 @@ impl WriterThread {
         Ok(Self { thread, ended })
     }
 
-    /// Whether the thread has not ended.
+    /// False after the thread has ended, normally or with a panic.
     pub fn is_running(&self) -> bool {
         !self.ended.is_cancelled()
     }
 
-    /// Resolves when the thread has ended, however it ended.
+    /// Resolves when the thread has ended, normally or with a panic, which is logged.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -18,8 +18,8 @@ use super::{MAPPED, open_reader};
 pub struct Readers(Vec<Mutex<Connection>>);
 
 impl Readers {
-    /// Opens `count` connections (at least one) to a database that exists. They map nothing of it
-    /// into memory, so that the process does not seem to hold what they scan.
+    /// Opens `count` connections (at least one) to a database that exists. They do not memory-map
+    /// it, because scanned pages would count as memory of the process.
     pub fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
         (0..count.max(1))
             .map(|_| open_reader(path).map(Mutex::new))
@@ -27,8 +27,8 @@ impl Readers {
             .map(Self)
     }
 
-    /// Reads what there was at one moment, with a connection that is free, or waits for one. Blocks:
-    /// it belongs on a thread that may.
+    /// Runs `read` in one snapshot on a free connection, or waits for one. Blocks the thread: do
+    /// not call it in async code.
     pub fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -37,23 +37,23 @@ impl Readers {
     }
 }
 
-/// A fixed set of connections for look-ups of single rows. Each stays in its read transaction for
-/// as long as nothing is committed: beginning one costs as much as the look-up itself.
+/// A fixed set of connections for look-ups of single rows. Each one stays in its read transaction
+/// until something is committed, because beginning one costs as much as the look-up itself.
 pub struct Lookups {
     lookups: Vec<Mutex<Lookup>>,
     /// Commits of this process so far.
     commits: AtomicU64,
-    /// A file that grows with each commit of another process.
+    /// A file that grows with each announced commit of another process.
     others: Option<File>,
 }
 
 struct Lookup {
     connection: Connection,
-    /// What its transaction sees at least, while it is in one.
+    /// The open transaction sees at least these commits.
     seen: Seen,
 }
 
-/// Commits: those of this process, and the length of the file of the others.
+/// Commits of this process, and length of the file that other processes extend.
 type Seen = (u64, u64);
 
 impl Lookups {
@@ -68,14 +68,14 @@ impl Lookups {
         Ok(Self { lookups, commits: AtomicU64::new(0), others: None })
     }
 
-    /// Sees what another process has written as soon as it calls [`announce_commit`].
+    /// Makes commits of other processes visible as soon as they call [`announce_commit`].
     pub fn with_other_writers(mut self, database: &Path) -> io::Result<Self> {
-        self.others = Some(File::create(others(database))?);
+        self.others = Some(File::create(announcements(database))?);
         Ok(self)
     }
 
-    /// Looks single rows up, on this thread. Sees every write that was answered before; those of
-    /// another process that does not announce them within a second.
+    /// Looks up single rows on this thread. Sees every write that was answered before. If another
+    /// process does not announce its commits, they become visible within about a second.
     pub fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -85,21 +85,20 @@ impl Lookups {
         let seen = (self.commits.load(Ordering::Acquire), others.map_or(0, |others| others.len()));
         if lookup.seen != seen || lookup.connection.is_autocommit() {
             lookup.end()?;
-            // The transaction sees what is there at its first read, so nothing that was counted
-            // above is missing from it.
+            // The snapshot is taken at the first read, so it contains every commit counted above.
             lookup.connection.prepare_cached("BEGIN")?.execute([])?;
             lookup.seen = seen;
         }
         read(&lookup.connection)
     }
 
-    /// There is something new to see.
+    /// Makes the next look-up take a new snapshot.
     pub(super) fn committed(&self) {
         self.commits.fetch_add(1, Ordering::Release);
     }
 
-    /// Ends the transactions, which keep a checkpoint from the pages that came after they began.
-    pub(super) fn let_go(&self) -> rusqlite::Result<()> {
+    /// Ends the read transactions. A checkpoint cannot copy pages that are newer than them.
+    pub(super) fn end_transactions(&self) -> rusqlite::Result<()> {
         self.lookups.iter().try_for_each(|lookup| lock(lookup).end())
     }
 }
@@ -113,16 +112,17 @@ impl Lookup {
     }
 }
 
-/// Tells the process that owns a database of a commit of this one.
+/// Announces a commit of this process to the process that owns the database.
 pub fn announce_commit(database: &Path) -> io::Result<()> {
-    OpenOptions::new().append(true).create(true).open(others(database))?.write_all(b".")
+    OpenOptions::new().append(true).create(true).open(announcements(database))?.write_all(b".")
 }
 
-fn others(database: &Path) -> PathBuf {
+fn announcements(database: &Path) -> PathBuf {
     database.with_extension("beside")
 }
 
-/// The first that is free, whose caches are the warmest, or else the first.
+/// The first free connection, because its caches are the warmest. If none is free, waits for the
+/// first.
 fn first_free<T>(connections: &[Mutex<T>]) -> MutexGuard<'_, T> {
     let free = connections.iter().find_map(|connection| match connection.try_lock() {
         Ok(connection) => Some(connection),
@@ -132,7 +132,8 @@ fn first_free<T>(connections: &[Mutex<T>]) -> MutexGuard<'_, T> {
     free.unwrap_or_else(|| lock(&connections[0]))
 }
 
-/// A read that panicked leaves nothing half done on a connection that cannot write.
+/// Ignores poisoning: a read that panicked cannot leave partial changes, because the connection
+/// cannot write.
 fn lock<T>(connection: &Mutex<T>) -> MutexGuard<'_, T> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
 }

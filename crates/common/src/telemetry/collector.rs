@@ -1,11 +1,11 @@
-//! A service's own metrics: numbers it keeps anyway, read together at each scrape.
+//! Metrics that are read from numbers of a service, together at each scrape.
 
 use prometheus::{
     core::{Collector, Desc},
     proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricType},
 };
 
-/// One family without labels, whose number is among the figures `S`.
+/// A metric without labels, read from the statistics `S`.
 pub struct Family<S> {
     name: &'static str,
     help: &'static str,
@@ -14,12 +14,12 @@ pub struct Family<S> {
 }
 
 impl<S> Family<S> {
-    /// A number that rises and falls.
+    /// A value that can rise and fall.
     pub const fn gauge(name: &'static str, help: &'static str, read: fn(&S) -> u64) -> Self {
         Self { name, help, kind: MetricType::GAUGE, read }
     }
 
-    /// A number that only rises.
+    /// A value that can only rise.
     pub const fn counter(name: &'static str, help: &'static str, read: fn(&S) -> u64) -> Self {
         Self { name, help, kind: MetricType::COUNTER, read }
     }
@@ -30,7 +30,7 @@ impl<S> Family<S> {
     }
 }
 
-/// A gauge or a counter.
+/// Builds one sample of a gauge or a counter.
 pub(crate) fn metric(kind: MetricType, value: u64, labels: Vec<LabelPair>) -> Metric {
     #[expect(clippy::cast_precision_loss, reason = "counts stay exact to 2^53")]
     let value = value as f64;
@@ -61,14 +61,14 @@ pub(crate) fn family(
     family
 }
 
-/// Families over figures that `read` takes at each scrape.
+/// Collects metrics from the statistics that `read` returns at each scrape.
 pub struct StatsCollector<S: 'static, R> {
     families: &'static [Family<S>],
     read: R,
 }
 
 impl<S, R: Fn() -> S> StatsCollector<S, R> {
-    /// Renders these families of what `read` gives.
+    /// Takes the metrics and the function that reads their statistics.
     pub fn new(families: &'static [Family<S>], read: R) -> Self {
         Self { families, read }
     }

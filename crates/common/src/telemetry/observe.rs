@@ -1,4 +1,4 @@
-//! What happens to every request of every service.
+//! The outermost layer of every service: it counts, times, identifies and logs requests.
 
 use std::{
     convert::Infallible,
@@ -20,13 +20,13 @@ use uuid::Uuid;
 
 use crate::error::Cause;
 
-/// The header that names a request, in and out.
+/// Header with the ID of a request, in requests and in responses.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest request id that is taken over from a client, in characters.
+/// Longest request ID that is accepted from a client, in characters.
 const MAX_REQUEST_ID: usize = 128;
 
-/// What a request asked for, as labels: clients cannot make new ones.
+/// Method and route of a request as metric labels. Clients cannot create new values.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLine<'a> {
     /// The name of the method, or `<other>`.
@@ -35,15 +35,16 @@ pub struct RequestLine<'a> {
     pub route: &'a str,
 }
 
-/// What a service measures of its requests.
+/// Request metrics of a service.
 pub trait Meter: Send + Sync + 'static {
-    /// One request, from its arrival on. It is dropped unanswered when its client goes away.
+    /// A request in flight. It is dropped without [`answered`](Self::answered) if its client
+    /// disconnects.
     type Exchange: Send + 'static;
 
-    /// A request has arrived.
+    /// Called when a request arrives.
     fn arrived(&self, line: RequestLine<'_>, request: &mut Request) -> Self::Exchange;
 
-    /// Its response starts, `latency` after it arrived.
+    /// Called when the response starts, `latency` after the arrival.
     fn answered(
         &self,
         exchange: Self::Exchange,
@@ -52,7 +53,8 @@ pub trait Meter: Send + Sync + 'static {
         latency: Duration,
     );
 
-    /// The HTTP library refused a request that it could not parse, with this status.
+    /// Called when the HTTP library has rejected a request that it could not parse, with this
+    /// status.
     fn refused(&self, status: StatusCode);
 }
 
@@ -61,8 +63,8 @@ impl RequestLine<'_> {
     pub const UNPARSED: Self = Self { method: "<other>", route: "<unmatched>" };
 }
 
-/// The outermost layer: counts, times, names and, where a request failed, logs it. It decides
-/// nothing but headers that no handler cares for, and what a client is told of a panic.
+/// Counts, times and identifies each request, and logs failed ones. It changes responses only by
+/// adding the request ID and security headers, and answers for a handler that panicked.
 pub struct Observe<M> {
     meter: Arc<M>,
     panicked: fn() -> Response,
@@ -75,7 +77,7 @@ impl<M> Clone for Observe<M> {
 }
 
 impl<M: Meter> Observe<M> {
-    /// A layer that counts with `meter` and answers for a handler that panicked.
+    /// Counts with `meter`. `panicked` makes the response for a handler that panicked.
     pub fn new(meter: impl Into<Arc<M>>, panicked: fn() -> Response) -> Self {
         Self { meter: meter.into(), panicked }
     }
@@ -108,7 +110,7 @@ impl<M, S> Layer<S> for Observe<M> {
     }
 }
 
-/// A service under the eyes of [`Observe`].
+/// A service that [`Observe`] wraps.
 pub struct Observing<M, S> {
     inner: S,
     observe: Observe<M>,
@@ -120,7 +122,7 @@ impl<M, S: Clone> Clone for Observing<M, S> {
     }
 }
 
-/// What is known of a request before it is answered.
+/// Facts about a request from before its handler runs.
 struct Observed {
     started: Instant,
     method: &'static str,
@@ -160,7 +162,8 @@ where
         let exchange = observe.meter.arrived(observed.line(), &mut request);
         let answering = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
         Box::pin(async move {
-            // A local, so that it outlives the handler's own when its client goes away.
+            // A local variable: if the client disconnects, it is dropped after the state of the
+            // handler.
             let exchange = exchange;
             let response = match answering.await {
                 Ok(Ok(response)) => response,
@@ -171,7 +174,7 @@ where
     }
 }
 
-/// The one line of a request: an error where the client was not told what went wrong.
+/// Logs one line per request: an error if the response hides a cause, otherwise at level debug.
 fn log(request: &Observed, status: StatusCode, latency: Duration, cause: Option<Cause>) {
     let id = request.request_id.to_str().unwrap_or_default();
     let RequestLine { method, route } = request.line();
@@ -196,8 +199,8 @@ fn log(request: &Observed, status: StatusCode, latency: Duration, cause: Option<
     }
 }
 
-/// The methods that name themselves in a metric; any other is one label, so that clients cannot
-/// make series.
+/// The label of a method. All unknown methods share one label, so that clients cannot create time
+/// series.
 fn known_method(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
@@ -213,16 +216,16 @@ fn known_method(method: &Method) -> &'static str {
     }
 }
 
-/// The client's request id when it is sane, else a new one.
+/// The client's request ID if it is valid, otherwise a new one.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
-    let sane = |id: &&HeaderValue| {
+    let is_valid = |id: &&HeaderValue| {
         (1..=MAX_REQUEST_ID).contains(&id.len())
             && id
                 .as_bytes()
                 .iter()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))
     };
-    match headers.get(REQUEST_ID).filter(sane) {
+    match headers.get(REQUEST_ID).filter(is_valid) {
         Some(id) => id.clone(),
         None => {
             let mut text = Uuid::encode_buffer();
@@ -232,8 +235,8 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     }
 }
 
-/// Headers for browsers that come across an API: nothing to sniff, frame, run or remember. A
-/// handler that sets one of them keeps its own.
+/// Adds headers that stop browsers from sniffing, framing, running or caching a response. Headers
+/// that the handler has set are kept.
 fn secure(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -255,16 +258,16 @@ mod tests {
     }
 
     #[test]
-    fn a_sane_request_id_is_kept_and_any_other_replaced() {
+    fn invalid_request_ids_are_replaced() {
         assert_eq!(id_for("Trace_1.a-b"), "Trace_1.a-b");
-        for odd in ["", "two words", "semi;colon", "quote\"", "slash/"] {
-            let made = id_for(odd);
-            assert!(Uuid::try_parse(&made).is_ok(), "{odd:?} became {made:?}");
+        for invalid in ["", "two words", "semi;colon", "quote\"", "slash/"] {
+            let made = id_for(invalid);
+            assert!(Uuid::try_parse(&made).is_ok(), "{invalid:?} became {made:?}");
         }
     }
 
     #[test]
-    fn headers_a_handler_set_are_kept() {
+    fn headers_of_the_handler_are_kept() {
         let mut headers = HeaderMap::new();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("max-age=60"));
         secure(&mut headers);

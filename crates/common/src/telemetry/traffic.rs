@@ -1,4 +1,4 @@
-//! What a service measures of its HTTP traffic, unless it has metrics of its own.
+//! HTTP metrics for services that have no meter of their own.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use prometheus::{
 
 use super::observe::{Meter, RequestLine};
 
-/// Counts and times of requests. Names carry the service's prefix.
+/// Counts and latencies of requests. The registry adds the prefix of the service to the names.
 pub struct Traffic {
     requests: IntCounterVec,
     seconds: HistogramVec,
@@ -17,7 +17,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Makes the families and registers them.
+    /// Creates the metrics and registers them.
     pub fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
         let requests = IntCounterVec::new(
             Opts::new("http_requests_total", "Requests answered, by method, route and status."),
@@ -44,7 +44,7 @@ impl Traffic {
     }
 }
 
-/// A request being answered: lowers the gauge however it ends.
+/// A request in flight. Dropping it lowers the gauge, however the request ends.
 pub struct InFlight(IntGauge);
 
 impl Drop for InFlight {

@@ -1,4 +1,4 @@
-//! Batches in an embedded database, with the smallest engine.
+//! Batches in an embedded database, with a minimal engine.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::batch::{Cost, Decided, Limits, Loaded, Panicked, Queue, WriteError};
 
-/// Counts in a table up to a thousand; an operation is the number to add, and 13 panics.
+/// A counter that must stay below 1000. An operation is the number to add; 13 panics.
 struct Counter(Embedded);
 
 impl Engine for Counter {
@@ -72,7 +72,7 @@ fn total(db: &Connection) -> rusqlite::Result<i64> {
 }
 
 struct Setup {
-    /// Another process, as far as the database can tell.
+    /// Stands in for another process.
     other: Connection,
     path: std::path::PathBuf,
     lookups: Arc<Lookups>,
@@ -104,7 +104,7 @@ impl Setup {
 }
 
 #[tokio::test]
-async fn a_failure_undoes_its_own_operation_and_no_other() {
+async fn a_failed_operation_undoes_only_itself() {
     let setup = setup(1);
     let adds = [1, 13, 2, 5000, 13, 3].map(|add| {
         let queue = setup.queue.clone();
@@ -134,7 +134,7 @@ async fn a_look_up_sees_every_write_that_was_answered() {
     let log = setup.path.with_extension("db-wal");
     let _other = setup.stop().await;
     let left = std::fs::metadata(log).map_or(0, |log| log.len());
-    assert_eq!(left, 0, "a transaction that is held keeps the log from being emptied");
+    assert_eq!(left, 0, "the log was not emptied: a transaction is still open");
 }
 
 #[tokio::test]
@@ -151,14 +151,14 @@ async fn an_announced_commit_of_another_process_is_seen_at_once() {
 }
 
 #[tokio::test]
-async fn any_commit_of_another_process_is_seen_within_seconds() {
+async fn an_unannounced_commit_is_seen_within_seconds() {
     let setup = setup(1);
     assert_eq!(setup.queue.write(1).await.unwrap(), 1);
     assert_eq!(setup.lookups.read(total).unwrap(), 1);
     setup.other.execute("UPDATE counter SET total = 11", []).unwrap();
     let begun = Instant::now();
     while setup.lookups.read(total).unwrap() != 11 {
-        assert!(begun.elapsed() < Duration::from_secs(10), "it is never seen");
+        assert!(begun.elapsed() < Duration::from_secs(10), "the commit is never seen");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(setup.queue.write(1).await.unwrap(), 12);
@@ -166,7 +166,7 @@ async fn any_commit_of_another_process_is_seen_within_seconds() {
 }
 
 #[tokio::test]
-async fn an_error_fails_its_batch_and_the_writer_goes_on() {
+async fn the_writer_continues_after_a_failed_batch() {
     let setup = setup(1);
     setup.other.execute_batch("ALTER TABLE counter RENAME TO away").unwrap();
     assert!(matches!(setup.queue.write(1).await, Err(WriteError::NotCommitted(_))));
