@@ -1,5 +1,5 @@
-//! Request bodies: read whole within a size, a time and the memory of the process, and finished
-//! with when nobody read them.
+//! Request bodies: read whole within limits of size, time and memory, or discarded if no handler
+//! reads them.
 
 use std::{
     error::Error,
@@ -27,11 +27,11 @@ use crate::{
     serve::Connection,
 };
 
-/// How long a client may take to send one body.
+/// Timeout for receiving one body.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Bytes that a body takes from the budget at once. The first piece counts as memory of its
-/// connection, so short requests are answered even when others hold all of the memory for bodies.
+/// Bytes that a body takes from the budget at a time. The first piece counts as memory of its
+/// connection, so short requests succeed even if other bodies use the whole budget.
 const PIECE: usize = 4 * 1024;
 
 /// Why a body was not read.
@@ -40,25 +40,24 @@ pub enum BodyError {
     /// The body is longer than the limit.
     #[error("the body is longer than {limit} bytes")]
     TooLarge {
-        /// The limit it exceeds, in bytes.
+        /// In bytes.
         limit: usize,
     },
     /// The body did not arrive within [`BODY_TIMEOUT`].
     #[error("the body did not arrive in time")]
     TimedOut,
-    /// Bodies hold all the memory that they may. To be answered by
-    /// [`no_memory`](crate::error::no_memory).
+    /// The memory budget of bodies is used up. Answer with [`no_memory`](crate::error::no_memory).
     #[error("too many request bodies are waiting")]
     NoMemory,
-    /// Its framing is wrong.
+    /// The framing of the body is invalid.
     #[error("the body could not be read")]
     Broken(#[source] Box<dyn Error + Send + Sync>),
-    /// The client went away before the end of it. There is nobody to answer.
+    /// The client disconnected before the end of the body. No answer can reach it.
     #[error("the client went away")]
     Gone,
 }
 
-/// A body that was read whole. It counts as memory for bodies until it is dropped.
+/// A body that was read whole. It uses the memory budget of bodies until it is dropped.
 #[derive(Debug, Default)]
 pub struct BufferedBody {
     bytes: Bytes,
@@ -66,7 +65,7 @@ pub struct BufferedBody {
 }
 
 impl BufferedBody {
-    /// Wipes the bytes, as far as nobody else has them.
+    /// Overwrites the bytes with zeros, unless another copy of the buffer exists.
     pub fn wipe(self) {
         if let Ok(mut bytes) = self.bytes.try_into_mut() {
             bytes.as_mut().zeroize();
@@ -88,8 +87,8 @@ impl From<Bytes> for BufferedBody {
     }
 }
 
-/// Reads a body of at most `limit` bytes, however it is framed. `extensions` are those of its
-/// request: they hold the connection, whose budget is charged.
+/// Reads a body of at most `limit` bytes, with any framing. `extensions` belong to its request:
+/// they contain the [`Connection`], whose budget is used.
 pub async fn read(
     extensions: &Extensions,
     body: Body,
@@ -142,9 +141,9 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
     }
 }
 
-/// A body on its way. The bytes that arrive are copied: a part of one of the library's buffers would
-/// keep the whole buffer. Pieces of one size leave no holes in memory when they are freed, as a buffer
-/// that grows would.
+/// A partly received body. Received bytes are copied, because a slice of a buffer of the HTTP
+/// library would keep the whole buffer. All pieces have the same size, because a growing buffer
+/// would fragment the memory.
 struct Reading<'a> {
     pieces: Vec<Zeroizing<Vec<u8>>>,
     length: usize,
@@ -180,7 +179,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Takes memory for so many bytes.
+    /// Raises the permit to `bytes`.
     fn reserve(&mut self, bytes: usize) -> Result<(), BodyError> {
         match self.budget.filter(|_| bytes > 0) {
             Some(budget) if !budget.grow(&mut self.permit, bytes) => Err(BodyError::NoMemory),
@@ -197,7 +196,7 @@ impl Reading<'_> {
     }
 }
 
-/// Whether it is the connection that broke, and not the client that speaks no HTTP.
+/// Whether the connection broke, as opposed to invalid HTTP from the client.
 fn is_gone(error: &(dyn Error + 'static)) -> bool {
     let gone = [
         io::ErrorKind::UnexpectedEof,
@@ -213,13 +212,13 @@ fn is_gone(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// Bytes of a body nobody read that are taken from the connection, so that it can serve on.
+/// The most unread bytes of a body that are discarded to keep the connection.
 const REMAINDER: usize = 64 * 1024;
 
-/// How long such a body may take.
+/// Timeout for discarding them.
 const REMAINDER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Receives the unread remainder of a body that was given to a handler.
+/// Receives the unread remainder of a body from its handler.
 pub(crate) struct Remainder {
     rest: Option<oneshot::Receiver<Unread>>,
     /// Whether the client may wait for `100 Continue` before it sends the body.
@@ -227,9 +226,8 @@ pub(crate) struct Remainder {
 }
 
 impl Remainder {
-    /// Takes the remainder from the connection and drops it. False when the connection has to end
-    /// instead: there is too much of it, it does not come in time, or the client waits to be asked
-    /// for a body that nobody wants.
+    /// Reads the remainder and discards it. False if the connection must be closed instead: the
+    /// remainder is too long or too slow, or the client waits for `100 Continue`.
     pub(crate) async fn discard(self) -> bool {
         let Some(Ok(mut rest)) = self.rest.map(|mut rest| rest.try_recv()) else { return true };
         if self.expects && !rest.is_begun {
@@ -249,8 +247,9 @@ impl Remainder {
     }
 }
 
-/// Gives a body to a handler, and keeps track of it. A request that is refused before its body is read would otherwise
-/// leave the body on the connection, and the connection would break under the next request.
+/// Wraps a body for a handler so that its unread remainder comes back. Otherwise a request that is
+/// rejected before its body is read would leave the body on the connection, and the next request
+/// would fail.
 pub(crate) fn track(body: Incoming, connection: &Connection, expects: bool) -> (Body, Remainder) {
     if body.is_end_stream() {
         return (Body::empty(), Remainder { rest: None, expects });
@@ -261,10 +260,11 @@ pub(crate) fn track(body: Incoming, connection: &Connection, expects: bool) -> (
     (Body::new(tracked), Remainder { rest: Some(rest), expects })
 }
 
-/// A body that is not read to its end. While it waits for its client, so does the connection.
+/// A body that is not read to its end. While it waits for the client, the connection counts as
+/// idle.
 struct Unread {
     body: Incoming,
-    /// Whether it was asked for, which lets the HTTP library send `100 Continue`.
+    /// Whether reading has begun, which makes the HTTP library send `100 Continue`.
     is_begun: bool,
     connection: Connection,
 }
@@ -283,7 +283,7 @@ impl Unread {
     }
 }
 
-/// A body that goes back when it is dropped before its end.
+/// A body that is sent to its [`Remainder`] when it is dropped before its end.
 struct Tracked {
     unread: Option<Unread>,
     back: Option<oneshot::Sender<Unread>>,
@@ -316,7 +316,7 @@ impl Drop for Tracked {
         if let (Some(unread), Some(back)) = (self.unread.take(), self.back.take())
             && !unread.body.is_end_stream()
         {
-            // Nobody waits for it when the request itself is gone.
+            // There is no receiver if the request was cancelled.
             let _ = back.send(unread);
         }
     }

@@ -1,7 +1,7 @@
-//! Settings: a flag, else an environment variable of the same meaning, else a default.
+//! Settings: a flag, otherwise the environment variable of the same setting, otherwise a default.
 //!
-//! A service derives its settings with `clap` and embeds [`ServerConfig`]. Secrets are the
-//! exception: they come by variable or file, never by flag, so that no process list shows them.
+//! A service derives its settings with `clap` and embeds [`ServerConfig`]. Secrets have no flag, so
+//! that no process list shows them: they come from a variable or a file.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -34,11 +34,11 @@ pub struct ServerConfig {
     #[arg(long, env = "PORT")]
     pub port: u16,
 
-    /// What to log, in the syntax of tracing's filters
+    /// Log filter, in the syntax of tracing
     #[arg(long, env = "RUST_LOG", default_value = "info,refinery_core=warn", value_parser = log_filter)]
     pub rust_log: String,
 
-    /// How to log: text for people, json for machines, auto chooses text on a terminal
+    /// Log format: text for people, json for machines, auto for text on a terminal
     #[arg(long, env = "LOG_FORMAT", default_value = "auto")]
     pub log_format: LogFormat,
 
@@ -47,11 +47,12 @@ pub struct ServerConfig {
     pub drain_timeout: Duration,
 }
 
-/// Settings of every service that strangers may connect to.
+/// Settings of every service that untrusted clients can reach.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Clients")]
 pub struct ClientsConfig {
-    /// Networks of trusted proxies, separated by commas: their X-Forwarded-For gives the client's address
+    /// Networks of trusted proxies, separated by commas: their X-Forwarded-For gives the client's
+    /// address
     #[arg(long, env = "TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: TrustedProxies,
 
@@ -64,23 +65,23 @@ pub struct ClientsConfig {
     pub max_connections_per_address: usize,
 }
 
-/// The form of a log line.
+/// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// Text on a terminal, JSON elsewhere.
     Auto,
-    /// One readable line an event.
+    /// One readable line per event.
     Text,
-    /// One JSON object an event.
+    /// One JSON object per event.
     Json,
 }
 
-/// The last part of `--help`: the secrets that [`secret`] reads for every service.
+/// The end of `--help`: the secrets that every service reads with [`secret`].
 pub const SECRETS_HELP: &str = "Secrets (variables only, or a file named by the same variable with _FILE):\n  \
      METRICS_TOKEN  Bearer token that /metrics asks for; open when unset or empty";
 
-/// Parses the command line and the environment, or ends the process: with the help that was asked
-/// for, or with one line that names the setting that is wrong.
+/// Parses the command line and the environment. Ends the process with the help that the user
+/// requested, or with one line that names the wrong setting.
 pub fn parse<C: Parser>(default_port: &'static str) -> C {
     let command = command::<C>(default_port);
     match parse_from(command.clone(), std::env::args_os()) {
@@ -106,8 +107,8 @@ fn command<C: Parser>(default_port: &'static str) -> Command {
     command
 }
 
-/// An empty variable is one that is not set: that is how compose files leave one out.
-#[expect(clippy::disallowed_methods, reason = "asks only whether clap should look at it")]
+/// An empty variable counts as unset, because compose files leave a setting out like this.
+#[expect(clippy::disallowed_methods, reason = "only decides whether clap reads the variable")]
 fn is_empty(variable: &OsStr) -> bool {
     std::env::var_os(variable).is_some_and(|value| value.is_empty())
 }
@@ -120,7 +121,7 @@ fn parse_from<C: Parser>(
     C::from_arg_matches_mut(&mut matches)
 }
 
-/// Ends the process over a setting, with one line on standard error.
+/// Ends the process with exit status 2 and one line on standard error.
 pub fn refuse(reason: &dyn fmt::Display) -> ! {
     #[expect(clippy::print_stderr, reason = "logging is not set up before the settings are read")]
     {
@@ -129,12 +130,12 @@ pub fn refuse(reason: &dyn fmt::Display) -> ! {
     process::exit(2)
 }
 
-/// What went well, or the end of the process over what did not: see [`refuse`].
+/// Returns the value, or ends the process because of the error: see [`refuse`].
 pub fn or_refuse<T, E: fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|error| refuse(&error))
 }
 
-/// One line that names a setting by its variable and its flag.
+/// Describes a parse error in one line that names the setting by its variable and its flag.
 fn explain(command: &Command, error: &clap::Error) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(value)) => Some(value.clone()),
@@ -162,7 +163,7 @@ fn explain(command: &Command, error: &clap::Error) -> String {
     format!("{setting} is {value:?}: {reason}")
 }
 
-/// A number that is not zero.
+/// Parses a number that is at least 1.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("must be at least 1".to_owned()),
@@ -171,7 +172,7 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A duration as people write it: `10s`, `500ms`, `30d`.
+/// Parses a duration such as `10s`, `500ms` or `30d`.
 pub fn duration(text: &str) -> Result<Duration, humantime::DurationError> {
     humantime::parse_duration(text)
 }
@@ -180,33 +181,36 @@ fn log_filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseErr
     EnvFilter::try_new(text).map(|_| text.to_owned())
 }
 
-/// Why a secret could not be read. Never holds the secret.
+/// Why a secret could not be read. Never contains the secret.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// Both ways of giving it were used.
+    /// The variable and the variable with `_FILE` are both set.
     #[error("{0} and {0}_FILE are both set: give one of them")]
     Ambiguous(&'static str),
-    /// The file is empty: it was meant to hold something.
+    /// The file is empty, although it must contain the secret.
     #[error("{0}_FILE names an empty file")]
     Empty(&'static str),
     /// The variable does not hold text.
     #[error("{0} is not valid UTF-8")]
     NotText(&'static str),
-    /// The file it names cannot be read.
+    /// The file cannot be read.
     #[error("{name}_FILE is {path:?}: {source}")]
     Unreadable {
-        /// The variable.
+        /// Without the suffix `_FILE`.
         name: &'static str,
-        /// The file it names.
+        /// As configured.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// Reads the secret `name` from its variable, or from the file that `name_FILE` names (less one
-/// line end). An unset and an empty variable are the same: none.
-#[expect(clippy::disallowed_methods, reason = "secrets are not clap's to read")]
+/// Reads the secret `name` from its variable, or from the file that the variable `name_FILE` names,
+/// without one line end. `None` if both variables are unset or empty.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "clap does not read secrets, because they have no flag"
+)]
 pub fn secret(name: &'static str) -> Result<Option<SecretString>, SecretError> {
     let direct = std::env::var_os(name).filter(|value| !value.is_empty());
     let file = std::env::var_os(format!("{name}_FILE")).filter(|value| !value.is_empty());

@@ -1,27 +1,27 @@
-//! What JSON lets through and no service wants: nesting without end, and escapes that are no text.
+//! Rejects well-formed JSON that no service accepts: deep nesting, and escapes that are not text.
 
-/// Levels that objects and arrays may nest in a body, the body itself being the first.
+/// The most levels of nested objects and arrays. The outermost one is the first.
 pub const MAX_NESTING: usize = 128;
 
-/// What to do with `\u0000`, the escape of a character that is text, but not to PostgreSQL.
+/// How to treat the escape `\u0000`. It is valid text, but PostgreSQL cannot store it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nul {
-    /// Let it through.
+    /// Allow the escape.
     Accept,
-    /// Answer [`InvalidJson::Nul`].
+    /// Return [`InvalidJson::Nul`].
     Refuse,
 }
 
-/// Why JSON is refused, although it is well-formed.
+/// Why well-formed JSON is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidJson {
     /// Deeper than [`MAX_NESTING`].
     #[error("nests deeper than {MAX_NESTING} levels")]
     TooDeep,
-    /// An escape that stands for no text.
+    /// A `\u` escape that is half a surrogate pair, which is not text.
     #[error("has a \\u escape that is half a surrogate pair")]
     LoneSurrogate,
-    /// U+0000, where [`Nul::Refuse`] is asked for.
+    /// U+0000, with [`Nul::Refuse`].
     #[error("contains U+0000")]
     Nul,
 }
@@ -110,7 +110,8 @@ fn check_escapes(mut string: &[u8], nul: Nul) -> Result<(), InvalidJson> {
     Ok(())
 }
 
-/// What follows the digits of an escape, and of the low surrogate that belongs to a high one.
+/// Returns the bytes after the digits of an escape. They follow the low surrogate if the escape is
+/// a high one.
 fn after_code_unit(digits: &[u8], nul: Nul) -> Result<&[u8], InvalidJson> {
     let Some((unit, rest)) = code_unit(digits) else { return Ok(digits) };
     match unit {
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_surrogate_pair_is_refused() {
+    fn half_a_surrogate_pair_is_rejected() {
         for good in [r#""\ud83d\ude00""#, r#""\\ud800""#, r#""\u00ff\\""#, r#""\uD7FF\uE000""#] {
             assert_eq!(check(good), Ok(()), "{good}");
         }
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn nul_is_refused_where_it_is_asked_for() {
+    fn nul_is_rejected_only_with_refuse() {
         for (body, refused) in [
             (r#""\u0000""#, true),
             (r#"{"a\u0000":[]}"#, true),

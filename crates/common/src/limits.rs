@@ -1,8 +1,8 @@
-//! Limits on what clients may cost: bytes of memory, requests in a period, connections.
+//! Limits on the resources that clients use: memory, requests in a period, connections.
 //!
-//! Every buffer that grows with what clients send belongs to a [`Budget`], and every action that a
-//! script could repeat without end belongs to a [`RateLimiter`]. Both count their refusals, so
-//! that an operator sees which limit was met.
+//! Every buffer that grows with client input belongs to a [`Budget`]. Every action that a script
+//! could repeat without end belongs to a [`RateLimiter`]. Both count rejections, so that an
+//! operator sees which limit was reached.
 
 mod address;
 mod budget;
@@ -35,34 +35,34 @@ use crate::{
     throttle::Throttle,
 };
 
-/// How often the log says that a limit refuses.
+/// Interval between two warnings about the same limit.
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// The values of a limit in the metrics.
 #[derive(Debug, Clone, Copy)]
 pub struct Usage {
-    /// The value of the label `limit`.
+    /// Value of the label `limit`.
     pub name: &'static str,
-    /// How much is in use now.
+    /// The amount in use at the moment.
     pub used: u64,
-    /// How much may be.
+    /// The largest amount, or 0 if the limit is off.
     pub limit: u64,
-    /// How often something was refused since the start.
+    /// Rejections since the start of the process.
     pub refusals: u64,
 }
 
-/// Something with a limit.
+/// A limit that appears in the metrics.
 pub trait Limited: Send + Sync {
-    /// Its usage now.
+    /// Reads the current values.
     fn usage(&self) -> Usage;
 }
 
-/// A count as the metrics take it.
+/// Converts a count for the metrics.
 pub(crate) fn widen(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Counts refusals and logs the first of each minute.
+/// Counts rejections, and logs the first one of each minute.
 #[derive(Debug)]
 pub(crate) struct Refusals {
     count: AtomicU64,
@@ -86,7 +86,7 @@ impl Refusals {
     }
 }
 
-/// A family of the metrics, labelled by limit.
+/// A metric with the label `limit`.
 struct Family {
     desc: Desc,
     kind: MetricType,
@@ -106,18 +106,18 @@ impl Family {
     }
 }
 
-/// The families `limit_used`, `limit_max` and `limit_refusals_total`.
+/// The metrics `limit_used`, `limit_max` and `limit_refusals_total`.
 pub struct LimitMetrics {
     limits: Vec<Arc<dyn Limited>>,
     families: [Family; 3],
 }
 
 impl LimitMetrics {
-    /// Shows these limits at each scrape.
+    /// Reports these limits at each scrape.
     pub fn new(limits: Vec<Arc<dyn Limited>>) -> Result<Self, prometheus::Error> {
-        let used = "How much of a limit is in use: bytes, connections or keys.";
-        let max = "How much of a limit may be in use; 0 where it is off.";
-        let refusals = "How often a limit refused something or closed a connection.";
+        let used = "Amount of a limit that is in use: bytes, connections or keys.";
+        let max = "Largest amount of a limit; 0 if the limit is off.";
+        let refusals = "Rejections by a limit, and connections that it closed.";
         let (gauge, counter) = (MetricType::GAUGE, MetricType::COUNTER);
         let families = [
             Family::new("limit_used", used, gauge, |usage| usage.used)?,

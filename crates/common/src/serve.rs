@@ -1,17 +1,18 @@
-//! The accept loop: connections with time-outs and limits, drained when the service stops.
+//! The accept loop: connections with timeouts and limits, drained when the service stops.
 //!
-//! `axum::serve` has neither time-outs nor limits, so this drives hyper itself. HTTP/1.1 only: the services speak to
-//! programs and proxies, and a websocket needs nothing newer.
+//! `axum::serve` has neither timeouts nor limits, so this module drives hyper itself. HTTP/1.1
+//! only: the callers are programs and proxies, and a websocket needs nothing newer.
+//! `docs/decisions/own-accept-loop.md` has the reasons at length.
 //!
-//! To know before a change:
-//! 1. At the cap, the connection that has waited longest for its client is closed to make room; see
-//!    [`Connections`]. A listener stops accepting only while a handler works for every connection.
+//! Before a change, know:
+//! 1. At the limit, a new connection closes the one that has waited longest for its client: see
+//!    [`Connections`]. A listener stops accepting only while a handler runs for every connection.
 //! 2. A connection waits for its client between requests, in a head, in a body, and while a
 //!    response is written. It works while a handler runs and does not wait for the body.
-//! 3. Memory that a connection may hold before its caller is known is small: hyper reads in steps
-//!    of `READ_STEP`, heads end at `MAX_HEAD`, bodies draw on a budget.
-//! 4. The library does not look for the end of a connection while unread bytes follow a request.
-//!    [`Connections`] looks for it.
+//! 3. A connection can hold little memory before its caller is known: hyper reads in steps of
+//!    `READ_STEP`, heads end at `MAX_HEAD`, and bodies take memory from a budget.
+//! 4. The library does not notice a disconnect while unread bytes follow a request. [`Connections`]
+//!    checks for it.
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -43,22 +44,23 @@ use stream::Stream;
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// How long a client may take to send the head of a request, and a connection may stay idle.
+/// Timeout for the head of a request, and for an idle connection.
 pub const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a client may refuse to take what is written to it.
+/// Timeout for a client that does not read what is written to it.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Connections that the kernel may hold until the service accepts them.
+/// Connections that the kernel queues until the service accepts them.
 const BACKLOG: u32 = 4096;
 
-/// Bytes that the head of a request may have.
+/// Limit of the head of a request, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// Pause after an accept that failed for want of something, so that the loop does not spin.
+/// Pause after a failed accept, for example without free file descriptors, so that the loop does
+/// not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Binds the address a service listens on.
+/// Binds `address` and listens on it.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
@@ -66,15 +68,15 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// A listener and what serves its requests.
+/// A listener with all that its connections need.
 pub struct Server<M> {
-    /// Where clients connect.
+    /// A socket from [`bind`].
     pub listener: TcpListener,
-    /// The handlers.
+    /// Answers the requests.
     pub router: Router,
-    /// Counts what the HTTP library refuses by itself.
+    /// Counts the requests that the HTTP library rejects by itself.
     pub meter: Arc<M>,
-    /// The connections of the process, which its listeners share.
+    /// The limits of the process, which all its listeners share.
     pub connections: Arc<Connections>,
 }
 
@@ -84,7 +86,7 @@ impl<M: Meter> Server<M> {
     pub async fn run(self, shutdown: CancellationToken, drain: Duration) {
         let Self { listener, router, meter, connections } = self;
         let open = TaskTracker::new();
-        // Dropped, it ends what is still in it.
+        // Dropping it aborts the tasks that are still in it.
         let mut tasks = JoinSet::new();
         loop {
             while tasks.try_join_next().is_some() {}
@@ -96,7 +98,7 @@ impl<M: Meter> Server<M> {
             match accepted {
                 Ok(Some(stream)) => {
                     let (router, meter) = (router.clone(), Arc::clone(&meter));
-                    tasks.spawn(converse(stream, router, meter, shutdown.clone()));
+                    tasks.spawn(serve_connection(stream, router, meter, shutdown.clone()));
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -116,7 +118,7 @@ impl<M: Meter> Server<M> {
     }
 }
 
-/// The next connection. `None` when its client has too many already: it is closed.
+/// Accepts the next connection. `None` if its client has too many already: it is closed.
 async fn accept(
     listener: &TcpListener,
     connections: &Arc<Connections>,
@@ -130,7 +132,7 @@ async fn accept(
     Ok(connection.map(|connection| Stream::new(read, write, connection)))
 }
 
-async fn converse(
+async fn serve_connection(
     stream: Stream,
     router: Router,
     meter: Arc<impl Meter>,
@@ -157,30 +159,30 @@ async fn converse(
         .serve_connection(TokioIo::new(Box::pin(io)), service)
         .with_upgrades();
     tokio::pin!(http);
-    let mut stops = false;
+    let mut is_stopping = false;
     let ended = loop {
         tokio::select! {
             biased;
             ended = http.as_mut() => break ended,
-            () = shutdown.cancelled(), if !stops => {
-                stops = true;
+            () = shutdown.cancelled(), if !is_stopping => {
+                is_stopping = true;
                 http.as_mut().graceful_shutdown();
             }
             () = connection.cut_off() => break Ok(()),
         }
     };
-    // A socket that was upgraded keeps its own copy of the connection.
+    // An upgraded socket keeps its own clone of the connection.
     connection.leaves_http();
     if let Err(error) = ended {
         if error.is_parse() {
-            meter.refused(refusal(&error));
+            meter.refused(status_of(&error));
         }
         tracing::debug!(cause = %error, "connection broken");
     }
 }
 
-/// The status that the HTTP library has answered a request with that it could not parse.
-fn refusal(error: &hyper::Error) -> StatusCode {
+/// The status with which the HTTP library has rejected a request that it could not parse.
+fn status_of(error: &hyper::Error) -> StatusCode {
     if error.is_parse_too_large() {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
     } else {

@@ -1,4 +1,4 @@
-//! The address that a client is counted by.
+//! The address by which limits count a client.
 
 use std::{
     convert::Infallible,
@@ -20,13 +20,13 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Bits of an IPv6 address that belong to one subscriber's network.
 const IPV6_NETWORK: u32 = 64;
 
-/// The address that limits are counted by: an IPv4 address, or the /64 network of an IPv6 address.
-/// Debug output hides it, so that no log shows it by accident.
+/// The address by which limits count: an IPv4 address, or the /64 network of an IPv6 address. Debug
+/// output hides it, so that no log shows it by accident.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientAddress(IpAddr);
 
 impl ClientAddress {
-    /// The address of a client that connected from `address`.
+    /// The address of a client that connects from `address`.
     pub fn new(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V4(address) => IpAddr::V4(address),
@@ -56,11 +56,11 @@ impl<S: Sync> FromRequestParts<S> for ClientAddress {
     }
 }
 
-/// Networks of proxies whose `X-Forwarded-For` is believed.
+/// Networks of proxies whose `X-Forwarded-For` is trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<IpNet>);
 
-/// A text that is no list of networks.
+/// An entry that is neither an address nor a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is neither an address nor a network such as 10.0.0.0/8")]
 pub struct InvalidNetwork(String);
@@ -79,16 +79,16 @@ impl FromStr for TrustedProxies {
 }
 
 impl TrustedProxies {
-    /// Whether `address` is one of the proxies.
+    /// Whether `address` belongs to a trusted proxy.
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// The client behind a peer: the peer itself, or, when that is a trusted proxy, the right-most
-    /// address of `X-Forwarded-For` that is not one. Proxies append the address that they see, so
-    /// only what stands to the right of the first unknown address is certain. An entry that is no
-    /// address ends the search: the last proxy before it then counts as the client.
+    /// Returns the client behind `peer`. It is the peer itself, unless the peer is a trusted proxy.
+    /// Then it is the right-most address of `X-Forwarded-For` that is not a trusted proxy. Proxies
+    /// append the address that they see, so clients can forge everything to the left of it. An
+    /// invalid entry ends the search: the last proxy before it counts as the client.
     pub fn client(&self, peer: IpAddr, headers: &HeaderMap) -> ClientAddress {
         let mut client = peer;
         if self.contains(peer) {
@@ -106,11 +106,13 @@ impl TrustedProxies {
     }
 }
 
-/// The address of an entry, which may have a port: `192.0.2.1:80`, `[2001:db8::1]:80`.
+/// Parses an entry, which may have a port: `192.0.2.1:80`, `[2001:db8::1]:80`.
 fn forwarded(entry: &[u8]) -> Option<IpAddr> {
     let entry = str::from_utf8(entry).ok()?.trim();
     let bare = entry.trim_start_matches('[').trim_end_matches(']');
-    bare.parse().ok().or_else(|| entry.parse::<std::net::SocketAddr>().ok().map(|it| it.ip()))
+    bare.parse()
+        .ok()
+        .or_else(|| entry.parse::<std::net::SocketAddr>().ok().map(|socket| socket.ip()))
 }
 
 #[cfg(test)]
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_believed_only_when_it_is_trusted() {
+    fn only_trusted_proxies_are_believed() {
         for (proxies, peer, forwarded, expected) in [
             ("", "192.0.2.1", &["198.51.100.7"][..], "192.0.2.1"),
             ("10.0.0.0/8", "192.0.2.1", &["198.51.100.7"], "192.0.2.1"),
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_networks_is_parsed_or_refused() {
+    fn a_list_of_networks_is_parsed_or_rejected() {
         assert_eq!("".parse(), Ok(TrustedProxies::default()));
         assert_eq!("10.0.0.0/8, ::1".parse::<TrustedProxies>().unwrap().0.len(), 2);
         for wrong in ["10.0.0.0/33", "proxy", "10.0.0.0/8;::1"] {

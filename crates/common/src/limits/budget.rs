@@ -1,4 +1,4 @@
-//! A number of bytes that many buffers share.
+//! Amounts that many users share, such as bytes of memory.
 
 use std::sync::{
     Arc,
@@ -9,10 +9,11 @@ use bytes::Bytes;
 
 use super::{Limited, Refusals, Usage, widen};
 
-/// Bytes that [`Budget::hold`] does not count: the limit of connections covers them.
+/// [`Budget::hold`] does not count buffers up to this size in bytes, because the limit of
+/// connections covers them.
 const FREE_BYTES: usize = 16 * 1024;
 
-/// A bounded number of bytes, or of anything else that is counted.
+/// A limited amount of bytes, or of another unit.
 #[derive(Debug)]
 pub struct Budget {
     name: &'static str,
@@ -21,7 +22,7 @@ pub struct Budget {
     refusals: Refusals,
 }
 
-/// A part of a [`Budget`], given back when dropped.
+/// A part of a [`Budget`]. Dropping it returns the amount.
 #[derive(Debug)]
 pub struct Permit {
     budget: Arc<Budget>,
@@ -29,19 +30,19 @@ pub struct Permit {
 }
 
 impl Budget {
-    /// A budget of `limit`, under this name in the metrics.
+    /// Creates a budget of `limit` units. `name` is its label in the metrics.
     pub fn new(name: &'static str, limit: usize) -> Arc<Self> {
         Arc::new(Self { name, limit, used: AtomicUsize::new(0), refusals: Refusals::new() })
     }
 
-    /// Takes `amount`, unless that is more than is left.
+    /// Takes `amount`. If less is left, counts a rejection and returns `None`.
     pub fn take(self: &Arc<Self>, amount: usize) -> Option<Permit> {
         let mut permit = Permit { budget: Arc::clone(self), amount: 0 };
         permit.raise_to(amount).then_some(permit)
     }
 
-    /// Bytes that count until the last copy of them is dropped: for a response, until its client has
-    /// taken it. Short ones are free. `None` when that is more than is left.
+    /// Counts `bytes` until the last copy of the result is dropped: for a response, until the
+    /// client has received it. Short buffers are not counted. `None` if too little is left.
     pub fn hold(self: &Arc<Self>, bytes: Vec<u8>) -> Option<Bytes> {
         if bytes.len() <= FREE_BYTES {
             return Some(bytes.into());
@@ -50,8 +51,7 @@ impl Budget {
         Some(Bytes::from_owner(Held { bytes, _permit: permit }))
     }
 
-    /// Raises `permit` to `amount`, taking it where there is none yet. False when that is more than
-    /// is left.
+    /// Raises `permit` to `amount`, or takes a new one. False if too little is left.
     pub fn grow(self: &Arc<Self>, permit: &mut Option<Permit>, amount: usize) -> bool {
         if let Some(permit) = permit {
             return permit.raise_to(amount);
@@ -62,8 +62,8 @@ impl Budget {
 }
 
 impl Permit {
-    /// Raises this part to `amount`. When that is more than is left, counts a refusal, changes
-    /// nothing and returns false.
+    /// Raises this permit to `amount`. If too little is left, counts a rejection, changes nothing
+    /// and returns false.
     fn raise_to(&mut self, amount: usize) -> bool {
         let more = amount.saturating_sub(self.amount);
         let Budget { name, limit, used, refusals } = &*self.budget;
@@ -78,7 +78,7 @@ impl Permit {
     }
 }
 
-/// Bytes with their part of a budget.
+/// Bytes with their permit.
 struct Held {
     bytes: Vec<u8>,
     _permit: Permit,
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_is_never_exceeded_and_gets_everything_back() {
+    fn a_budget_is_never_exceeded_and_permits_return() {
         let budget = Budget::new("test", 100);
         let mut first = budget.take(60).unwrap();
         assert!(budget.take(41).is_none());

@@ -1,25 +1,26 @@
-//! Keys of limits that nobody can read back: usernames, numbers of cards.
+//! Keys of rate limits from which nobody can recover the secret, such as a username or a card
+//! number.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// Hashes secrets into keys for a [`RateLimiter`](super::RateLimiter), with a key of its own that
-/// exists in memory only.
+/// Hashes secrets into keys for a [`RateLimiter`](super::RateLimiter). The random key of the hash
+/// exists only in memory.
 pub struct KeyedHash(Hmac<Sha256>);
 
-/// A secret, hashed. Equal for equal secrets, as far as one process lives.
+/// The hash of a secret. Only hashes of the same [`KeyedHash`] can be compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HashedKey([u8; 16]);
 
 impl KeyedHash {
-    /// One with a random key.
+    /// Draws a random key.
     pub fn new() -> Self {
-        // As long as the block of the hash.
+        // The block size of SHA-256.
         let key: [u8; 64] = rand::random();
         Self(Hmac::new(&key.into()))
     }
 
-    /// The hash of `secret`.
+    /// Hashes `secret` and keeps 128 bits.
     pub fn of(&self, secret: &[u8]) -> HashedKey {
         let digest = self.0.clone().chain_update(secret).finalize().into_bytes();
         let mut key = HashedKey([0; 16]);

@@ -2,17 +2,17 @@
 
 use std::{fs, path::Path};
 
-/// Bytes of memory that the process may use: what its control group allows, else what the machine
-/// has. `None` where neither can be read.
+/// Bytes of memory that the process may use: the limit of its control group or the memory of the
+/// machine, whichever is lower. `None` if neither can be read.
 pub fn available_memory() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let group = groups.lines().filter_map(limit_of_group).min();
     group.into_iter().chain(machine_memory()).min()
 }
 
-/// The lowest limit of a control group and its ancestors. `line` is one of `/proc/self/cgroup`:
-/// hierarchy, controllers and path, separated by colons. In a container the path may be one that
-/// only the host knows; the root of the hierarchy is then the container's own group.
+/// The lowest limit of a control group and its ancestors. `line` is a line of `/proc/self/cgroup`:
+/// hierarchy, controllers and path, separated by colons. In a container, the path may exist only on
+/// the host. The root of the hierarchy is then the group of the container.
 fn limit_of_group(line: &str) -> Option<u64> {
     let mut fields = line.splitn(3, ':');
     let (_, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);

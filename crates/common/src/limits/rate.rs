@@ -1,8 +1,8 @@
-//! How often something may happen, by key: GCRA, as the crate `governor` implements it.
+//! Rate limits by key: the algorithm GCRA of the crate `governor`.
 //!
-//! A [`RateLimiter`] for `60/1m` lets 60 through at once and then one a second. The states of keys
-//! live in memory, in a bounded number: beyond it the key that was used the longest ago is
-//! forgotten, so that a stranger who makes up keys costs no more memory.
+//! A [`RateLimiter`] for `60/1m` allows 60 at once, and then one per second. It keeps a limited
+//! number of keys in memory and evicts the least recently used one, so that invented keys do not
+//! use more memory.
 
 use std::{
     hash::Hash,
@@ -24,11 +24,11 @@ use lru::LruCache;
 use super::{Limited, Refusals, Usage, widen};
 use crate::config::duration;
 
-/// A setting such as `60/1m`: so many, in this time; or `off`.
+/// A setting such as `60/1m`, a count and a period, or `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate(Option<(NonZeroU32, Duration)>);
 
-/// A text that is no rate.
+/// The text is not a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be COUNT/PERIOD, such as 60/1m, or off")]
 pub struct InvalidRate;
@@ -43,7 +43,7 @@ impl FromStr for Rate {
         let (count, period) = text.split_once('/').ok_or(InvalidRate)?;
         let count: NonZeroU32 = count.parse().map_err(|_| InvalidRate)?;
         let period = duration(period).map_err(|_| InvalidRate)?;
-        // Each of them needs a nanosecond at least.
+        // Each count needs at least one nanosecond.
         if period / count.get() < Duration::from_nanos(1) {
             return Err(InvalidRate);
         }
@@ -52,7 +52,7 @@ impl FromStr for Rate {
 }
 
 impl Rate {
-    /// The rate that allows `factor` times as many.
+    /// The same period with `factor` times the count.
     #[must_use]
     pub fn times(self, factor: u32) -> Self {
         let factor = NonZeroU32::new(factor).unwrap_or(NonZeroU32::MIN);
@@ -65,23 +65,25 @@ impl Rate {
     }
 }
 
-/// Refused by a rate limit.
+/// Rejected by a rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many requests: try again in {retry_after} s")]
 pub struct Refused {
-    /// Whole seconds, at least one, after which it may be tried again.
+    /// Whole seconds until a retry can succeed, at least 1.
     pub retry_after: u64,
 }
 
 /// Limits how often something happens, by key.
 ///
-/// There are two ways to count. If many people share a key and only some outcomes count, ask with
-/// [`check`](Self::check) before, and [`record`](Self::record) the outcome: requests in flight at the
-/// same moment may exceed the limit. If a key belongs to one person, [`reserve`](Self::reserve)
-/// before, and keep the count or let it go: nothing exceeds the limit.
+/// [`count`](Self::count) counts every request. If only some outcomes count, there are two ways:
+///
+/// - Many people share a key: call [`check`](Self::check) before, and [`record`](Self::record)
+///   afterwards. Requests in flight at the same moment may exceed the limit.
+/// - A key belongs to one person: call [`reserve`](Self::reserve) before, and keep or drop the
+///   count. Nothing exceeds the limit.
 pub struct RateLimiter<K: Hash + Eq + Clone> {
     name: &'static str,
-    /// None where the limit is off.
+    /// `None` if the limit is off.
     limiter: Option<Limiter<K>>,
     refusals: Refusals,
 }
@@ -91,7 +93,7 @@ struct Limiter<K: Hash + Eq + Clone> {
     keys: Keys<K>,
 }
 
-/// How the state of a key is used.
+/// Whether an access changes the state of the key.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Access<K> {
     Count(K),
@@ -99,7 +101,7 @@ enum Access<K> {
 }
 
 impl<K: Hash + Eq + Clone> RateLimiter<K> {
-    /// A limiter that remembers at most `keys` keys, under this name in the metrics.
+    /// Keeps at most `keys` keys in memory. `name` is the label in the metrics.
     pub fn new(name: &'static str, rate: Rate, keys: NonZeroUsize) -> Self {
         let limiter = rate.quota().map(|quota| {
             let interval = quota.replenish_interval();
@@ -111,17 +113,17 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         Self { name, limiter, refusals: Refusals::new() }
     }
 
-    /// Counts one more for `key`, or refuses it.
+    /// Counts one for `key`, or rejects it.
     pub fn count(&self, key: K) -> Result<(), Refused> {
         self.access(Access::Count(key))
     }
 
-    /// Refuses where [`count`](Self::count) would. Counts nothing.
+    /// Rejects whenever [`count`](Self::count) would. Counts nothing.
     pub fn check(&self, key: K) -> Result<(), Refused> {
         self.access(Access::Check(key))
     }
 
-    /// Counts one more for `key` that has happened already. Beyond the limit it adds nothing.
+    /// Counts one for `key` that has already happened. Beyond the limit it has no effect.
     pub fn record(&self, key: K) {
         if let Some(Limiter { governor, .. }) = &self.limiter {
             let _ = governor.check_key(&Access::Count(key));
@@ -137,7 +139,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         })
     }
 
-    /// Counts one more for `key` until what this returns is dropped, or refuses it.
+    /// Counts one for `key` until the result is dropped, or rejects it.
     pub fn reserve(self: &Arc<Self>, key: K) -> Result<Reserved<K>, Refused> {
         self.count(key.clone())?;
         Ok(Reserved { limiter: Arc::clone(self), key: Some(key) })
@@ -149,7 +151,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         }
     }
 
-    /// Forgets what was counted for `key`.
+    /// Removes all counts of `key`.
     fn clear(&self, key: &K) {
         if let Some(limiter) = &self.limiter {
             limiter.keys.lock().pop(key);
@@ -157,20 +159,20 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
     }
 }
 
-/// One count of a [`RateLimiter`], given back when dropped unless it is kept.
+/// One count of a [`RateLimiter`]. Dropping it removes the count, unless it is kept.
 pub struct Reserved<K: Hash + Eq + Clone> {
     limiter: Arc<RateLimiter<K>>,
-    /// None when there is nothing to give back.
+    /// `None` if the count stays.
     key: Option<K>,
 }
 
 impl<K: Hash + Eq + Clone> Reserved<K> {
-    /// Lets the count stay.
+    /// The count stays.
     pub fn keep(mut self) {
         self.key = None;
     }
 
-    /// Forgets every count of the key.
+    /// Removes all counts of the key.
     pub fn clear(mut self) {
         if let Some(key) = self.key.take() {
             self.limiter.clear(&key);
@@ -198,11 +200,11 @@ impl<K: Hash + Eq + Clone + Send> Limited for RateLimiter<K> {
     }
 }
 
-/// A state per key: the moment at which all that was counted will be forgotten.
+/// The state of each key: the time at which all its counts have expired.
 #[derive(Clone)]
 struct Keys<K: Hash + Eq> {
     states: Arc<Mutex<LruCache<K, Nanos>>>,
-    /// How long one count takes to be forgotten.
+    /// Time until one count expires.
     interval: Duration,
 }
 
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_counts_nothing_and_refuses_as_counting_would() {
+    fn a_check_counts_nothing() {
         let limiter = limiter("1/1h", 10);
         assert_eq!((limiter.check(1), limiter.check(1)), (Ok(()), Ok(())));
         assert_eq!(limiter.count(1), Ok(()));
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_or_cleared_may_be_counted_again() {
+    fn removed_counts_are_available_again() {
         let limiter = limiter("2/1h", 10);
         let (first, second) = (limiter.reserve(1).ok().unwrap(), limiter.reserve(1).ok().unwrap());
         assert!(limiter.reserve(1).is_err());
@@ -297,14 +299,14 @@ mod tests {
         limiter.record(1);
         assert!(limiter.count(1).is_ok() && limiter.count(1).is_err());
         limiter.record(1);
-        assert_eq!(limiter.usage().refusals, 3, "a record is never refused");
+        assert_eq!(limiter.usage().refusals, 3, "a record is never rejected");
     }
 
     #[test]
-    fn the_key_used_the_longest_ago_is_forgotten_first() {
+    fn the_least_recently_used_key_is_evicted() {
         let limiter = limiter("1/1h", 2);
         assert!(limiter.count(1).is_ok() && limiter.count(2).is_ok() && limiter.count(1).is_err());
-        assert!(limiter.count(3).is_ok(), "forgets 2");
+        assert!(limiter.count(3).is_ok(), "evicts 2");
         assert!(limiter.count(1).is_err() && limiter.count(2).is_ok());
         assert_eq!(limiter.usage().used, 2);
     }

@@ -1,6 +1,6 @@
-//! Coalesced reads: requests that arrive while a read runs are read together, with one statement in
-//! one round trip. Each statement costs the database a fixed amount of work, however few rows it
-//! finds.
+//! Coalesced reads: requests that arrive while others are being read are read together, in one
+//! round trip with one statement per table. Each statement costs the database a fixed amount of
+//! work, however few rows it finds.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The connections of a process: their limit, which one is closed to make room for another, and
-//! which ones have lost their client.
+//! The connections of a process: their limit, which one is closed for a new one, and which ones
+//! have lost their client.
 
 use std::{
     collections::HashMap,
@@ -30,57 +30,56 @@ use crate::{
     },
 };
 
-/// Files kept free of connections: for the store, the log and the listener.
+/// Open files that connections may not use. They are for the store, the log and the listener.
 const RESERVED_FILES: u64 = 128;
 
-/// Bytes of memory that a connection with an unfinished request costs, beside its body. An idle one
-/// costs a third of it.
+/// Bytes of memory for a connection with an unfinished request, without its body. An idle one uses
+/// a third of it.
 const CONNECTION_BYTES: u64 = 64 * 1024;
 
-/// Connections that there may be however little memory there is.
+/// Connections that are allowed however little memory there is.
 const MIN_CONNECTIONS: u64 = 128;
 
-/// Long heads of requests may hold one part in so many of that memory.
+/// Long request heads may use the available memory divided by this number.
 const HEADS_SHARE: u64 = 16;
 
-/// Responses that their clients have not taken may hold one part in so many of that memory.
+/// Responses that clients have not received may use the available memory divided by this number.
 const RESPONSES_SHARE: u64 = 8;
 
-/// How often the connections whose handlers work are asked whether their clients are still there.
+/// Interval at which connections with a running handler are checked for a disconnected client.
 const DISCONNECT_POLL: Duration = Duration::from_millis(250);
 
-/// How long a newcomer waits for a place before the next connection is closed to make room.
+/// How long a new connection waits for a permit before the next one is closed for it.
 const EVICTION_RETRY: Duration = Duration::from_millis(20);
 
-/// Connections that one scan selects to be closed: those that have waited longest. A scan visits
-/// every connection, which takes too long for each newcomer.
+/// Connections that one scan selects for closing: the ones that have waited longest. A scan visits
+/// every connection, which is too slow for each new one.
 const CANDIDATES: usize = 64;
 
-/// The place of a connection under the limits, found in the extensions of its requests. An upgraded
-/// connection keeps a clone for as long as it lives: it counts, and a service that stops waits for
+/// A connection that counts towards the limits. It is an extension of its requests. An upgraded
+/// connection must keep a clone until it ends: it still counts, and a stopping service waits for
 /// it.
 #[derive(Clone)]
-pub struct Connection(Arc<Place>);
+pub struct Connection(Arc<Counted>);
 
-struct Place {
+struct Counted {
     connections: Arc<Connections>,
     slot: usize,
     peer: IpAddr,
     activity: Arc<Activity>,
-    /// Whose connections are counted; none for a trusted proxy.
+    /// The address whose connections are counted. `None` for a trusted proxy.
     counted: Option<ClientAddress>,
     _permit: OwnedSemaphorePermit,
     _token: TaskTrackerToken,
 }
 
-/// The state of a connection.
 struct Activity {
     /// [`WORKS`], [`UPGRADED`], or the millisecond since which it waits for its client.
     state: AtomicU64,
-    /// Bytes read of the head that is on its way, or [`NO_HEAD`].
+    /// Bytes read of an incomplete head, or [`NO_HEAD`].
     head: AtomicUsize,
     stream: Arc<OwnedWriteHalf>,
-    /// Wakes the task of a connection that has to end.
+    /// Wakes the task of a connection that must end.
     end: Notify,
 }
 
@@ -89,13 +88,13 @@ const WORKS: u64 = u64::MAX;
 const UPGRADED: u64 = u64::MAX - 1;
 
 impl Activity {
-    /// Since when it waits for its client, if it does.
+    /// The millisecond since which it waits for its client, or `None` if it does not wait.
     fn waits_since(&self) -> Option<u64> {
         Some(self.state.load(Ordering::Relaxed)).filter(|&state| state < UPGRADED)
     }
 
-    /// Whether a handler works for a client that has closed its end of the connection. The kernel
-    /// reports it even while bytes before it are unread.
+    /// Whether a handler runs for a client that has closed its side of the connection. The kernel
+    /// reports this even if bytes before it are unread.
     fn has_lost_its_client(&self) -> bool {
         let ready = || self.stream.ready(Interest::READABLE).now_or_never();
         self.state.load(Ordering::Relaxed) == WORKS
@@ -104,81 +103,82 @@ impl Activity {
 }
 
 impl Connection {
-    /// The client that a request comes from: the peer, or whom a trusted proxy names.
+    /// The address of the client: the peer, or the address that a trusted proxy reports.
     pub fn client(&self, headers: &HeaderMap) -> ClientAddress {
         self.0.connections.proxies.client(self.0.peer, headers)
     }
 
-    /// Lets the connection become a socket, which lives for long and makes room for nobody. `None`
-    /// when the limit of sockets is reached: the rest of the places are for requests.
+    /// Takes a permit for a long-lived socket, which is never closed for a new connection. `None`
+    /// if the limit of sockets is reached, because the other connections are reserved for requests.
     pub fn upgrade(&self) -> Option<Permit> {
         self.0.connections.sockets.take(1)
     }
 
-    /// The memory that bodies of requests may hold.
+    /// The memory budget of request bodies.
     pub(crate) fn bodies(&self) -> &Arc<Budget> {
         &self.0.connections.bodies
     }
 
-    /// The memory that long heads of requests may hold.
+    /// The memory budget of long request heads.
     pub(super) fn heads(&self) -> &Arc<Budget> {
         &self.0.connections.heads
     }
 
-    /// Notes that so many bytes were read, and returns how many belong to a head that is on its
-    /// way. The beginning of a body, read together with its head, counts too.
+    /// Adds `bytes` to the incomplete head and returns its length, or 0 if no head is incomplete.
+    /// The beginning of a body that is read with its head counts, too.
     pub(super) fn read(&self, bytes: usize) -> usize {
         let longer = |head: usize| (head != NO_HEAD).then(|| head + bytes);
         let head = self.0.activity.head.fetch_update(Ordering::Relaxed, Ordering::Relaxed, longer);
         head.map_or(0, |before| before + bytes)
     }
 
-    /// The head of a request is complete.
+    /// Called when the head of a request is complete.
     pub(super) fn request_started(&self) {
         self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
         self.set_busy();
     }
 
-    /// Its handler is done.
+    /// Called when its handler is done.
     pub(super) fn request_finished(&self) {
         self.0.activity.head.store(0, Ordering::Relaxed);
         self.set_idle();
     }
 
-    /// A handler works from now on.
+    /// Marks the connection as working for its client.
     pub(crate) fn set_busy(&self) {
         self.0.activity.state.store(WORKS, Ordering::Relaxed);
     }
 
-    /// Nothing goes on from now on before the client sends or takes something.
+    /// Marks the connection as waiting for its client to send or receive.
     pub(crate) fn set_idle(&self) {
         let now = self.0.connections.now();
         self.0.activity.state.store(now, Ordering::Relaxed);
     }
 
-    /// The client took something.
+    /// Called when the client has received something.
     pub(super) fn wrote(&self) {
         let activity = &self.0.activity;
         if activity.waits_since().is_some() {
             let now = self.0.connections.now();
             let idle = |state: u64| (state < UPGRADED).then_some(now);
-            // Refused when the connection was upgraded meanwhile.
+            // Fails if the connection was upgraded meanwhile.
             let _ = activity.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, idle);
         }
     }
 
-    /// The HTTP library is done with it. Only a socket that it was upgraded to may still use it.
+    /// Called when the HTTP library is done. After that, only an upgraded socket may use the
+    /// connection.
     pub(super) fn leaves_http(&self) {
         self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
         self.0.activity.state.store(UPGRADED, Ordering::Relaxed);
     }
 
-    /// Resolves when the connection has to make room, or has lost its client.
+    /// Resolves when the connection is closed for a new one, or has lost its client.
     pub(super) async fn cut_off(&self) {
         let activity = &self.0.activity;
         loop {
             activity.end.notified().await;
-            // It may have gone on since it was selected.
+            // It may have become active since it was selected.
             if activity.waits_since().is_some() || activity.has_lost_its_client() {
                 return;
             }
@@ -186,7 +186,7 @@ impl Connection {
     }
 }
 
-impl Drop for Place {
+impl Drop for Counted {
     fn drop(&mut self) {
         let mut open = self.connections.open();
         open.activities.remove(self.slot);
@@ -196,7 +196,7 @@ impl Drop for Place {
     }
 }
 
-/// The connections of a process, whichever listener accepted them.
+/// All connections of a process, with their limits. All its listeners share them.
 pub struct Connections {
     started: Instant,
     proxies: TrustedProxies,
@@ -205,7 +205,7 @@ pub struct Connections {
     responses: Arc<Budget>,
     sockets: Arc<Budget>,
     max: usize,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     max_per_address: usize,
     open: Mutex<Open>,
     closed: Refusals,
@@ -217,7 +217,7 @@ struct Open {
     activities: Slab<Arc<Activity>>,
     by_address: HashMap<ClientAddress, usize>,
     /// Connections to close next, each with the millisecond since which it waited when it was
-    /// selected. The one that has waited longest is the last.
+    /// selected. The last one has waited longest.
     candidates: Vec<(u64, Weak<Activity>)>,
 }
 
@@ -231,15 +231,16 @@ impl Open {
         }
     }
 
-    /// Wakes the task of the connection that has waited longest for its client, which then ends.
-    /// False when every connection works.
+    /// Ends the connection that has waited longest for its client, by waking its task. False if all
+    /// connections are working.
     fn evict_one(&mut self) -> bool {
         if self.candidates.is_empty() {
             self.select_candidates();
         }
         while let Some((since, activity)) = self.candidates.pop() {
-            let still = activity.upgrade().filter(|it| it.waits_since() == Some(since));
-            if let Some(activity) = still {
+            let waiting =
+                activity.upgrade().filter(|activity| activity.waits_since() == Some(since));
+            if let Some(activity) = waiting {
                 activity.end.notify_one();
                 return true;
             }
@@ -250,7 +251,7 @@ impl Open {
     fn select_candidates(&mut self) {
         let waiting = self.activities.iter();
         let mut waiting: Vec<_> =
-            waiting.filter_map(|(_, it)| Some((it.waits_since()?, it))).collect();
+            waiting.filter_map(|(_, activity)| Some((activity.waits_since()?, activity))).collect();
         if waiting.len() > CANDIDATES {
             waiting.select_nth_unstable_by_key(CANDIDATES, |&(since, _)| since);
             waiting.truncate(CANDIDATES);
@@ -262,8 +263,8 @@ impl Open {
 }
 
 impl Connections {
-    /// Connections within the limits of `config`, the open files and the memory of the process.
-    /// Each needs `files_each` files, its own included. Raises the soft limit of open files.
+    /// Derives the limits from `config`, the open files and the memory of the process. Each
+    /// connection needs `files_each` files, its own included. Raises the soft limit of open files.
     pub fn new(config: &ClientsConfig, files_each: u64) -> Arc<Self> {
         let memory = available_memory().unwrap_or(u64::MAX);
         let max = max_connections(files_each, memory, config.body_memory.as_u64());
@@ -278,7 +279,7 @@ impl Connections {
             responses: Budget::new("response_memory", response_memory),
             sockets: Budget::new("sockets", long_lived(max)),
             max,
-            places: Arc::new(Semaphore::new(max)),
+            permits: Arc::new(Semaphore::new(max)),
             max_per_address: config.max_connections_per_address,
             open: Mutex::default(),
             closed: Refusals::new(),
@@ -288,18 +289,18 @@ impl Connections {
         connections
     }
 
-    /// How many requests may wait for somebody else at once, such as sign-ins for a portal: fewer
-    /// than there are places.
+    /// The most requests that may wait for another system at once, such as sign-ins for a portal.
+    /// It is less than the limit of connections.
     pub fn long_lived_capacity(&self) -> usize {
         long_lived(self.max)
     }
 
-    /// The memory that responses may hold until their clients take them.
+    /// The memory budget of responses until their clients have received them.
     pub fn responses(&self) -> &Arc<Budget> {
         &self.responses
     }
 
-    /// The limits that this keeps, for the metrics.
+    /// All limits of this type, for the metrics.
     pub fn limits(self: &Arc<Self>) -> Vec<Arc<dyn Limited>> {
         let [bodies, heads, responses, sockets] =
             [&self.bodies, &self.heads, &self.responses, &self.sockets]
@@ -314,8 +315,8 @@ impl Connections {
         ]
     }
 
-    /// Gives a new connection a place, closing another where there is none. `None` when the
-    /// limit of its client is reached.
+    /// Admits a new connection, and closes another one if the limit is reached. `None` if the limit
+    /// of its client is reached.
     pub(super) async fn admit(
         self: &Arc<Self>,
         stream: &Arc<OwnedWriteHalf>,
@@ -329,7 +330,7 @@ impl Connections {
             self.refused.add("connections_per_address");
             return None;
         }
-        let permit = self.place().await?;
+        let permit = self.acquire_permit().await?;
         let activity = Arc::new(Activity {
             state: AtomicU64::new(self.now()),
             head: AtomicUsize::new(0),
@@ -338,9 +339,9 @@ impl Connections {
         });
         let slot = self.open().activities.insert(Arc::clone(&activity));
         let connections = Arc::clone(self);
-        let place =
-            Place { connections, slot, peer, activity, counted, _permit: permit, _token: token };
-        Some(Connection(Arc::new(place)))
+        let counted =
+            Counted { connections, slot, peer, activity, counted, _permit: permit, _token: token };
+        Some(Connection(Arc::new(counted)))
     }
 
     fn count(&self, client: ClientAddress) -> bool {
@@ -353,10 +354,10 @@ impl Connections {
         true
     }
 
-    /// A place under the cap. While every connection works, this waits, and others wait in the
-    /// kernel.
-    async fn place(&self) -> Option<OwnedSemaphorePermit> {
-        if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
+    /// Takes a permit for a connection. While all connections are working, this waits, and new
+    /// connections wait in the kernel.
+    async fn acquire_permit(&self) -> Option<OwnedSemaphorePermit> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
             return Some(permit);
         }
         let mut is_counted = false;
@@ -365,8 +366,8 @@ impl Connections {
                 self.closed.add("connections");
                 is_counted = true;
             }
-            let place = Arc::clone(&self.places).acquire_owned();
-            if let Ok(permit) = timeout(EVICTION_RETRY, place).await {
+            let permit = Arc::clone(&self.permits).acquire_owned();
+            if let Ok(permit) = timeout(EVICTION_RETRY, permit).await {
                 return permit.ok();
             }
         }
@@ -383,12 +384,14 @@ impl Connections {
     }
 }
 
-/// The number of `places` that may be taken for long. The rest stays for other requests.
-fn long_lived(places: usize) -> usize {
-    (places - places.div_ceil(32)).max(1)
+/// The part of `connections` that may be used for a long time. The rest is reserved for other
+/// requests.
+fn long_lived(connections: usize) -> usize {
+    (connections - connections.div_ceil(32)).max(1)
 }
 
-/// As many connections as the open files allow, and half of the memory less what bodies may hold.
+/// The most connections that the open files allow, and half of the memory without the budget of
+/// bodies.
 fn max_connections(files_each: u64, memory: u64, body_memory: u64) -> usize {
     let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1024);
     let by_files = files.saturating_sub(RESERVED_FILES) / files_each.max(1);
@@ -397,7 +400,7 @@ fn max_connections(files_each: u64, memory: u64, body_memory: u64) -> usize {
     usize::try_from(connections).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
 }
 
-/// Ends when the connections are dropped.
+/// Wakes connections that have lost their client. Ends when the connections are dropped.
 async fn look_for_lost_clients(connections: Weak<Connections>) {
     let mut ticks = interval(DISCONNECT_POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -410,22 +413,22 @@ async fn look_for_lost_clients(connections: Weak<Connections>) {
     }
 }
 
-/// The cap of all connections.
+/// The limit of all connections.
 struct AllConnections(Arc<Connections>);
 
 impl Limited for AllConnections {
     fn usage(&self) -> Usage {
-        let Connections { max, places, closed, .. } = &*self.0;
+        let Connections { max, permits, closed, .. } = &*self.0;
         Usage {
             name: "connections",
-            used: widen(max.saturating_sub(places.available_permits())),
+            used: widen(max.saturating_sub(permits.available_permits())),
             limit: widen(*max),
             refusals: closed.get(),
         }
     }
 }
 
-/// The cap of one address: shows the address that has the most.
+/// The limit per address. Reports the address with the most connections.
 struct OneAddress(Arc<Connections>);
 
 impl Limited for OneAddress {

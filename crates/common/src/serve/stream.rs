@@ -20,21 +20,21 @@ use tokio::{
 use super::Connection;
 use crate::limits::Permit;
 
-/// Bytes read at once. The library doubles its buffer whenever a read fills it and gives nothing
-/// back, so this bounds the memory that a connection keeps for reading.
+/// Bytes read at once. The library doubles its buffer whenever a read fills it, and never shrinks
+/// it. So this limits the memory that a connection keeps for reading.
 pub(super) const READ_STEP: u64 = 8 * 1024 - 1;
 
-/// Bytes of a head that are free: the library's first buffer holds them.
+/// Bytes of a head that need no permit: the first buffer of the library holds them.
 const FREE_HEAD: usize = 8 * 1024;
 
-/// A stream that is read in small steps and notes when its client takes something. It is shared
-/// with [`super::Connections`], which looks for its end.
+/// A stream that is read in small steps and reports when its client receives something. It is
+/// shared with [`super::Connections`], which checks for a disconnect.
 pub(super) struct Stream {
-    /// Its reads ask the kernel once where a shared stream's would ask twice.
+    /// A read needs one system call. A read from a shared stream would need two.
     read: Take<OwnedReadHalf>,
     write: Arc<OwnedWriteHalf>,
     connection: Connection,
-    /// For the buffer of the longest head so far, which the library keeps.
+    /// Permit for the buffer of the longest head so far, which the library keeps.
     memory: Option<Permit>,
 }
 
@@ -51,8 +51,8 @@ impl Stream {
         &self.connection
     }
 
-    /// Takes memory for a head that needs more than the first buffer. The library doubles a buffer
-    /// that is too small.
+    /// Takes memory for a head that does not fit into the first buffer. The library doubles a
+    /// buffer that is too small.
     fn note_read(&mut self, bytes: usize) -> io::Result<()> {
         let head = self.connection.read(bytes);
         if head > FREE_HEAD && !self.connection.heads().grow(&mut self.memory, 2 * head) {
