@@ -1,4 +1,4 @@
-//! The settings of the service.
+//! The settings of the service. Doc comments of settings are the texts of `--help`.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -11,45 +11,40 @@ use url::{Host, Url};
 
 use crate::domain::Campuses;
 
-/// The port to listen on unless another is set.
 pub(crate) const DEFAULT_PORT: &str = "5000";
 
 /// Checks a username and a password with an academic portal
 #[derive(Debug, Parser)]
 #[command(name = "authsvc", version, after_help = SECRETS_HELP)]
 pub(crate) struct Cli {
-    /// What to do; without one, serve.
+    /// Without a subcommand, the service starts.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
-    /// The settings.
     #[command(flatten)]
     pub(crate) config: Config,
 }
 
-/// What the binary does beside serving.
+/// Subcommands other than starting the service.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Ask the service on HOST and PORT whether it is healthy
+    /// Check the health of the service on HOST and PORT
     Healthcheck,
 }
 
-/// The settings of a service that is to be started.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Config {
-    /// Those all services have.
     #[command(flatten)]
     pub(crate) server: ServerConfig,
 
-    /// Settings of every service that strangers may connect to.
     #[command(flatten)]
     pub(crate) clients: ClientsConfig,
 
-    /// Base address of the portal; without one nobody can sign in
+    /// Base URL of the portal; if unset, nobody can sign in
     #[arg(long, env = "PORTAL_URL", value_parser = portal_url)]
     pub(crate) portal_url: Option<Url>,
 
-    /// File of certificates (PEM) to trust beside the usual ones
+    /// PEM file of certificates to trust beside the usual ones
     #[arg(long, env = "PORTAL_CA_FILE")]
     pub(crate) portal_ca_file: Option<PathBuf>,
 
@@ -61,36 +56,35 @@ pub(crate) struct Config {
     #[arg(long, env = "PORTAL_CAMPUSES", default_value = "", value_parser = Campuses::parse)]
     pub(crate) portal_campuses: Campuses,
 
-    /// Institutes to sign in at, as the portal numbers them
+    /// Institutes whose students can sign in, by their numbers in the portal
     #[arg(long, env = "PORTAL_INSTITUTES", default_value = "1,6,7,14")]
     pub(crate) portal_institutes: String,
 
-    /// Limits on sign-ins.
     #[command(flatten)]
     pub(crate) limits: LimitsConfig,
 
-    /// Where /readme leads
+    /// Target of the redirect from /readme: a URL, or a path of this service
     #[arg(long, env = "README_URL", default_value = "/docs", value_parser = location)]
     pub(crate) readme_url: String,
 }
 
-/// Limits on sign-ins, for the sake of the service and its portal.
+/// Limits that protect the service and the portal.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LimitsConfig {
     /// Sign-ins that may be in flight at once
     #[arg(long, env = "MAX_SIGN_INS", default_value = "1000", value_parser = at_least_one)]
     pub(crate) max_sign_ins: usize,
 
-    /// Rejected sign-ins for one username, such as 10/15m; off for any number
+    /// Rejected sign-ins for one username, such as 10/15m; off for no limit
     #[arg(long, env = "SIGN_IN_LIMIT_USERNAME", default_value = "off")]
     pub(crate) sign_in_limit_username: Rate,
 
-    /// Rejected sign-ins from one client address, such as 100/15m; off for any number
+    /// Rejected sign-ins from one client address, such as 100/15m; off for no limit
     #[arg(long, env = "SIGN_IN_LIMIT_ADDRESS", default_value = "off")]
     pub(crate) sign_in_limit_address: Rate,
 }
 
-/// Credentials go over HTTPS alone; what stays on this machine may do without.
+/// Credentials require HTTPS, except to a portal on the same machine.
 fn portal_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| error.to_string())?;
     let local = match url.host() {
@@ -102,7 +96,7 @@ fn portal_url(text: &str) -> Result<Url, String> {
     match url.scheme() {
         "https" => {}
         "http" if local => {}
-        "http" => return Err("must be https, as its host is not this machine".to_owned()),
+        "http" => return Err("must be https, because its host is not this machine".to_owned()),
         _ => return Err("must be https".to_owned()),
     }
     if url.query().is_some() || url.fragment().is_some() || has_user(&url) {
@@ -117,13 +111,13 @@ fn has_user(url: &Url) -> bool {
 
 fn timeout(text: &str) -> Result<Duration, String> {
     match duration(text) {
-        Ok(Duration::ZERO) => Err("must be longer than nothing".to_owned()),
+        Ok(Duration::ZERO) => Err("must be longer than 0s".to_owned()),
         Ok(timeout) => Ok(timeout),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// An address with a scheme, or a path of this service.
+/// Parses an HTTP URL, or a path of this service.
 fn location(text: &str) -> Result<String, String> {
     let is_path = text.starts_with('/') && !text.starts_with("//");
     if is_path && text.chars().all(|letter| letter.is_ascii_graphic()) {
@@ -142,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_go_over_https_or_stay_on_this_machine() {
+    fn credentials_require_https_or_this_machine() {
         for good in [
             "https://portal.test",
             "https://portal.test/base/",
@@ -164,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_location_is_a_path_or_an_address_of_the_web() {
+    fn a_location_is_a_path_or_an_http_url() {
         for good in ["/docs", "https://example.test/a?b#c"] {
             assert!(location(good).is_ok(), "{good}");
         }

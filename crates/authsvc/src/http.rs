@@ -1,4 +1,4 @@
-//! Routes, and what happens to every request.
+//! Routes and the layers around them.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ mod pages;
 
 use error::Error;
 
-/// What handlers work with.
+/// Shared state of the handlers.
 pub(crate) struct App {
     pub(crate) portal: Portal,
     pub(crate) limits: SignInLimits,
@@ -55,12 +55,12 @@ fn observe(metrics: &Arc<Metrics>) -> Observe<Metering> {
     Observe::new(Metering(Arc::clone(metrics)), || Error::Panicked.into_response())
 }
 
-/// A route that answers GET and not HEAD, unlike the pages.
+/// A route that answers GET and rejects HEAD, unlike the pages.
 fn api(get: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
     get.head(method_not_allowed)
 }
 
-/// The router's own answer, in the shape the specification gives it.
+/// The body of a 404, as the specification defines it.
 async fn not_found() -> impl IntoResponse {
     (StatusCode::NOT_FOUND, axum::Json(json!({ "detail": "Not Found" })))
 }
@@ -85,18 +85,18 @@ mod tests {
     use tower::ServiceExt as _;
 
     use super::*;
-    use crate::metrics::{Samples, json as counted};
+    use crate::metrics::{Samples, json as render};
 
-    async fn broken(Extension(samples): Extension<Samples>) -> StatusCode {
+    async fn panics(Extension(samples): Extension<Samples>) -> StatusCode {
         samples.attempted(false);
         let _open = samples.client();
         panic!("a test panics")
     }
 
     #[tokio::test]
-    async fn a_panic_is_a_500_of_the_usual_shape_and_leaves_nothing_behind() {
+    async fn a_panic_is_answered_and_counted_as_500() {
         let metrics = Arc::new(Metrics::start());
-        let router = Router::new().route("/broken", get(broken)).layer(observe(&metrics));
+        let router = Router::new().route("/broken", get(panics)).layer(observe(&metrics));
         let request = Request::get("/broken").body(Body::empty()).unwrap();
         let response = router.oneshot(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
@@ -104,7 +104,7 @@ mod tests {
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body["status"], false);
         assert_eq!(body["message"], "an internal error occurred");
-        let counted = serde_json::to_value(counted(metrics.snapshot())).unwrap();
+        let counted = serde_json::to_value(render(metrics.snapshot())).unwrap();
         assert_eq!(counted["errorsByType"], json!({ "InternalError": 1 }));
         assert_eq!(counted["failuresByFault"], json!({ "client": 0, "server": 1 }));
         assert_eq!(counted["authenticationResults"], json!({ "failure": 1, "success": 0 }));

@@ -1,9 +1,11 @@
-//! Limits on sign-ins: how many are in flight, and how many may be rejected for one username or from
-//! one address.
+//! Limits on sign-ins: how many are in flight, and how many may be rejected for one username or
+//! from one address.
 //!
-//! A username belongs to one person, so its limit is strict: each sign-in counts when it begins and
-//! is given back unless it is rejected. Many people may share an address, so there a rejection
-//! counts when it is known, and sign-ins in flight at the same moment may exceed the limit.
+//! The two rate limits count differently:
+//! 1. A username belongs to one person, so its limit is strict. Each sign-in counts when it begins,
+//!    and the count is removed unless the sign-in is rejected.
+//! 2. Many people may share an address. A rejection counts when it is known, so sign-ins in flight
+//!    at the same moment may exceed the limit.
 
 use std::{num::NonZeroUsize, sync::Arc};
 
@@ -14,7 +16,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::config::LimitsConfig;
 
-/// Usernames, and addresses, that are remembered: 8 MiB together.
+/// The most usernames, and the most addresses, that are kept. Together they use 8 MiB.
 const KEYS: NonZeroUsize = NonZeroUsize::new(40_000).unwrap();
 
 /// Why a sign-in does not begin.
@@ -22,11 +24,10 @@ const KEYS: NonZeroUsize = NonZeroUsize::new(40_000).unwrap();
 pub(crate) enum Denied {
     /// The limit of sign-ins in flight is reached.
     Busy,
-    /// Too many were rejected.
+    /// Too many sign-ins were rejected for the username or from the address.
     TooMany(Refused),
 }
 
-/// The limits on sign-ins.
 pub(crate) struct SignInLimits {
     in_flight: Arc<Budget>,
     usernames: Arc<RateLimiter<HashedKey>>,
@@ -35,19 +36,19 @@ pub(crate) struct SignInLimits {
 }
 
 impl SignInLimits {
-    /// Limits as configured, with at most `places` sign-ins in flight: a sign-in keeps a connection
-    /// for as long as the portal takes.
-    pub(crate) fn new(config: &LimitsConfig, places: usize) -> Self {
+    /// Limits as configured, but at most `capacity` sign-ins in flight: a sign-in keeps a
+    /// connection until the portal answers.
+    pub(crate) fn new(config: &LimitsConfig, capacity: usize) -> Self {
         let LimitsConfig { max_sign_ins, sign_in_limit_username, sign_in_limit_address } = *config;
         Self {
-            in_flight: Budget::new("sign_ins", max_sign_ins.min(places)),
+            in_flight: Budget::new("sign_ins", max_sign_ins.min(capacity)),
             usernames: Arc::new(RateLimiter::new("sign_in_username", sign_in_limit_username, KEYS)),
             addresses: RateLimiter::new("sign_in_address", sign_in_limit_address, KEYS),
             hash: KeyedHash::new(),
         }
     }
 
-    /// Lets a sign-in begin.
+    /// Checks the limits before a sign-in begins.
     pub(crate) fn admit(
         &self,
         username: &SecretString,
@@ -61,7 +62,7 @@ impl SignInLimits {
     }
 }
 
-/// A sign-in in flight. Dropped without an outcome, it leaves no count.
+/// A sign-in in flight. Dropped without an outcome, it counts nothing.
 pub(crate) struct Admitted<'a> {
     addresses: &'a RateLimiter<ClientAddress>,
     username: Reserved<HashedKey>,
@@ -76,7 +77,7 @@ impl Admitted<'_> {
         self.addresses.record(self.address);
     }
 
-    /// The portal accepted the credentials: earlier mistakes are forgotten.
+    /// The portal accepted the credentials, so earlier rejections are forgotten.
     pub(crate) fn succeeded(self) {
         self.username.clear();
     }

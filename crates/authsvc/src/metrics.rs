@@ -1,5 +1,25 @@
-//! What is counted. The outcome of a request is written at once, and a scrape reads one snapshot, so
-//! that the numbers of every scrape agree with each other.
+//! Counters whose numbers agree exactly in every scrape. `docs/decisions/exact-metrics.md` has the
+//! reasons at length.
+//!
+//! Before a change, know:
+//! 1. **One lock guards all counters.** When a request ends, its outcome and all its samples are
+//!    added under one lock, and a scrape copies all counters under the same lock. With a separate
+//!    atomic per counter, a scrape could see a total without its parts. The lock is never held
+//!    across an await.
+//! 2. **Two sums hold in every scrape.** Requests are succeeded + failed + in flight + abandoned
+//!    ones. Sign-ins are their results + sign-ins in flight.
+//! 3. **A portal call counts once, by how it ends** ([`Samples::call`]). Any answer is `success`,
+//!    also with a wrong status or body. No answer, or none in time, is `error`. A call that is
+//!    dropped because the caller disconnected is `cancelled`, and has neither latency nor status.
+//! 4. **Portal calls appear when their request ends**, not when they end, because they are added
+//!    with the outcome. Only arrivals, attempted sign-ins, HTTP clients, starts and stops are
+//!    counted at once.
+//! 5. **The [`Exchange`] must be dropped after the handler.** If the caller disconnects, the
+//!    handler is dropped first, and its open calls are recorded as cancelled. The drop of the
+//!    exchange then adds them, and the request has no outcome. In the other order the cancelled
+//!    calls would be lost.
+//! 6. **A response with [`Abandoned`] reaches nobody.** Its request has no outcome, as after a
+//!    disconnect.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +41,7 @@ pub(crate) use json::json;
 pub(crate) use prometheus::prometheus;
 pub(crate) use samples::{ClientOpen, Operation, Samples};
 
-/// How often something took how long.
+/// Number and sum of durations.
 #[derive(Debug, Clone, Copy, Default)]
 struct Latency {
     count: u64,
@@ -35,7 +55,6 @@ impl Latency {
     }
 }
 
-/// Requests to one route with one method.
 #[derive(Debug, Clone, Default)]
 struct Route {
     method: &'static str,
@@ -44,7 +63,6 @@ struct Route {
     latency: Latency,
 }
 
-/// Calls of one operation of the portal.
 #[derive(Debug, Clone, Default)]
 struct Upstream {
     success: u64,
@@ -54,38 +72,37 @@ struct Upstream {
     statuses: BTreeMap<u16, u64>,
 }
 
-/// What a response carries that nobody receives: its request has no outcome.
+/// Extension of a response that reaches nobody: its request has no outcome.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Abandoned;
 
-/// A number for no and one for yes.
+/// A pair of counts. The field says which one is first.
 type Split = [u64; 2];
 
-/// What an error is called, in `errors_total`.
+/// The label `type` of `errors_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ErrorType {
     /// The portal rejected the credentials.
     Authentication,
-    /// The portal did not answer the login as it should.
+    /// The portal answered the login unexpectedly, or not at all.
     Upstream,
-    /// The portal did not answer the request for a profile as it should.
+    /// The portal answered the request for a profile unexpectedly, or not at all.
     ProfileFetch,
-    /// The portal's profile is none.
+    /// The answer of the portal has no usable profile.
     ProfileParse,
     /// The token of `/metrics` is missing or wrong.
     MetricsAuthorization,
     /// The request breaks a rule.
     RequestValidation,
-    /// The service has no room for the request.
+    /// The limit of sign-ins in flight or of memory is reached.
     Overload,
-    /// A rate limit refuses the request.
+    /// A rate limit rejects the request.
     RateLimit,
     /// Anything else.
     Internal,
 }
 
 impl ErrorType {
-    /// Its label.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Authentication => "AuthenticationError",
@@ -101,27 +118,26 @@ impl ErrorType {
     }
 }
 
-/// What a response that was rendered for an error carries for the metrics.
+/// Extension of an error response, for the metrics.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
-    /// The error.
     pub(crate) error: ErrorType,
-    /// The rules that were broken, if that is what it is about.
+    /// Broken rules, for [`ErrorType::RequestValidation`].
     pub(crate) invalid: Vec<Invalid>,
 }
 
-/// Everything that is counted, at one moment. Zero at the start of the process.
+/// All counters since the start of the process.
 #[derive(Debug, Clone, Default)]
 struct Counters {
     requests: u64,
     in_flight: u64,
     /// Requests that failed, and that succeeded.
     outcomes: Split,
-    /// Failures with a status of 4xx, and of 5xx.
+    /// Failures with a status of 4xx, and with 5xx.
     faults: Split,
     latency: Latency,
     statuses: BTreeMap<u16, u64>,
-    /// In the order in which they were first asked for.
+    /// In the order of their first requests.
     routes: Vec<Route>,
     errors: BTreeMap<ErrorType, u64>,
     invalid: BTreeMap<Input, u64>,
@@ -129,25 +145,24 @@ struct Counters {
     attempts: Split,
     /// Sign-ins that failed, and that succeeded.
     results: Split,
-    /// Profiles of which all fields were asked for, and those of which some were.
+    /// Fetched profiles with all fields, and with only some fields.
     filtering: Split,
     anomalies: BTreeMap<Anomaly, u64>,
-    /// Calls to log in, and to fetch a profile.
+    /// Indexed by [`Operation`].
     upstream: [Upstream; 2],
-    /// Clients of the portal that were made, and that are gone.
+    /// HTTP clients of the portal that were created, and that were closed.
     clients: Split,
     /// Starts and stops of the service.
     lifespan: Split,
 }
 
-/// The service's counters.
 pub(crate) struct Metrics {
     counters: Mutex<Counters>,
     started: Timestamp,
     clock: Instant,
 }
 
-/// What a scrape sees.
+/// A copy of all counters for one scrape.
 pub(crate) struct Snapshot {
     counters: Counters,
     started: Timestamp,
@@ -155,36 +170,33 @@ pub(crate) struct Snapshot {
 }
 
 impl Metrics {
-    /// Counters of a process that starts now.
     pub(crate) fn start() -> Self {
         let (started, clock) = (Timestamp::now(), Instant::now());
         Self { counters: Mutex::default(), started, clock }
     }
 
-    /// The service has started.
     pub(crate) fn startup(&self) {
         self.counters().lifespan[0] += 1;
     }
 
-    /// The service stops.
     pub(crate) fn shutdown(&self) {
         self.counters().lifespan[1] += 1;
     }
 
-    /// Everything, at this moment.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let counters = self.counters().clone();
         Snapshot { counters, started: self.started, uptime: self.clock.elapsed() }
     }
 
-    /// The lock is held for a few additions, never across an await. Additions cannot panic half
-    /// way, so what a panic elsewhere leaves behind is whole.
+    /// The lock is held for a few additions, never across an await. Poisoning is ignored, because
+    /// additions cannot panic half way.
     fn counters(&self) -> MutexGuard<'_, Counters> {
         self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One request. Dropped unanswered, it leaves the samples it has gathered and no outcome.
+/// A request in flight. If it is dropped without an answer, its samples are added without an
+/// outcome.
 pub(crate) struct Exchange {
     samples: Samples,
     ended: bool,
@@ -208,7 +220,7 @@ impl Drop for Exchange {
     }
 }
 
-/// The service's [`Meter`]: it counts every request, 404 and 405 included.
+/// The [`Meter`] of the service. It counts every request, also with 404 and 405.
 pub(crate) struct Metering(pub(crate) Arc<Metrics>);
 
 impl Meter for Metering {
@@ -269,17 +281,17 @@ impl Counters {
     }
 
     fn route(&mut self, line: RequestLine<'_>) -> &mut Route {
-        let known = |it: &Route| it.method == line.method && it.route == line.route;
-        let place = self.routes.iter().position(known).unwrap_or(self.routes.len());
-        if place == self.routes.len() {
+        let is_same = |known: &Route| known.method == line.method && known.route == line.route;
+        let index = self.routes.iter().position(is_same).unwrap_or(self.routes.len());
+        if index == self.routes.len() {
             let route = line.route.to_owned();
             self.routes.push(Route { method: line.method, route, ..Route::default() });
         }
-        &mut self.routes[place]
+        &mut self.routes[index]
     }
 }
 
-/// A count as Prometheus and JSON know numbers.
+/// Converts a count for Prometheus and JSON.
 #[expect(clippy::cast_precision_loss, reason = "exact up to 2^53, which no count reaches")]
 fn float(count: u64) -> f64 {
     count as f64

@@ -1,4 +1,22 @@
-//! The academic portal: somebody else's machine, spoken to as its mobile app does.
+//! The academic portal, called as its mobile app does.
+//!
+//! Before a change, know:
+//! 1. **The portal is undocumented and may change without notice.** `answer.rs` accepts only the
+//!    known answers. Anything else is an error, never a guess.
+//! 2. **Sign-ins share nothing but the parsed root certificates.** Each one has an HTTP client of
+//!    its own, which is dropped at its end, so no cookie or connection of one sign-in reaches
+//!    another. TLS sessions are not resumed: a resumed one would tell the portal, and anyone who
+//!    listens, that two sign-ins come from the same place. Both calls of one sign-in use the same
+//!    connection.
+//! 3. **Credentials go only to `PORTAL_URL`.** Redirects are not followed, and proxies from the
+//!    environment are ignored. The credentials of a form are wiped after they are sent.
+//! 4. **No call is repeated.** `PORTAL_TIMEOUT` limits each call, from connecting to the last byte.
+//! 5. **At most 1 MiB of an answer is read**, and only with status 200. A body that is too long or
+//!    cut off counts as empty. The call then still counts as answered, and parsing the empty body
+//!    fails.
+//! 6. **Every call is recorded in [`Samples`]**, also if the caller disconnects and the future is
+//!    dropped: see [`crate::metrics`].
+//! 7. **Errors never contain a part of an answer**, because they are logged.
 
 use std::{path::Path, time::Duration};
 
@@ -24,99 +42,93 @@ mod answer;
 
 use answer::Unusable;
 
-/// The most bytes of an answer that are read.
+/// Limit of an answer, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
 
-/// What the portal is called with.
 #[derive(Debug, Clone)]
 pub(crate) struct PortalConfig {
-    /// Its base address; without one, nobody can sign in.
+    /// Base URL; without one, nobody can sign in.
     pub(crate) url: Option<Url>,
-    /// How long one call may take, from connecting to the last byte.
+    /// Timeout of one call, from connecting to the last byte.
     pub(crate) timeout: Duration,
-    /// The institutes whose students may sign in, as the portal wants them.
+    /// Institutes whose students can sign in, in the format of the portal.
     pub(crate) institutes: String,
-    /// The campuses that have a number.
     pub(crate) campuses: Campuses,
 }
 
-/// A configuration that trusts the usual roots and those in `ca_file`, and resumes no session: a
-/// resumed one would tell the portal, and who listens, that two sign-ins come from one place.
+/// Trusts the usual root certificates and the ones in `ca_file`. Disables session resumption: a
+/// resumed session would reveal that two sign-ins come from the same place.
 pub(crate) fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
     let mut config = tls::client_config(ca_file, "PORTAL_CA_FILE (--portal-ca-file)")?;
     config.resumption = Resumption::disabled();
     Ok(config)
 }
 
-/// The portal.
 pub(crate) struct Portal {
     config: PortalConfig,
-    /// Roots parsed once; nothing of a sign-in is kept in it.
+    /// Has the parsed root certificates, and no state of a sign-in.
     tls: ClientConfig,
 }
 
-/// Why somebody could not be signed in.
+/// Why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SignInError {
-    /// The portal does not know these credentials.
+    /// The username or the password is wrong.
     #[error("the portal rejected the credentials")]
     Rejected,
-    /// The portal could not be reached, or did not answer the login as it should.
+    /// The portal could not be reached, or answered the login unexpectedly.
     #[error("the login failed")]
     Login(#[source] Fault),
-    /// The portal could not be reached again, or did not answer the request for the profile as it
-    /// should.
+    /// The portal could not be reached again, or answered the request for the profile unexpectedly.
     #[error("the profile could not be fetched")]
     ProfileFetch(#[source] Fault),
-    /// What the portal sent is no profile.
-    #[error("the portal's profile is none")]
+    /// The answer of the portal has no usable profile.
+    #[error("the portal sent no usable profile")]
     ProfileParse,
 }
 
-/// What was wrong about an answer of the portal. Never holds any of it.
+/// Why a call to the portal failed. Never contains a part of an answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
-    /// No address of a portal is configured.
+    /// No URL of the portal is configured.
     #[error("PORTAL_URL is not set")]
     NotConfigured,
-    /// No client could be made, or no answer had.
+    /// The HTTP client could not be built, or the portal sent no answer.
     #[error("no answer")]
     Unreachable(#[source] reqwest::Error),
-    /// The answer took too long.
     #[error("no answer in time")]
     TimedOut,
-    /// Another status than what is expected.
+    /// An unexpected HTTP status.
     #[error("status {0}")]
     Status(StatusCode),
-    /// An answer that does not say what it should.
+    /// The body is not as expected.
     #[error("unexpected answer: {0}")]
     Unexpected(&'static str),
 }
 
 impl Portal {
-    /// A portal that is called as `config` says, over connections secured by `tls`.
     pub(crate) fn new(config: PortalConfig, tls: ClientConfig) -> Self {
         Self { config, tls }
     }
 
-    /// Signs somebody in, and fetches the profile if it is wanted. Every call is noted in
-    /// `samples`, also when this is dropped half way.
+    /// Signs a user in, and fetches the profile if the caller wants it. Records every call in
+    /// `samples`, also if this future is dropped.
     pub(crate) async fn sign_in(
         &self,
         sign_in: &SignIn,
         samples: &Samples,
     ) -> Result<Option<Profile>, SignInError> {
-        let conversation = self.converse(samples).map_err(SignInError::Login)?;
+        let conversation = self.conversation(samples).map_err(SignInError::Login)?;
         let body = conversation.login(sign_in).await?;
-        let answered = |what| SignInError::Login(Fault::Unexpected(what));
-        let signed_in = answer::signed_in(&body).map_err(answered)?;
+        let unexpected = |reason| SignInError::Login(Fault::Unexpected(reason));
+        let signed_in = answer::signed_in(&body).map_err(unexpected)?;
         let Some(fields) = sign_in.profile else { return Ok(None) };
-        let bearer = signed_in.bearer().map_err(answered)?;
+        let bearer = signed_in.bearer().map_err(unexpected)?;
         samples.filtered(!fields.is_all());
         conversation.profile(bearer).await.map(Some)
     }
 
-    fn converse<'a>(&'a self, samples: &'a Samples) -> Result<Conversation<'a>, Fault> {
+    fn conversation<'a>(&'a self, samples: &'a Samples) -> Result<Conversation<'a>, Fault> {
         let url = self.config.url.as_ref().ok_or(Fault::NotConfigured)?;
         let client = Client::builder()
             .tls_backend_preconfigured(self.tls.clone())
@@ -130,8 +142,8 @@ impl Portal {
     }
 }
 
-/// The calls of one sign-in. Its client is made for it and dropped with it, so nothing of one
-/// sign-in is seen by another; its connection serves both calls.
+/// The calls of one sign-in. The HTTP client is made for it and dropped with it, so that sign-ins
+/// share no state. Both calls use its connection.
 struct Conversation<'a> {
     config: &'a PortalConfig,
     url: &'a Url,
@@ -158,19 +170,21 @@ impl Conversation<'_> {
     async fn profile(&self, bearer: HeaderValue) -> Result<Profile, SignInError> {
         let form = Form::new().text("action", "27").text("mode", "1").text("menuId", "11172");
         let request = self.post("MAcademy/mobile/dispatcher").header(AUTHORIZATION, bearer);
-        let answered = self.call(Operation::ProfileFetch, request.multipart(form)).await;
-        let body = match answered.map_err(SignInError::ProfileFetch)? {
+        let answer = self.call(Operation::ProfileFetch, request.multipart(form)).await;
+        let body = match answer.map_err(SignInError::ProfileFetch)? {
             (StatusCode::OK, body) => body,
             (other, _) => return Err(SignInError::ProfileFetch(Fault::Status(other))),
         };
         match answer::profile(&body, &self.config.campuses) {
             Ok((profile, anomalies)) => {
-                self.samples.odd(anomalies);
+                self.samples.anomalies(anomalies);
                 Ok(profile)
             }
-            Err(Unusable::Refused(what)) => Err(SignInError::ProfileFetch(Fault::Unexpected(what))),
+            Err(Unusable::Failed(reason)) => {
+                Err(SignInError::ProfileFetch(Fault::Unexpected(reason)))
+            }
             Err(Unusable::NoProfile) => {
-                self.samples.odd([Anomaly::ResponseStructure]);
+                self.samples.anomalies([Anomaly::ResponseStructure]);
                 Err(SignInError::ProfileParse)
             }
         }
@@ -181,8 +195,8 @@ impl Conversation<'_> {
         self.client.post(format!("{base}/{path}")).header("X-Client-Type", "MOBILE")
     }
 
-    /// The status and the body of an answer. A body that is too long, or cut off, is as good as
-    /// none; and so is that of an error.
+    /// Returns the status and the body of an answer. The body is empty if the status is not 200, or
+    /// if it is too long or cut off.
     async fn call(
         &self,
         operation: Operation,
@@ -223,7 +237,7 @@ async fn read(mut response: Response) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// A field of a form that is wiped once it is sent.
+/// A form field that is wiped after it is sent.
 fn secret_part(secret: &SecretString) -> Part {
     struct Wiped(SecretString);
 

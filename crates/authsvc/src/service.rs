@@ -1,4 +1,4 @@
-//! How the service starts and stops.
+//! Starts and stops the service.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -20,33 +20,26 @@ use crate::{
     portal::{self, Portal, PortalConfig},
 };
 
-/// Why the service did not start. One line, which names what to mend.
+/// Why the service did not start, in one line that names the setting to fix.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
-    /// Connections to the portal cannot be secured.
+    /// TLS for the portal cannot be set up.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// A secret cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The address cannot be listened on.
+    /// The service cannot listen on the address.
     #[error("HOST and PORT are {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
+    Listen { address: SocketAddr, source: io::Error },
 }
 
-/// A service that listens.
 pub(crate) struct Running {
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     serving: JoinHandle<()>,
 }
 
-/// Reads what the settings name and listens.
+/// Reads secrets and certificates, and starts to listen.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let metrics_token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let tls = portal::client_config(config.portal_ca_file.as_deref())?;
@@ -60,7 +53,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         campuses: config.portal_campuses,
     };
     let metrics = Arc::new(Metrics::start());
-    // A sign-in connects to the portal, after a look-up that may need a socket, too.
+    // Files per connection: its own socket, the one to the portal, and one for the name look-up.
     let connections = Connections::new(&config.clients, 3);
     let app = App {
         portal: Portal::new(portal, tls),
@@ -93,7 +86,7 @@ impl process::Running for Running {
         tracing::info!("stopping");
         self.metrics.shutdown();
         self.shutdown.cancel();
-        // What has ended already was told by `failed`, and must not be waited for again.
+        // `failed` has already awaited a task that has ended. It must not be awaited twice.
         if !self.serving.is_finished() {
             let _ = self.serving.await;
         }

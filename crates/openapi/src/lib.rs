@@ -4,11 +4,12 @@ use std::{env, error::Error, fs, path::Path};
 
 const SOURCE: &str = "assets/openapi.yaml";
 
-/// Writes `assets/openapi.yaml` to `openapi.json` in the build's output directory.
+/// Converts `assets/openapi.yaml` of the calling crate to `openapi.json` in `OUT_DIR`. Fails if the
+/// file is missing or is not YAML.
 #[expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
-    reason = "Cargo talks to build scripts through variables and standard output"
+    reason = "Cargo communicates with build scripts through variables and standard output"
 )]
 pub fn convert() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={SOURCE}");

@@ -1,4 +1,4 @@
-//! Profiles: which fields there are, and how they are read from what the portal sends.
+//! Profiles: their fields, and how they are read from the answer of the portal.
 
 use std::{fmt, ops::Index};
 
@@ -8,33 +8,24 @@ use serde_json::{Map, Number, Value};
 /// The fields of a profile, in the order in which they are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// Full name.
     Name,
     /// The number of a student at this institution.
     Prn,
     /// The number of a student in a program.
     Srn,
-    /// Academic program.
     Program,
     /// Full name of the branch.
     Branch,
-    /// Current semester.
     Semester,
-    /// Current section.
     Section,
-    /// E-mail address.
     Email,
-    /// Mobile number.
     Mobile,
-    /// 1 or 2 for the campuses that have a number.
+    /// 1 or 2, by the position of the campus in `PORTAL_CAMPUSES`.
     CampusCode,
-    /// Name of the campus's institute.
+    /// Name of the institute of the campus.
     Campus,
-    /// First name.
     FirstName,
-    /// Middle name.
     MiddleName,
-    /// Last name.
     LastName,
     /// Abbreviation of the branch.
     BranchShortCode,
@@ -45,7 +36,6 @@ pub(crate) enum Field {
 }
 
 impl Field {
-    /// Every field, in order.
     pub(crate) const ALL: [Self; 17] = [
         Self::Name,
         Self::Prn,
@@ -66,7 +56,7 @@ impl Field {
         Self::DateOfBirth,
     ];
 
-    /// Its name in requests and answers.
+    /// The name in requests and responses.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -89,7 +79,6 @@ impl Field {
         }
     }
 
-    /// The field of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.name() == name)
     }
@@ -100,10 +89,8 @@ impl Field {
 pub(crate) struct Fields([bool; Field::ALL.len()]);
 
 impl Fields {
-    /// All of them.
     pub(crate) const ALL: Self = Self([true; Field::ALL.len()]);
 
-    /// These.
     pub(crate) fn of(fields: impl IntoIterator<Item = Field>) -> Self {
         let mut set = Self([false; Field::ALL.len()]);
         for field in fields {
@@ -112,28 +99,28 @@ impl Fields {
         set
     }
 
-    /// Whether no field is left out.
     pub(crate) fn is_all(self) -> bool {
         self == Self::ALL
     }
 
-    /// Those in the set, in their order.
+    /// The fields of the set in their fixed order.
     pub(crate) fn iter(self) -> impl Iterator<Item = Field> {
         Field::ALL.into_iter().filter(move |&field| self.0[field as usize])
     }
 }
 
-/// The campuses that have a number, by the names of their institutes: the first is 1, the second 2.
+/// The campuses that have a code, by the names of their institutes. The code of the first is 1, of
+/// the second 2.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Campuses(Vec<String>);
 
-/// More campuses than there are numbers for.
+/// More than two names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("names more than two campuses")]
 pub(crate) struct InvalidCampuses;
 
 impl Campuses {
-    /// At most two names, separated by a semicolon; an empty one leaves its number unused.
+    /// Parses at most two names, separated by a semicolon. An empty name leaves its code unused.
     pub(crate) fn parse(names: &str) -> Result<Self, InvalidCampuses> {
         let names: Vec<String> = names.split(';').map(|name| name.trim().to_owned()).collect();
         if names.len() > 2 { Err(InvalidCampuses) } else { Ok(Self(names)) }
@@ -144,16 +131,16 @@ impl Campuses {
     }
 }
 
-/// The value of a field that has one.
+/// A value that is present.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum FieldValue {
-    /// Text, as the portal has it, without white space around it.
+    /// Text of the portal, without white space around it.
     Text(String),
-    /// The number of a campus.
+    /// The code of a campus.
     Code(u8),
 }
 
-/// A student's profile. What it holds is nobody's business: it does not show itself.
+/// A student's profile. Debug output hides its values, so that no log shows them.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Profile([Option<FieldValue>; Field::ALL.len()]);
 
@@ -171,21 +158,20 @@ impl fmt::Debug for Profile {
     }
 }
 
-/// What was odd about a profile: a label of `profile_parse_errors_total`.
+/// The label `reason` of `profile_parse_errors_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Anomaly {
-    /// The answer is no profile at all.
+    /// The answer is not a profile.
     ResponseStructure,
-    /// A campus without a number.
+    /// The campus has no code.
     UnknownCampusCode,
-    /// A field that was not sent.
+    /// The portal did not send a field.
     MissingField,
-    /// A field that was sent in a shape it should not have.
+    /// A field has an unexpected type.
     UnexpectedValue,
 }
 
 impl Anomaly {
-    /// Its label.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ResponseStructure => "response_structure",
@@ -196,11 +182,11 @@ impl Anomaly {
     }
 }
 
-/// There is not one usable value.
+/// No field of the student's record has a usable value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoProfile;
 
-/// Where the fields that come from the student's record stand in it.
+/// Fields of the student's record, and their keys in it.
 const INFO: [(Field, &str); 13] = [
     (Field::Name, "NameAsInSSLC"),
     (Field::Prn, "LoginId"),
@@ -217,14 +203,14 @@ const INFO: [(Field, &str); 13] = [
     (Field::BranchShortCode, "BranchAbbreviation"),
 ];
 
-/// Where those stand that come with the student's photo.
+/// Fields that come with the student's photo, and their keys.
 const PHOTO: [(Field, &str); 2] = [(Field::Campus, "instituteName"), (Field::Gender, "gender")];
 
 const DATE_OF_BIRTH: &str = "DateOfBirth";
 
 impl Profile {
-    /// Reads a profile from the student's record and what comes with the photo, and tells what was
-    /// odd about it. No value is guessed from another field.
+    /// Reads a profile from the student's record and from the data of the photo. Also returns its
+    /// anomalies. No value is derived from another field.
     pub(crate) fn read(
         info: &Map<String, Value>,
         photo: Option<&Map<String, Value>>,
@@ -264,10 +250,10 @@ impl Profile {
     }
 }
 
-/// A value as it was sent: text, none, or not what it should be.
+/// A sent value: its text, `None` without a value, or an anomaly.
 type Sent = Result<Option<String>, Anomaly>;
 
-/// A number becomes its text; null and text that is empty are no value.
+/// A number becomes its text. Null and empty text are no value.
 fn text(value: &Value) -> Sent {
     match value {
         Value::Null => Ok(None),
@@ -277,7 +263,7 @@ fn text(value: &Value) -> Sent {
     }
 }
 
-/// Milliseconds since the epoch at midnight, +05:30.
+/// Reads milliseconds since the epoch, at midnight +05:30.
 fn date(value: &Value) -> Sent {
     match value {
         Value::Number(millis) => {
@@ -293,13 +279,13 @@ fn date(value: &Value) -> Sent {
     }
 }
 
-/// A number without a fraction, however it is written.
+/// A number without a fraction, also if it is written as `1.0`.
 fn whole(number: &Number) -> Option<i64> {
     let text = number.to_string();
     text.strip_suffix(".0").unwrap_or(&text).parse().ok()
 }
 
-/// The offset of the portal's dates, and of the service's own: +05:30.
+/// The offset of the dates of the portal, and of the timestamps of the service: +05:30.
 pub(crate) fn local_offset() -> Offset {
     Offset::from_seconds((5 * 60 + 30) * 60).unwrap_or(Offset::UTC)
 }
@@ -361,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn no_value_is_no_anomaly() {
+    fn null_and_empty_values_are_no_anomalies() {
         let mut info = full();
         for (key, none) in
             [("ClassName", json!(null)), ("MiddleName", json!("  ")), ("DateOfBirth", json!(""))]
@@ -381,34 +367,34 @@ mod tests {
         let mut info = full();
         info["Mobile"] = json!(9_876_543_210_i64);
         for key in ["Email", "Branch", "SRN"] {
-            info[key] = json!({ "odd": true });
+            info[key] = json!({ "invalid": true });
         }
         info["DateOfBirth"] = json!("2005-01-01");
         let (profile, anomalies) = read(&info, &json!({})).unwrap();
         assert!(texts(&profile).contains(&("mobile", "9876543210".to_owned())));
         assert!(profile[Field::Email].is_none() && profile[Field::DateOfBirth].is_none());
-        let count = |anomaly| anomalies.iter().filter(|&&it| it == anomaly).count();
+        let count = |anomaly| anomalies.iter().filter(|&&found| found == anomaly).count();
         assert_eq!(count(Anomaly::UnexpectedValue), 4);
         assert_eq!(count(Anomaly::MissingField), 2);
     }
 
     #[test]
     fn dates_out_of_range_are_unexpected() {
-        for odd in [
+        for invalid in [
             json!(i64::MAX),
             json!(-99_999_999_999_999_i64),
             json!(1.5),
             json!(true),
             json!("soon"),
         ] {
-            assert_eq!(date(&odd), Err(Anomaly::UnexpectedValue), "{odd}");
+            assert_eq!(date(&invalid), Err(Anomaly::UnexpectedValue), "{invalid}");
         }
         assert_eq!(date(&json!(-1)), Ok(Some("1970-01-01".to_owned())));
         assert_eq!(date(&json!(1_104_517_800_000.0)), Ok(Some("2005-01-01".to_owned())));
     }
 
     #[test]
-    fn a_campus_without_a_number_is_told_once() {
+    fn an_unknown_campus_is_one_anomaly() {
         let photo = json!({ "instituteName": "East", "gender": "F" });
         let (profile, anomalies) = read(&full(), &photo).unwrap();
         assert_eq!(anomalies, [Anomaly::UnknownCampusCode]);
@@ -416,13 +402,13 @@ mod tests {
     }
 
     #[test]
-    fn without_one_usable_value_there_is_no_profile() {
+    fn a_profile_needs_one_usable_value() {
         assert_eq!(read(&json!({}), &json!({ "gender": "F" })), Err(NoProfile));
         assert_eq!(read(&json!({ "SRN": "", "Email": [] }), &json!(null)), Err(NoProfile));
     }
 
     #[test]
-    fn at_most_two_campuses_have_numbers() {
+    fn at_most_two_campuses_have_codes() {
         assert!(Campuses::parse("").is_ok());
         assert_eq!(Campuses::parse(" a ; b").unwrap().code("b"), Some(2));
         assert_eq!(Campuses::parse(";b").unwrap().code("b"), Some(2));

@@ -1,4 +1,4 @@
-//! What a caller asks for, and everything that is wrong with it.
+//! The body of a sign-in, and all the rules that it breaks.
 
 use std::collections::BTreeMap;
 
@@ -7,44 +7,39 @@ use serde_json::{error::Category, value::RawValue};
 
 use super::{Field, Fields};
 
-/// The most characters a username may have, as typed.
+/// In characters, before white space is removed.
 pub(crate) const MAX_USERNAME: usize = 96;
 
-/// The most characters a password may have, as typed.
+/// In characters.
 pub(crate) const MAX_PASSWORD: usize = 128;
 
-/// A sign-in that passed validation.
 #[derive(Debug)]
 pub(crate) struct SignIn {
-    /// The username, without white space around it.
+    /// Without white space around it.
     pub(crate) username: SecretString,
-    /// The password, exactly as typed.
+    /// Exactly as sent.
     pub(crate) password: SecretString,
-    /// The fields of the profile, if one is wanted.
+    /// The requested fields; `None` if the caller wants no profile.
     pub(crate) profile: Option<Fields>,
 }
 
-/// What of a request can be wrong: a label of `validation_errors_total`.
+/// The label `field` of `validation_errors_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Input {
-    /// The member `username`.
     Username,
-    /// The member `password`.
     Password,
-    /// The member `profile`.
     Profile,
-    /// The member `fields`.
     Fields,
-    /// The query parameter `fmt`.
+    /// The query parameter `fmt` of `/metrics`.
     Fmt,
     /// The body as a whole.
     Body,
-    /// Keys that are not known, and JSON that is none.
+    /// Unknown keys, and invalid JSON.
     Other,
 }
 
 impl Input {
-    /// Its name, as callers and metrics know it.
+    /// The name in messages and metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Username => "username",
@@ -58,29 +53,27 @@ impl Input {
     }
 }
 
-/// A rule that a request breaks. It names the rule and never the value.
+/// A broken rule. It never contains the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Invalid {
-    /// What is wrong.
     pub(crate) input: Input,
-    /// The rule, for people.
+    /// For people.
     pub(crate) rule: &'static str,
-    /// How often: several keys, or several names in `fields`, may break one rule.
+    /// Several keys, or several names in `fields`, may break one rule.
     pub(crate) times: u64,
 }
 
 impl Invalid {
-    /// A rule that is broken once.
     pub(crate) fn once(input: Input, rule: &'static str) -> Self {
         Self { input, rule, times: 1 }
     }
 }
 
-/// The members of a body, their values as they were written. Of a repeated key, the last.
+/// The members of a body with their values as sent. Of a repeated key, the last one counts.
 type Members<'a> = BTreeMap<String, &'a RawValue>;
 
 impl SignIn {
-    /// Parses a body; every member that breaks a rule is found.
+    /// Parses a body, and reports every member that breaks a rule.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, Vec<Invalid>> {
         let members = members(body).map_err(|invalid| vec![invalid])?;
         let parsed = (
@@ -114,31 +107,31 @@ fn members(body: &[u8]) -> Result<Members<'_>, Invalid> {
 }
 
 fn username(members: &Members<'_>) -> Result<SecretString, Invalid> {
-    let refuse = |rule| Err(Invalid::once(Input::Username, rule));
+    let reject = |rule| Err(Invalid::once(Input::Username, rule));
     let typed = match members.get("username").map(|value| text(value)) {
-        None => return refuse("username is required"),
-        Some(Err(Text::OtherType)) => return refuse("username must be a string"),
-        Some(Err(Text::Unpaired)) => return refuse("username must be valid text"),
+        None => return reject("username is required"),
+        Some(Err(NotText::OtherType)) => return reject("username must be a string"),
+        Some(Err(NotText::Unpaired)) => return reject("username must be valid text"),
         Some(Ok(typed)) => typed,
     };
     match typed.expose_secret() {
-        typed if typed.trim().is_empty() => refuse("username must not be empty"),
+        typed if typed.trim().is_empty() => reject("username must not be empty"),
         typed if typed.chars().count() > MAX_USERNAME => {
-            refuse("username must have at most 96 characters")
+            reject("username must have at most 96 characters")
         }
         typed => Ok(SecretString::from(typed.trim())),
     }
 }
 
 fn password(members: &Members<'_>) -> Result<SecretString, Invalid> {
-    let refuse = |rule| Err(Invalid::once(Input::Password, rule));
+    let reject = |rule| Err(Invalid::once(Input::Password, rule));
     match members.get("password").map(|value| text(value)) {
-        None => refuse("password is required"),
-        Some(Err(Text::OtherType)) => refuse("password must be a string"),
-        Some(Err(Text::Unpaired)) => refuse("password must be valid text"),
-        Some(Ok(typed)) if typed.expose_secret().is_empty() => refuse("password must not be empty"),
+        None => reject("password is required"),
+        Some(Err(NotText::OtherType)) => reject("password must be a string"),
+        Some(Err(NotText::Unpaired)) => reject("password must be valid text"),
+        Some(Ok(typed)) if typed.expose_secret().is_empty() => reject("password must not be empty"),
         Some(Ok(typed)) if typed.expose_secret().chars().count() > MAX_PASSWORD => {
-            refuse("password must have at most 128 characters")
+            reject("password must have at most 128 characters")
         }
         Some(Ok(typed)) => Ok(typed),
     }
@@ -152,18 +145,18 @@ fn profile(members: &Members<'_>) -> Result<bool, Invalid> {
     }
 }
 
-/// Validated also when no profile is wanted.
+/// Validates `fields` also if the caller wants no profile.
 fn fields(members: &Members<'_>) -> Result<Fields, Invalid> {
-    let refuse = |rule| Err(Invalid::once(Input::Fields, rule));
+    let reject = |rule| Err(Invalid::once(Input::Fields, rule));
     let value = match members.get("fields").map(|value| value.get()) {
         None | Some("null") => return Ok(Fields::ALL),
         Some(value) => value,
     };
     let Ok(names) = serde_json::from_str::<Vec<&RawValue>>(value) else {
-        return refuse("fields must be a list of strings");
+        return reject("fields must be a list of strings");
     };
     if names.is_empty() {
-        return refuse("fields must not be empty");
+        return reject("fields must not be empty");
     }
     let named = |name: &&RawValue| Field::named(&serde_json::from_str::<String>(name.get()).ok()?);
     let known: Vec<Field> = names.iter().filter_map(named).collect();
@@ -188,19 +181,20 @@ fn no_other(members: &Members<'_>) -> Result<(), Invalid> {
     }
 }
 
-/// Why a value is no text.
-enum Text {
-    /// It is no string.
+enum NotText {
+    /// The value is not a string.
     OtherType,
-    /// It is a string with half a surrogate pair, which no text has.
+    /// The string has half a surrogate pair, which is not valid text.
     Unpaired,
 }
 
-fn text(value: &RawValue) -> Result<SecretString, Text> {
+fn text(value: &RawValue) -> Result<SecretString, NotText> {
     if !value.get().starts_with('"') {
-        return Err(Text::OtherType);
+        return Err(NotText::OtherType);
     }
-    serde_json::from_str::<String>(value.get()).map(SecretString::from).map_err(|_| Text::Unpaired)
+    serde_json::from_str::<String>(value.get())
+        .map(SecretString::from)
+        .map_err(|_| NotText::Unpaired)
 }
 
 #[cfg(test)]
@@ -220,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_in_is_taken_as_it_was_typed() {
+    fn usernames_are_trimmed_and_passwords_are_not() {
         let SignIn { username, password, profile } = sign_in(" ann\t", "  ").unwrap();
         assert_eq!(username.expose_secret(), "ann");
         assert_eq!(password.expose_secret(), "  ");
@@ -270,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_are_absent_or_null_are_all() {
+    fn absent_or_null_fields_mean_all_fields() {
         for fields in ["", r#","fields":null"#] {
             let body = format!(r#"{{"username":"u","password":"p","profile":true{fields}}}"#);
             let wanted = SignIn::parse(body.as_bytes()).unwrap().profile.unwrap();
@@ -280,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_sign_in_or_are_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_body_is_parsed_or_rejected(body in prop::collection::vec(any::<u8>(), 0..200)) {
             prop_assert!(SignIn::parse(&body).map_or_else(|invalid| !invalid.is_empty(), |_| true));
         }
     }

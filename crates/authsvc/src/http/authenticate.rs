@@ -21,10 +21,10 @@ use crate::{
     portal::SignInError,
 };
 
-/// The longest body that is read, in bytes.
+/// Limit of the body, in bytes.
 const MAX_BODY: usize = 64 * 1024;
 
-/// Checks credentials with the portal, and returns the profile if it is wanted.
+/// Checks credentials with the portal, and returns the profile if the caller wants it.
 pub(super) async fn authenticate(
     State(app): State<Arc<App>>,
     Extension(samples): Extension<Samples>,
@@ -38,7 +38,7 @@ pub(super) async fn authenticate(
             admitted.rejected();
             return Err(SignInError::Rejected.into());
         }
-        // A profile that cannot be had says nothing against the credentials.
+        // The portal has accepted the credentials, although the profile failed.
         Err(error @ (SignInError::ProfileFetch(_) | SignInError::ProfileParse)) => {
             admitted.succeeded();
             return Err(error.into());
@@ -53,23 +53,23 @@ pub(super) async fn authenticate(
     Ok(Json(AuthenticateOutput { output, profile }))
 }
 
-/// A sign-in that broke no rule.
+/// Extracts a sign-in that breaks no rule.
 pub(super) struct Valid(SignIn);
 
 impl FromRequest<Arc<App>> for Valid {
     type Rejection = Error;
 
     async fn from_request(request: Request, _: &Arc<App>) -> Result<Self, Error> {
-        let refuse = |rule| Error::Invalid(vec![Invalid::once(Input::Body, rule)]);
+        let reject = |rule| Error::Invalid(vec![Invalid::once(Input::Body, rule)]);
         let (parts, body) = request.into_parts();
-        if !says_json(&parts.headers) {
-            return Err(refuse("the Content-Type must be JSON"));
+        if !is_json(&parts.headers) {
+            return Err(reject("the Content-Type must be JSON"));
         }
         let body =
             body::read(&parts.extensions, body, MAX_BODY).await.map_err(|error| match error {
-                BodyError::TooLarge { .. } => refuse("the body must have at most 65536 bytes"),
-                BodyError::TimedOut => refuse("the body must arrive in time"),
-                BodyError::Broken(_) => refuse("the body must be framed as HTTP frames it"),
+                BodyError::TooLarge { .. } => reject("the body must have at most 65536 bytes"),
+                BodyError::TimedOut => reject("the body must arrive in time"),
+                BodyError::Broken(_) => reject("the body must be framed as HTTP frames it"),
                 BodyError::NoMemory => Error::NoMemory,
                 BodyError::Gone => Error::Abandoned,
             })?;
@@ -78,7 +78,7 @@ impl FromRequest<Arc<App>> for Valid {
 }
 
 /// `application/json` or `application/*+json`, with any parameters.
-fn says_json(headers: &HeaderMap) -> bool {
+fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.and_then(|value| value.split(';').next()).unwrap_or_default();
     let essence = essence.trim().to_ascii_lowercase();
@@ -94,7 +94,7 @@ struct AuthenticateOutput {
     profile: Option<ProfileOutput>,
 }
 
-/// The fields that were asked for, in their order, null where there is no value.
+/// The requested fields in their fixed order, `null` without a value.
 struct ProfileOutput {
     fields: Fields,
     profile: Profile,
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_what_says_it_is() {
+    fn json_content_types_are_recognized() {
         for (content_type, expected) in [
             ("application/json", true),
             ("Application/JSON ; charset=utf-8", true),
@@ -132,8 +132,8 @@ mod tests {
             ("", false),
         ] {
             let header = (header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-            assert_eq!(says_json(&HeaderMap::from_iter([header])), expected, "{content_type}");
+            assert_eq!(is_json(&HeaderMap::from_iter([header])), expected, "{content_type}");
         }
-        assert!(!says_json(&HeaderMap::new()));
+        assert!(!is_json(&HeaderMap::new()));
     }
 }

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, and what a client is told of it.
+//! Errors of handlers, and the only place that gives them statuses and messages.
 
 use axum::{
     Extension,
@@ -18,33 +18,31 @@ use crate::{
     portal::{Fault, SignInError},
 };
 
-/// Why a request is not answered as it was meant to be.
 pub(super) enum Error {
-    /// It breaks rules.
+    /// Rules that the request breaks.
     Invalid(Vec<Invalid>),
-    /// The portal rejected the credentials.
     Authentication,
     /// The token of `/metrics` is missing or wrong.
     MetricsAuthorization,
-    /// The portal did not answer the login as it should.
+    /// The portal answered the login unexpectedly, or not at all.
     Upstream(Fault),
-    /// The portal did not answer the request for the profile as it should.
+    /// The portal answered the request for the profile unexpectedly, or not at all.
     ProfileFetch(Fault),
-    /// What the portal sent is no profile.
+    /// The answer of the portal has no usable profile.
     ProfileParse,
     /// The metrics cannot be rendered.
     Metrics(prometheus::Error),
-    /// Its client went away before it was complete. There is nobody to answer.
+    /// The client disconnected before its request was complete. No response reaches it.
     Abandoned,
     /// The limit of sign-ins in flight is reached.
     Busy,
-    /// Bodies of requests hold all the memory that they may.
+    /// The memory budget of request bodies is used up.
     NoMemory,
     /// Too many sign-ins were rejected.
     RateLimited(Refused),
-    /// A file that belongs to the service is not in it.
+    /// A file that should be part of the program is missing.
     Missing(&'static str),
-    /// A handler is broken. What it was has been logged where it happened.
+    /// A handler panicked. The panic hook has logged it.
     Panicked,
 }
 
@@ -114,7 +112,7 @@ impl IntoResponse for Error {
             Self::RateLimited(refused) => Some(refused.retry_after),
             _ => None,
         };
-        let ends = matches!(self, Self::NoMemory);
+        let closes_connection = matches!(self, Self::NoMemory);
         let (invalid, cause) = match self {
             Self::Invalid(invalid) => (invalid, None),
             Self::Upstream(fault) | Self::ProfileFetch(fault) => {
@@ -133,7 +131,7 @@ impl IntoResponse for Error {
         if let Some(seconds) = retry {
             response = retry_after(response, seconds);
         }
-        if ends {
+        if closes_connection {
             response = no_memory(response);
         }
         response.extensions_mut().insert(Failure { error, invalid });
@@ -144,11 +142,11 @@ impl IntoResponse for Error {
     }
 }
 
-/// All rules that are broken, in one sentence.
+/// Joins all broken rules in one sentence.
 fn rules(invalid: &[Invalid]) -> String {
     invalid.iter().map(|invalid| invalid.rule).collect::<Vec<_>>().join("; ")
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("{0} is missing")]
+#[error("the file {0} is missing in the program")]
 struct Missing(&'static str);

@@ -16,12 +16,12 @@ use crate::{
     metrics,
 };
 
-/// Says that the process serves.
+/// Returns 200 while the process serves. Does not call the portal.
 pub(super) async fn health() -> impl IntoResponse {
     StatusOutput::new(true, "ok").json()
 }
 
-/// The counters, in the format that is asked for.
+/// The counters in the format of the query parameter `fmt`. Of several, the last one counts.
 pub(super) async fn metrics(
     State(app): State<Arc<App>>,
     RawQuery(query): RawQuery,
@@ -45,7 +45,7 @@ pub(super) async fn metrics(
     }
 }
 
-/// Leads to what there is to read about the project.
+/// Redirects to `README_URL`.
 pub(super) async fn readme(State(app): State<Arc<App>>) -> impl IntoResponse {
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, app.readme_url.clone())])
 }

@@ -1,4 +1,4 @@
-//! The body of almost every answer.
+//! The body of almost every response.
 
 use axum::Json;
 use jiff::Timestamp;
@@ -8,16 +8,16 @@ use tokio::{task::futures::TaskLocalFuture, task_local};
 use crate::domain::local_offset;
 
 task_local! {
-    /// When the request that is being answered arrived.
+    /// Arrival time of the current request.
     static ARRIVED: Timestamp;
 }
 
-/// Notes that a request arrives now, for its answer to tell.
+/// Records the arrival time of a request, which its response contains.
 pub(super) fn note_arrival<F: Future>(answering: F) -> TaskLocalFuture<Timestamp, F> {
     ARRIVED.scope(Timestamp::now(), answering)
 }
 
-/// Whether a request succeeded, what there is to say, and when it was.
+/// Whether the request succeeded, a message for people, and the arrival time.
 #[derive(Serialize)]
 pub(super) struct StatusOutput {
     status: bool,
@@ -29,7 +29,7 @@ impl StatusOutput {
     pub(super) fn new(status: bool, message: impl Into<String>) -> Self {
         let arrived = ARRIVED.try_with(|&arrived| arrived);
         let arrived = arrived.unwrap_or_else(|_| Timestamp::now());
-        Self { status, message: message.into(), timestamp: written(arrived) }
+        Self { status, message: message.into(), timestamp: format_time(arrived) }
     }
 
     pub(super) fn json(self) -> Json<Self> {
@@ -37,7 +37,7 @@ impl StatusOutput {
     }
 }
 
-/// RFC 3339 with microseconds, at +05:30.
-fn written(at: Timestamp) -> String {
+/// Formats a time as RFC 3339 with microseconds, at +05:30.
+fn format_time(at: Timestamp) -> String {
     format!("{:.6}", at.display_with_offset(local_offset()))
 }

@@ -1,4 +1,4 @@
-//! Pages for people, and the files they are made of. Nothing comes from another origin.
+//! HTML pages and their files. They load nothing from another origin.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,28 +13,27 @@ use utoipa_swagger_ui::Config;
 
 use super::{App, error::Error};
 
-/// The description of the interface, as it is served.
 const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 
-/// Nothing but what the service itself serves, and nobody frames it.
+/// Content security policy of most pages: only files of this service, and no frames.
 const STRICT: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// ReDoc adds two styles of its own, one of them empty, and searches in a worker.
+/// Content security policy of ReDoc, which adds two inline styles, one of them empty, and searches
+/// in a worker.
 const REDOC: &str = "default-src 'none'; script-src 'self'; \
                      style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' \
                      'sha256-DLDPR1ic47WIdK2WyeLkblb/tm2mQH+Jt/NNhZWu1k0='; \
                      img-src 'self' data:; connect-src 'self'; font-src 'self'; worker-src blob:; \
                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// How long a browser may keep a file: not long, as a new version may bring a new one.
+/// Browsers cache files only for a short time, because a new version may change them.
 const SHORTLY: &str = "public, max-age=300";
 
 const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The pages, and the files that they load.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/", get(|| page(include_str!("../../assets/explorer/index.html"), STRICT)))
@@ -73,7 +72,7 @@ async fn file(content_type: &'static str, bytes: &'static [u8]) -> impl IntoResp
     (headers, bytes)
 }
 
-/// A file of Swagger UI, which may be packed.
+/// A file of Swagger UI, which may be compressed.
 async fn swagger(content_type: &'static str, name: &'static str) -> Response {
     static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(Arc::default);
     let Ok(Some(found)) = utoipa_swagger_ui::serve(name, Arc::clone(&CONFIG)) else {
@@ -89,7 +88,8 @@ async fn swagger(content_type: &'static str, name: &'static str) -> Response {
     response
 }
 
-/// The script of ReDoc, taken out of the page that it comes in, without the logo it would fetch.
+/// The script of ReDoc, extracted from the page of its crate. The logo that it would fetch is
+/// removed.
 static REDOC_SCRIPT: LazyLock<String> = LazyLock::new(|| {
     let page = Redoc::new("").html();
     let script = page.split_once("<script>").map_or("", |(_, rest)| rest);

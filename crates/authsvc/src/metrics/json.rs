@@ -49,7 +49,7 @@ struct AuthenticationOutput {
 struct LatencyOutput {
     sum_seconds: f64,
     count: u64,
-    /// Null when nothing has been recorded.
+    /// `null` if nothing was recorded.
     average_seconds: Option<f64>,
 }
 
@@ -69,15 +69,14 @@ struct UpstreamOutput {
     responses_by_status: BTreeMap<u16, u64>,
 }
 
-/// Renders a snapshot.
 pub(crate) fn json(snapshot: Snapshot) -> impl Serialize {
     let Snapshot { counters, started, uptime } = snapshot;
     let [failed, success] = counters.outcomes;
     let [without_profile, with_profile] = counters.attempts;
     let [created, closed] = counters.clients;
-    let routes = counters.routes.into_iter().map(|it| {
-        let route = RouteOutput { requests: it.requests, latency: it.latency.into() };
-        (format!("{} {}", it.method, it.route), route)
+    let routes = counters.routes.into_iter().map(|route| {
+        let output = RouteOutput { requests: route.requests, latency: route.latency.into() };
+        (format!("{} {}", route.method, route.route), output)
     });
     let named = |operation: Operation| operation.name();
     MetricsOutput {
@@ -92,20 +91,24 @@ pub(crate) fn json(snapshot: Snapshot) -> impl Serialize {
         },
         responses_by_status: counters.statuses,
         requests_by_route: routes.collect(),
-        errors_by_type: counters.errors.iter().map(|(it, &count)| (it.name(), count)).collect(),
+        errors_by_type: counters
+            .errors
+            .iter()
+            .map(|(error, &count)| (error.name(), count))
+            .collect(),
         requests_in_flight: counters.in_flight,
         failures_by_fault: split(["client", "server"], counters.faults),
         validation_errors_by_field: counters
             .invalid
             .iter()
-            .map(|(it, &count)| (it.name(), count))
+            .map(|(input, &count)| (input.name(), count))
             .collect(),
         authentication_results: split(["failure", "success"], counters.results),
         profile_field_filtering: split(["false", "true"], counters.filtering),
         profile_parse_errors: counters
             .anomalies
             .iter()
-            .map(|(it, &count)| (it.name(), count))
+            .map(|(anomaly, &count)| (anomaly.name(), count))
             .collect(),
         upstream: Operation::ALL
             .map(named)

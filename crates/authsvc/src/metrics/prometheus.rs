@@ -1,4 +1,4 @@
-//! The counters in Prometheus's text format.
+//! The counters in the text format of Prometheus.
 
 use prometheus::{
     TextEncoder,
@@ -7,13 +7,13 @@ use prometheus::{
 
 use super::{Latency, Operation, Snapshot, Split, float, json::seconds_since_epoch};
 
-/// Renders a snapshot. Every family has its HELP and its TYPE, those without a sample too.
+/// Renders a snapshot. Every family has its HELP and its TYPE, also without samples.
 pub(crate) fn prometheus(snapshot: &Snapshot) -> Result<String, prometheus::Error> {
     let mut text = String::new();
     let encoder = TextEncoder::new();
     for family in families(snapshot) {
         if family.get_metric().is_empty() {
-            // The encoder refuses a family without a sample.
+            // The encoder rejects a family without samples.
             let kind =
                 if family.get_field_type() == MetricType::SUMMARY { "summary" } else { "counter" };
             let (name, help) = (family.name(), family.help());
@@ -26,11 +26,11 @@ pub(crate) fn prometheus(snapshot: &Snapshot) -> Result<String, prometheus::Erro
 }
 
 fn families(snapshot: &Snapshot) -> Vec<MetricFamily> {
-    let Snapshot { counters: it, started, .. } = snapshot;
-    let [failed, success] = it.outcomes;
-    let upstream = || Operation::ALL.iter().map(|operation| operation.name()).zip(&it.upstream);
+    let Snapshot { counters: totals, started, .. } = snapshot;
+    let [failed, success] = totals.outcomes;
+    let upstream = || Operation::ALL.iter().map(|operation| operation.name()).zip(&totals.upstream);
     vec![
-        counters("requests_total", "Requests received.", [counter([], it.requests)]),
+        counters("requests_total", "Requests received.", [counter([], totals.requests)]),
         counters(
             "requests_success_total",
             "Requests answered with a status below 400.",
@@ -44,72 +44,73 @@ fn families(snapshot: &Snapshot) -> Vec<MetricFamily> {
         counters(
             "responses_total",
             "Responses by status.",
-            it.statuses
+            totals
+                .statuses
                 .iter()
                 .map(|(status, &count)| counter([("status", &status.to_string())], count)),
         ),
         counters(
             "route_requests_total",
             "Requests received, by method and route template.",
-            it.routes
-                .iter()
-                .map(|it| counter([("method", it.method), ("route", &it.route)], it.requests)),
+            totals.routes.iter().map(|route| {
+                counter([("method", route.method), ("route", &route.route)], route.requests)
+            }),
         ),
         counters(
             "errors_total",
             "Errors rendered, by type.",
-            it.errors.iter().map(|(error, &count)| counter([("type", error.name())], count)),
+            totals.errors.iter().map(|(error, &count)| counter([("type", error.name())], count)),
         ),
         counters(
             "authentication_requests_total",
-            "Sign-ins attempted, by whether a profile was asked for.",
-            split("profile", ["false", "true"], it.attempts),
+            "Sign-ins attempted, by whether a profile was requested.",
+            split("profile", ["false", "true"], totals.attempts),
         ),
         counters(
             "authentication_results_total",
             "Sign-ins by result.",
-            split("result", ["failure", "success"], it.results),
+            split("result", ["failure", "success"], totals.results),
         ),
         counters(
             "profile_field_filtering_total",
-            "Profiles fetched, by whether only some fields were asked for.",
-            split("enabled", ["false", "true"], it.filtering),
+            "Profiles fetched, by whether only some fields were requested.",
+            split("enabled", ["false", "true"], totals.filtering),
         ),
         counters(
             "profile_parse_errors_total",
-            "Oddities of profiles, by reason.",
-            it.anomalies
+            "Anomalies of profiles, by reason.",
+            totals
+                .anomalies
                 .iter()
                 .map(|(anomaly, &count)| counter([("reason", anomaly.name())], count)),
         ),
         counters(
             "validation_errors_total",
             "Rules that requests broke, by field.",
-            it.invalid.iter().map(|(input, &count)| counter([("field", input.name())], count)),
+            totals.invalid.iter().map(|(input, &count)| counter([("field", input.name())], count)),
         ),
         counters(
             "failures_total",
-            "Requests that failed, by whose fault it was.",
-            split("fault", ["client", "server"], it.faults),
+            "Failed requests, by whose fault it was.",
+            split("fault", ["client", "server"], totals.faults),
         ),
         summaries(
             "request_latency_seconds",
             "Time from the receipt of a request to the start of its response.",
-            [summary([], it.latency)],
+            [summary([], totals.latency)],
         ),
         summaries(
             "route_latency_seconds",
-            "The same, by method and route template.",
-            it.routes
-                .iter()
-                .filter(|it| it.latency.count > 0)
-                .map(|it| summary([("method", it.method), ("route", &it.route)], it.latency)),
+            "Time from the receipt of a request to the start of its response, by method and route.",
+            totals.routes.iter().filter(|route| route.latency.count > 0).map(|route| {
+                summary([("method", route.method), ("route", &route.route)], route.latency)
+            }),
         ),
         counters(
             "upstream_requests_total",
-            "Calls of the portal, by operation and outcome.",
-            upstream().flat_map(|(operation, it)| {
-                [("success", it.success), ("error", it.error), ("cancelled", it.cancelled)]
+            "Calls to the portal, by operation and outcome.",
+            upstream().flat_map(|(operation, calls)| {
+                [("success", calls.success), ("error", calls.error), ("cancelled", calls.cancelled)]
                     .into_iter()
                     .filter(|&(_, count)| count > 0)
                     .map(move |(outcome, count)| {
@@ -120,34 +121,34 @@ fn families(snapshot: &Snapshot) -> Vec<MetricFamily> {
         counters(
             "upstream_responses_total",
             "Answers of the portal, by operation and status.",
-            upstream().flat_map(|(operation, it)| {
-                it.statuses.iter().map(move |(status, &count)| {
+            upstream().flat_map(|(operation, calls)| {
+                calls.statuses.iter().map(move |(status, &count)| {
                     counter([("operation", operation), ("status", &status.to_string())], count)
                 })
             }),
         ),
         summaries(
             "upstream_latency_seconds",
-            "Time that calls of the portal took, by operation.",
+            "Time of calls to the portal, by operation.",
             upstream()
-                .filter(|(_, it)| it.latency.count > 0)
-                .map(|(operation, it)| summary([("operation", operation)], it.latency)),
+                .filter(|(_, calls)| calls.latency.count > 0)
+                .map(|(operation, calls)| summary([("operation", operation)], calls.latency)),
         ),
         counters(
             "http_clients_total",
-            "Clients of the portal, by what became of them.",
-            split("event", ["created", "closed"], it.clients),
+            "HTTP clients of the portal, by event.",
+            split("event", ["created", "closed"], totals.clients),
         ),
         counters(
             "lifespan_events_total",
             "Starts and stops of the service.",
-            split("event", ["startup", "shutdown"], it.lifespan),
+            split("event", ["startup", "shutdown"], totals.lifespan),
         ),
         family(
             "requests_in_flight",
             "Requests being answered.",
             MetricType::GAUGE,
-            [gauge(float(it.in_flight))],
+            [gauge(float(totals.in_flight))],
         ),
         family(
             "process_start_time_seconds",
@@ -198,7 +199,7 @@ fn counter<const N: usize>(labels: [(&str, &str); N], count: u64) -> Metric {
     metric
 }
 
-/// Neither quantiles nor buckets: a sum and a count.
+/// A summary without quantiles: only a sum and a count.
 fn summary<const N: usize>(labels: [(&str, &str); N], latency: Latency) -> Metric {
     let mut metric = labelled(labels);
     let mut summary = Summary::default();
@@ -216,7 +217,7 @@ fn gauge(value: f64) -> Metric {
     metric
 }
 
-/// The samples of a family that splits in two; none of what has not happened.
+/// One sample for each count that is not zero.
 fn split(label: &str, names: [&str; 2], counts: Split) -> impl Iterator<Item = Metric> {
     let counted = names.into_iter().zip(counts).filter(|&(_, count)| count > 0);
     counted.map(move |(name, count)| counter([(label, name)], count))

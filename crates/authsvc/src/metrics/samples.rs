@@ -1,4 +1,4 @@
-//! What a request gathers for the metrics while it is answered.
+//! Samples of one request, collected while it is answered.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -8,20 +8,15 @@ use std::{
 use super::{Counters, Metrics};
 use crate::domain::Anomaly;
 
-/// An operation of the portal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// Credentials are checked.
     Login,
-    /// A profile is fetched.
     ProfileFetch,
 }
 
 impl Operation {
-    /// Every operation.
     pub(crate) const ALL: [Self; 2] = [Self::Login, Self::ProfileFetch];
 
-    /// Its label.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Login => "login",
@@ -30,8 +25,8 @@ impl Operation {
     }
 }
 
-/// The samples of one request. A handler finds them in the extensions of its request. What begins is
-/// counted at once, and what came of it when the response starts or the client has gone away.
+/// Samples of one request. A handler finds them in the extensions of its request. Beginnings are
+/// counted at once. Outcomes are added when the response starts or the client disconnects.
 #[derive(Clone)]
 pub(crate) struct Samples {
     metrics: Arc<Metrics>,
@@ -40,9 +35,9 @@ pub(crate) struct Samples {
 
 #[derive(Default)]
 struct Gathered {
-    /// Whether a sign-in was attempted, and then whether it has succeeded.
+    /// `None` without a sign-in, otherwise whether it has succeeded.
     succeeded: Option<bool>,
-    /// Whether a profile was fetched, and then whether some of its fields were left out.
+    /// `None` without a profile, otherwise whether only some of its fields are requested.
     narrowed: Option<bool>,
     anomalies: Vec<Anomaly>,
     calls: Vec<Called>,
@@ -68,39 +63,38 @@ impl Samples {
         &self.metrics
     }
 
-    /// A sign-in passed validation. Unless it succeeds it has failed.
+    /// Counts a sign-in that passed validation. It counts as failed unless [`Self::succeeded`]
+    /// follows.
     pub(crate) fn attempted(&self, with_profile: bool) {
         self.gathered().succeeded = Some(false);
         self.metrics.counters().attempts[usize::from(with_profile)] += 1;
     }
 
-    /// It succeeded.
     pub(crate) fn succeeded(&self) {
         self.gathered().succeeded = Some(true);
     }
 
-    /// A profile is fetched: all of it, or some of its fields.
+    /// Records that a profile is fetched, and whether only some of its fields are requested.
     pub(crate) fn filtered(&self, narrowed: bool) {
         self.gathered().narrowed = Some(narrowed);
     }
 
-    /// Something was odd about the profile.
-    pub(crate) fn odd(&self, anomalies: impl IntoIterator<Item = Anomaly>) {
+    pub(crate) fn anomalies(&self, anomalies: impl IntoIterator<Item = Anomaly>) {
         self.gathered().anomalies.extend(anomalies);
     }
 
-    /// A client of the portal is made. It counts as closed when what this returns is dropped.
+    /// Counts a new HTTP client of the portal. It counts as closed when the result is dropped.
     pub(crate) fn client(&self) -> ClientOpen {
         self.metrics.counters().clients[0] += 1;
         ClientOpen(Arc::clone(&self.metrics))
     }
 
-    /// A call of the portal begins. It counts as cancelled unless it ends otherwise.
+    /// Starts a call to the portal. It counts as cancelled if it is dropped.
     pub(crate) fn call(&self, operation: Operation) -> Call {
         Call { samples: self.clone(), operation, started: Instant::now(), ended: false }
     }
 
-    /// Uncontended: a request's samples are its own.
+    /// Never contended, because only one request uses these samples.
     fn gathered(&self) -> MutexGuard<'_, Gathered> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -134,7 +128,7 @@ impl Samples {
     }
 }
 
-/// A client of the portal, for as long as it is open.
+/// An open HTTP client of the portal.
 pub(crate) struct ClientOpen(Arc<Metrics>);
 
 impl Drop for ClientOpen {
@@ -143,7 +137,7 @@ impl Drop for ClientOpen {
     }
 }
 
-/// A call of the portal.
+/// A call to the portal that has not ended.
 pub(crate) struct Call {
     samples: Samples,
     operation: Operation,
@@ -152,13 +146,12 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// The portal answered with this status.
     pub(crate) fn answered(mut self, status: u16) {
         let latency = self.started.elapsed();
         self.end(End::Answered { status, latency });
     }
 
-    /// There was no answer, or not in time.
+    /// The portal did not answer, or not in time.
     pub(crate) fn failed(mut self) {
         let latency = self.started.elapsed();
         self.end(End::Failed { latency });

@@ -1,14 +1,14 @@
-//! What the portal's answers mean. They are not documented by it, and may change without notice.
+//! Reads the answers of the portal, which are undocumented and may change without notice.
 
 use reqwest::header::HeaderValue;
 use serde_json::{Map, Value};
 
 use crate::domain::{Anomaly, Campuses, NoProfile, Profile};
 
-/// The answer to a login that is a success.
+/// The answer to a successful login.
 pub(super) struct SignedIn(Value);
 
-/// Reads the answer to a login; or says what is wrong about it.
+/// Reads the answer to a login. The error is the reason why it is not a success.
 pub(super) fn signed_in(body: &[u8]) -> Result<SignedIn, &'static str> {
     let answer: Value = serde_json::from_slice(body).map_err(|_| "not JSON")?;
     match answer.pointer("/mobileJsonObject/login").and_then(Value::as_str).map(str::trim) {
@@ -18,12 +18,12 @@ pub(super) fn signed_in(body: &[u8]) -> Result<SignedIn, &'static str> {
 }
 
 impl SignedIn {
-    /// The credential for further calls.
+    /// The `Authorization` header of further calls.
     pub(super) fn bearer(&self) -> Result<HeaderValue, &'static str> {
         let token = self.0.get("accessToken").and_then(Value::as_str).map(str::trim);
         let token = token.filter(|token| !token.is_empty()).ok_or("no access token")?;
         let bearer = HeaderValue::try_from(format!("Bearer {token}"));
-        let mut bearer = bearer.map_err(|_| "the access token is none")?;
+        let mut bearer = bearer.map_err(|_| "the access token does not fit a header")?;
         bearer.set_sensitive(true);
         Ok(bearer)
     }
@@ -32,9 +32,9 @@ impl SignedIn {
 /// Why an answer holds no profile.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
-    /// The portal says that it failed.
-    Refused(&'static str),
-    /// The answer cannot be read as a profile, or holds none.
+    /// The answer reports a failure.
+    Failed(&'static str),
+    /// The answer is not a profile, or the profile has no usable value.
     NoProfile,
 }
 
@@ -53,11 +53,11 @@ pub(super) fn profile(
     let message = answer.get("MESSAGE").and_then(Value::as_str).map(str::trim);
     match message.filter(|message| !message.is_empty()) {
         None if answer.get("status").is_some_and(is_failure) => {
-            return Err(Unusable::Refused("the portal answers with a status of its own"));
+            return Err(Unusable::Failed("the body has an error status"));
         }
         None => return Err(Unusable::NoProfile),
         Some(message) if !message.starts_with("SUCCESS") => {
-            return Err(Unusable::Refused("the message is not a success"));
+            return Err(Unusable::Failed("the message is not a success"));
         }
         Some(_) => {}
     }
@@ -66,12 +66,12 @@ pub(super) fn profile(
     Ok(Profile::read(info, photo, campuses)?)
 }
 
-/// A number that is not 200.
+/// The member `status` is a number other than 200.
 fn is_failure(status: &Value) -> bool {
     status.as_f64().is_some_and(|status| status != 200.0)
 }
 
-/// An object of the answer; none when it is missing or null.
+/// An object of the answer; `None` if it is missing or null.
 fn part<'a>(answer: &'a Value, key: &str) -> Result<Option<&'a Map<String, Value>>, Unusable> {
     match answer.get(key) {
         None | Some(Value::Null) => Ok(None),
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_success_signs_in() {
+    fn only_success_is_a_login() {
         for (login, expected) in [
             (json!({ "mobileJsonObject": { "login": " SUCCESS " } }), true),
             (json!({ "mobileJsonObject": { "login": "success" } }), false),
@@ -110,11 +110,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_profile_is_told_apart_from_what_failed() {
-        let refused = |answer: &Value| {
+    fn failed_answers_are_not_missing_profiles() {
+        let is_failed = |answer: &Value| {
             matches!(
                 profile(answer.to_string().as_bytes(), &Campuses::default()),
-                Err(Unusable::Refused(_))
+                Err(Unusable::Failed(_))
             )
         };
         for failed in [
@@ -123,9 +123,9 @@ mod tests {
             json!({ "status": 200, "MESSAGE": "FAILURE" }),
             json!({ "MESSAGE": "session expired", "STUDENT_INFO": { "SRN": "s" } }),
         ] {
-            assert!(refused(&failed), "{failed}");
+            assert!(is_failed(&failed), "{failed}");
         }
-        for none in [
+        for unusable in [
             json!([]),
             json!({}),
             json!({ "status": 200 }),
@@ -136,8 +136,8 @@ mod tests {
             json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": " " } }),
             json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": "s" }, "STUDENT_PHOTO": 1 }),
         ] {
-            let read = profile(none.to_string().as_bytes(), &Campuses::default());
-            assert_eq!(read.unwrap_err(), Unusable::NoProfile, "{none}");
+            let read = profile(unusable.to_string().as_bytes(), &Campuses::default());
+            assert_eq!(read.unwrap_err(), Unusable::NoProfile, "{unusable}");
         }
     }
 }
