@@ -5,7 +5,7 @@
 //!    known answers. Anything else is an error, never a guess.
 //! 2. **Sign-ins share nothing but the parsed root certificates.** Each one has an HTTP client of
 //!    its own, which is dropped at its end, so no cookie or connection of one sign-in reaches
-//!    another. TLS sessions are not resumed: a resumed one would tell the portal, and anyone who
+//!    another. TLS sessions are not resumed: a resumed one would show the portal, and anyone who
 //!    listens, that two sign-ins come from the same place. Both calls of one sign-in use the same
 //!    connection.
 //! 3. **Credentials go only to `PORTAL_URL`.** Redirects are not followed, and proxies from the

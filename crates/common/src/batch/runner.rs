@@ -83,7 +83,8 @@ impl<E: Engine> Runner<E> {
                 () = self.stop.cancelled(), if !self.jobs.is_closed() => self.jobs.close(),
                 () = sleep_until_some(wake_at) => {}
                 _ = ticks.tick(), if is_idle => {
-                    running.extend(own_work(engine, true).map(|job| run(engine, vec![job], counters)));
+                    let own_work = own_work(engine, true);
+                    running.extend(own_work.map(|job| run(engine, vec![job], counters)));
                     engine.idle();
                 }
             }
