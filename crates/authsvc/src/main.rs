@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_refuse, operations, process};
+use common::{config::or_exit, operations, process};
 
 mod config;
 mod domain;
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => return process::run(&config.server.clone(), start(config)),
-        Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
+        Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
     }
     ExitCode::SUCCESS
 }

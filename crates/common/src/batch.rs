@@ -27,7 +27,7 @@
 //!    them up.
 //! 7. **An operation belongs to the queue, not to its caller.** It runs even if the caller
 //!    disconnects, and its permits are held until it is answered. Follow-up work
-//!    ([`Cost::follows_up`]) enters a full queue, because it finishes work that was admitted
+//!    ([`Cost::is_follow_up`]) enters a full queue, because it finishes work that was admitted
 //!    before.
 //! 8. **A stop loses nothing.** The runner ends after all queued operations and the engine's own
 //!    work are written.
@@ -72,7 +72,7 @@ pub struct Limits {
     /// The most bytes that the operations of a batch hold.
     pub bytes: usize,
     /// An operation that is not started within this time gets [`WriteError::Overloaded`].
-    pub patience: Duration,
+    pub start_timeout: Duration,
 }
 
 /// How much of the limits an operation uses.
@@ -83,7 +83,7 @@ pub struct Cost {
     /// Bytes that the operation holds until it is answered.
     pub bytes: usize,
     /// Whether the operation finishes work that was admitted before. A full queue never rejects it.
-    pub follows_up: bool,
+    pub is_follow_up: bool,
 }
 
 /// The error behind a failed batch, shared by all of its callers.
@@ -270,7 +270,7 @@ impl<E: Engine> Queue<E> {
     pub async fn write(&self, operation: E::Operation) -> Result<E::Answer, WriteError> {
         let cost = E::cost(&operation);
         let mut job = Job::new(operation, cost);
-        if !cost.follows_up {
+        if !cost.is_follow_up {
             // An operation that is larger than the whole budget is admitted if no other one is
             // pending.
             let bytes = self.bytes.take(cost.bytes.min(QUEUE_BYTES));

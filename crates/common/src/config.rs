@@ -131,7 +131,7 @@ pub fn refuse(reason: &dyn fmt::Display) -> ! {
 }
 
 /// Returns the value, or ends the process because of the error: see [`refuse`].
-pub fn or_refuse<T, E: fmt::Display>(result: Result<T, E>) -> T {
+pub fn or_exit<T, E: fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|error| refuse(&error))
 }
 

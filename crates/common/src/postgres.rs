@@ -11,4 +11,4 @@ mod pool;
 pub use coalesce::{CoalesceError, Coalesced};
 pub use database::{Database, DatabaseConfig, OpenError};
 pub use health::Health;
-pub use pool::{ANSWER, Asked, Error, Pool, SETTINGS, Transaction, WAIT, ask, ask_all};
+pub use pool::{ANSWER, Error, Pool, SETTINGS, Statement, Transaction, WAIT, query, query_all};

@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use crate::{
-    config::{ServerConfig, or_refuse},
+    config::{ServerConfig, or_exit},
     telemetry,
 };
 
@@ -26,11 +26,11 @@ pub fn run<R: Running, E: Display>(
     server: &ServerConfig,
     start: impl Future<Output = Result<R, E>>,
 ) -> ExitCode {
-    let runtime = or_refuse(Builder::new_multi_thread().enable_all().build());
+    let runtime = or_exit(Builder::new_multi_thread().enable_all().build());
     runtime.block_on(async {
         let _log = telemetry::init(server);
-        let stop = or_refuse(stop_signal());
-        let mut running = or_refuse(start.await);
+        let stop = or_exit(stop_signal());
+        let mut running = or_exit(start.await);
         let by_signal = tokio::select! {
             () = stop => true,
             () = running.failed() => false,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use common::{
-    config::{self, or_refuse},
+    config::{self, or_exit},
     process, telemetry,
 };
 use demo_portal::{
@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     match command {
         None => run(config),
         Some(Command::Healthcheck) => {
-            or_refuse(healthcheck(&config));
+            or_exit(healthcheck(&config));
         }
     }
     ExitCode::SUCCESS
@@ -26,8 +26,8 @@ fn main() -> ExitCode {
 #[tokio::main(flavor = "current_thread")]
 async fn run(config: Config) {
     let _log = telemetry::init(&config.server);
-    let stop = or_refuse(process::stop_signal());
-    let portal = or_refuse(Portal::start(config.into()));
+    let stop = or_exit(process::stop_signal());
+    let portal = or_exit(Portal::start(config.into()));
     for student in demo_students() {
         let usernames = student.usernames.join(" or ");
         tracing::info!(usernames, password = student.password, "demo student");

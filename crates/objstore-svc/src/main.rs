@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_refuse, operations, process};
+use common::{config::or_exit, operations, process};
 
 mod config;
 mod domain;
@@ -24,10 +24,10 @@ fn main() -> ExitCode {
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => return process::run(&config.server.clone(), start(config)),
-        Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
-        Some(Command::Backup { to }) => or_refuse(backup(&or_refuse(store_config(&config)), &to)),
+        Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
+        Some(Command::Backup { to }) => or_exit(backup(&or_exit(store_config(&config)), &to)),
         Some(Command::Import { from }) => {
-            or_refuse(import(&or_refuse(store_config(&config)), &from));
+            or_exit(import(&or_exit(store_config(&config)), &from));
         }
     }
     ExitCode::SUCCESS

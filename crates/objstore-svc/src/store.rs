@@ -182,11 +182,11 @@ pub(crate) struct Stats {
 pub(crate) struct Feed {
     /// The newest revision when the store was opened. The feed continues after it.
     pub(crate) revision: Revision,
-    pub(crate) news: mpsc::Receiver<News>,
+    pub(crate) news: mpsc::Receiver<FeedItem>,
 }
 
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum FeedItem {
     /// The next records, oldest first and without a gap.
     Records(Vec<Record>),
     /// The next records were trimmed before they were read. The feed continues after this revision.

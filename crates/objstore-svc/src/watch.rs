@@ -20,8 +20,8 @@
 //! 5. **A new socket waits** until the hub has dispatched everything that was committed when its
 //!    client was read from the store. Otherwise it would take a committed change for a future one:
 //!    a reset would not cover it, and an old `unwatch` would end a newer watch.
-//! 6. **The store may skip records** ([`News::Missed`]), if the change log dropped them before this
-//!    replica read them. Then the hub knows no client's watches for certain, so it closes all
+//! 6. **The store may skip records** ([`FeedItem::Missed`]), if the change log dropped them before
+//!    this replica read them. Then the hub knows no client's watches for certain, so it closes all
 //!    sockets. The clients reconnect, and the hub reads their watches from the store.
 
 use std::{
@@ -40,7 +40,7 @@ use tokio::{
 
 use crate::{
     domain::{ClientId, Record, Revision},
-    store::{Feed, News, Store, StoreError},
+    store::{Feed, FeedItem, Store, StoreError},
 };
 
 mod marks;
@@ -96,7 +96,7 @@ impl Hub {
     pub(crate) async fn run(self: Arc<Self>, mut feed: Feed) {
         while let Some(news) = feed.news.recv().await {
             match news {
-                News::Records(records) => {
+                FeedItem::Records(records) => {
                     let mut records = records.into_iter().peekable();
                     while records.peek().is_some() {
                         wake(self.dispatch(&mut records));
@@ -104,7 +104,7 @@ impl Hub {
                         yield_now().await;
                     }
                 }
-                News::Missed(revision) => {
+                FeedItem::Missed(revision) => {
                     tracing::warn!(revision, "the log has dropped changes before they were seen");
                     wake(self.state().start_over(revision));
                     self.dispatched.send_replace(Some(revision));

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_refuse, operations, process};
+use common::{config::or_exit, operations, process};
 
 mod acquirer;
 mod app;
@@ -37,13 +37,13 @@ fn main() -> ExitCode {
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => return process::run(&config.server.clone(), start(config)),
-        Some(Command::Healthcheck) => or_refuse(operations::healthcheck(&config.server)),
-        Some(Command::Backup { to }) => or_refuse(backup(&or_refuse(store_config(&config)), &to)),
+        Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
+        Some(Command::Backup { to }) => or_exit(backup(&or_exit(store_config(&config)), &to)),
         Some(Command::Check { since }) => {
-            or_refuse(check(&or_refuse(store_config(&config)), since));
+            or_exit(check(&or_exit(store_config(&config)), since));
         }
-        Some(Command::Payout { day, test, to }) => or_refuse(payout(&config, day, test, &to)),
-        Some(Command::Seed) => or_refuse(seed(&config)),
+        Some(Command::Payout { day, test, to }) => or_exit(payout(&config, day, test, &to)),
+        Some(Command::Seed) => or_exit(seed(&config)),
     }
     ExitCode::SUCCESS
 }

@@ -210,8 +210,8 @@ pub(crate) struct Backlog {
     pub(crate) operations: i64,
 }
 
-/// SQL, with its parameters.
-type Statement<'a> = (&'a str, &'a [Param<'a>]);
+/// A query with its parameters.
+type Select<'a> = (&'a str, &'a [Param<'a>]);
 
 #[derive(Clone)]
 pub(crate) struct Store {

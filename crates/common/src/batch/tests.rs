@@ -27,13 +27,13 @@ struct Operation {
     name: u64,
     outcome: Outcome,
     attempts: AtomicUsize,
-    follows_up: bool,
+    is_follow_up: bool,
 }
 
 impl Operation {
     fn new(number: usize, outcome: Outcome) -> Self {
         let name = u64::try_from(number).unwrap();
-        Self { number, name, outcome, attempts: AtomicUsize::new(0), follows_up: false }
+        Self { number, name, outcome, attempts: AtomicUsize::new(0), is_follow_up: false }
     }
 }
 
@@ -63,7 +63,7 @@ impl Engine for Scripted {
         operations: 256,
         rows: 300,
         bytes: usize::MAX,
-        patience: Duration::from_millis(400),
+        start_timeout: Duration::from_millis(400),
     };
     type Operation = Operation;
     type Answer = usize;
@@ -72,7 +72,7 @@ impl Engine for Scripted {
     type Open<'e> = Vec<u64>;
 
     fn cost(operation: &Operation) -> Cost {
-        Cost { rows: 1, bytes: 1, follows_up: operation.follows_up }
+        Cost { rows: 1, bytes: 1, is_follow_up: operation.is_follow_up }
     }
 
     fn exclusive(operation: &Operation, names: &mut Vec<u64>) {
@@ -285,8 +285,8 @@ async fn a_full_queue_accepts_only_follow_up_work() {
     }
     let rejected = setup.write(Operation::new(9001, Outcome::Done)).await.unwrap();
     assert!(matches!(rejected, Err(WriteError::Overloaded)));
-    let follows_up = true;
-    let admitted = setup.write(Operation { follows_up, ..Operation::new(9002, Outcome::Done) });
+    let is_follow_up = true;
+    let admitted = setup.write(Operation { is_follow_up, ..Operation::new(9002, Outcome::Done) });
     tokio::time::sleep(Duration::from_millis(50)).await;
     setup.is_frozen.store(false, Ordering::Relaxed);
     assert_eq!(admitted.await.unwrap().unwrap(), 9002);

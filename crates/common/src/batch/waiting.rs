@@ -98,7 +98,8 @@ impl<E: Engine> Waiting<E> {
         }
         let mut overdue = Vec::new();
         if self.overdue_at().is_some_and(|at| at <= now) {
-            let is_overdue = |job: &Job<E>| now.duration_since(job.queued) >= E::LIMITS.patience;
+            let is_overdue =
+                |job: &Job<E>| now.duration_since(job.queued) >= E::LIMITS.start_timeout;
             for waiting in [&mut self.ready, &mut self.parked] {
                 let (expired, kept) = waiting.drain(..).partition::<Vec<_>, _>(is_overdue);
                 overdue.extend(expired);
@@ -124,7 +125,7 @@ impl<E: Engine> Waiting<E> {
         let first =
             [self.ready.front(), self.parked.front(), self.delayed.first().map(|(_, job)| job)];
         let oldest = first.into_iter().flatten().map(|job| job.queued).min();
-        oldest?.checked_add(E::LIMITS.patience)
+        oldest?.checked_add(E::LIMITS.start_timeout)
     }
 }
 

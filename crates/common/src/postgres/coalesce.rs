@@ -57,7 +57,7 @@ impl<Q: Send + Sync + 'static, A: Send + 'static> Coalesced<Q, A> {
 
     /// Returns the answer to `request`. The read starts after this call, so it sees every earlier
     /// commit.
-    pub async fn ask(&self, request: Q) -> Result<A, CoalesceError> {
+    pub async fn query(&self, request: Q) -> Result<A, CoalesceError> {
         let (answer, answered) = oneshot::channel();
         self.0.try_send(Job { request, answer }).map_err(|_| CoalesceError::Overloaded)?;
         match timeout(ANSWER, answered).await {

@@ -117,7 +117,7 @@ impl From<Error> for Failure {
 }
 
 /// A statement and its parameters.
-pub type Asked<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
+pub type Statement<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 
 /// A limited number of connections that requests share.
 pub struct Pool(deadpool_postgres::Pool);
@@ -186,13 +186,13 @@ pub struct Transaction {
 
 impl Transaction {
     /// Sends these statements in one round trip. The first call also begins the transaction.
-    pub async fn ask(&mut self, statements: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
+    pub async fn query(&mut self, statements: &[Statement<'_>]) -> Result<Vec<Vec<Row>>, Error> {
         self.send(statements, &[]).await
     }
 
     /// As [`Self::ask`], and commits in the same round trip. If a statement fails, the database
     /// turns the commit into a rollback.
-    pub async fn commit(mut self, statements: &[Asked<'_>]) -> Result<Vec<Vec<Row>>, Error> {
+    pub async fn commit(mut self, statements: &[Statement<'_>]) -> Result<Vec<Vec<Row>>, Error> {
         let mut answers = self.send(statements, &[("COMMIT", &[])]).await?;
         answers.truncate(statements.len());
         self.is_open = false;
@@ -201,14 +201,14 @@ impl Transaction {
 
     async fn send(
         &mut self,
-        statements: &[Asked<'_>],
-        last: &[Asked<'_>],
+        statements: &[Statement<'_>],
+        last: &[Statement<'_>],
     ) -> Result<Vec<Vec<Row>>, Error> {
         let client = self.client.as_ref().ok_or(Error::Silent)?;
-        let begin: &[Asked<'_>] = if self.is_open { &[] } else { &[("BEGIN", &[])] };
+        let begin: &[Statement<'_>] = if self.is_open { &[] } else { &[("BEGIN", &[])] };
         self.is_open = true;
         let all = [begin, statements, last].concat();
-        match timeout(ANSWER, ask_all(client, &all)).await {
+        match timeout(ANSWER, query_all(client, &all)).await {
             Ok(answers) => Ok(answers?.split_off(begin.len())),
             Err(_) => {
                 // Closes the connection, because late answers would delay its next user.
@@ -240,18 +240,18 @@ pub(super) async fn settle(
 
 /// Sends these statements in one round trip. They run in this order. If one cannot be sent, the
 /// later ones are not sent either. Each statement is prepared once per connection.
-pub async fn ask<const N: usize>(
+pub async fn query<const N: usize>(
     client: &ClientWrapper,
-    statements: [Asked<'_>; N],
+    statements: [Statement<'_>; N],
 ) -> Result<[Vec<Row>; N], Error> {
-    let mut answers = ask_all(client, &statements).await?.into_iter();
+    let mut answers = query_all(client, &statements).await?.into_iter();
     Ok(array::from_fn(|_| answers.next().unwrap_or_default()))
 }
 
-/// As [`ask`], for any number of statements.
-pub async fn ask_all(
+/// As [`query`], for any number of statements.
+pub async fn query_all(
     client: &ClientWrapper,
-    statements: &[Asked<'_>],
+    statements: &[Statement<'_>],
 ) -> Result<Vec<Vec<Row>>, Error> {
     let mut prepared = Vec::with_capacity(statements.len());
     for (sql, _) in statements {
@@ -275,6 +275,6 @@ pub async fn ask_all(
 
 /// Whether the connection answers in time.
 pub(super) async fn answers(client: &ClientWrapper) -> bool {
-    let answer = timeout(OPEN, ask(client, [("SELECT 1", &[])])).await;
+    let answer = timeout(OPEN, query(client, [("SELECT 1", &[])])).await;
     answer.is_ok_and(|answer| answer.is_ok())
 }

@@ -9,7 +9,7 @@ use super::{
     BadCell, Cell, ColumnError, Kind, Param,
     table::{Rows, Table, list},
 };
-use crate::postgres::{self, Asked};
+use crate::postgres::{self, Statement};
 
 type Conversion<T> = Result<T, Box<dyn Error + Sync + Send>>;
 
@@ -77,7 +77,10 @@ impl<'a> PostgresRows<'a> {
     }
 
     /// Pairs each statement with its [`Self::params`].
-    pub fn asked<'s>(&'s self, params: &'s [Vec<&'s (dyn ToSql + Sync)>]) -> Vec<Asked<'s>> {
+    pub fn statements<'s>(
+        &'s self,
+        params: &'s [Vec<&'s (dyn ToSql + Sync)>],
+    ) -> Vec<Statement<'s>> {
         self.0.iter().zip(params).map(|((sql, _), params)| (&**sql, &**params)).collect()
     }
 

@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// Whether a request at `now` has to postpone the removal of its client.
-    pub(crate) fn is_postponing(&self, now: Timestamp) -> bool {
+    pub(crate) fn must_postpone(&self, now: Timestamp) -> bool {
         self.unused_until.is_some_and(|until| until.saturating_sub(now) < millis(UNUSED_LIFETIME))
     }
 }
@@ -211,11 +211,11 @@ mod tests {
         const MINUTE: Timestamp = 60_000;
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
         let mut session = Session { client, expires: 0, unused_until: None };
-        assert!(!session.is_postponing(Timestamp::MAX));
+        assert!(!session.must_postpone(Timestamp::MAX));
         let (mut writes, mut request) = (0, 0);
         for gap in [0, 4, 2, 59, 1, 1, 1, 3, 60] {
             request += gap * MINUTE;
-            if session.unused_until.is_none() || session.is_postponing(request) {
+            if session.unused_until.is_none() || session.must_postpone(request) {
                 session.unused_until = Some(Session::unused_until(request));
                 writes += 1;
             }

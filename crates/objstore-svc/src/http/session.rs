@@ -94,7 +94,7 @@ impl FromRequestParts<Arc<App>> for Authenticated {
         for cookie in tokens(&parts.headers) {
             let token = TokenDigest::of(&cookie);
             if let Some(session) = app.store.session(token, now).await? {
-                if session.is_postponing(now)
+                if session.must_postpone(now)
                     && let Err(error) = app.store.postpone_removal(session, token, now).await
                 {
                     // The next request tries again.

@@ -23,7 +23,7 @@ use std::{
 
 use common::{
     batch::Queue,
-    postgres::{Asked, Database, Error, Health, OpenError, Pool, WAIT, ask},
+    postgres::{Database, Error, Health, OpenError, Pool, Statement, WAIT, query},
 };
 use deadpool_postgres::ClientWrapper;
 use tokio::{
@@ -172,7 +172,7 @@ impl Postgres {
     }
 
     pub(super) async fn session(&self, token: TokenDigest) -> Result<Option<Session>, Error> {
-        let [found] = self.ask([(read::SESSION, &[&token.as_bytes().as_slice()])]).await?;
+        let [found] = self.query([(read::SESSION, &[&token.as_bytes().as_slice()])]).await?;
         Ok(found.first().map(|row| rows::session(&mut row.into())).transpose()?)
     }
 
@@ -201,7 +201,7 @@ impl Postgres {
 
     pub(super) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         let permit = self.socket_permit().await?;
-        let [rows] = self.ask([(read::CLIENT, &[client.uuid()])]).await?;
+        let [rows] = self.query([(read::CLIENT, &[client.uuid()])]).await?;
         // A client may have very many watches: do not block the thread of other requests.
         let read = tokio::task::spawn_blocking(move || read::client(&rows)).await;
         drop(permit);
@@ -219,11 +219,11 @@ impl Postgres {
         self.pool.acquire(read).await.map(|(page, _)| page)
     }
 
-    async fn ask<const N: usize>(
+    async fn query<const N: usize>(
         &self,
-        statements: [Asked<'_>; N],
+        statements: [Statement<'_>; N],
     ) -> Result<[Vec<Row>; N], Error> {
-        self.pool.acquire(async |connection| ask(connection, statements).await).await
+        self.pool.acquire(async |connection| query(connection, statements).await).await
     }
 }
 

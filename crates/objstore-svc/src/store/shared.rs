@@ -21,7 +21,7 @@ pub(super) const LIMITS: Limits = Limits {
     operations: 512,
     rows: 1024,
     bytes: 8 * 1024 * 1024,
-    patience: Duration::from_secs(5),
+    start_timeout: Duration::from_secs(5),
 };
 
 /// The state that an engine shares with its writer.
@@ -69,5 +69,5 @@ impl Shared {
 /// How much of the limits of a batch an operation uses.
 pub(super) fn cost(operation: &Operation) -> Cost {
     let rows = if matches!(operation, Operation::Reap { .. }) { LIMITS.rows } else { 1 };
-    Cost { rows, bytes: operation.size(), follows_up: false }
+    Cost { rows, bytes: operation.size(), is_follow_up: false }
 }

@@ -34,7 +34,8 @@ impl Sandbox {
                 Reply::Challenge { reference: reference(card) }
             }
             Source::Card(card) => Reply::Verdict(judge(card, now)),
-            // This card succeeds when a customer types it in, and lacks funds in recurring payments.
+            // This card succeeds when a customer types it in, and lacks funds in recurring
+            // payments.
             Source::Reference(reference) if reference.ends_with("0207") => {
                 Reply::Verdict(Verdict::Declined(ProcessingError::INSUFFICIENT_FUNDS))
             }

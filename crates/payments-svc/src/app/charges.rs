@@ -1,10 +1,10 @@
 //! A payment in three steps, because it changes two systems and no database transaction spans both:
 //!
-//! 1. **Begin.** [`Action::BeginPayment`] commits a pending payment (an *operation*) and its idempotency
-//!    key.
+//! 1. **Begin.** [`Action::BeginPayment`] commits a pending payment (an *operation*) and its
+//!    idempotency key.
 //! 2. **Ask.** The acquirer authorizes the amount.
-//! 3. **Conclude.** [`Action::ConcludePayment`] replaces the pending payment with a transaction, and
-//!    stores the outcome for the idempotency key. If the acquirer demands 3-D Secure,
+//! 3. **Conclude.** [`Action::ConcludePayment`] replaces the pending payment with a transaction,
+//!    and stores the outcome for the idempotency key. If the acquirer demands 3-D Secure,
 //!    [`Action::ChallengePayment`] comes first, and the customer's answer repeats steps 2 and 3.
 //!
 //! The goal: after a crash or a timeout at any point, no authorization stays open at the acquirer
@@ -205,8 +205,8 @@ impl Payments {
     /// instructions that reverse them at the acquirer.
     pub(crate) async fn fail_unanswered(&self) -> Result<(), StoreError> {
         // By then, the request that waits for the acquirer has timed out.
-        let patience = self.acquirers.timeout() * 2;
-        for operation in self.store.unanswered(patience).await? {
+        let age = self.acquirers.timeout() * 2;
+        for operation in self.store.unanswered(age).await? {
             let Ok(given_up) = self.conclude(operation, None, None).await? else { continue };
             // A customer who does not answer a challenge (another error) is normal: no warning.
             if let Outcome::Paid { error: Some(ProcessingError::TRY_AGAIN), .. } =

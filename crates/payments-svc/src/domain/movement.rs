@@ -43,8 +43,8 @@ pub(crate) struct Captured {
     pub(crate) gross: i64,
     /// The fee that depends on the amount, in minor units of the funding currency.
     pub(crate) fee: i64,
-    /// The part of `amount` that was refunded or is disputed. `gross_returned` and `fee_returned` go
-    /// with it.
+    /// The part of `amount` that was refunded or is disputed. `gross_returned` and `fee_returned`
+    /// go with it.
     pub(crate) amount_returned: i64,
     pub(crate) gross_returned: i64,
     pub(crate) fee_returned: i64,

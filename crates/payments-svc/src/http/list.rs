@@ -4,8 +4,8 @@
 //!
 //! 1. A page is read and sent in pieces of at most [`MAX_PIECE`] items. The
 //!    average size of its items gives the number of items in the next piece, so that this has about
-//!    [`PIECE_BYTES`]. Each piece is a separate read of the store, which continues after the last id
-//!    of the piece before.
+//!    [`PIECE_BYTES`]. Each piece is a separate read of the store, which continues after the last
+//!    id of the piece before.
 //! 2. The first [`PIECE_BYTES`] are read before the status line is sent. So a store that fails
 //!    gives a 503, and a short page has a `Content-Length`.
 //! 3. After that, an error can only abort the connection. The closing bracket is sent only after

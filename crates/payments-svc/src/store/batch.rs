@@ -16,14 +16,14 @@ use crate::domain::{
 /// The answer to a write, or why it was refused. A refused write changed nothing.
 pub(super) type Decision = Result<Answer, Refusal>;
 
-/// The limits in PostgreSQL. SQLite replaces `batches`, `another_at` and `patience`.
+/// The limits in PostgreSQL. SQLite replaces `batches`, `another_at` and `start_timeout`.
 pub(super) const LIMITS: Limits = Limits {
     batches: 4,
     another_at: 32,
     operations: 256,
     rows: 4096,
     bytes: 8 * 1024 * 1024,
-    patience: Duration::from_secs(5),
+    start_timeout: Duration::from_secs(5),
 };
 
 /// Estimated bytes of a write without its payload.
@@ -48,11 +48,11 @@ pub(super) fn cost(write: &Write) -> Cost {
         Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
         _ => (MOVEMENT_ROWS, 0),
     };
-    let follows_up = matches!(
+    let is_follow_up = matches!(
         write.action,
         Action::ConcludePayment { .. } | Action::ChallengePayment { .. } | Action::Confirm { .. }
     );
-    Cost { rows, bytes: OVERHEAD + bytes, follows_up }
+    Cost { rows, bytes: OVERHEAD + bytes, is_follow_up }
 }
 
 /// Adds hashes of the names that two running batches of this process must not share: locked rows,

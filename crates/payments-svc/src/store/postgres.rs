@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use common::{
     batch::Queue,
     postgres::{
-        Asked, CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, ask_all,
+        CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, query_all,
     },
     sql::{ColumnError, Columns, Param, Stored as _},
 };
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    DatabaseConfig, Found, PayoutError, Statement, StoreError,
+    DatabaseConfig, Found, PayoutError, Select, StoreError,
     batch::LIMITS,
     snapshot::{Answers, Question, SHORT_TRAIL, Snapshot, statements},
     sqlite::Each,
@@ -168,15 +168,15 @@ impl Postgres {
     /// Sends the statements in one round trip, and passes every row to `each`.
     pub(super) async fn read(
         &self,
-        statements: &[Statement<'_>],
+        selects: &[Select<'_>],
         each: &mut Each<'_>,
     ) -> Result<(), Error> {
         let params: Vec<Vec<&(dyn ToSql + Sync)>> =
-            statements.iter().map(|(_, params)| to_sql(params)).collect();
-        let statements: Vec<Asked<'_>> =
-            statements.iter().zip(&params).map(|((sql, _), params)| (*sql, &**params)).collect();
+            selects.iter().map(|(_, params)| to_sql(params)).collect();
+        let statements: Vec<Statement<'_>> =
+            selects.iter().zip(&params).map(|((sql, _), params)| (*sql, &**params)).collect();
         let results =
-            self.pool.acquire(async |session| ask_all(session, &statements).await).await?;
+            self.pool.acquire(async |session| query_all(session, &statements).await).await?;
         Ok(read_rows(&results, each)?)
     }
 
@@ -185,7 +185,7 @@ impl Postgres {
         &self,
         question: Question,
     ) -> Result<Option<Found<Snapshot>>, StoreError> {
-        Ok(self.snapshot.ask(question).await?)
+        Ok(self.snapshot.query(question).await?)
     }
 
     /// Waits until an id is settled, and returns it: no open or later transaction can add a row up
@@ -234,12 +234,12 @@ async fn snapshot(
     let [transactions_sql, trails_sql, keys_sql] = &*SEEN;
     let params: [&(dyn ToSql + Sync); 2] = [&transactions, &apps];
     let key_params: [&(dyn ToSql + Sync); 2] = [&apps, &keys];
-    let mut statements: Vec<Asked<'_>> =
+    let mut statements: Vec<Statement<'_>> =
         vec![(transactions_sql, &params), (trails_sql, &params[..1])];
     if questions.iter().any(|question| question.key.is_some()) {
         statements.push((keys_sql, &key_params));
     }
-    let results = pool.acquire(async |session| ask_all(session, &statements).await).await?;
+    let results = pool.acquire(async |session| query_all(session, &statements).await).await?;
     let mut answers = Answers::to(questions.len());
     read_rows(&results, &mut |statement, columns| answers.read(statement, columns))?;
     Ok(answers.finished())

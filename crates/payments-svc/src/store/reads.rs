@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use tokio::runtime::Handle;
 
 use super::{
-    Backlog, Engine, Expiring, Found, Overdue, Statement, Store, StoreError, now, outcomes,
+    Backlog, Engine, Expiring, Found, Overdue, Select, Store, StoreError, now, outcomes,
     rows::{self, found, is_member},
     snapshot::{Question, SHORT_TRAIL, Snapshot},
     values::{CARD, millis},
@@ -89,7 +89,7 @@ impl Store {
         let first_steps = trail("step < $2");
         let params = [app.param(), id.param()];
         let trail_params = [id.param(), SHORT_TRAIL.param()];
-        let statements: [Statement<'_>; 2] = [(&sql, &params), (&first_steps, &trail_params)];
+        let statements: [Select<'_>; 2] = [(&sql, &params), (&first_steps, &trail_params)];
         let (mut transaction, mut steps) = (None, Vec::new());
         self.look_up(&statements, &mut |statement, columns| {
             match statement {
@@ -263,14 +263,11 @@ impl Store {
         .await
     }
 
-    /// Payments without an outcome that were begun longer than `patience` ago, the oldest first: at
+    /// Payments without an outcome that were begun longer than `age` ago, the oldest first: at
     /// most [`JOB_BATCH`]. A pending challenge excludes a payment until the challenge expires.
-    pub(crate) async fn unanswered(
-        &self,
-        patience: std::time::Duration,
-    ) -> Result<Vec<Id>, StoreError> {
+    pub(crate) async fn unanswered(&self, age: std::time::Duration) -> Result<Vec<Id>, StoreError> {
         let now = self.clock().await?;
-        let before = now.checked_sub(patience).unwrap_or(Timestamp::UNIX_EPOCH);
+        let before = now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH);
         let sql = "SELECT id FROM operations WHERE id < $1 AND coalesce(challenge_until, 0) <= $2
                    ORDER BY id LIMIT $3";
         let before = Id::at(before);
@@ -412,7 +409,7 @@ impl Store {
     /// of the caller.
     async fn look_up(
         &self,
-        statements: &[Statement<'_>],
+        statements: &[Select<'_>],
         each: &mut super::sqlite::Each<'_>,
     ) -> Result<(), StoreError> {
         match &self.engine {

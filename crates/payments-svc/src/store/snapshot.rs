@@ -4,8 +4,8 @@
 //!    memory after the write.
 //! 2. It takes no lock and may be stale. The batch decides over rows that it locks and reads again.
 //! 3. The response comes from memory only if the trail has exactly one step more than this read saw
-//!    ([`Snapshot::after`]). Otherwise another request moved the transaction in between, and the caller
-//!    reads it again.
+//!    ([`Snapshot::after`]). Otherwise another request moved the transaction in between, and the
+//!    caller reads it again.
 //! 4. A trail of more than [`SHORT_TRAIL`] steps, or a `custom` of more than [`MAX_CUSTOM`] bytes,
 //!    is not read here. The caller reads such a transaction after the write.
 //! 5. PostgreSQL answers many questions with one round trip, because a statement has a fixed cost,

@@ -18,7 +18,7 @@ use common::{
 use rusqlite::Connection;
 
 use super::{
-    Found, Statement, StoreError,
+    Found, Select, StoreError,
     snapshot::{Answers, Question, SHORT_TRAIL, Snapshot, statements},
 };
 
@@ -119,7 +119,7 @@ impl Sqlite {
     /// Reads single rows, in one snapshot.
     pub(super) fn look_up(
         &self,
-        statements: &[Statement<'_>],
+        statements: &[Select<'_>],
         each: &mut Each<'_>,
     ) -> Result<(), StoreError> {
         Ok(self.lookups.read(|db| read(db, statements, each))?)
@@ -134,7 +134,7 @@ impl Sqlite {
         let [transactions_sql, trails_sql, keys_sql] = &*SEEN;
         let params = [transaction.param(), app.param()];
         let key_params = [app.param(), key.param()];
-        let mut statements: Vec<Statement<'_>> =
+        let mut statements: Vec<Select<'_>> =
             vec![(transactions_sql, &params), (trails_sql, &params[..1])];
         statements.extend(key.as_ref().map(|_| (&**keys_sql, &key_params[..])));
         let mut answers = Answers::to(1);
@@ -165,7 +165,7 @@ pub(super) type Each<'a> =
 /// Passes every row of the statements to `each`.
 pub(super) fn read(
     db: &Connection,
-    statements: &[Statement<'_>],
+    statements: &[Select<'_>],
     each: &mut Each<'_>,
 ) -> rusqlite::Result<()> {
     for (index, (sql, params)) in statements.iter().enumerate() {

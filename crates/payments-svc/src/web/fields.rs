@@ -5,10 +5,10 @@
 //! 1. A closure reads all members first and uses `?` only when it builds its result. A `?` after
 //!    each member would hide the errors of the members below it.
 //! 2. Errors are collected in the order in which the closure reads the members.
-//! 3. A method that fails records the error and returns [`Reported`]. `Reported` can only be made by
-//!    recording an error, so a closure cannot fail without a reason that the client reads.
-//! 4. [`read`] returns `Ok` only if no error was recorded. So a closure may ignore a `Reported`: the
-//!    request is rejected nevertheless.
+//! 3. A method that fails records the error and returns [`Reported`]. `Reported` can only be made
+//!    by recording an error, so a closure cannot fail without a reason that the client reads.
+//! 4. [`read`] returns `Ok` only if no error was recorded. So a closure may ignore a `Reported`:
+//!    the request is rejected nevertheless.
 //! 5. If `company` is not an object, this is one error. Its members return `Reported` and record
 //!    nothing more.
 //!

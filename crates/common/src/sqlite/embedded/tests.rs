@@ -18,7 +18,7 @@ impl Engine for Counter {
         operations: 512,
         rows: 4096,
         bytes: usize::MAX,
-        patience: Duration::MAX,
+        start_timeout: Duration::MAX,
     };
     type Operation = i64;
     type Answer = i64;
@@ -27,7 +27,7 @@ impl Engine for Counter {
     type Open<'e> = Transaction<'e>;
 
     fn cost(_: &i64) -> Cost {
-        Cost { rows: 1, bytes: 8, follows_up: false }
+        Cost { rows: 1, bytes: 8, is_follow_up: false }
     }
 
     async fn load(&self, _: &[&i64]) -> Result<Loaded<Transaction<'_>, i64>, Failure> {

@@ -1,6 +1,6 @@
 //! Searches for objects by pattern.
 
-use common::postgres::{Error, Pool, ask};
+use common::postgres::{Error, Pool, query};
 use tokio_postgres::{Row, types::ToSql};
 
 use super::super::{Page, PageEnd, order::Range, rows};
@@ -27,12 +27,12 @@ impl Search {
         )
     }
 
-    async fn ask(&self, pool: &Pool, sql: &str, limit: usize) -> Result<Vec<Row>, Error> {
+    async fn query(&self, pool: &Pool, sql: &str, limit: usize) -> Result<Vec<Row>, Error> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let range = self.0.parameters.iter().map(|part| part as &(dyn ToSql + Sync));
         let parameters: Vec<_> = range.chain([&limit as _]).collect();
         let statement = (sql, &parameters[..]);
-        let [rows] = pool.acquire(async |connection| ask(connection, [statement]).await).await?;
+        let [rows] = pool.acquire(async |connection| query(connection, [statement]).await).await?;
         Ok(rows)
     }
 }
@@ -49,7 +49,7 @@ pub(super) async fn page(pool: &Pool, search: &Search, limit: usize) -> Result<P
              ) AS before FROM ({range}) AS range
          ) AS page WHERE coalesce(before, 0) < {PAGE_BYTES} ORDER BY {columns}"
     );
-    let found = search.ask(pool, &sql, limit).await?;
+    let found = search.query(pool, &sql, limit).await?;
     let objects = found.iter().map(|row| rows::stored(&mut row.into()));
     let objects = objects.collect::<Result<Vec<_>, _>>()?;
     let bytes: usize = objects.iter().map(|stored| stored.object.value.as_bytes().len()).sum();
@@ -62,7 +62,7 @@ pub(super) async fn page_end(
     search: &Search,
     limit: usize,
 ) -> Result<Option<PageEnd>, Error> {
-    let found = search.ask(pool, &search.sql("type, namespace, name"), limit + 1).await?;
+    let found = search.query(pool, &search.sql("type, namespace, name"), limit + 1).await?;
     let end = found.iter().take(limit).next_back();
     let end = end.map(|row| rows::key(&mut row.into())).transpose()?;
     Ok(end.map(|key| PageEnd { key, more: found.len() > limit }))

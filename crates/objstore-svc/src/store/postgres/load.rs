@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use common::{
-    postgres::{Asked, Error, Transaction},
+    postgres::{Error, Statement, Transaction},
     sql::Columns,
 };
 use tokio_postgres::{Row, types::ToSql};
@@ -20,7 +20,7 @@ pub(super) type BackendPid = i32;
 
 /// Locks the `store` row. It is the first statement of every batch, so that the order of commits is
 /// the order of revisions.
-pub(super) const LOCK: Asked<'_> =
+pub(super) const LOCK: Statement<'_> =
     ("SELECT revision, bytes_through, clients, pg_backend_pid() FROM store FOR UPDATE", &[]);
 
 /// Revisions of objects, by their types `$1`, namespaces `$2` and names `$3`.
@@ -104,7 +104,7 @@ pub(super) async fn load(
     let of_watches: [&(dyn ToSql + Sync); 4] = [&watchers, kinds, namespaces, names];
     let of_sessions: [&(dyn ToSql + Sync); 1] = [&with_sessions];
     let of_due: [&(dyn ToSql + Sync); 3] = [&before, &now, &limit];
-    let statements: [(bool, Asked<'_>); 7] = [
+    let statements: [(bool, Statement<'_>); 7] = [
         (true, LOCK),
         (!needs.revisions.is_empty(), (REVISIONS, &of_revisions)),
         (!needs.objects.is_empty(), (read::OBJECTS, &of_objects)),
@@ -115,7 +115,7 @@ pub(super) async fn load(
     ];
     let needed = statements.iter().filter(|(is_needed, _)| *is_needed);
     let needed: Vec<_> = needed.map(|(_, statement)| *statement).collect();
-    let mut results = transaction.ask(&needed).await?.into_iter();
+    let mut results = transaction.query(&needed).await?.into_iter();
     let results = statements
         .map(|(is_needed, _)| is_needed.then(|| results.next()).flatten().unwrap_or_default());
     let locked = Locked::read(results.first())?;

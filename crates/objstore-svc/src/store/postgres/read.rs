@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use common::{
-    postgres::{Error, ask},
+    postgres::{Error, query},
     sql::Columns,
 };
 use deadpool_postgres::ClientWrapper;
@@ -80,7 +80,7 @@ pub(super) async fn log(
     connection: &ClientWrapper,
     after: Revision,
 ) -> Result<(LogPage, Revision), Error> {
-    let [found] = ask(connection, [(LOG, &[&after.cast_signed()])]).await?;
+    let [found] = query(connection, [(LOG, &[&after.cast_signed()])]).await?;
     let head = rows::number(&mut found.first().ok_or(Error::NoRow)?.into())?;
     let records = found.iter().filter_map(|row| record(row).transpose());
     let records = records.collect::<Result<Vec<_>, _>>()?;

@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use common::postgres::{ANSWER, Error, Pool, ask};
+use common::postgres::{ANSWER, Error, Pool, query};
 use tokio::{
     sync::{Mutex, mpsc, oneshot},
     time::timeout,
@@ -81,6 +81,6 @@ async fn run(pool: Arc<Pool>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
 async fn read(pool: &Pool, batch: &[Job]) -> Result<HashMap<Key, Stored>, Error> {
     let keys = Keys::of(batch.iter().map(|job| job.key.parts()));
     let statement = (read::OBJECTS, &keys.parameters()[..]);
-    let [rows] = pool.acquire(async |connection| ask(connection, [statement]).await).await?;
+    let [rows] = pool.acquire(async |connection| query(connection, [statement]).await).await?;
     read::objects(&rows)
 }

@@ -13,8 +13,8 @@
 //! 5. Notifications may be lost, for example with the connection. So the tail also polls, every
 //!    [`POLL_EVERY`], and reads the change log after each reconnection.
 //! 6. If the change log was trimmed past the cursor, or ends before it (after a failover that lost
-//!    commits), the tail sends [`News::Missed`] and continues after the newest revision. The hub
-//!    then closes the sockets of this replica.
+//!    commits), the tail sends [`FeedItem::Missed`] and continues after the newest revision. The
+//!    hub then closes the sockets of this replica.
 
 use std::{
     sync::{
@@ -32,7 +32,7 @@ use tokio::{
 };
 
 use super::{
-    super::{LogPage, News},
+    super::{FeedItem, LogPage},
     SETTINGS, read,
     writes::CHANNEL,
 };
@@ -53,7 +53,7 @@ pub(super) struct Tail {
     pub(super) backend: Arc<AtomicI32>,
     /// Commits of this replica.
     pub(super) committed: mpsc::Receiver<Vec<Record>>,
-    pub(super) news: mpsc::Sender<News>,
+    pub(super) news: mpsc::Sender<FeedItem>,
     /// The cursor: the newest revision that was passed on.
     pub(super) revision: Revision,
     /// Whether the next failure is logged as a warning: once per outage.
@@ -139,17 +139,17 @@ impl Tail {
     async fn read(
         &mut self,
         connection: &ClientWrapper,
-    ) -> Result<(Option<News>, Revision), Interruption> {
+    ) -> Result<(Option<FeedItem>, Revision), Interruption> {
         let page = timeout(ANSWER, read::log(connection, self.revision)).await;
         let (page, head) = page.map_err(|_| Error::Silent)??;
         let news = match page {
             LogPage::Records(records) => {
                 self.revision = records.last().map_or(self.revision, |last| last.revision);
-                (!records.is_empty()).then_some(News::Records(records))
+                (!records.is_empty()).then_some(FeedItem::Records(records))
             }
             LogPage::Trimmed => {
                 self.revision = head;
-                Some(News::Missed(head))
+                Some(FeedItem::Missed(head))
             }
         };
         Ok((news, head))
@@ -157,13 +157,13 @@ impl Tail {
 
     /// Passes a commit of this replica on if it follows the cursor directly. The second value is
     /// `true` if there is a gap, so that the change log has to be read.
-    fn accept(&mut self, records: Vec<Record>) -> (Option<News>, bool) {
+    fn accept(&mut self, records: Vec<Record>) -> (Option<FeedItem>, bool) {
         let (Some(first), Some(last)) = (records.first(), records.last()) else {
             return (None, false);
         };
         if first.revision == self.revision + 1 {
             self.revision = last.revision;
-            return (Some(News::Records(records)), false);
+            return (Some(FeedItem::Records(records)), false);
         }
         (None, last.revision > self.revision)
     }

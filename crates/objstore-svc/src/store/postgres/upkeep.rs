@@ -6,7 +6,7 @@ use std::{
 };
 
 use common::{
-    postgres::{Asked, Error, Pool, ask},
+    postgres::{Error, Pool, Statement, query},
     sql::Columns,
 };
 use deadpool_postgres::ClientWrapper;
@@ -69,8 +69,8 @@ async fn run_once(
 ) -> Result<bool, Error> {
     let retention = i64::try_from(config.log_retention.as_millis()).unwrap_or(i64::MAX / 2);
     let size = i64::try_from(config.log_size).unwrap_or(i64::MAX);
-    let trim: Asked<'_> = (TRIM, &[&TRIM_BATCH, &retention, &size]);
-    let [trimmed, found] = ask(connection, [trim, (STATS, &[])]).await?;
+    let trim: Statement<'_> = (TRIM, &[&TRIM_BATCH, &retention, &size]);
+    let [trimmed, found] = query(connection, [trim, (STATS, &[])]).await?;
     let mut columns = Columns::from(found.first().ok_or(Error::NoRow)?);
     let mut number = || rows::number(&mut columns);
     let (revision, bytes, clients) = (number()?, number()?, number()?);

@@ -4,7 +4,7 @@
 //! them to the locked `store` row, since a batch may be decided before the newest revision is
 //! known.
 
-use common::{postgres::Asked, sql::PostgresRows};
+use common::{postgres::Statement, sql::PostgresRows};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -103,8 +103,8 @@ impl<'a> Writes<'a> {
     pub(super) fn statements<'s>(
         &'s self,
         parameters: &'s [Vec<&'s (dyn ToSql + Sync)>],
-    ) -> impl Iterator<Item = Asked<'s>> {
-        let rows = self.rows.asked(parameters);
+    ) -> impl Iterator<Item = Statement<'s>> {
+        let rows = self.rows.statements(parameters);
         let others = self.others.iter().zip(&parameters[rows.len()..]);
         rows.into_iter().chain(others.map(|((sql, _), values)| (*sql, &values[..])))
     }

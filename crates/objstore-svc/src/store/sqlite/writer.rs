@@ -11,8 +11,8 @@
 //!    a second while idle, because only this thread may write.
 //! 5. Records go to the feed after the commit, in order of revisions, as only one batch runs at a
 //!    time. If the feed is full, the writer waits: memory stays bounded, and no record is skipped.
-//! 6. Unlike on PostgreSQL, operations wait in the queue without a timeout (`patience`). Only the
-//!    size of the queue is limited.
+//! 6. Unlike on PostgreSQL, operations wait in the queue without a timeout (`start_timeout`). Only
+//!    the size of the queue is limited.
 
 use std::{
     cell::Cell,
@@ -30,7 +30,7 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        News, Stats, StoreConfig, now,
+        FeedItem, Stats, StoreConfig, now,
         shared::{LIMITS, Shared, cost},
     },
     load::load,
@@ -58,7 +58,7 @@ pub(in crate::store) struct Writer {
     shared: Arc<Shared>,
     retention: Retention,
     state: Cell<State>,
-    feed: mpsc::Sender<News>,
+    feed: mpsc::Sender<FeedItem>,
     /// When a trim was last considered.
     trimmed: Cell<Instant>,
     stats: Arc<Mutex<Stats>>,
@@ -71,7 +71,7 @@ impl Writer {
         connection: &Connection,
         config: &StoreConfig,
         shared: Arc<Shared>,
-        feed: mpsc::Sender<News>,
+        feed: mpsc::Sender<FeedItem>,
         stats: Arc<Mutex<Stats>>,
     ) -> rusqlite::Result<Self> {
         let bytes = "SELECT bytes_through FROM log ORDER BY revision DESC LIMIT 1";
@@ -117,7 +117,7 @@ impl Writer {
 }
 
 impl Engine for Writer {
-    const LIMITS: Limits = Limits { patience: Duration::MAX, ..LIMITS };
+    const LIMITS: Limits = Limits { start_timeout: Duration::MAX, ..LIMITS };
     type Operation = Operation;
     type Answer = Answer;
     type Known = Known;
@@ -172,7 +172,7 @@ impl Engine for Writer {
         self.shared.committed(&changes);
         let records = mem::take(&mut changes.records);
         let records: Vec<_> = records.into_iter().map(|(record, _)| record).collect();
-        if !records.is_empty() && self.feed.send(News::Records(records)).await.is_err() {
+        if !records.is_empty() && self.feed.send(FeedItem::Records(records)).await.is_err() {
             tracing::debug!("no receiver for committed changes");
         }
         Ok(answers)

@@ -32,7 +32,7 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use common::{
     batch::{Cost, Decided, Engine, Failure, Limits, Loaded, Panicked},
-    postgres::{Asked, Error, Pool, Transaction},
+    postgres::{Error, Pool, Statement, Transaction},
     sql::{Columns, Kind, Param, PostgresRows, Stored as _},
 };
 use jiff::Timestamp;
@@ -262,9 +262,9 @@ impl<'a> Plan<'a> {
             .iter()
             .map(|(_, params, _)| params.iter().map(|param| &**param as _).collect())
             .collect();
-        let statements: Vec<Asked<'_>> =
+        let statements: Vec<Statement<'_>> =
             self.0.iter().zip(&params).map(|((sql, ..), params)| (*sql, &**params)).collect();
-        open.ask(&statements).await
+        open.query(&statements).await
     }
 }
 
@@ -338,5 +338,5 @@ pub(super) async fn write(open: Transaction, changes: &Changes) -> Result<(), Er
     let mut rows = PostgresRows::default();
     let Ok(()) = tables::write(changes, &mut rows);
     let params = rows.params();
-    open.commit(&rows.asked(&params)).await.map(drop)
+    open.commit(&rows.statements(&params)).await.map(drop)
 }

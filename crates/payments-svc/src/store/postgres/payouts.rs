@@ -1,7 +1,7 @@
 //! Payouts in PostgreSQL, written by a command while any number of services use the database.
 
 use common::{
-    postgres::{Database, Error, Pool, ask_all},
+    postgres::{Database, Error, Pool, query_all},
     sql::{ColumnError, Columns, Param},
 };
 
@@ -38,7 +38,7 @@ impl Books for Pool {
     ) -> Result<Vec<T>, Error> {
         let params = to_sql(params);
         let statements = [(sql, &*params)];
-        let results = self.acquire(async |session| ask_all(session, &statements).await).await?;
+        let results = self.acquire(async |session| query_all(session, &statements).await).await?;
         let values = results.iter().flatten().map(|row| read(&mut Columns::from(row)));
         Ok(values.collect::<Result<_, _>>()?)
     }

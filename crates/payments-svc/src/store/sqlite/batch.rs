@@ -6,7 +6,7 @@
 //! 3. The `payout` command writes the same database from another process. So each batch reads the
 //!    last id from table `ids` in its transaction, draws newer ones, and stores the last with its
 //!    changes.
-//! 4. Writes do not expire in the queue (`patience`): only a full queue refuses them.
+//! 4. Writes do not expire in the queue (`start_timeout`): only a full queue refuses them.
 //! 5. The balance of a merchant is one row, because only one batch writes at a time.
 
 use std::{cell::RefCell, collections::hash_map::Entry, sync::LazyLock, time::Duration};
@@ -59,7 +59,7 @@ pub(super) fn new_ids() -> Ids {
 
 impl Engine for Writer {
     const LIMITS: Limits =
-        Limits { batches: 1, another_at: 1, patience: Duration::MAX, ..batch::LIMITS };
+        Limits { batches: 1, another_at: 1, start_timeout: Duration::MAX, ..batch::LIMITS };
     type Operation = Write;
     type Answer = Decision;
     type Known = Known;
