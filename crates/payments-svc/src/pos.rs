@@ -25,6 +25,7 @@ mod view;
 mod visit;
 
 pub(crate) fn router(payments: Arc<Payments>, traffic: Arc<Traffic>) -> Router {
+    language::load();
     // Pages of any origin may use these. So they also answer preflight requests.
     let shared = Router::new()
         .route("/transactions", post(customer::pay))

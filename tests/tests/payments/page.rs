@@ -133,7 +133,7 @@ async fn a_form_is_of_one_link() {
     }
     let translated = link.with("locale", "da").with("form", token).path();
     let page = service.show(&translated).await.expect(200);
-    assert!(page.text().contains("Du har betalt"), "{page:?}");
+    assert!(page.text().contains("Betalingen er gennemført"), "{page:?}");
     let stranger = merchant.app.merchant("EUR").await;
     let unknown = Link::to(&stranger).with("form", token).path();
     assert!(service.show(&unknown).await.expect(200).text().contains("name=\"number\""));
@@ -177,12 +177,36 @@ async fn what_is_wrong_with_a_card_is_said_beside_it_and_nothing_is_echoed() {
             }
         }
     }
+    for (expiry, text) in [
+        ("02/20", "The card must not have expired."),
+        ("13/48", "Enter the month and year shown on the card"),
+    ] {
+        let body = format!("number=4100000000000000&expiry={expiry}&code=739");
+        let page = service.send_form(&form, &body).await.expect(400);
+        let error = format!("id=\"expiry-error\" class=\"error\">{text}");
+        assert!(page.text().contains(&error), "{expiry}: {page:?}");
+    }
     for body in ["", "number=%FF", "[number]=1"] {
         let page = service.send_form(&form, body).await.expect(400);
         assert_eq!(page.text().matches("aria-invalid").count(), 3, "{page:?}");
     }
     assert!(merchant.list("/transactions?limit=1").await.is_empty());
     assert_eq!(next(&service.send_card(&form, Card::VISA).await), form);
+}
+
+#[tokio::test]
+async fn a_wrong_amount_is_told_the_decimal_places_of_its_currency() {
+    let (service, merchant) = customer().await;
+    let open = Link::to(&merchant).without("value");
+    for (link, text) in [
+        (open.clone().with("currency", "JPY"), "in digits, without decimal places."),
+        (open.clone().with("currency", "DKK"), "with at most 2 decimal places."),
+        (open.clone().without("currency").with("typed[currency]", "bhd"), "at most 3 decimal"),
+        (open.without("currency").with("typed[currency]", "x"), "at most 2 decimal places."),
+    ] {
+        let page = service.show(&link.with("typed[value]", "1.2.3").path()).await.expect(400);
+        assert!(page.text().contains(text), "{text} is missing: {page:?}");
+    }
 }
 
 #[tokio::test]
@@ -307,7 +331,7 @@ async fn a_live_merchant_without_an_acquirer_cannot_take_a_payment() {
 #[tokio::test]
 async fn a_customer_is_told_when_the_card_is_kept_and_when_it_is_a_test() {
     let (service, merchant) = customer().await;
-    let kept = "Your card will be kept";
+    let kept = "Your card will be saved";
     let link = Link::to(&merchant);
     for (link, is_told) in [(link.clone().with("recurring", "y"), true), (link, false)] {
         let page = service.show(&service.open(&link).await).await.expect(200);

@@ -6,9 +6,9 @@ if (form) assist(form);
 function assist(form) {
   const { number, expiry, code } = form.elements;
   const fields = [
-    { input: number, isRight: () => /^\d{12,19}$/.test(digits(number.value)) },
-    { input: expiry, isRight: () => isToCome(expiry.value) },
-    { input: code, isRight: () => /^\d{3,4}$/.test(code.value) },
+    { input: number, problem: () => /^\d{12,19}$/.test(digits(number.value)) ? null : "malformed" },
+    { input: expiry, problem: () => expiryProblem(expiry.value) },
+    { input: code, problem: () => /^\d{3,4}$/.test(code.value) ? null : "malformed" },
   ];
 
   retype(number, (text) => digits(text).slice(0, 19).replace(/\d{4}(?=\d)/g, "$& "));
@@ -20,20 +20,21 @@ function assist(form) {
   retype(code, (text) => digits(text).slice(0, 4));
   number.addEventListener("input", () => form.querySelector("#scheme").value = scheme(number.value));
 
-  for (const { input, isRight } of fields) {
+  for (const { input, problem } of fields) {
     // When the next field is entered, not when this one is left: that may be for the button, which
     // would move away from under the pointer.
     form.addEventListener("focusin", ({ target }) => {
       const isLeft = target !== input && target.matches("input") && input.value !== "";
-      if (isLeft && !isRight()) mark(input, false);
+      if (isLeft && problem()) mark(input, problem());
     });
     input.addEventListener("input", () => {
-      if (input.getAttribute("aria-invalid") && isRight()) mark(input, true);
+      if (input.getAttribute("aria-invalid") && !problem()) mark(input, null);
     });
   }
 
   form.addEventListener("submit", (event) => {
-    const wrong = fields.filter(({ input, isRight }) => !mark(input, isRight()));
+    for (const { input, problem } of fields) mark(input, problem());
+    const wrong = fields.filter(({ problem }) => problem());
     const errors = form.querySelector("#errors");
     if (wrong.length > 0) {
       event.preventDefault();
@@ -68,11 +69,12 @@ function retype(input, rewrite) {
   });
 }
 
-function isToCome(text) {
+function expiryProblem(text) {
   const [, month, year] = /^(\d{2})(\d{2}|\d{4})$/.exec(digits(text)) ?? [];
-  if (!month || month < 1 || month > 12) return false;
+  if (!month || month < 1 || month > 12) return "malformed";
   // The first of the month after it, in UTC.
-  return Date.UTC(year.length === 2 ? 2000 + Number(year) : Number(year), Number(month)) > Date.now();
+  const end = Date.UTC(year.length === 2 ? 2000 + Number(year) : Number(year), Number(month));
+  return end > Date.now() ? null : "past";
 }
 
 function scheme(text) {
@@ -81,9 +83,11 @@ function scheme(text) {
   return first === "2" || first === "5" ? "Mastercard" : "Visa";
 }
 
-function mark(input, isRight) {
-  document.getElementById(`${input.id}-error`).hidden = isRight;
-  if (isRight) input.removeAttribute("aria-invalid");
-  else input.setAttribute("aria-invalid", "true");
-  return isRight;
+// Shows the text that the field has for the problem, if it has more than one.
+function mark(input, problem) {
+  const error = document.getElementById(`${input.id}-error`);
+  error.hidden = !problem;
+  error.textContent = input.dataset[problem] ?? error.textContent;
+  if (problem) input.setAttribute("aria-invalid", "true");
+  else input.removeAttribute("aria-invalid");
 }

@@ -9,7 +9,9 @@ use jiff::Timestamp;
 
 use super::{
     problem::Problem,
-    screens::{AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard},
+    screens::{
+        AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard, WrongExpiry,
+    },
     view,
     visit::{self, Form, Mistyped, Visit, see_other},
 };
@@ -229,10 +231,14 @@ fn redirect_after(
 
 /// Reads the typed card. `Err` with the wrong fields.
 fn read_card(body: &Body, now: Timestamp) -> Result<CardDetails, WrongCard> {
+    let mut is_past = false;
     let read = body.read(|fields| {
         let number = fields.required("number", CardNumber::new);
         let expiry = fields.required("expiry", |typed| match Expiry::typed(typed) {
-            Ok(expiry) if expiry.end() < now => Err("has passed".to_owned()),
+            Ok(expiry) if expiry.end() < now => {
+                is_past = true;
+                Err("has passed".to_owned())
+            }
             expiry => expiry.map_err(|error| error.to_string()),
         });
         let code = fields.required("code", SecurityCode::new);
@@ -242,6 +248,11 @@ fn read_card(body: &Body, now: Timestamp) -> Result<CardDetails, WrongCard> {
         // If the body is not a form at all, its error has no field, and every field counts as
         // wrong.
         let is_wrong = |name| invalid.iter().any(|invalid| [name, ""].contains(&&*invalid.field));
-        WrongCard { number: is_wrong("number"), expiry: is_wrong("expiry"), code: is_wrong("code") }
+        let wrong_expiry = if is_past { WrongExpiry::Past } else { WrongExpiry::Malformed };
+        WrongCard {
+            number: is_wrong("number"),
+            expiry: is_wrong("expiry").then_some(wrong_expiry),
+            code: is_wrong("code"),
+        }
     })
 }

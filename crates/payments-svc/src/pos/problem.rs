@@ -1,5 +1,7 @@
 //! The error page: customers see it if there is no page to pay on.
 
+use std::borrow::Cow;
+
 use askama::Template;
 use axum::{
     http::{StatusCode, header},
@@ -13,8 +15,8 @@ use crate::{app, domain::Invalid, web::Error};
 #[template(path = "problem.html")]
 struct ProblemPage {
     language: &'static Language,
-    heading: &'static str,
-    hint: &'static str,
+    heading: Cow<'static, str>,
+    hint: Cow<'static, str>,
     /// The parameters of the link that are wrong.
     invalid: Vec<Invalid>,
 }
@@ -35,9 +37,13 @@ impl IntoResponse for Problem {
         };
         let (mut answer, _) = error.into_response().into_parts();
         let (heading, hint) = match answer.status {
-            StatusCode::TOO_MANY_REQUESTS => (language.too_many, language.too_many_hint),
-            status if status.is_client_error() => (language.broken, language.broken_hint),
-            _ => (language.unavailable, language.unavailable_hint),
+            StatusCode::TOO_MANY_REQUESTS => {
+                (language.too_many_attempts(), language.too_many_attempts_hint())
+            }
+            status if status.is_client_error() => {
+                (language.link_broken(), language.link_broken_hint())
+            }
+            _ => (language.unavailable(), language.unavailable_hint()),
         };
         let page = ProblemPage { language, heading, hint, invalid };
         let mut response = view::page(answer.status, &page);

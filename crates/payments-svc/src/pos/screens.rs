@@ -33,8 +33,14 @@ pub(super) struct CardPage<'a> {
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct WrongCard {
     pub(super) number: bool,
-    pub(super) expiry: bool,
+    pub(super) expiry: Option<WrongExpiry>,
     pub(super) code: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WrongExpiry {
+    Malformed,
+    Past,
 }
 
 /// The acquirer has not answered yet. The page reloads itself.

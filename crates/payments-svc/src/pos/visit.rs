@@ -54,6 +54,10 @@ impl Typed {
     pub(super) fn is_empty(&self) -> bool {
         self.currency.is_none() && self.value.is_none()
     }
+
+    fn currency(&self) -> Option<Currency> {
+        self.currency.as_deref()?.trim().to_ascii_uppercase().parse().ok()
+    }
 }
 
 /// The token of a card form. One form makes one payment, however often it is submitted.
@@ -136,8 +140,7 @@ impl Visit {
         let mut link = self.link.clone();
         let mut wrong = Mistyped::default();
         if link.currency.is_none() {
-            let typed = self.typed.currency.as_deref().unwrap_or_default();
-            link.currency = typed.trim().to_ascii_uppercase().parse().ok();
+            link.currency = self.typed.currency();
             wrong.currency = link.currency.is_none();
         }
         let is_typed = link.value.is_none();
@@ -161,6 +164,13 @@ impl Visit {
     pub(super) fn amount(&self) -> Option<String> {
         let (currency, amount) = self.due?;
         Some(self.language.money(Money { currency, minor: amount.minor() }))
+    }
+
+    /// The decimal places of an amount: those of the link's currency, else of the typed one, else
+    /// of the merchant's.
+    pub(super) fn decimals(&self) -> u32 {
+        let currency = self.link.currency.or_else(|| self.typed.currency());
+        currency.unwrap_or(self.merchant.details.currency).exponent()
     }
 
     /// The name of the merchant, or its website if it has no name.

@@ -11,33 +11,33 @@ use super::{address, comes_out, customer, made, pay, typed};
 
 /// Every language of the contract, with the words for what was paid.
 const LANGUAGES: [(&str, &str); 27] = [
-    ("bg", "Платихте успешно"),
-    ("cs", "Zaplaceno"),
-    ("da", "Du har betalt"),
-    ("de", "Sie haben bezahlt"),
-    ("el", "Πληρώσατε"),
-    ("en", "You have paid"),
-    ("es", "Ha pagado"),
-    ("et", "Olete maksnud"),
-    ("fi", "Olet maksanut"),
-    ("fr", "Vous avez payé"),
-    ("ga", "Tá íoctha agat"),
-    ("hr", "Platili ste"),
-    ("hu", "Ön fizetett"),
-    ("is", "Þú hefur greitt"),
+    ("bg", "Успешно плащане"),
+    ("cs", "Platba proběhla úspěšně"),
+    ("da", "Betalingen er gennemført"),
+    ("de", "Zahlung erfolgreich"),
+    ("el", "Η πληρωμή ολοκληρώθηκε"),
+    ("en", "Payment successful"),
+    ("es", "Pago realizado"),
+    ("et", "Makse õnnestus"),
+    ("fi", "Maksu onnistui"),
+    ("fr", "Paiement réussi"),
+    ("ga", "D’éirigh leis an íocaíocht"),
+    ("hr", "Plaćanje je uspjelo"),
+    ("hu", "Sikeres fizetés"),
+    ("is", "Greiðsla tókst"),
     ("it", "Pagamento effettuato"),
-    ("lt", "Sumokėta"),
-    ("lv", "Samaksāts"),
-    ("mt", "Ħallast"),
-    ("nb", "Du har betalt"),
-    ("nl", "U hebt betaald"),
-    ("pl", "Zapłacono"),
+    ("lt", "Mokėjimas atliktas sėkmingai"),
+    ("lv", "Maksājums veikts"),
+    ("mt", "Il-ħlas irnexxa"),
+    ("nb", "Betalingen er gjennomført"),
+    ("nl", "Betaling geslaagd"),
+    ("pl", "Płatność zrealizowana"),
     ("pt", "Pagamento efetuado"),
-    ("ro", "Ați plătit"),
-    ("sk", "Zaplatené"),
-    ("sl", "Plačali ste"),
-    ("sv", "Du har betalat"),
-    ("uk", "Оплачено"),
+    ("ro", "Plată reușită"),
+    ("sk", "Platba prebehla úspešne"),
+    ("sl", "Plačilo je uspelo"),
+    ("sv", "Betalningen är genomförd"),
+    ("uk", "Оплата успішна"),
 ];
 
 #[tokio::test]
@@ -125,8 +125,14 @@ async fn typing_is_made_easier_and_mistakes_are_told_before_anything_is_sent() {
 
         page.go(&address(&service, &Link::to(&merchant))).await;
         page.write("#number", "4100").await;
-        page.write("#expiry", "0220").await;
+        page.write("#expiry", "1320").await;
         page.until("!$('#number-error').hidden").await;
+        page.click("#code").await;
+        page.until("$('#expiry-error').textContent.includes('month and year')").await;
+        page.run("$('#expiry').value = ''").await;
+        page.write("#expiry", "0220").await;
+        page.click("#code").await;
+        page.until("$('#expiry-error').textContent.includes('must not have expired')").await;
         page.click("button").await;
         for field in ["number", "expiry", "code"] {
             let said = format!(

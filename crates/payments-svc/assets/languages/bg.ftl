@@ -1,0 +1,76 @@
+### Bulgarian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Плащане към { $shop }
+test-payment = Това е тест: няма да бъдат удържани пари.
+
+## Amount form
+
+amount = Сума
+amount-error =
+    { $decimals ->
+        [0] Въведете сумата с цифри, без десетични знаци.
+        [one] Въведете сумата с цифри, с най-много { $decimals } десетичен знак.
+       *[other] Въведете сумата с цифри, с най-много { $decimals } десетични знака.
+    }
+currency = Валута
+currency-error = Въведете трибуквен код на валута, например EUR.
+continue-to-card = Напред
+
+## Card form
+
+form-error = Моля, поправете отбелязаните полета.
+card-number = Номер на картата
+card-number-error = Въведете номера на картата, от 12 до 19 цифри.
+expiry-date = Валидна до
+expiry-date-format = ММ / ГГ
+expiry-date-malformed = Въведете месеца и годината, посочени на картата, например 08/29.
+expiry-date-past = Картата не трябва да е с изтекъл срок.
+security-code = Код за сигурност
+security-code-hint = 3 или 4 цифри на картата
+security-code-error = Въведете 3-те или 4-те цифри на кода за сигурност.
+card-saved = Картата Ви ще бъде запазена за бъдещи плащания към този магазин.
+pay = Плащане на { $amount }
+
+## Payment in progress
+
+processing = Плащането Ви се обработва
+processing-hint = Тази страница се обновява автоматично. Моля, не плащайте отново.
+confirm-payment = Потвърдете плащането
+simulated-bank = Симулация на банка за тестове
+confirm-card = Вашата банка пита: Вие ли правите това плащане с картата, завършваща на { $last4 }?
+confirm = Потвърждавам
+cancel = Отказ
+
+## Result
+
+payment-successful = Успешно плащане
+payment-successful-hint = Можете да затворите тази страница.
+transaction = Трансакция
+payment-failed = Неуспешно плащане
+declined-details = Банката не прие данните на картата. Проверете ги и опитайте отново.
+declined-expired = Картата е с изтекъл срок. Опитайте с друга.
+declined-funds = Няма достатъчна наличност по сметката или лимитът на картата е надвишен. Опитайте с друга карта.
+declined-bank = Банката отказа плащането. Опитайте с друга карта или се свържете с банката си.
+declined-again = Възникна грешка и нищо не беше удържано. Моля, опитайте отново.
+declined-unsupported = Тази карта не се приема. Опитайте с друга.
+declined-unconfirmed = Плащането не беше потвърдено пред Вашата банка.
+declined-shop = Магазинът не може да приеме това плащане. Моля, свържете се с него.
+try-again = Нов опит
+back-to-shop = Обратно към магазина
+
+## Problems
+
+link-broken = Тази връзка за плащане не работи
+link-broken-hint = Поискайте нова от магазина.
+unavailable = В момента плащането не е възможно
+unavailable-hint = Опитайте отново след няколко минути. Нищо не се удържа два пъти.
+too-many-attempts = Твърде много опити
+too-many-attempts-hint = Изчакайте няколко минути и опитайте отново. Нищо не беше удържано.

@@ -1,0 +1,77 @@
+### Czech
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Platba pro { $shop }
+test-payment = Toto je test: žádné peníze nebudou strženy.
+
+## Amount form
+
+amount = Částka
+amount-error =
+    { $decimals ->
+        [0] Zadejte částku číslicemi, bez desetinných míst.
+        [one] Zadejte částku číslicemi, nejvýše na { $decimals } desetinné místo.
+        [few] Zadejte částku číslicemi, nejvýše na { $decimals } desetinná místa.
+       *[other] Zadejte částku číslicemi, nejvýše na { $decimals } desetinných míst.
+    }
+currency = Měna
+currency-error = Zadejte třípísmenný kód měny, například EUR.
+continue-to-card = Pokračovat
+
+## Card form
+
+form-error = Opravte označená pole.
+card-number = Číslo karty
+card-number-error = Zadejte číslo karty, 12 až 19 číslic.
+expiry-date = Platnost do
+expiry-date-format = MM / RR
+expiry-date-malformed = Zadejte měsíc a rok uvedené na kartě, například 08/29.
+expiry-date-past = Karta nesmí mít prošlou platnost.
+security-code = Bezpečnostní kód
+security-code-hint = 3 nebo 4 číslice na kartě
+security-code-error = Zadejte 3 nebo 4 číslice bezpečnostního kódu.
+card-saved = Vaše karta bude uložena pro pozdější platby tomuto obchodu.
+pay = Zaplatit { $amount }
+
+## Payment in progress
+
+processing = Vaše platba se zpracovává
+processing-hint = Tato stránka se obnovuje automaticky. Neplaťte znovu.
+confirm-payment = Potvrďte platbu
+simulated-bank = Simulace banky pro testy
+confirm-card = Vaše banka se ptá: provádíte tuto platbu kartou, jejíž číslo končí na { $last4 }?
+confirm = Potvrdit
+cancel = Zrušit
+
+## Result
+
+payment-successful = Platba proběhla úspěšně
+payment-successful-hint = Tuto stránku můžete zavřít.
+transaction = Transakce
+payment-failed = Platba se nezdařila
+declined-details = Banka nepřijala údaje karty. Zkontrolujte je a zkuste to znovu.
+declined-expired = Platnost karty vypršela. Zkuste jinou kartu.
+declined-funds = Na účtu není dostatek peněz nebo je překročen limit karty. Zkuste jinou kartu.
+declined-bank = Banka platbu zamítla. Zkuste jinou kartu nebo se obraťte na svou banku.
+declined-again = Došlo k chybě a nic nebylo strženo. Zkuste to prosím znovu.
+declined-unsupported = Tato karta není podporována. Zkuste jinou.
+declined-unconfirmed = Platba nebyla u vaší banky potvrzena.
+declined-shop = Obchod tuto platbu nemůže přijmout. Obraťte se na obchod.
+try-again = Zkusit znovu
+back-to-shop = Zpět do obchodu
+
+## Problems
+
+link-broken = Tento platební odkaz nefunguje
+link-broken-hint = Požádejte obchod o nový.
+unavailable = Platba momentálně není možná
+unavailable-hint = Zkuste to znovu za několik minut. Peníze nebudou strženy dvakrát.
+too-many-attempts = Příliš mnoho pokusů
+too-many-attempts-hint = Počkejte několik minut a zkuste to znovu. Nic nebylo strženo.

@@ -1,0 +1,76 @@
+### Danish
+
+## Numbers
+
+decimal-mark = ,
+group-mark = .
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Betaling til { $shop }
+test-payment = Dette er en test: Der trækkes ingen penge.
+
+## Amount form
+
+amount = Beløb
+amount-error =
+    { $decimals ->
+        [0] Indtast beløbet med tal, uden decimaler.
+        [one] Indtast beløbet med tal, med højst { $decimals } decimal.
+       *[other] Indtast beløbet med tal, med højst { $decimals } decimaler.
+    }
+currency = Valuta
+currency-error = Indtast en valutakode på tre bogstaver, f.eks. EUR.
+continue-to-card = Fortsæt
+
+## Card form
+
+form-error = Ret de markerede felter.
+card-number = Kortnummer
+card-number-error = Indtast kortnummeret, 12 til 19 cifre.
+expiry-date = Udløbsdato
+expiry-date-format = MM / ÅÅ
+expiry-date-malformed = Indtast måned og år fra kortet, f.eks. 08/29.
+expiry-date-past = Kortet må ikke være udløbet.
+security-code = Sikkerhedskode
+security-code-hint = 3 eller 4 cifre på kortet
+security-code-error = Indtast sikkerhedskodens 3 eller 4 cifre.
+card-saved = Dit kort gemmes til senere betalinger til denne butik.
+pay = Betal { $amount }
+
+## Payment in progress
+
+processing = Din betaling behandles
+processing-hint = Siden opdateres automatisk. Betal ikke igen.
+confirm-payment = Godkend betalingen
+simulated-bank = Simuleret bank, til test
+confirm-card = Din bank spørger: Foretager du denne betaling med kortet, der ender på { $last4 }?
+confirm = Godkend
+cancel = Annuller
+
+## Result
+
+payment-successful = Betalingen er gennemført
+payment-successful-hint = Du kan lukke siden.
+transaction = Transaktion
+payment-failed = Betalingen mislykkedes
+declined-details = Banken godkendte ikke kortoplysningerne. Kontrollér dem, og prøv igen.
+declined-expired = Kortet er udløbet. Prøv et andet.
+declined-funds = Der er ikke nok penge på kontoen, eller kortets beløbsgrænse er overskredet. Prøv et andet kort.
+declined-bank = Banken afviste betalingen. Prøv et andet kort, eller kontakt din bank.
+declined-again = Noget gik galt, og der er ikke trukket penge. Prøv igen.
+declined-unsupported = Dette kort accepteres ikke. Prøv et andet.
+declined-unconfirmed = Betalingen blev ikke godkendt hos din bank.
+declined-shop = Butikken kan ikke modtage denne betaling. Kontakt butikken.
+try-again = Prøv igen
+back-to-shop = Tilbage til butikken
+
+## Problems
+
+link-broken = Dette betalingslink virker ikke
+link-broken-hint = Bed butikken om et nyt.
+unavailable = Betaling er ikke mulig i øjeblikket
+unavailable-hint = Prøv igen om et par minutter. Der trækkes ikke penge to gange.
+too-many-attempts = For mange forsøg
+too-many-attempts-hint = Vent et par minutter, og prøv igen. Der er ikke trukket penge.

@@ -1,0 +1,76 @@
+### German
+
+## Numbers
+
+decimal-mark = ,
+group-mark = .
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Zahlung an { $shop }
+test-payment = Dies ist ein Test: Es wird nichts abgebucht.
+
+## Amount form
+
+amount = Betrag
+amount-error =
+    { $decimals ->
+        [0] Geben Sie den Betrag in Ziffern ein, ohne Nachkommastellen.
+        [one] Geben Sie den Betrag in Ziffern ein, mit höchstens { $decimals } Nachkommastelle.
+       *[other] Geben Sie den Betrag in Ziffern ein, mit höchstens { $decimals } Nachkommastellen.
+    }
+currency = Währung
+currency-error = Geben Sie einen Währungscode aus drei Buchstaben ein, zum Beispiel EUR.
+continue-to-card = Weiter
+
+## Card form
+
+form-error = Bitte korrigieren Sie die markierten Felder.
+card-number = Kartennummer
+card-number-error = Geben Sie die Kartennummer ein, 12 bis 19 Ziffern.
+expiry-date = Gültig bis
+expiry-date-format = MM / JJ
+expiry-date-malformed = Geben Sie Monat und Jahr wie auf der Karte ein, zum Beispiel 08/29.
+expiry-date-past = Die Karte darf nicht abgelaufen sein.
+security-code = Sicherheitscode
+security-code-hint = 3 oder 4 Ziffern auf der Karte
+security-code-error = Geben Sie die 3 oder 4 Ziffern des Sicherheitscodes ein.
+card-saved = Ihre Karte wird für spätere Zahlungen an diesen Händler gespeichert.
+pay = { $amount } zahlen
+
+## Payment in progress
+
+processing = Ihre Zahlung wird verarbeitet
+processing-hint = Diese Seite aktualisiert sich automatisch. Bitte zahlen Sie nicht noch einmal.
+confirm-payment = Zahlung freigeben
+simulated-bank = Simulierte Bank, für Tests
+confirm-card = Ihre Bank fragt: Möchten Sie diese Zahlung mit der Karte mit den Endziffern { $last4 } freigeben?
+confirm = Freigeben
+cancel = Abbrechen
+
+## Result
+
+payment-successful = Zahlung erfolgreich
+payment-successful-hint = Sie können diese Seite schließen.
+transaction = Transaktion
+payment-failed = Zahlung fehlgeschlagen
+declined-details = Die Bank hat die Kartendaten nicht akzeptiert. Prüfen Sie die Angaben und versuchen Sie es erneut.
+declined-expired = Die Karte ist abgelaufen. Verwenden Sie eine andere Karte.
+declined-funds = Das Konto ist nicht ausreichend gedeckt oder das Kartenlimit ist überschritten. Verwenden Sie eine andere Karte.
+declined-bank = Die Bank hat die Zahlung abgelehnt. Verwenden Sie eine andere Karte oder wenden Sie sich an Ihre Bank.
+declined-again = Es ist ein Fehler aufgetreten. Es wurde nichts abgebucht. Bitte versuchen Sie es erneut.
+declined-unsupported = Diese Karte wird nicht akzeptiert. Verwenden Sie eine andere Karte.
+declined-unconfirmed = Die Zahlung wurde bei Ihrer Bank nicht freigegeben.
+declined-shop = Der Händler kann diese Zahlung nicht annehmen. Bitte wenden Sie sich an ihn.
+try-again = Erneut versuchen
+back-to-shop = Zurück zum Händler
+
+## Problems
+
+link-broken = Dieser Zahlungslink funktioniert nicht
+link-broken-hint = Bitten Sie den Händler um einen neuen.
+unavailable = Zahlungen sind im Moment nicht möglich
+unavailable-hint = Versuchen Sie es in einigen Minuten erneut. Es wird nichts doppelt abgebucht.
+too-many-attempts = Zu viele Versuche
+too-many-attempts-hint = Warten Sie einige Minuten und versuchen Sie es dann erneut. Es wurde nichts abgebucht.

@@ -1,0 +1,84 @@
+### English
+
+## Numbers
+
+decimal-mark = .
+# Between thousands
+group-mark = ,
+# $number: an amount with these marks, $currency: an ISO 4217 code
+amount-with-currency = { $currency }{"\u00A0"}{ $number }
+
+## Every page
+
+# $shop: the shop's name or website
+payment-to-shop = Payment to { $shop }
+test-payment = This is a test: no money is moved.
+
+## Amount form
+
+amount = Amount
+# $decimals: the decimal places of the currency, 0 to 4
+amount-error =
+    { $decimals ->
+        [0] Enter the amount in digits, without decimal places.
+        [one] Enter the amount in digits, with at most { $decimals } decimal place.
+       *[other] Enter the amount in digits, with at most { $decimals } decimal places.
+    }
+currency = Currency
+currency-error = Enter a three-letter currency code, such as EUR.
+continue-to-card = Continue
+
+## Card form
+
+form-error = Please correct the marked fields.
+card-number = Card number
+card-number-error = Enter the card number, 12 to 19 digits.
+expiry-date = Expiry date
+# Shown in the empty field: the month and the year, 7 characters
+expiry-date-format = MM / YY
+expiry-date-malformed = Enter the month and year shown on the card, such as 08/29.
+expiry-date-past = The card must not have expired.
+security-code = Security code
+security-code-hint = 3 or 4 digits on the card
+security-code-error = Enter the 3 or 4 digits of the security code.
+card-saved = Your card will be saved for later payments to this shop.
+# $amount: an amount with its currency
+pay = Pay { $amount }
+
+## Payment in progress
+
+processing = Your payment is being processed
+processing-hint = This page refreshes automatically. Please do not pay again.
+# The next five messages are shown by the simulated bank, as a question of the bank
+confirm-payment = Confirm the payment
+simulated-bank = Simulated bank, for tests
+# $last4: the last four digits of the card number
+confirm-card = Your bank asks: Are you making this payment with the card ending in { $last4 }?
+confirm = Confirm
+cancel = Cancel
+
+## Result
+
+payment-successful = Payment successful
+payment-successful-hint = You can close this page.
+transaction = Transaction
+payment-failed = Payment failed
+declined-details = The bank did not accept the card details. Check them and try again.
+declined-expired = The card has expired. Try another card.
+declined-funds = There is not enough money in the account, or the card limit has been exceeded. Try another card.
+declined-bank = The bank declined the payment. Try another card, or contact your bank.
+declined-again = Something went wrong, and you were not charged. Please try again.
+declined-unsupported = This card is not supported. Try another card.
+declined-unconfirmed = The payment was not confirmed with your bank.
+declined-shop = The shop cannot accept this payment. Please contact the shop.
+try-again = Try again
+back-to-shop = Back to the shop
+
+## Problems
+
+link-broken = This payment link does not work
+link-broken-hint = Ask the shop for a new one.
+unavailable = Payments are not available at the moment
+unavailable-hint = Try again in a few minutes. You will not be charged twice.
+too-many-attempts = Too many attempts
+too-many-attempts-hint = Wait a few minutes, then try again. You were not charged.

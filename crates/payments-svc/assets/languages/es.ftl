@@ -1,0 +1,76 @@
+### Spanish
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Pago a { $shop }
+test-payment = Esto es una prueba: no se cobrará nada.
+
+## Amount form
+
+amount = Importe
+amount-error =
+    { $decimals ->
+        [0] Introduzca el importe en cifras, sin decimales.
+        [one] Introduzca el importe en cifras, con un máximo de { $decimals } decimal.
+       *[other] Introduzca el importe en cifras, con un máximo de { $decimals } decimales.
+    }
+currency = Moneda
+currency-error = Introduzca un código de moneda de tres letras, por ejemplo, EUR.
+continue-to-card = Continuar
+
+## Card form
+
+form-error = Corrija los campos marcados.
+card-number = Número de tarjeta
+card-number-error = Introduzca el número de la tarjeta, de 12 a 19 dígitos.
+expiry-date = Fecha de caducidad
+expiry-date-format = MM / AA
+expiry-date-malformed = Introduzca el mes y el año que figuran en la tarjeta, por ejemplo, 08/29.
+expiry-date-past = La tarjeta no debe estar caducada.
+security-code = Código de seguridad
+security-code-hint = 3 o 4 dígitos en la tarjeta
+security-code-error = Introduzca los 3 o 4 dígitos del código de seguridad.
+card-saved = Su tarjeta se guardará para futuros pagos a este comercio.
+pay = Pagar { $amount }
+
+## Payment in progress
+
+processing = Su pago se está procesando
+processing-hint = Esta página se actualiza automáticamente. No vuelva a pagar.
+confirm-payment = Confirme el pago
+simulated-bank = Banco simulado, para pruebas
+confirm-card = Su banco pregunta: ¿está realizando este pago con la tarjeta terminada en { $last4 }?
+confirm = Confirmar
+cancel = Cancelar
+
+## Result
+
+payment-successful = Pago realizado
+payment-successful-hint = Puede cerrar esta página.
+transaction = Transacción
+payment-failed = No se ha podido realizar el pago
+declined-details = El banco no ha aceptado los datos de la tarjeta. Revíselos e inténtelo de nuevo.
+declined-expired = La tarjeta ha caducado. Pruebe con otra.
+declined-funds = La cuenta no tiene fondos suficientes o se ha superado el límite de la tarjeta. Pruebe con otra tarjeta.
+declined-bank = El banco ha rechazado el pago. Pruebe con otra tarjeta o consulte a su banco.
+declined-again = Se ha producido un error y no se ha cobrado nada. Inténtelo de nuevo.
+declined-unsupported = Esta tarjeta no se admite. Pruebe con otra.
+declined-unconfirmed = El pago no se ha confirmado con su banco.
+declined-shop = El comercio no puede aceptar este pago. Póngase en contacto con él.
+try-again = Intentar de nuevo
+back-to-shop = Volver al comercio
+
+## Problems
+
+link-broken = Este enlace de pago no funciona
+link-broken-hint = Pida uno nuevo al comercio.
+unavailable = En este momento no es posible pagar
+unavailable-hint = Inténtelo de nuevo en unos minutos. No se cobrará nada dos veces.
+too-many-attempts = Demasiados intentos
+too-many-attempts-hint = Espere unos minutos e inténtelo de nuevo. No se ha cobrado nada.

@@ -1,0 +1,75 @@
+### Estonian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Makse saajale { $shop }
+test-payment = See on test: raha ei liigu.
+
+## Amount form
+
+amount = Summa
+amount-error =
+    { $decimals ->
+        [0] Sisestage summa numbritega, ilma kümnendkohtadeta.
+       *[other] Sisestage summa numbritega, kuni { $decimals } kümnendkohaga.
+    }
+currency = Valuuta
+currency-error = Sisestage kolmetäheline valuutakood, näiteks EUR.
+continue-to-card = Edasi
+
+## Card form
+
+form-error = Parandage märgitud väljad.
+card-number = Kaardi number
+card-number-error = Sisestage kaardi number, 12 kuni 19 numbrit.
+expiry-date = Kehtib kuni
+expiry-date-format = KK / AA
+expiry-date-malformed = Sisestage kaardil olev kuu ja aasta, näiteks 08/29.
+expiry-date-past = Kaart ei tohi olla aegunud.
+security-code = Turvakood
+security-code-hint = 3 või 4 numbrit kaardil
+security-code-error = Sisestage turvakoodi 3 või 4 numbrit.
+card-saved = Teie kaart salvestatakse hilisemateks makseteks sellele poele.
+pay = Maksa { $amount }
+
+## Payment in progress
+
+processing = Teie makset töödeldakse
+processing-hint = See leht uueneb automaatselt. Palun ärge makske uuesti.
+confirm-payment = Kinnitage makse
+simulated-bank = Panga simulatsioon testimiseks
+confirm-card = Teie pank küsib: kas teete selle makse kaardiga, mille number lõpeb numbritega { $last4 }?
+confirm = Kinnita
+cancel = Loobu
+
+## Result
+
+payment-successful = Makse õnnestus
+payment-successful-hint = Võite selle lehe sulgeda.
+transaction = Tehing
+payment-failed = Makse ebaõnnestus
+declined-details = Pank ei võtnud kaardi andmeid vastu. Kontrollige neid ja proovige uuesti.
+declined-expired = Kaart on aegunud. Proovige teist.
+declined-funds = Kontol pole piisavalt raha või on kaardi limiit ületatud. Proovige teist kaarti.
+declined-bank = Pank lükkas makse tagasi. Proovige teist kaarti või võtke ühendust oma pangaga.
+declined-again = Midagi läks valesti, kuid raha ei võetud maha. Palun proovige uuesti.
+declined-unsupported = Seda kaarti ei aktsepteerita. Proovige teist.
+declined-unconfirmed = Makset ei kinnitatud teie pangas.
+declined-shop = Pood ei saa seda makset vastu võtta. Palun võtke poega ühendust.
+try-again = Proovi uuesti
+back-to-shop = Tagasi poodi
+
+## Problems
+
+link-broken = See makselink ei tööta
+link-broken-hint = Küsige poelt uus.
+unavailable = Praegu ei saa maksta
+unavailable-hint = Proovige mõne minuti pärast uuesti. Raha ei võeta maha kaks korda.
+too-many-attempts = Liiga palju katseid
+too-many-attempts-hint = Oodake mõni minut ja proovige siis uuesti. Raha ei võetud maha.

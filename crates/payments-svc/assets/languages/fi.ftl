@@ -1,0 +1,75 @@
+### Finnish
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Maksu: { $shop }
+test-payment = Tämä on testi: rahaa ei veloiteta.
+
+## Amount form
+
+amount = Summa
+amount-error =
+    { $decimals ->
+        [0] Anna summa numeroina ilman desimaaleja.
+       *[other] Anna summa numeroina. Desimaaleja voi olla enintään { $decimals }.
+    }
+currency = Valuutta
+currency-error = Anna kolmikirjaiminen valuuttakoodi, esimerkiksi EUR.
+continue-to-card = Jatka
+
+## Card form
+
+form-error = Korjaa merkityt kentät.
+card-number = Kortin numero
+card-number-error = Anna kortin numero, 12–19 numeroa.
+expiry-date = Voimassa asti
+expiry-date-format = KK / VV
+expiry-date-malformed = Anna kortissa oleva kuukausi ja vuosi, esimerkiksi 08/29.
+expiry-date-past = Kortti ei saa olla vanhentunut.
+security-code = Turvakoodi
+security-code-hint = 3 tai 4 numeroa kortissa
+security-code-error = Anna turvakoodin 3 tai 4 numeroa.
+card-saved = Korttisi tallennetaan tämän kaupan tulevia maksuja varten.
+pay = Maksa { $amount }
+
+## Payment in progress
+
+processing = Maksuasi käsitellään
+processing-hint = Sivu päivittyy automaattisesti. Älä maksa uudelleen.
+confirm-payment = Vahvista maksu
+simulated-bank = Pankin simulaatio testejä varten
+confirm-card = Pankkisi kysyy: maksatko tämän kortilla, jonka numero päättyy numeroihin { $last4 }?
+confirm = Vahvista
+cancel = Peruuta
+
+## Result
+
+payment-successful = Maksu onnistui
+payment-successful-hint = Voit sulkea tämän sivun.
+transaction = Tapahtuma
+payment-failed = Maksu epäonnistui
+declined-details = Pankki ei hyväksynyt kortin tietoja. Tarkista ne ja yritä uudelleen.
+declined-expired = Kortti on vanhentunut. Kokeile toista.
+declined-funds = Tilillä ei ole tarpeeksi rahaa, tai kortin käyttöraja on ylittynyt. Kokeile toista korttia.
+declined-bank = Pankki hylkäsi maksun. Kokeile toista korttia tai ota yhteyttä pankkiisi.
+declined-again = Jokin meni vikaan, mutta mitään ei veloitettu. Yritä uudelleen.
+declined-unsupported = Tätä korttia ei hyväksytä. Kokeile toista.
+declined-unconfirmed = Maksua ei vahvistettu pankissasi.
+declined-shop = Kauppa ei voi vastaanottaa tätä maksua. Ota yhteyttä kauppaan.
+try-again = Yritä uudelleen
+back-to-shop = Takaisin kauppaan
+
+## Problems
+
+link-broken = Tämä maksulinkki ei toimi
+link-broken-hint = Pyydä kaupalta uusi.
+unavailable = Maksaminen ei ole juuri nyt mahdollista
+unavailable-hint = Yritä uudelleen muutaman minuutin kuluttua. Mitään ei veloiteta kahdesti.
+too-many-attempts = Liian monta yritystä
+too-many-attempts-hint = Odota muutama minuutti ja yritä uudelleen. Mitään ei veloitettu.

@@ -1,0 +1,76 @@
+### French
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u202F"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Paiement à { $shop }
+test-payment = Ceci est un test : aucun montant ne sera débité.
+
+## Amount form
+
+amount = Montant
+amount-error =
+    { $decimals ->
+        [0] Saisissez le montant en chiffres, sans décimales.
+        [one] Saisissez le montant en chiffres, avec { $decimals } décimale au maximum.
+       *[other] Saisissez le montant en chiffres, avec { $decimals } décimales au maximum.
+    }
+currency = Devise
+currency-error = Saisissez un code de devise à trois lettres, par exemple EUR.
+continue-to-card = Continuer
+
+## Card form
+
+form-error = Veuillez corriger les champs signalés.
+card-number = Numéro de carte
+card-number-error = Saisissez le numéro de la carte, de 12 à 19 chiffres.
+expiry-date = Date d’expiration
+expiry-date-format = MM / AA
+expiry-date-malformed = Saisissez le mois et l’année indiqués sur la carte, par exemple 08/29.
+expiry-date-past = La carte ne doit pas être expirée.
+security-code = Code de sécurité
+security-code-hint = 3 ou 4 chiffres sur la carte
+security-code-error = Saisissez les 3 ou 4 chiffres du code de sécurité.
+card-saved = Votre carte sera enregistrée pour de futurs paiements à ce commerçant.
+pay = Payer { $amount }
+
+## Payment in progress
+
+processing = Votre paiement est en cours de traitement
+processing-hint = Cette page s’actualise automatiquement. Veuillez ne pas payer à nouveau.
+confirm-payment = Confirmez le paiement
+simulated-bank = Banque simulée, pour les tests
+confirm-card = Votre banque demande : effectuez-vous ce paiement avec la carte se terminant par { $last4 } ?
+confirm = Confirmer
+cancel = Annuler
+
+## Result
+
+payment-successful = Paiement réussi
+payment-successful-hint = Vous pouvez fermer cette page.
+transaction = Transaction
+payment-failed = Échec du paiement
+declined-details = La banque n’a pas accepté les informations de la carte. Vérifiez-les et réessayez.
+declined-expired = La carte a expiré. Essayez une autre carte.
+declined-funds = Le solde du compte est insuffisant ou le plafond de la carte est dépassé. Essayez une autre carte.
+declined-bank = La banque a refusé le paiement. Essayez une autre carte ou contactez votre banque.
+declined-again = Une erreur est survenue et rien n’a été débité. Veuillez réessayer.
+declined-unsupported = Cette carte n’est pas acceptée. Essayez une autre carte.
+declined-unconfirmed = Le paiement n’a pas été confirmé auprès de votre banque.
+declined-shop = Le commerçant ne peut pas accepter ce paiement. Veuillez le contacter.
+try-again = Réessayer
+back-to-shop = Retour à la boutique
+
+## Problems
+
+link-broken = Ce lien de paiement ne fonctionne pas
+link-broken-hint = Demandez-en un nouveau au commerçant.
+unavailable = Le paiement est indisponible pour le moment
+unavailable-hint = Réessayez dans quelques minutes. Vous ne serez pas débité deux fois.
+too-many-attempts = Trop de tentatives
+too-many-attempts-hint = Patientez quelques minutes, puis réessayez. Rien n’a été débité.

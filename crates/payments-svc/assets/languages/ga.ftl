@@ -1,0 +1,76 @@
+### Irish
+
+## Numbers
+
+decimal-mark = .
+group-mark = ,
+amount-with-currency = { $currency }{"\u00A0"}{ $number }
+
+## Every page
+
+payment-to-shop = Íocaíocht le { $shop }
+test-payment = Is tástáil é seo: ní ghearrfar aon airgead ort.
+
+## Amount form
+
+amount = Méid
+amount-error =
+    { $decimals ->
+        [0] Cuir isteach an méid i ndigití, gan ionaid dheachúlacha.
+        [one] Cuir isteach an méid i ndigití, le { $decimals } ionad deachúlach ar a mhéad.
+       *[other] Cuir isteach an méid i ndigití, le { $decimals } ionad dheachúlacha ar a mhéad.
+    }
+currency = Airgeadra
+currency-error = Cuir isteach cód airgeadra trí litir, mar shampla EUR.
+continue-to-card = Ar aghaidh
+
+## Card form
+
+form-error = Ceartaigh na réimsí atá marcáilte.
+card-number = Uimhir an chárta
+card-number-error = Cuir isteach uimhir an chárta, 12 go 19 ndigit.
+expiry-date = Dáta éaga
+expiry-date-format = MM / BB
+expiry-date-malformed = Cuir isteach an mhí agus an bhliain atá ar an gcárta, mar shampla 08/29.
+expiry-date-past = Níor cheart go mbeadh an cárta imithe in éag.
+security-code = Cód slándála
+security-code-hint = 3 nó 4 dhigit ar an gcárta
+security-code-error = Cuir isteach na 3 nó 4 dhigit den chód slándála.
+card-saved = Coinneofar do chárta le haghaidh íocaíochtaí eile leis an siopa seo.
+pay = Íoc { $amount }
+
+## Payment in progress
+
+processing = Tá d’íocaíocht á próiseáil
+processing-hint = Nuashonraíonn an leathanach seo go huathoibríoch. Ná híoc arís.
+confirm-payment = Deimhnigh an íocaíocht
+simulated-bank = Ionsamhlú ar bhanc, le haghaidh tástála
+confirm-card = Fiafraíonn do bhanc: an bhfuil tú ag déanamh na híocaíochta seo leis an gcárta a chríochnaíonn le { $last4 }?
+confirm = Deimhnigh
+cancel = Cealaigh
+
+## Result
+
+payment-successful = D’éirigh leis an íocaíocht
+payment-successful-hint = Is féidir leat an leathanach seo a dhúnadh.
+transaction = Idirbheart
+payment-failed = Theip ar an íocaíocht
+declined-details = Níor ghlac an banc le sonraí an chárta. Seiceáil iad agus bain triail eile as.
+declined-expired = Tá an cárta imithe in éag. Bain triail as ceann eile.
+declined-funds = Níl go leor airgid sa chuntas, nó sáraíodh teorainn an chárta. Bain triail as cárta eile.
+declined-bank = Dhiúltaigh an banc don íocaíocht. Bain triail as cárta eile, nó déan teagmháil le do bhanc.
+declined-again = Chuaigh rud éigin amú, agus níor gearradh aon airgead ort. Bain triail eile as.
+declined-unsupported = Ní ghlactar leis an gcárta seo. Bain triail as ceann eile.
+declined-unconfirmed = Níor deimhníodh an íocaíocht le do bhanc.
+declined-shop = Ní féidir leis an siopa glacadh leis an íocaíocht seo. Déan teagmháil leis an siopa.
+try-again = Bain triail eile as
+back-to-shop = Ar ais chuig an siopa
+
+## Problems
+
+link-broken = Níl an nasc íocaíochta seo ag obair
+link-broken-hint = Iarr ceann nua ar an siopa.
+unavailable = Ní féidir íoc faoi láthair
+unavailable-hint = Bain triail eile as i gceann cúpla nóiméad. Ní ghearrfar aon airgead ort faoi dhó.
+too-many-attempts = An iomarca iarrachtaí
+too-many-attempts-hint = Fan cúpla nóiméad, ansin bain triail eile as. Níor gearradh aon airgead ort.

@@ -1,0 +1,77 @@
+### Croatian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = .
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Plaćanje: { $shop }
+test-payment = Ovo je test: ništa se neće naplatiti.
+
+## Amount form
+
+amount = Iznos
+amount-error =
+    { $decimals ->
+        [0] Unesite iznos brojkama, bez decimala.
+        [one] Unesite iznos brojkama, s najviše { $decimals } decimalom.
+        [few] Unesite iznos brojkama, s najviše { $decimals } decimale.
+       *[other] Unesite iznos brojkama, s najviše { $decimals } decimala.
+    }
+currency = Valuta
+currency-error = Unesite troslovnu oznaku valute, na primjer EUR.
+continue-to-card = Nastavi
+
+## Card form
+
+form-error = Ispravite označena polja.
+card-number = Broj kartice
+card-number-error = Unesite broj kartice, 12 do 19 znamenki.
+expiry-date = Vrijedi do
+expiry-date-format = MM / GG
+expiry-date-malformed = Unesite mjesec i godinu navedene na kartici, na primjer 08/29.
+expiry-date-past = Kartica ne smije biti istekla.
+security-code = Sigurnosni kod
+security-code-hint = 3 ili 4 znamenke na kartici
+security-code-error = Unesite 3 ili 4 znamenke sigurnosnog koda.
+card-saved = Vaša će kartica biti spremljena za buduća plaćanja ovoj trgovini.
+pay = Plati { $amount }
+
+## Payment in progress
+
+processing = Vaše se plaćanje obrađuje
+processing-hint = Ova se stranica osvježava automatski. Nemojte plaćati ponovno.
+confirm-payment = Potvrdite plaćanje
+simulated-bank = Simulacija banke za testiranje
+confirm-card = Vaša banka pita: obavljate li ovo plaćanje karticom čiji broj završava na { $last4 }?
+confirm = Potvrdi
+cancel = Odustani
+
+## Result
+
+payment-successful = Plaćanje je uspjelo
+payment-successful-hint = Možete zatvoriti ovu stranicu.
+transaction = Transakcija
+payment-failed = Plaćanje nije uspjelo
+declined-details = Banka nije prihvatila podatke kartice. Provjerite ih i pokušajte ponovno.
+declined-expired = Kartica je istekla. Pokušajte s drugom.
+declined-funds = Na računu nema dovoljno sredstava ili je prekoračen limit kartice. Pokušajte s drugom karticom.
+declined-bank = Banka je odbila plaćanje. Pokušajte s drugom karticom ili se obratite svojoj banci.
+declined-again = Došlo je do pogreške i ništa nije naplaćeno. Pokušajte ponovno.
+declined-unsupported = Ova kartica nije podržana. Pokušajte s drugom.
+declined-unconfirmed = Plaćanje nije potvrđeno kod vaše banke.
+declined-shop = Trgovina ne može primiti ovo plaćanje. Obratite se trgovini.
+try-again = Pokušaj ponovno
+back-to-shop = Natrag u trgovinu
+
+## Problems
+
+link-broken = Ova poveznica za plaćanje ne radi
+link-broken-hint = Zatražite od trgovine novu.
+unavailable = Plaćanje trenutačno nije moguće
+unavailable-hint = Pokušajte ponovno za nekoliko minuta. Ništa se neće naplatiti dvaput.
+too-many-attempts = Previše pokušaja
+too-many-attempts-hint = Pričekajte nekoliko minuta pa pokušajte ponovno. Ništa nije naplaćeno.

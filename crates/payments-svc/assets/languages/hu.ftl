@@ -1,0 +1,75 @@
+### Hungarian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Fizetés: { $shop }
+test-payment = Ez egy teszt, nem történik pénzmozgás.
+
+## Amount form
+
+amount = Összeg
+amount-error =
+    { $decimals ->
+        [0] Adja meg az összeget számjegyekkel, tizedesjegyek nélkül.
+       *[other] Adja meg az összeget számjegyekkel, legfeljebb { $decimals } tizedesjeggyel.
+    }
+currency = Pénznem
+currency-error = Adja meg a pénznem hárombetűs kódját, például: EUR.
+continue-to-card = Tovább
+
+## Card form
+
+form-error = Javítsa a megjelölt mezőket.
+card-number = Kártyaszám
+card-number-error = Adja meg a kártyaszámot, 12–19 számjegyet.
+expiry-date = Lejárat
+expiry-date-format = HH / ÉÉ
+expiry-date-malformed = Adja meg a kártyán szereplő hónapot és évet, például: 08/29.
+expiry-date-past = A kártya nem lehet lejárt.
+security-code = Biztonsági kód
+security-code-hint = 3 vagy 4 számjegy a kártyán
+security-code-error = Adja meg a biztonsági kód 3 vagy 4 számjegyét.
+card-saved = A kártyáját elmentjük az üzletnek szóló későbbi fizetésekhez.
+pay = { $amount } fizetése
+
+## Payment in progress
+
+processing = A fizetés feldolgozás alatt áll
+processing-hint = Ez az oldal automatikusan frissül. Kérjük, ne fizessen újra.
+confirm-payment = Hagyja jóvá a fizetést
+simulated-bank = Bankszimuláció teszteléshez
+confirm-card = A bankja kérdezi: Ön fizet a(z) { $last4 } végződésű kártyával?
+confirm = Jóváhagyás
+cancel = Mégse
+
+## Result
+
+payment-successful = Sikeres fizetés
+payment-successful-hint = Bezárhatja ezt az oldalt.
+transaction = Tranzakció
+payment-failed = Sikertelen fizetés
+declined-details = A bank nem fogadta el a kártya adatait. Ellenőrizze őket, és próbálja újra.
+declined-expired = A kártya lejárt. Próbáljon meg egy másikat.
+declined-funds = Nincs elegendő fedezet a számlán, vagy a kártya limitje túllépve. Próbáljon meg egy másik kártyát.
+declined-bank = A bank elutasította a fizetést. Próbáljon meg egy másik kártyát, vagy forduljon a bankjához.
+declined-again = Hiba történt, de nem vontunk le semmit. Kérjük, próbálja újra.
+declined-unsupported = Ezt a kártyát nem fogadjuk el. Próbáljon meg egy másikat.
+declined-unconfirmed = A fizetést nem hagyták jóvá a bankjánál.
+declined-shop = Az üzlet nem tudja fogadni ezt a fizetést. Kérjük, forduljon az üzlethez.
+try-again = Próbálja újra
+back-to-shop = Vissza az üzlethez
+
+## Problems
+
+link-broken = Ez a fizetési link nem működik
+link-broken-hint = Kérjen újat az üzlettől.
+unavailable = A fizetés jelenleg nem lehetséges
+unavailable-hint = Próbálja újra néhány perc múlva. Az összeget nem vonjuk le kétszer.
+too-many-attempts = Túl sok próbálkozás
+too-many-attempts-hint = Várjon néhány percet, majd próbálja újra. Nem vontunk le semmit.

@@ -1,0 +1,76 @@
+### Icelandic
+
+## Numbers
+
+decimal-mark = ,
+group-mark = .
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Greiðsla til { $shop }
+test-payment = Þetta er prófun: ekkert verður skuldfært.
+
+## Amount form
+
+amount = Upphæð
+amount-error =
+    { $decimals ->
+        [0] Sláðu inn upphæðina með tölustöfum, án aukastafa.
+        [one] Sláðu inn upphæðina með tölustöfum, með að hámarki { $decimals } aukastaf.
+       *[other] Sláðu inn upphæðina með tölustöfum, með að hámarki { $decimals } aukastöfum.
+    }
+currency = Gjaldmiðill
+currency-error = Sláðu inn þriggja stafa kóða gjaldmiðils, til dæmis EUR.
+continue-to-card = Halda áfram
+
+## Card form
+
+form-error = Leiðréttu reitina sem eru merktir.
+card-number = Kortanúmer
+card-number-error = Sláðu inn kortanúmerið, 12 til 19 tölustafi.
+expiry-date = Gildistími
+expiry-date-format = MM / ÁÁ
+expiry-date-malformed = Sláðu inn mánuð og ár af kortinu, til dæmis 08/29.
+expiry-date-past = Kortið má ekki vera útrunnið.
+security-code = Öryggisnúmer
+security-code-hint = 3 eða 4 tölustafir á kortinu
+security-code-error = Sláðu inn 3 eða 4 tölustafi öryggisnúmersins.
+card-saved = Kortið þitt verður geymt fyrir síðari greiðslur til þessarar verslunar.
+pay = Greiða { $amount }
+
+## Payment in progress
+
+processing = Verið er að vinna úr greiðslunni
+processing-hint = Síðan uppfærist sjálfkrafa. Ekki greiða aftur.
+confirm-payment = Staðfestu greiðsluna
+simulated-bank = Bankahermir fyrir prófanir
+confirm-card = Bankinn þinn spyr: ert þú að greiða með kortinu sem endar á { $last4 }?
+confirm = Staðfesta
+cancel = Hætta við
+
+## Result
+
+payment-successful = Greiðsla tókst
+payment-successful-hint = Þú mátt loka þessari síðu.
+transaction = Færsla
+payment-failed = Greiðsla mistókst
+declined-details = Bankinn samþykkti ekki kortaupplýsingarnar. Athugaðu þær og reyndu aftur.
+declined-expired = Kortið er útrunnið. Prófaðu annað.
+declined-funds = Ekki er næg innistæða á reikningnum eða farið er yfir heimild kortsins. Prófaðu annað kort.
+declined-bank = Bankinn hafnaði greiðslunni. Prófaðu annað kort eða hafðu samband við bankann þinn.
+declined-again = Villa kom upp og ekkert var skuldfært. Reyndu aftur.
+declined-unsupported = Ekki er tekið við þessu korti. Prófaðu annað.
+declined-unconfirmed = Greiðslan var ekki staðfest hjá bankanum þínum.
+declined-shop = Verslunin getur ekki tekið við þessari greiðslu. Hafðu samband við hana.
+try-again = Reyna aftur
+back-to-shop = Aftur í verslunina
+
+## Problems
+
+link-broken = Þessi greiðslutengill virkar ekki
+link-broken-hint = Biddu verslunina um nýjan.
+unavailable = Ekki er hægt að greiða í augnablikinu
+unavailable-hint = Reyndu aftur eftir nokkrar mínútur. Ekkert er skuldfært tvisvar.
+too-many-attempts = Of margar tilraunir
+too-many-attempts-hint = Bíddu í nokkrar mínútur og reyndu svo aftur. Ekkert var skuldfært.

@@ -1,0 +1,76 @@
+### Italian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = .
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Pagamento a { $shop }
+test-payment = Questo è un test: non verrà addebitato nulla.
+
+## Amount form
+
+amount = Importo
+amount-error =
+    { $decimals ->
+        [0] Inserisca l’importo in cifre, senza decimali.
+        [one] Inserisca l’importo in cifre, con al massimo { $decimals } decimale.
+       *[other] Inserisca l’importo in cifre, con al massimo { $decimals } decimali.
+    }
+currency = Valuta
+currency-error = Inserisca il codice di tre lettere della valuta, ad esempio EUR.
+continue-to-card = Continua
+
+## Card form
+
+form-error = Corregga i campi evidenziati.
+card-number = Numero della carta
+card-number-error = Inserisca il numero della carta, da 12 a 19 cifre.
+expiry-date = Data di scadenza
+expiry-date-format = MM / AA
+expiry-date-malformed = Inserisca il mese e l’anno indicati sulla carta, ad esempio 08/29.
+expiry-date-past = La carta non deve essere scaduta.
+security-code = Codice di sicurezza
+security-code-hint = 3 o 4 cifre sulla carta
+security-code-error = Inserisca le 3 o 4 cifre del codice di sicurezza.
+card-saved = La sua carta sarà salvata per pagamenti futuri a questo negozio.
+pay = Paga { $amount }
+
+## Payment in progress
+
+processing = Il pagamento è in elaborazione
+processing-hint = Questa pagina si aggiorna automaticamente. Non paghi di nuovo.
+confirm-payment = Confermi il pagamento
+simulated-bank = Banca simulata, per i test
+confirm-card = La sua banca chiede: sta effettuando questo pagamento con la carta che termina con { $last4 }?
+confirm = Conferma
+cancel = Annulla
+
+## Result
+
+payment-successful = Pagamento effettuato
+payment-successful-hint = Può chiudere questa pagina.
+transaction = Transazione
+payment-failed = Pagamento non riuscito
+declined-details = La banca non ha accettato i dati della carta. Li controlli e riprovi.
+declined-expired = La carta è scaduta. Provi con un’altra.
+declined-funds = Il saldo del conto non è sufficiente o il limite della carta è stato superato. Provi con un’altra carta.
+declined-bank = La banca ha rifiutato il pagamento. Provi con un’altra carta o contatti la sua banca.
+declined-again = Si è verificato un errore e non è stato addebitato nulla. Riprovi.
+declined-unsupported = Questa carta non è accettata. Provi con un’altra.
+declined-unconfirmed = Il pagamento non è stato confermato presso la sua banca.
+declined-shop = Il negozio non può accettare questo pagamento. Contatti il negozio.
+try-again = Riprova
+back-to-shop = Torna al negozio
+
+## Problems
+
+link-broken = Questo link di pagamento non funziona
+link-broken-hint = Ne chieda uno nuovo al negozio.
+unavailable = Al momento non è possibile pagare
+unavailable-hint = Riprovi tra qualche minuto. L’importo non verrà addebitato due volte.
+too-many-attempts = Troppi tentativi
+too-many-attempts-hint = Attenda qualche minuto e riprovi. Non è stato addebitato nulla.

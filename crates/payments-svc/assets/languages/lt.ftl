@@ -1,0 +1,77 @@
+### Lithuanian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Mokėjimas: { $shop }
+test-payment = Tai bandymas: pinigai nebus nuskaičiuoti.
+
+## Amount form
+
+amount = Suma
+amount-error =
+    { $decimals ->
+        [0] Įveskite sumą sveikuoju skaičiumi.
+        [one] Įveskite sumą skaitmenimis, po kablelio ne daugiau kaip { $decimals } skaitmenį.
+        [few] Įveskite sumą skaitmenimis, po kablelio ne daugiau kaip { $decimals } skaitmenis.
+       *[other] Įveskite sumą skaitmenimis, po kablelio ne daugiau kaip { $decimals } skaitmenų.
+    }
+currency = Valiuta
+currency-error = Įveskite trijų raidžių valiutos kodą, pavyzdžiui, EUR.
+continue-to-card = Tęsti
+
+## Card form
+
+form-error = Pataisykite pažymėtus laukus.
+card-number = Kortelės numeris
+card-number-error = Įveskite kortelės numerį, nuo 12 iki 19 skaitmenų.
+expiry-date = Galioja iki
+expiry-date-format = MM / YY
+expiry-date-malformed = Įveskite ant kortelės nurodytą mėnesį ir metus, pavyzdžiui, 08/29.
+expiry-date-past = Kortelės galiojimo laikas neturi būti pasibaigęs.
+security-code = Saugos kodas
+security-code-hint = 3 arba 4 skaitmenys ant kortelės
+security-code-error = Įveskite 3 arba 4 saugos kodo skaitmenis.
+card-saved = Jūsų kortelė bus išsaugota vėlesniems mokėjimams šiai parduotuvei.
+pay = Mokėti { $amount }
+
+## Payment in progress
+
+processing = Jūsų mokėjimas apdorojamas
+processing-hint = Šis puslapis atsinaujina automatiškai. Nemokėkite dar kartą.
+confirm-payment = Patvirtinkite mokėjimą
+simulated-bank = Banko imitacija bandymams
+confirm-card = Jūsų bankas klausia: ar jūs mokate kortele, kurios numeris baigiasi skaitmenimis { $last4 }?
+confirm = Patvirtinti
+cancel = Atšaukti
+
+## Result
+
+payment-successful = Mokėjimas atliktas sėkmingai
+payment-successful-hint = Galite uždaryti šį puslapį.
+transaction = Operacija
+payment-failed = Mokėjimas nepavyko
+declined-details = Bankas nepriėmė kortelės duomenų. Patikrinkite juos ir bandykite dar kartą.
+declined-expired = Kortelės galiojimo laikas baigėsi. Išbandykite kitą.
+declined-funds = Sąskaitoje nepakanka pinigų arba viršytas kortelės limitas. Išbandykite kitą kortelę.
+declined-bank = Bankas atmetė mokėjimą. Išbandykite kitą kortelę arba kreipkitės į savo banką.
+declined-again = Įvyko klaida, pinigai nenuskaičiuoti. Bandykite dar kartą.
+declined-unsupported = Ši kortelė nepriimama. Išbandykite kitą.
+declined-unconfirmed = Mokėjimas nebuvo patvirtintas jūsų banke.
+declined-shop = Parduotuvė negali priimti šio mokėjimo. Kreipkitės į parduotuvę.
+try-again = Bandyti dar kartą
+back-to-shop = Grįžti į parduotuvę
+
+## Problems
+
+link-broken = Ši mokėjimo nuoroda neveikia
+link-broken-hint = Paprašykite parduotuvės naujos.
+unavailable = Šiuo metu mokėti negalima
+unavailable-hint = Bandykite dar kartą po kelių minučių. Pinigai nebus nuskaičiuoti du kartus.
+too-many-attempts = Per daug bandymų
+too-many-attempts-hint = Palaukite kelias minutes ir bandykite dar kartą. Pinigai nenuskaičiuoti.

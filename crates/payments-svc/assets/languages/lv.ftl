@@ -1,0 +1,76 @@
+### Latvian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $currency }{"\u00A0"}{ $number }
+
+## Every page
+
+payment-to-shop = Maksājums: { $shop }
+test-payment = Šis ir tests: nauda netiks ieturēta.
+
+## Amount form
+
+amount = Summa
+amount-error =
+    { $decimals ->
+        [0] Ievadiet summu ar cipariem, bez zīmēm aiz komata.
+        [one] Ievadiet summu ar cipariem, aiz komata ne vairāk kā { $decimals } cipars.
+       *[other] Ievadiet summu ar cipariem, aiz komata ne vairāk kā { $decimals } cipari.
+    }
+currency = Valūta
+currency-error = Ievadiet trīs burtu valūtas kodu, piemēram, EUR.
+continue-to-card = Turpināt
+
+## Card form
+
+form-error = Lūdzu, izlabojiet atzīmētos laukus.
+card-number = Kartes numurs
+card-number-error = Ievadiet kartes numuru, 12 līdz 19 ciparus.
+expiry-date = Derīga līdz
+expiry-date-format = MM / GG
+expiry-date-malformed = Ievadiet mēnesi un gadu, kas norādīti uz kartes, piemēram, 08/29.
+expiry-date-past = Kartes derīguma termiņš nedrīkst būt beidzies.
+security-code = Drošības kods
+security-code-hint = 3 vai 4 cipari uz kartes
+security-code-error = Ievadiet drošības koda 3 vai 4 ciparus.
+card-saved = Jūsu karte tiks saglabāta turpmākiem maksājumiem šim veikalam.
+pay = Maksāt { $amount }
+
+## Payment in progress
+
+processing = Jūsu maksājums tiek apstrādāts
+processing-hint = Šī lapa atjaunojas automātiski. Lūdzu, nemaksājiet vēlreiz.
+confirm-payment = Apstipriniet maksājumu
+simulated-bank = Bankas simulācija testiem
+confirm-card = Jūsu banka jautā: vai jūs veicat šo maksājumu ar karti, kuras numurs beidzas ar { $last4 }?
+confirm = Apstiprināt
+cancel = Atcelt
+
+## Result
+
+payment-successful = Maksājums veikts
+payment-successful-hint = Varat aizvērt šo lapu.
+transaction = Darījums
+payment-failed = Maksājums neizdevās
+declined-details = Banka nepieņēma kartes datus. Pārbaudiet tos un mēģiniet vēlreiz.
+declined-expired = Kartes derīguma termiņš ir beidzies. Izmēģiniet citu karti.
+declined-funds = Kontā nepietiek naudas, vai arī ir pārsniegts kartes limits. Izmēģiniet citu karti.
+declined-bank = Banka noraidīja maksājumu. Izmēģiniet citu karti vai sazinieties ar savu banku.
+declined-again = Radās kļūda, un nauda netika ieturēta. Lūdzu, mēģiniet vēlreiz.
+declined-unsupported = Šī karte netiek pieņemta. Izmēģiniet citu.
+declined-unconfirmed = Maksājums netika apstiprināts jūsu bankā.
+declined-shop = Veikals nevar pieņemt šo maksājumu. Lūdzu, sazinieties ar veikalu.
+try-again = Mēģināt vēlreiz
+back-to-shop = Atpakaļ uz veikalu
+
+## Problems
+
+link-broken = Šī maksājuma saite nedarbojas
+link-broken-hint = Palūdziet veikalam jaunu.
+unavailable = Pašlaik samaksāt nav iespējams
+unavailable-hint = Mēģiniet vēlreiz pēc dažām minūtēm. Nauda netiks ieturēta divreiz.
+too-many-attempts = Pārāk daudz mēģinājumu
+too-many-attempts-hint = Uzgaidiet dažas minūtes un mēģiniet vēlreiz. Nauda netika ieturēta.

@@ -1,0 +1,76 @@
+### Maltese
+
+## Numbers
+
+decimal-mark = .
+group-mark = ,
+amount-with-currency = { $currency }{"\u00A0"}{ $number }
+
+## Every page
+
+payment-to-shop = Ħlas lil { $shop }
+test-payment = Dan huwa test: mhux se jittieħdu flus.
+
+## Amount form
+
+amount = Ammont
+amount-error =
+    { $decimals ->
+        [0] Daħħal l-ammont b’ċifri, mingħajr postijiet deċimali.
+        [one] Daħħal l-ammont b’ċifri, b’mhux aktar minn post deċimali wieħed.
+       *[other] Daħħal l-ammont b’ċifri, b’mhux aktar minn { $decimals } postijiet deċimali.
+    }
+currency = Munita
+currency-error = Daħħal kodiċi tal-munita ta’ tliet ittri, bħal EUR.
+continue-to-card = Kompli
+
+## Card form
+
+form-error = Jekk jogħġbok ikkoreġi l-oqsma mmarkati.
+card-number = Numru tal-karta
+card-number-error = Daħħal in-numru tal-karta, 12 sa 19-il ċifra.
+expiry-date = Data ta’ skadenza
+expiry-date-format = MM / YY
+expiry-date-malformed = Daħħal ix-xahar u s-sena li hemm fuq il-karta, bħal 08/29.
+expiry-date-past = Il-karta m’għandhiex tkun skaduta.
+security-code = Kodiċi tas-sigurtà
+security-code-hint = 3 jew 4 ċifri fuq il-karta
+security-code-error = Daħħal it-3 jew l-4 ċifri tal-kodiċi tas-sigurtà.
+card-saved = Il-karta tiegħek tinżamm għal ħlasijiet oħra lil dan il-ħanut.
+pay = Ħallas { $amount }
+
+## Payment in progress
+
+processing = Il-ħlas tiegħek qed jiġi pproċessat
+processing-hint = Din il-paġna taġġorna ruħha awtomatikament. Jekk jogħġbok terġax tħallas.
+confirm-payment = Ikkonferma l-ħlas
+simulated-bank = Simulazzjoni ta’ bank għat-testijiet
+confirm-card = Il-bank tiegħek jistaqsi: int qed tagħmel dan il-ħlas bil-karta li tispiċċa b’{ $last4 }?
+confirm = Ikkonferma
+cancel = Ikkanċella
+
+## Result
+
+payment-successful = Il-ħlas irnexxa
+payment-successful-hint = Tista’ tagħlaq din il-paġna.
+transaction = Tranżazzjoni
+payment-failed = Il-ħlas ma rnexxiex
+declined-details = Il-bank ma aċċettax id-dettalji tal-karta. Iċċekkjahom u erġa’ pprova.
+declined-expired = Il-karta skadiet. Ipprova waħda oħra.
+declined-funds = M’hemmx biżżejjed flus fil-kont, jew inqabeż il-limitu tal-karta. Ipprova karta oħra.
+declined-bank = Il-bank irrifjuta l-ħlas. Ipprova karta oħra, jew ikkuntattja lill-bank tiegħek.
+declined-again = Inqala’ żball u ma ttieħdux flus. Jekk jogħġbok erġa’ pprova.
+declined-unsupported = Din il-karta mhix aċċettata. Ipprova waħda oħra.
+declined-unconfirmed = Il-ħlas ma ġiex ikkonfermat mal-bank tiegħek.
+declined-shop = Il-ħanut ma jistax jaċċetta dan il-ħlas. Jekk jogħġbok ikkuntattja lill-ħanut.
+try-again = Erġa’ pprova
+back-to-shop = Lura għall-ħanut
+
+## Problems
+
+link-broken = Din il-ħolqa tal-ħlas ma taħdimx
+link-broken-hint = Itlob waħda ġdida lill-ħanut.
+unavailable = Bħalissa mhux possibbli tħallas
+unavailable-hint = Erġa’ pprova fi ftit minuti. Il-flus mhux se jittieħdu darbtejn.
+too-many-attempts = Wisq tentattivi
+too-many-attempts-hint = Stenna ftit minuti, imbagħad erġa’ pprova. Ma ttieħdux flus.

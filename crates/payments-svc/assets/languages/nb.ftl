@@ -1,0 +1,76 @@
+### Norwegian Bokmål
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Betaling til { $shop }
+test-payment = Dette er en test: Ingen penger trekkes.
+
+## Amount form
+
+amount = Beløp
+amount-error =
+    { $decimals ->
+        [0] Skriv inn beløpet med tall, uten desimaler.
+        [one] Skriv inn beløpet med tall, med høyst { $decimals } desimal.
+       *[other] Skriv inn beløpet med tall, med høyst { $decimals } desimaler.
+    }
+currency = Valuta
+currency-error = Skriv inn en valutakode på tre bokstaver, for eksempel EUR.
+continue-to-card = Fortsett
+
+## Card form
+
+form-error = Rett feltene som er merket.
+card-number = Kortnummer
+card-number-error = Skriv inn kortnummeret, 12 til 19 sifre.
+expiry-date = Utløpsdato
+expiry-date-format = MM / ÅÅ
+expiry-date-malformed = Skriv inn måneden og året som står på kortet, for eksempel 08/29.
+expiry-date-past = Kortet kan ikke være utløpt.
+security-code = Sikkerhetskode
+security-code-hint = 3 eller 4 sifre på kortet
+security-code-error = Skriv inn de 3 eller 4 sifrene i sikkerhetskoden.
+card-saved = Kortet ditt lagres for senere betalinger til denne butikken.
+pay = Betal { $amount }
+
+## Payment in progress
+
+processing = Betalingen din behandles
+processing-hint = Siden oppdateres automatisk. Ikke betal en gang til.
+confirm-payment = Bekreft betalingen
+simulated-bank = Simulert bank, for test
+confirm-card = Banken din spør: Gjør du denne betalingen med kortet som slutter på { $last4 }?
+confirm = Bekreft
+cancel = Avbryt
+
+## Result
+
+payment-successful = Betalingen er gjennomført
+payment-successful-hint = Du kan lukke siden.
+transaction = Transaksjon
+payment-failed = Betalingen mislyktes
+declined-details = Banken godtok ikke kortopplysningene. Kontroller dem og prøv igjen.
+declined-expired = Kortet er utløpt. Prøv et annet.
+declined-funds = Det er ikke nok penger på kontoen, eller kortets beløpsgrense er overskredet. Prøv et annet kort.
+declined-bank = Banken avviste betalingen. Prøv et annet kort, eller kontakt banken din.
+declined-again = Noe gikk galt, og ingen penger er trukket. Prøv igjen.
+declined-unsupported = Dette kortet godtas ikke. Prøv et annet.
+declined-unconfirmed = Betalingen ble ikke bekreftet hos banken din.
+declined-shop = Butikken kan ikke ta imot denne betalingen. Kontakt butikken.
+try-again = Prøv igjen
+back-to-shop = Tilbake til butikken
+
+## Problems
+
+link-broken = Denne betalingslenken virker ikke
+link-broken-hint = Be butikken om en ny.
+unavailable = Det er ikke mulig å betale akkurat nå
+unavailable-hint = Prøv igjen om noen minutter. Du blir ikke belastet to ganger.
+too-many-attempts = For mange forsøk
+too-many-attempts-hint = Vent noen minutter, og prøv igjen. Ingen penger er trukket.

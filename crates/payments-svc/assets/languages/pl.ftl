@@ -1,0 +1,76 @@
+### Polish
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Płatność dla { $shop }
+test-payment = To jest test: pieniądze nie zostaną pobrane.
+
+## Amount form
+
+amount = Kwota
+amount-error =
+    { $decimals ->
+        [0] Wpisz kwotę cyframi, bez miejsc po przecinku.
+        [one] Wpisz kwotę cyframi, z maksymalnie { $decimals } miejscem po przecinku.
+       *[other] Wpisz kwotę cyframi, z maksymalnie { $decimals } miejscami po przecinku.
+    }
+currency = Waluta
+currency-error = Wpisz trzyliterowy kod waluty, na przykład EUR.
+continue-to-card = Dalej
+
+## Card form
+
+form-error = Popraw zaznaczone pola.
+card-number = Numer karty
+card-number-error = Wpisz numer karty, od 12 do 19 cyfr.
+expiry-date = Data ważności
+expiry-date-format = MM / RR
+expiry-date-malformed = Wpisz miesiąc i rok podane na karcie, na przykład 08/29.
+expiry-date-past = Data nie może być z przeszłości.
+security-code = Kod CVV/CVC
+security-code-hint = 3 lub 4 cyfry na karcie
+security-code-error = Wpisz 3 lub 4 cyfry kodu CVV/CVC.
+card-saved = Twoja karta zostanie zapisana na potrzeby przyszłych płatności w tym sklepie.
+pay = Zapłać { $amount }
+
+## Payment in progress
+
+processing = Płatność jest przetwarzana
+processing-hint = Ta strona odświeża się automatycznie. Nie płać ponownie.
+confirm-payment = Potwierdź płatność
+simulated-bank = Symulacja banku do testów
+confirm-card = Twój bank pyta: czy to Ty dokonujesz tej płatności kartą o numerze kończącym się na { $last4 }?
+confirm = Potwierdź
+cancel = Anuluj
+
+## Result
+
+payment-successful = Płatność zrealizowana
+payment-successful-hint = Możesz zamknąć tę stronę.
+transaction = Transakcja
+payment-failed = Płatność nie powiodła się
+declined-details = Bank nie przyjął danych karty. Sprawdź je i spróbuj ponownie.
+declined-expired = Karta straciła ważność. Użyj innej karty.
+declined-funds = Na koncie nie ma wystarczających środków lub przekroczono limit karty. Użyj innej karty.
+declined-bank = Bank odrzucił płatność. Użyj innej karty lub skontaktuj się ze swoim bankiem.
+declined-again = Wystąpił błąd i nic nie zostało pobrane. Spróbuj ponownie.
+declined-unsupported = Ta karta nie jest obsługiwana. Użyj innej karty.
+declined-unconfirmed = Płatność nie została potwierdzona w Twoim banku.
+declined-shop = Sklep nie może przyjąć tej płatności. Skontaktuj się ze sklepem.
+try-again = Spróbuj ponownie
+back-to-shop = Wróć do sklepu
+
+## Problems
+
+link-broken = Ten link do płatności nie działa
+link-broken-hint = Poproś sklep o nowy.
+unavailable = Płatność jest chwilowo niedostępna
+unavailable-hint = Spróbuj ponownie za kilka minut. Kwota nie zostanie pobrana dwa razy.
+too-many-attempts = Zbyt wiele prób
+too-many-attempts-hint = Odczekaj kilka minut i spróbuj ponownie. Nic nie zostało pobrane.

@@ -1,0 +1,76 @@
+### Portuguese
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Pagamento a { $shop }
+test-payment = Isto é um teste: nada será cobrado.
+
+## Amount form
+
+amount = Montante
+amount-error =
+    { $decimals ->
+        [0] Introduza o montante em algarismos, sem casas decimais.
+        [one] Introduza o montante em algarismos, com um máximo de { $decimals } casa decimal.
+       *[other] Introduza o montante em algarismos, com um máximo de { $decimals } casas decimais.
+    }
+currency = Moeda
+currency-error = Introduza um código de moeda de três letras, por exemplo, EUR.
+continue-to-card = Continuar
+
+## Card form
+
+form-error = Corrija os campos assinalados.
+card-number = Número do cartão
+card-number-error = Introduza o número do cartão, de 12 a 19 dígitos.
+expiry-date = Data de validade
+expiry-date-format = MM / AA
+expiry-date-malformed = Introduza o mês e o ano indicados no cartão, por exemplo, 08/29.
+expiry-date-past = O cartão não pode estar caducado.
+security-code = Código de segurança
+security-code-hint = 3 ou 4 dígitos no cartão
+security-code-error = Introduza os 3 ou 4 dígitos do código de segurança.
+card-saved = O seu cartão será guardado para futuros pagamentos a esta loja.
+pay = Pagar { $amount }
+
+## Payment in progress
+
+processing = O seu pagamento está a ser processado
+processing-hint = Esta página é atualizada automaticamente. Não pague outra vez.
+confirm-payment = Confirme o pagamento
+simulated-bank = Banco simulado, para testes
+confirm-card = O seu banco pergunta: está a fazer este pagamento com o cartão terminado em { $last4 }?
+confirm = Confirmar
+cancel = Cancelar
+
+## Result
+
+payment-successful = Pagamento efetuado
+payment-successful-hint = Pode fechar esta página.
+transaction = Transação
+payment-failed = O pagamento falhou
+declined-details = O banco não aceitou os dados do cartão. Verifique-os e tente novamente.
+declined-expired = O cartão caducou. Tente outro.
+declined-funds = Não há saldo suficiente na conta ou o limite do cartão foi excedido. Tente outro cartão.
+declined-bank = O banco recusou o pagamento. Tente outro cartão ou contacte o seu banco.
+declined-again = Ocorreu um erro e nada foi cobrado. Tente novamente.
+declined-unsupported = Este cartão não é aceite. Tente outro.
+declined-unconfirmed = O pagamento não foi confirmado junto do seu banco.
+declined-shop = A loja não pode aceitar este pagamento. Contacte a loja.
+try-again = Tentar novamente
+back-to-shop = Voltar à loja
+
+## Problems
+
+link-broken = Este link de pagamento não funciona
+link-broken-hint = Peça um novo à loja.
+unavailable = De momento não é possível pagar
+unavailable-hint = Tente novamente dentro de alguns minutos. Nada será cobrado duas vezes.
+too-many-attempts = Demasiadas tentativas
+too-many-attempts-hint = Aguarde alguns minutos e tente novamente. Nada foi cobrado.

@@ -1,0 +1,77 @@
+### Romanian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = .
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Plată către { $shop }
+test-payment = Acesta este un test: nu se transferă bani.
+
+## Amount form
+
+amount = Suma
+amount-error =
+    { $decimals ->
+        [0] Introduceți suma în cifre, fără zecimale.
+        [one] Introduceți suma în cifre, cu cel mult { $decimals } zecimală.
+        [few] Introduceți suma în cifre, cu cel mult { $decimals } zecimale.
+       *[other] Introduceți suma în cifre, cu cel mult { $decimals } de zecimale.
+    }
+currency = Moneda
+currency-error = Introduceți un cod de monedă din trei litere, de exemplu EUR.
+continue-to-card = Continuă
+
+## Card form
+
+form-error = Corectați câmpurile marcate.
+card-number = Numărul cardului
+card-number-error = Introduceți numărul cardului, între 12 și 19 cifre.
+expiry-date = Data expirării
+expiry-date-format = LL / AA
+expiry-date-malformed = Introduceți luna și anul de pe card, de exemplu 08/29.
+expiry-date-past = Cardul nu trebuie să fie expirat.
+security-code = Cod de securitate
+security-code-hint = 3 sau 4 cifre de pe card
+security-code-error = Introduceți cele 3 sau 4 cifre ale codului de securitate.
+card-saved = Cardul dumneavoastră va fi salvat pentru plăți viitoare către acest magazin.
+pay = Plătește { $amount }
+
+## Payment in progress
+
+processing = Plata dumneavoastră este în curs de procesare
+processing-hint = Această pagină se actualizează automat. Nu plătiți din nou.
+confirm-payment = Confirmați plata
+simulated-bank = Bancă simulată, pentru teste
+confirm-card = Banca dumneavoastră întreabă: efectuați această plată cu cardul care se termină în { $last4 }?
+confirm = Confirmă
+cancel = Anulează
+
+## Result
+
+payment-successful = Plată reușită
+payment-successful-hint = Puteți închide această pagină.
+transaction = Tranzacție
+payment-failed = Plata a eșuat
+declined-details = Banca nu a acceptat datele cardului. Verificați-le și încercați din nou.
+declined-expired = Cardul a expirat. Încercați altul.
+declined-funds = Nu sunt suficiente fonduri în cont sau limita cardului este depășită. Încercați alt card.
+declined-bank = Banca a respins plata. Încercați alt card sau contactați banca dumneavoastră.
+declined-again = A apărut o eroare și nu s-a debitat nimic. Încercați din nou.
+declined-unsupported = Acest card nu este acceptat. Încercați altul.
+declined-unconfirmed = Plata nu a fost confirmată la banca dumneavoastră.
+declined-shop = Magazinul nu poate accepta această plată. Contactați magazinul.
+try-again = Încearcă din nou
+back-to-shop = Înapoi la magazin
+
+## Problems
+
+link-broken = Acest link de plată nu funcționează
+link-broken-hint = Cereți magazinului unul nou.
+unavailable = Plata nu este disponibilă momentan
+unavailable-hint = Încercați din nou peste câteva minute. Suma nu va fi debitată de două ori.
+too-many-attempts = Prea multe încercări
+too-many-attempts-hint = Așteptați câteva minute, apoi încercați din nou. Nu s-a debitat nimic.

@@ -1,0 +1,77 @@
+### Slovak
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Platba pre { $shop }
+test-payment = Toto je test: žiadne peniaze nebudú odpísané.
+
+## Amount form
+
+amount = Suma
+amount-error =
+    { $decimals ->
+        [0] Zadajte sumu číslicami, bez desatinných miest.
+        [one] Zadajte sumu číslicami, najviac na { $decimals } desatinné miesto.
+        [few] Zadajte sumu číslicami, najviac na { $decimals } desatinné miesta.
+       *[other] Zadajte sumu číslicami, najviac na { $decimals } desatinných miest.
+    }
+currency = Mena
+currency-error = Zadajte trojpísmenový kód meny, napríklad EUR.
+continue-to-card = Pokračovať
+
+## Card form
+
+form-error = Opravte označené polia.
+card-number = Číslo karty
+card-number-error = Zadajte číslo karty, 12 až 19 číslic.
+expiry-date = Platnosť do
+expiry-date-format = MM / RR
+expiry-date-malformed = Zadajte mesiac a rok uvedené na karte, napríklad 08/29.
+expiry-date-past = Karta nesmie byť po dátume platnosti.
+security-code = Bezpečnostný kód
+security-code-hint = 3 alebo 4 číslice na karte
+security-code-error = Zadajte 3 alebo 4 číslice bezpečnostného kódu.
+card-saved = Vaša karta bude uložená na neskoršie platby tomuto obchodu.
+pay = Zaplatiť { $amount }
+
+## Payment in progress
+
+processing = Vaša platba sa spracúva
+processing-hint = Táto stránka sa obnovuje automaticky. Neplaťte znova.
+confirm-payment = Potvrďte platbu
+simulated-bank = Simulácia banky na testovanie
+confirm-card = Vaša banka sa pýta: vykonávate túto platbu kartou, ktorej číslo sa končí na { $last4 }?
+confirm = Potvrdiť
+cancel = Zrušiť
+
+## Result
+
+payment-successful = Platba prebehla úspešne
+payment-successful-hint = Túto stránku môžete zavrieť.
+transaction = Transakcia
+payment-failed = Platba zlyhala
+declined-details = Banka neprijala údaje karty. Skontrolujte ich a skúste to znova.
+declined-expired = Platnosť karty sa skončila. Skúste inú kartu.
+declined-funds = Na účte nie je dosť peňazí alebo je prekročený limit karty. Skúste inú kartu.
+declined-bank = Banka platbu zamietla. Skúste inú kartu alebo sa obráťte na svoju banku.
+declined-again = Nastala chyba a nič nebolo odpísané. Skúste to znova.
+declined-unsupported = Táto karta nie je podporovaná. Skúste inú.
+declined-unconfirmed = Platba nebola vo vašej banke potvrdená.
+declined-shop = Obchod túto platbu nemôže prijať. Obráťte sa na obchod.
+try-again = Skúsiť znova
+back-to-shop = Späť do obchodu
+
+## Problems
+
+link-broken = Tento platobný odkaz nefunguje
+link-broken-hint = Požiadajte obchod o nový.
+unavailable = Platba momentálne nie je možná
+unavailable-hint = Skúste to znova o niekoľko minút. Peniaze nebudú odpísané dvakrát.
+too-many-attempts = Príliš veľa pokusov
+too-many-attempts-hint = Počkajte niekoľko minút a skúste to znova. Nič nebolo odpísané.

@@ -1,0 +1,77 @@
+### Slovenian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = .
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Plačilo prejemniku { $shop }
+test-payment = To je preizkus: nič ne bo zaračunano.
+
+## Amount form
+
+amount = Znesek
+amount-error =
+    { $decimals ->
+        [0] Vnesite znesek s številkami, brez decimalnih mest.
+        [one] Vnesite znesek s številkami, z največ { $decimals } decimalnim mestom.
+        [two] Vnesite znesek s številkami, z največ { $decimals } decimalnima mestoma.
+       *[other] Vnesite znesek s številkami, z največ { $decimals } decimalnimi mesti.
+    }
+currency = Valuta
+currency-error = Vnesite tričrkovno kodo valute, na primer EUR.
+continue-to-card = Naprej
+
+## Card form
+
+form-error = Popravite označena polja.
+card-number = Številka kartice
+card-number-error = Vnesite številko kartice, od 12 do 19 števk.
+expiry-date = Velja do
+expiry-date-format = MM / LL
+expiry-date-malformed = Vnesite mesec in leto s kartice, na primer 08/29.
+expiry-date-past = Veljavnost kartice ne sme biti potekla.
+security-code = Varnostna koda
+security-code-hint = 3 ali 4 števke na kartici
+security-code-error = Vnesite 3 ali 4 števke varnostne kode.
+card-saved = Vaša kartica bo shranjena za poznejša plačila tej trgovini.
+pay = Plačaj { $amount }
+
+## Payment in progress
+
+processing = Vaše plačilo se obdeluje
+processing-hint = Ta stran se osvežuje samodejno. Ne plačujte znova.
+confirm-payment = Potrdite plačilo
+simulated-bank = Simulacija banke za preizkuse
+confirm-card = Vaša banka sprašuje: ali opravljate to plačilo s kartico, katere zadnje številke so { $last4 }?
+confirm = Potrdi
+cancel = Prekliči
+
+## Result
+
+payment-successful = Plačilo je uspelo
+payment-successful-hint = To stran lahko zaprete.
+transaction = Transakcija
+payment-failed = Plačilo ni uspelo
+declined-details = Banka ni sprejela podatkov kartice. Preverite jih in poskusite znova.
+declined-expired = Veljavnost kartice je potekla. Poskusite z drugo.
+declined-funds = Na računu ni dovolj sredstev ali pa je presežen limit kartice. Poskusite z drugo kartico.
+declined-bank = Banka je plačilo zavrnila. Poskusite z drugo kartico ali se obrnite na svojo banko.
+declined-again = Prišlo je do napake in nič ni bilo zaračunano. Poskusite znova.
+declined-unsupported = Ta kartica ni podprta. Poskusite z drugo.
+declined-unconfirmed = Plačilo pri vaši banki ni bilo potrjeno.
+declined-shop = Trgovina tega plačila ne more sprejeti. Obrnite se na trgovino.
+try-again = Poskusi znova
+back-to-shop = Nazaj v trgovino
+
+## Problems
+
+link-broken = Ta plačilna povezava ne deluje
+link-broken-hint = Prosite trgovino za novo.
+unavailable = Plačilo trenutno ni mogoče
+unavailable-hint = Poskusite znova čez nekaj minut. Nič ne bo zaračunano dvakrat.
+too-many-attempts = Preveč poskusov
+too-many-attempts-hint = Počakajte nekaj minut in poskusite znova. Nič ni bilo zaračunano.

@@ -1,0 +1,76 @@
+### Swedish
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Betalning till { $shop }
+test-payment = Detta är ett test: inga pengar dras.
+
+## Amount form
+
+amount = Belopp
+amount-error =
+    { $decimals ->
+        [0] Ange beloppet med siffror, utan decimaler.
+        [one] Ange beloppet med siffror, med högst { $decimals } decimal.
+       *[other] Ange beloppet med siffror, med högst { $decimals } decimaler.
+    }
+currency = Valuta
+currency-error = Ange en valutakod med tre bokstäver, till exempel EUR.
+continue-to-card = Fortsätt
+
+## Card form
+
+form-error = Rätta de markerade fälten.
+card-number = Kortnummer
+card-number-error = Ange kortnumret, 12 till 19 siffror.
+expiry-date = Giltigt till
+expiry-date-format = MM / ÅÅ
+expiry-date-malformed = Ange månad och år från kortet, till exempel 08/29.
+expiry-date-past = Kortet får inte ha gått ut.
+security-code = Säkerhetskod
+security-code-hint = 3 eller 4 siffror på kortet
+security-code-error = Ange säkerhetskodens 3 eller 4 siffror.
+card-saved = Ditt kort sparas för senare betalningar till den här butiken.
+pay = Betala { $amount }
+
+## Payment in progress
+
+processing = Din betalning behandlas
+processing-hint = Sidan uppdateras automatiskt. Betala inte igen.
+confirm-payment = Bekräfta betalningen
+simulated-bank = Simulerad bank, för test
+confirm-card = Din bank frågar: gör du den här betalningen med kortet som slutar på { $last4 }?
+confirm = Bekräfta
+cancel = Avbryt
+
+## Result
+
+payment-successful = Betalningen är genomförd
+payment-successful-hint = Du kan stänga sidan.
+transaction = Transaktion
+payment-failed = Betalningen misslyckades
+declined-details = Banken godkände inte kortuppgifterna. Kontrollera dem och försök igen.
+declined-expired = Kortet har gått ut. Prova ett annat.
+declined-funds = Det finns inte tillräckligt med pengar på kontot, eller så har kortets gräns överskridits. Prova ett annat kort.
+declined-bank = Banken nekade betalningen. Prova ett annat kort eller kontakta din bank.
+declined-again = Något gick fel, men inga pengar har dragits. Försök igen.
+declined-unsupported = Det här kortet accepteras inte. Prova ett annat.
+declined-unconfirmed = Betalningen bekräftades inte hos din bank.
+declined-shop = Butiken kan inte ta emot betalningen. Kontakta butiken.
+try-again = Försök igen
+back-to-shop = Tillbaka till butiken
+
+## Problems
+
+link-broken = Den här betalningslänken fungerar inte
+link-broken-hint = Be butiken om en ny.
+unavailable = Det går inte att betala just nu
+unavailable-hint = Försök igen om några minuter. Inga pengar dras två gånger.
+too-many-attempts = För många försök
+too-many-attempts-hint = Vänta några minuter och försök sedan igen. Inga pengar har dragits.

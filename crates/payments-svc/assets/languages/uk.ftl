@@ -1,0 +1,76 @@
+### Ukrainian
+
+## Numbers
+
+decimal-mark = ,
+group-mark = {"\u00A0"}
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
+
+## Every page
+
+payment-to-shop = Оплата на користь { $shop }
+test-payment = Це тест: кошти не буде списано.
+
+## Amount form
+
+amount = Сума
+amount-error =
+    { $decimals ->
+        [0] Введіть суму цифрами, без десяткових знаків.
+        [one] Введіть суму цифрами, щонайбільше з { $decimals } десятковим знаком.
+       *[other] Введіть суму цифрами, щонайбільше з { $decimals } десятковими знаками.
+    }
+currency = Валюта
+currency-error = Введіть трилітерний код валюти, наприклад EUR.
+continue-to-card = Далі
+
+## Card form
+
+form-error = Виправте позначені поля.
+card-number = Номер картки
+card-number-error = Введіть номер картки, від 12 до 19 цифр.
+expiry-date = Дійсна до
+expiry-date-format = ММ / РР
+expiry-date-malformed = Введіть місяць і рік, указані на картці, наприклад 08/29.
+expiry-date-past = Картка не має бути простроченою.
+security-code = Код безпеки
+security-code-hint = 3 або 4 цифри на картці
+security-code-error = Введіть 3 або 4 цифри коду безпеки.
+card-saved = Вашу картку буде збережено для майбутніх платежів цьому магазину.
+pay = Сплатити { $amount }
+
+## Payment in progress
+
+processing = Ваш платіж обробляється
+processing-hint = Ця сторінка оновлюється автоматично. Не платіть ще раз.
+confirm-payment = Підтвердьте платіж
+simulated-bank = Імітація банку для тестів
+confirm-card = Ваш банк запитує: чи ви здійснюєте цей платіж карткою, номер якої закінчується на { $last4 }?
+confirm = Підтвердити
+cancel = Скасувати
+
+## Result
+
+payment-successful = Оплата успішна
+payment-successful-hint = Можете закрити цю сторінку.
+transaction = Транзакція
+payment-failed = Оплата не вдалася
+declined-details = Банк не прийняв дані картки. Перевірте їх і спробуйте ще раз.
+declined-expired = Термін дії картки минув. Спробуйте іншу.
+declined-funds = На рахунку недостатньо коштів або перевищено ліміт картки. Спробуйте іншу картку.
+declined-bank = Банк відхилив платіж. Спробуйте іншу картку або зверніться до свого банку.
+declined-again = Сталася помилка, кошти не списано. Спробуйте ще раз.
+declined-unsupported = Ця картка не приймається. Спробуйте іншу.
+declined-unconfirmed = Платіж не було підтверджено у вашому банку.
+declined-shop = Магазин не може прийняти цей платіж. Зверніться до магазину.
+try-again = Спробувати ще раз
+back-to-shop = Повернутися до магазину
+
+## Problems
+
+link-broken = Це платіжне посилання не працює
+link-broken-hint = Попросіть у магазину нове.
+unavailable = Оплата зараз недоступна
+unavailable-hint = Спробуйте ще раз за кілька хвилин. Кошти не буде списано двічі.
+too-many-attempts = Забагато спроб
+too-many-attempts-hint = Зачекайте кілька хвилин і спробуйте ще раз. Кошти не списано.
