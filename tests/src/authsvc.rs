@@ -1,4 +1,4 @@
-//! authsvc from outside.
+//! A client of authsvc.
 
 mod metrics;
 mod service;
@@ -12,14 +12,13 @@ pub use site::{Known, Site};
 
 use crate::openapi::Document;
 
-/// The name of the program.
 pub const PROGRAM: &str = "authsvc";
 
-/// What the service says of itself.
+/// The OpenAPI document, against which all answers are checked.
 pub static DOCUMENT: LazyLock<Document> =
     LazyLock::new(|| Document::parse(include_str!("../../crates/authsvc/assets/openapi.yaml")));
 
-/// The fields of a profile, in their order.
+/// The fields of a profile, in the order of the answer.
 pub const FIELDS: [&str; 17] = [
     "name",
     "prn",

@@ -1,4 +1,4 @@
-//! Headless Chromium, driven through chromedriver: one of each per visit, gone at its end.
+//! Headless Chromium, driven through chromedriver. Each visit starts both and ends both.
 
 use std::{
     io::ErrorKind::NotFound,
@@ -21,16 +21,15 @@ use tokio::{
 
 use crate::{http, process::DEADLINE};
 
-/// How long a whole visit may take.
+/// Timeout of a whole visit.
 const VISIT: Duration = Duration::from_secs(180);
 
-/// How often a chromedriver is started before a test gives up.
+/// Attempts to start chromedriver: see [`driver`].
 const STARTS: usize = 5;
 
-/// What to do about a machine without a browser.
 const INSTALL: &str = "install it with: sudo apt-get install chromium chromium-driver";
 
-/// Nothing of its own accord, and no way to any host but this one.
+/// No background activity, and no connections to other hosts.
 const ARGUMENTS: [&str; 12] = [
     "--headless",
     "--no-sandbox",
@@ -41,43 +40,35 @@ const ARGUMENTS: [&str; 12] = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--force-prefers-reduced-motion", // What scrolls smoothly cannot be clicked meanwhile.
+    "--force-prefers-reduced-motion", // Elements cannot be clicked while a page scrolls.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    "--remote-debugging-pipe", // It ends with chromedriver, however that ends.
+    "--remote-debugging-pipe", // Chromium ends whenever chromedriver ends.
 ];
 
-/// Visits a page in a browser of its own, and then asks that browser: every request went to the
-/// origin of `url`, and its console holds nothing but the statuses of answers.
-///
-/// # Panics
-///
-/// When there is no browser, when it asks elsewhere or complains, or when the visit takes too long.
+/// Visits a page in a new browser. Afterwards, checks in the browser's logs that every request went
+/// to the origin of `url` and that the console shows no errors but HTTP statuses.
 pub async fn visit(url: &str, visit: impl AsyncFnOnce(&Page)) {
     visit_and_leave(url, &[], visit).await;
 }
 
-/// The same, where requests may also go to the origins of these addresses.
-///
-/// # Panics
-///
-/// As [`visit`].
+/// [`visit`], with requests allowed to the origins of `others`, too.
 pub async fn visit_and_leave(url: &str, others: &[&str], visit: impl AsyncFnOnce(&Page)) {
     let visit = async {
         let page = Page::open(url).await;
         visit(&page).await;
         let (requests, console) = (page.log("performance").await, page.log("browser").await);
         page.close().await;
-        stayed_at(url, others, &requests);
-        is_quiet(url, &console);
+        check_origins(url, others, &requests);
+        check_console(url, &console);
     };
     timeout(VISIT, visit).await.expect("a visit ends in time");
 }
 
-/// A page in a browser. Elements are named by CSS selectors; what cannot be done fails the test.
+/// A page in a browser. Elements are given by CSS selectors. A failing action fails the test.
 #[derive(Debug)]
 pub struct Page {
     client: Client,
-    /// Where chromedriver takes what is beyond the WebDriver standard.
+    /// The URL for commands of chromedriver beyond the WebDriver standard.
     session: String,
     driver: Child,
     _profile: TempDir,
@@ -107,31 +98,32 @@ impl Page {
         self.driver.kill().await.expect("chromedriver ends");
     }
 
-    /// Goes to an address, as whoever types it in does.
+    /// Opens an address, as typed into the address bar.
     pub async fn go(&self, url: &str) {
         self.client.goto(url).await.expect(url);
     }
 
-    /// Goes back, as the browser's button does.
+    /// Presses the browser's back button.
     pub async fn back(&self) {
         self.client.back().await.expect("a page before");
     }
 
-    /// Has the pages from the next on run no script of theirs.
+    /// Disables scripts, from the next page on.
     pub async fn without_scripts(&self) {
         let off =
             json!({ "cmd": "Emulation.setScriptExecutionDisabled", "params": { "value": true } });
-        let _ = self.ask("goog/cdp/execute", off).await;
+        let _ = self.command("goog/cdp/execute", off).await;
     }
 
-    /// What a function body of JavaScript returns; a promise is waited for. `$` finds an element.
+    /// Runs a JavaScript function body and returns its result; a promise is awaited. `$` is
+    /// `document.querySelector`.
     pub async fn run(&self, script: &str) -> Value {
         let script = format!("const $ = (it) => document.querySelector(it); {script}");
         let result = self.client.execute(&script, Vec::new()).await;
         result.unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
-    /// Waits until an expression of JavaScript is true.
+    /// Waits until a JavaScript expression is true.
     pub async fn until(&self, expression: &str) {
         let script = format!("return Boolean({expression})");
         let begun = Instant::now();
@@ -143,25 +135,24 @@ impl Page {
         }
     }
 
-    /// The text of an element, hidden or not.
+    /// The text of an element, even if it is hidden.
     pub async fn text(&self, selector: &str) -> String {
         let text = self.run(&format!("return $('{selector}').textContent")).await;
         text.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Clicks on an element, as a mouse does: it has to be there to be seen.
+    /// Clicks an element with the mouse: it has to be visible.
     pub async fn click(&self, selector: &str) {
         let element = self.client.find(Locator::Css(selector)).await.expect(selector);
         element.click().await.expect(selector);
     }
 
-    /// Writes into a field that is empty.
+    /// Types into an empty field.
     pub async fn write(&self, selector: &str, text: &str) {
         let element = self.client.find(Locator::Css(selector)).await.expect(selector);
         element.send_keys(text).await.expect(selector);
     }
 
-    /// Presses a key.
     pub async fn press(&self, key: char) {
         let keys = KeyActions::new("keyboard".to_owned())
             .then(KeyAction::Down { value: key })
@@ -169,12 +160,12 @@ impl Page {
         self.client.perform_actions(keys).await.expect("a keyboard");
     }
 
-    /// How many cookies there are, those included that no script sees.
+    /// The number of cookies, `HttpOnly` ones included.
     pub async fn cookies(&self) -> usize {
         self.client.get_all_cookies().await.expect("cookies are listed").len()
     }
 
-    /// Has the page shown on a screen of this width, in a scheme of colours (`light`, `dark`).
+    /// Emulates a screen of this width in pixels and a colour scheme (`light`, `dark`).
     pub async fn show_on(&self, width: u32, scheme: &str) {
         let size =
             json!({ "width": width, "height": 740, "deviceScaleFactor": 1, "mobile": false });
@@ -182,18 +173,18 @@ impl Page {
         let media = json!({ "features": [feature] });
         for (name, value) in [("DeviceMetricsOverride", size), ("EmulatedMedia", media)] {
             let command = json!({ "cmd": format!("Emulation.set{name}"), "params": value });
-            let _ = self.ask("goog/cdp/execute", command).await;
+            let _ = self.command("goog/cdp/execute", command).await;
         }
     }
 
-    /// What stands in one of the browser's logs.
+    /// The entries of one of the browser's logs.
     async fn log(&self, name: &str) -> Vec<Value> {
-        let log = self.ask("se/log", json!({ "type": name })).await;
+        let log = self.command("se/log", json!({ "type": name })).await;
         log.as_array().expect("a log has entries").clone()
     }
 
-    /// What chromedriver answers to a command that is its own.
-    async fn ask(&self, command: &str, parameters: Value) -> Value {
+    /// The result of a command of chromedriver beyond the WebDriver standard.
+    async fn command(&self, command: &str, parameters: Value) -> Value {
         let request = http::client().post(format!("{}/{command}", self.session)).json(&parameters);
         let answer = request.send().await.expect("chromedriver answers");
         let answer: Value = answer.json().await.expect("chromedriver answers in JSON");
@@ -202,30 +193,33 @@ impl Page {
     }
 }
 
-/// Nothing was asked of another origin than those of `url` and `others`.
-fn stayed_at(url: &str, others: &[&str], requests: &[Value]) {
-    let inside = |asked: &str| {
-        let at = |url| asked.strip_prefix(origin(url)).is_some_and(|rest| rest.starts_with('/'));
+/// Checks that all requests went to the origins of `url` and `others`.
+fn check_origins(url: &str, others: &[&str], requests: &[Value]) {
+    let inside = |requested: &str| {
+        let at =
+            |url| requested.strip_prefix(origin(url)).is_some_and(|rest| rest.starts_with('/'));
         let own = at(url) || others.iter().any(|url| at(url));
-        // No page can ask for `chrome:`; the browser's own do.
-        own || ["data:", "blob:", "chrome:"].iter().any(|scheme| asked.starts_with(scheme))
+        // Only pages of the browser itself request `chrome:` addresses.
+        own || ["data:", "blob:", "chrome:"].iter().any(|scheme| requested.starts_with(scheme))
     };
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for entry in requests {
         let event = entry["message"].as_str().expect("an event");
         let event: Value = serde_json::from_str(event).expect("an event is JSON");
         let event = &event["message"];
         if event["method"] == "Network.requestWillBeSent" {
-            asked.push(event["params"]["request"]["url"].as_str().expect("an address").to_owned());
+            requested
+                .push(event["params"]["request"]["url"].as_str().expect("an address").to_owned());
         }
     }
-    assert!(asked.iter().any(|asked| asked == url), "{url} is missing: {asked:?}");
-    let outside: Vec<_> = asked.iter().filter(|asked| !inside(asked)).collect();
-    assert!(outside.is_empty(), "{url} asks elsewhere: {outside:?}");
+    assert!(requested.iter().any(|one| one == url), "{url} is missing: {requested:?}");
+    let outside: Vec<_> = requested.iter().filter(|one| !inside(one)).collect();
+    assert!(outside.is_empty(), "{url} sends requests to other origins: {outside:?}");
 }
 
-/// The console holds no errors but the statuses of answers, and nothing about the policy.
-fn is_quiet(url: &str, console: &[Value]) {
+/// Checks that the console shows no errors but HTTP statuses, and no Content Security Policy
+/// report.
+fn check_console(url: &str, console: &[Value]) {
     for entry in console {
         let text = entry["message"].as_str().expect("a message");
         let status = text.contains("Failed to load resource: the server responded with a status");
@@ -234,16 +228,16 @@ fn is_quiet(url: &str, console: &[Value]) {
     }
 }
 
-/// The scheme, host and port of an address.
+/// The scheme, host and port of a URL.
 fn origin(url: &str) -> &str {
     let host = url.find("://").map_or(0, |at| at + 3);
     url[host..].find('/').map_or(url, |end| &url[..host + end])
 }
 
-/// A chromedriver, and its address.
+/// Starts a chromedriver and returns its address.
 ///
-/// It takes a free port of one IP version and wants the same one of the other, which may be in use:
-/// then it ends, and is started again.
+/// It takes a free port of one IP version and needs the same port of the other. If that is in use,
+/// it ends, so this function starts it again.
 async fn driver(home: &TempDir) -> (Child, String) {
     for _ in 0..STARTS {
         let mut command = Command::new("chromedriver");
@@ -253,7 +247,9 @@ async fn driver(home: &TempDir) -> (Child, String) {
             started => started.expect("chromedriver can be started"),
         };
         let mut output = BufReader::new(driver.stdout.take().expect("piped"));
-        if let Some(port) = timeout(DEADLINE, port(&mut output)).await.expect("it says its port") {
+        if let Some(port) =
+            timeout(DEADLINE, port(&mut output)).await.expect("prints its port in time")
+        {
             tokio::spawn(async move { copy(&mut output, &mut sink()).await });
             return (driver, format!("http://127.0.0.1:{port}"));
         }
@@ -261,7 +257,7 @@ async fn driver(home: &TempDir) -> (Child, String) {
     panic!("chromedriver ended at once, {STARTS} times");
 }
 
-/// The port a chromedriver says it listens on. None, if it ends before.
+/// The port that chromedriver prints. `None` if it ends first.
 async fn port(output: &mut BufReader<ChildStdout>) -> Option<String> {
     let mut line = String::new();
     while output.read_line(&mut line).await.expect("text") > 0 {

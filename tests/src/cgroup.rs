@@ -1,4 +1,4 @@
-//! Resources that the system grants a process: memory in a control group of its own, and open files.
+//! Limits on a process: memory, by a control group, and open files.
 
 use std::{
     fs,
@@ -11,16 +11,16 @@ use std::{
 use tokio::process::Command;
 use uuid::Uuid;
 
-/// How often a group is asked to go while a process that was killed is still in it.
+/// Attempts to remove a group. They fail while a killed process is still in it.
 const REMOVALS: u32 = 200;
 
-/// The names of a hierarchy's files.
+/// The file names of one version of control groups.
 struct Hierarchy {
     root: &'static str,
     limit: &'static str,
     usage: &'static str,
     peak: &'static str,
-    /// In `memory.stat`: files, which the kernel drops when memory is short.
+    /// The entry of `memory.stat` for the page cache, which the kernel drops when memory is short.
     files: &'static str,
 }
 
@@ -48,20 +48,20 @@ pub struct Group {
 }
 
 impl Group {
-    /// A group of so many bytes. `None` where this user may not make one.
+    /// A group with this limit in bytes. `None` if this user may not create groups.
     pub fn new(limit: u64) -> Option<Self> {
         HIERARCHIES.iter().find_map(|hierarchy| {
             let name = format!("blackbox-{}", Uuid::new_v4().simple());
             let directory = Path::new(hierarchy.root).join(name);
             fs::create_dir(&directory).ok()?;
             let group = Self { directory, hierarchy };
-            // A hierarchy without the memory controller has no such file.
+            // The file is missing in a hierarchy without the memory controller.
             fs::write(group.directory.join(hierarchy.limit), limit.to_string()).ok()?;
             Some(group)
         })
     }
 
-    /// Bytes in use now, without the files that the kernel may drop.
+    /// Bytes in use, without the page cache.
     pub fn used(&self) -> u64 {
         let stat = fs::read_to_string(self.directory.join("memory.stat")).unwrap_or_default();
         let of_line = |line: &str| {
@@ -72,8 +72,7 @@ impl Group {
         self.read(self.hierarchy.usage).unwrap_or(0).saturating_sub(files)
     }
 
-    /// The most bytes that were ever in use, files included. `None` where the kernel is too old to
-    /// tell.
+    /// The peak in bytes, page cache included. `None` if the kernel is too old to report it.
     pub fn peak(&self) -> Option<u64> {
         self.read(self.hierarchy.peak)
     }
@@ -98,9 +97,10 @@ impl Drop for Group {
     }
 }
 
-/// The command that runs `inner` with at most so many open files, in this group if there is one.
+/// The command that runs `inner` with at most `files` open files, in `group` if given.
 ///
-/// The process joins the group before its program starts, which asks how much memory there is.
+/// The process joins the group before its program starts, because the program reads the limit at
+/// its start.
 pub fn granted(inner: &Command, files: u32, group: Option<&Group>) -> Command {
     const SCRIPT: &str =
         r#"ulimit -n "$1" || exit; [ -z "$2" ] || echo $$ >"$2" || exit; shift 2; exec "$@""#;

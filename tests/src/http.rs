@@ -1,4 +1,4 @@
-//! One request and its answer, held against the document of the service.
+//! Requests and answers, checked against the OpenAPI document of the service.
 
 use std::{fmt, net::IpAddr, time::Duration};
 
@@ -14,23 +14,15 @@ use tokio_tungstenite::tungstenite::handshake::{client::generate_key, derive_acc
 
 use crate::openapi::Document;
 
-/// A client that follows no redirect, keeps no cookie and goes through no proxy.
-///
-/// # Panics
-///
-/// When no client can be made.
+/// A client that follows no redirects, keeps no cookies and uses no proxy.
 pub fn client() -> reqwest::Client {
     client_from(None)
 }
 
-/// The same, which connects from this address of the machine.
-///
-/// # Panics
-///
-/// When no client can be made.
+/// [`client`], connecting from this local address.
 pub fn client_from(address: Option<IpAddr>) -> reqwest::Client {
-    // Built together with authsvc, the client's library has TLS and wants to know whose. An error
-    // says that it knows already.
+    // In a build together with authsvc, reqwest has TLS and needs a crypto provider. An error means
+    // that a provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .no_proxy()
@@ -41,7 +33,7 @@ pub fn client_from(address: Option<IpAddr>) -> reqwest::Client {
         .expect("a client can be made")
 }
 
-/// A request on its way.
+/// A request being built.
 #[derive(Debug)]
 pub struct Request {
     builder: RequestBuilder,
@@ -49,12 +41,11 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request to a service described by `document`.
+    /// A request to the service that `document` describes.
     pub fn new(builder: RequestBuilder, document: &'static Document) -> Self {
         Self { builder, document }
     }
 
-    /// Adds a header.
     #[must_use]
     pub fn header(self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
         let name = HeaderName::from_bytes(name.as_ref().as_bytes()).expect("a header name");
@@ -62,35 +53,29 @@ impl Request {
         Self { builder: self.builder.header(name, value), ..self }
     }
 
-    /// Gives the request a body.
     #[must_use]
     pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
         Self { builder: self.builder.body(body.into()), ..self }
     }
 
-    /// Gives the request a body of this type.
+    /// Sets the body and its content type.
     #[must_use]
     pub fn body_of(self, media: &str, body: impl Into<Vec<u8>>) -> Self {
         self.header(CONTENT_TYPE, media).body(body)
     }
 
-    /// Gives the request a JSON body.
+    /// Sets a JSON body and its content type.
     #[must_use]
     pub fn json(self, body: &Value) -> Self {
         self.body_of("application/json", body.to_string())
     }
 
-    /// Gives the request a name and a password.
     #[must_use]
     pub fn basic_auth(self, username: &str, password: &str) -> Self {
         Self { builder: self.builder.basic_auth(username, Some(password)), ..self }
     }
 
-    /// Sends the request and reads the whole answer.
-    ///
-    /// # Panics
-    ///
-    /// When there is no whole answer, or the document does not describe it.
+    /// Sends the request, reads the whole answer and checks it.
     pub async fn send(self) -> Answer {
         let (sent, response) = Self::exchange(self.builder).await;
         let answer = Answer::read(sent, response).await;
@@ -98,11 +83,7 @@ impl Request {
         answer
     }
 
-    /// The same at a service that may end meanwhile: nothing, when there is no whole answer.
-    ///
-    /// # Panics
-    ///
-    /// When the document does not describe the answer.
+    /// [`Self::send`] to a service that may end meanwhile. `None` if the answer is not complete.
     pub async fn attempt(self) -> Option<Answer> {
         let (sent, response) = Self::try_exchange(self.builder).await;
         let answer = Answer::try_read(sent, response.ok()?).await.ok()?;
@@ -110,31 +91,24 @@ impl Request {
         Some(answer)
     }
 
-    /// The same at a proxy, whose own answers the document leaves out.
+    /// [`Self::attempt`] without the check, for proxies: the document does not describe their
+    /// answers.
     pub async fn attempt_undescribed(self) -> Option<Answer> {
         let (sent, response) = Self::try_exchange(self.builder).await;
         Answer::try_read(sent, response.ok()?).await.ok()
     }
 
-    /// The same for what the document leaves out, such as pages for people.
-    ///
-    /// # Panics
-    ///
-    /// When there is no whole answer.
+    /// [`Self::send`] without the check, for undocumented paths such as HTML pages.
     pub async fn send_undescribed(self) -> Answer {
         let (sent, response) = Self::exchange(self.builder).await;
         Answer::read(sent, response).await
     }
 
-    /// Asks for a websocket, and gets the connection or the refusal.
+    /// Requests an upgrade to a websocket.
     ///
     /// # Errors
     ///
-    /// The answer, when it is not 101.
-    ///
-    /// # Panics
-    ///
-    /// When there is no whole answer, or the document does not describe it.
+    /// The answer, if its status is not 101.
     pub async fn upgrade(self) -> Result<reqwest::Upgraded, Answer> {
         let key = generate_key();
         let builder = self
@@ -184,29 +158,23 @@ impl Request {
     }
 }
 
-/// What of a request the document speaks about.
+/// The parts of a request that the document describes.
 pub struct Sent {
-    /// Its method.
     pub method: Method,
-    /// Its path.
     pub path: String,
-    /// Its query, decoded.
+    /// Decoded.
     pub query: Vec<(String, String)>,
-    /// The type of its body, if it says one.
+    /// The `Content-Type`.
     pub media: Option<String>,
-    /// Its body.
     pub body: Vec<u8>,
 }
 
-/// A whole answer.
+/// A complete answer.
 pub struct Answer {
-    /// What was asked.
+    /// The request.
     pub sent: Sent,
-    /// The status.
     pub status: StatusCode,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Vec<u8>,
 }
 
@@ -224,11 +192,7 @@ impl Answer {
         }
     }
 
-    /// The answer, which has to have this status.
-    ///
-    /// # Panics
-    ///
-    /// When it has another.
+    /// Checks the status.
     #[must_use]
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
@@ -236,11 +200,7 @@ impl Answer {
         self
     }
 
-    /// Checks that this is the failure with this status and this code.
-    ///
-    /// # Panics
-    ///
-    /// When it is not.
+    /// Checks that this is an error with this status and `error` member.
     #[track_caller]
     pub fn refused(&self, status: u16, code: &str) {
         assert_eq!(self.status.as_u16(), status, "{self:?}");
@@ -248,11 +208,7 @@ impl Answer {
         assert_eq!(body["error"], code, "{self:?}");
     }
 
-    /// A header that is there at most once.
-    ///
-    /// # Panics
-    ///
-    /// When it is there more than once, or is no text.
+    /// The value of a header, which must not be repeated.
     #[track_caller]
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.get_all(name).iter();
@@ -261,21 +217,11 @@ impl Answer {
         Some(value.to_str().expect("headers are text"))
     }
 
-    /// The body as JSON.
-    ///
-    /// # Panics
-    ///
-    /// When it is none.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The body as text.
-    ///
-    /// # Panics
-    ///
-    /// When it is not UTF-8.
     #[track_caller]
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("bodies are UTF-8")

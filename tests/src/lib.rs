@@ -1,17 +1,20 @@
-//! The harness of the black-box tests. They know the services only from outside: a process, its
-//! HTTP interface, its sockets and the OpenAPI document it goes by.
+//! The harness of the black-box tests. It uses only the outside of a service: its process, its HTTP
+//! interface, its sockets and its OpenAPI document.
 //!
-//! A test asks for [`objstore::Service::any`] and gets a process of its own on a free port, or the
-//! service that `OBJSTORE_URL` names (`AUTHSVC_URL` for [`authsvc::Service::any`], `PAYMENTS_URL` and
-//! `PAYMENTS_POS_URL` for [`payments::Service::any`]). Tests that need settings of their own, or that
-//! stop what they test, always start a process. Whatever a [`objstore::Client`], [`objstore::Socket`]
-//! or [`payments::App`] receives is held against the document; an answer that is not described there
-//! fails the test.
-//! [`browser::visit`] opens a page in a browser of its own.
+//! 1. [`objstore::Service::any`], [`authsvc::Service::any`] and [`payments::Service::any`] start a
+//!    new process on a free port. If `OBJSTORE_URL`, `AUTHSVC_URL`, or `PAYMENTS_URL` and
+//!    `PAYMENTS_POS_URL` are set, they use the service at that address instead.
+//! 2. A test that needs other settings, or stops the service, always starts a process.
+//! 3. Every answer to an [`objstore::Client`], [`objstore::Socket`] or [`payments::App`] is checked
+//!    against the OpenAPI document. An undescribed answer fails the test.
+//! 4. [`browser::visit`] opens a page in a new browser.
+//! 5. A function of the harness panics, and so fails its test, when it cannot do what its comment
+//!    says.
 
-#![expect(
-    clippy::expect_used,
-    reason = "a harness that cannot go on fails its test, and says where"
+#![expect(clippy::expect_used, reason = "a failure of the harness fails its test, with the line")]
+#![cfg_attr(
+    not(test),
+    expect(missing_docs, reason = "a comment that restates a name helps no reader of a test")
 )]
 
 pub mod authsvc;

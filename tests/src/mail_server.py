@@ -1,4 +1,7 @@
-"""A mail server that does to an address what its first word says, and tells of each mail by a line."""
+"""A mail server. The first word of an address selects its behaviour.
+
+Each accepted mail is printed as a line of JSON.
+"""
 
 import asyncio
 import email
@@ -9,8 +12,8 @@ from email import policy
 from aiosmtpd.smtp import SMTP, AuthResult
 
 
-def tell(**what):
-    print(json.dumps(what), flush=True)
+def report(**fields):
+    print(json.dumps(fields), flush=True)
 
 
 class Handler:
@@ -37,11 +40,11 @@ class Handler:
             server.transport.abort()
             return "451 gone"
         if to.startswith("slow-") and is_new:
-            tell(kept_waiting=to)
+            report(kept_waiting=to)
             await asyncio.sleep(3600)
         mail = email.message_from_bytes(envelope.content, policy=policy.default)
         headers = {name.lower(): str(value) for name, value in mail.items()}
-        tell(to=to, connection=id(server), headers=headers, text=mail.get_content())
+        report(to=to, connection=id(server), headers=headers, text=mail.get_content())
         if to.startswith("mute-") and is_new:
             await asyncio.sleep(3600)
         if to.startswith("tardy-"):
@@ -55,7 +58,7 @@ def authenticate(server, session, envelope, mechanism, credentials):
 
 
 async def main():
-    # It warns of passwords without TLS, which this is about.
+    # aiosmtpd warns of passwords without TLS, which these tests use.
     logging.disable()
     handler = Handler()
 
@@ -63,7 +66,7 @@ async def main():
         return SMTP(handler, authenticator=authenticate, auth_required=True, auth_require_tls=False)
 
     server = await asyncio.get_running_loop().create_server(connection, "127.0.0.1", 0)
-    tell(port=server.sockets[0].getsockname()[1])
+    report(port=server.sockets[0].getsockname()[1])
     await server.serve_forever()
 
 

@@ -1,4 +1,4 @@
-//! objstore-svc from outside.
+//! A client of objstore-svc.
 
 mod client;
 mod object;
@@ -14,10 +14,9 @@ pub use socket::{Event, Socket};
 
 use crate::openapi::Document;
 
-/// The name of the program.
 pub const PROGRAM: &str = "objstore-svc";
 
-/// What the service says of itself.
+/// The OpenAPI document, against which all answers are checked.
 pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
     Document::parse(include_str!("../../crates/objstore-svc/assets/openapi.yaml"))
 });

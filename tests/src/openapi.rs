@@ -1,4 +1,4 @@
-//! An OpenAPI document that says what a service may answer.
+//! Checks of answers against an OpenAPI document.
 
 mod examples;
 mod sent;
@@ -18,20 +18,15 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::http::Answer;
 
-/// A document, and the validators of those of its schemas that were needed.
+/// A document, and a cache of validators by schema.
 ///
-/// Places in it are JSON pointers, such as `/components/schemas/Object`.
+/// A *place* is a JSON pointer into the document, such as `/components/schemas/Object`.
 pub struct Document {
     root: Value,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
 impl Document {
-    /// Reads a document.
-    ///
-    /// # Panics
-    ///
-    /// When it is not YAML.
     pub fn parse(yaml: &str) -> Self {
         Self {
             root: serde_norway::from_str(yaml).expect("the document is YAML"),
@@ -39,7 +34,7 @@ impl Document {
         }
     }
 
-    /// The part of the document with those of its paths that one listener of several serves.
+    /// The document reduced to the paths that satisfy `serves`: those of one listener.
     #[must_use]
     pub fn part(&self, serves: impl Fn(&Value) -> bool) -> Self {
         let mut root = self.root.clone();
@@ -49,17 +44,11 @@ impl Document {
         Self { root, validators: Mutex::default() }
     }
 
-    /// The whole document.
     pub fn root(&self) -> &Value {
         &self.root
     }
 
-    /// Checks that an answer is one that the document describes; and when it is a success, that the
-    /// request was one too.
-    ///
-    /// # Panics
-    ///
-    /// When not.
+    /// Checks that the document describes an answer and, if that is a success, its request.
     pub fn check(&self, answer: &Answer) {
         let (operation, response) = self.place(answer);
         let described =
@@ -71,22 +60,14 @@ impl Document {
         }
     }
 
-    /// Checks a text against the schema at `schema`.
-    ///
-    /// # Panics
-    ///
-    /// When it is not JSON, or does not satisfy the schema.
+    /// Checks a JSON text against the schema at this place.
     pub fn check_text(&self, schema: &str, text: &str) {
         let raw: &RawValue =
             serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         self.check_value(schema, &approximate(raw));
     }
 
-    /// Checks a value against the schema at `schema`.
-    ///
-    /// # Panics
-    ///
-    /// When it does not satisfy the schema.
+    /// Checks a value against the schema at this place.
     pub fn check_value(&self, schema: &str, value: &Value) {
         let problems: Vec<_> = self
             .validator(schema)
@@ -96,7 +77,7 @@ impl Document {
         assert!(problems.is_empty(), "{value} is not a {schema}:\n{}", problems.join("\n"));
     }
 
-    /// The operation that was asked for, if there is one, and the place of the response.
+    /// The places of the requested operation, if the document has it, and of the response.
     fn place(&self, answer: &Answer) -> (Option<String>, String) {
         let Some(path) = self.path(answer) else {
             assert_eq!(answer.status, 404, "the path is not described: {answer:?}");
@@ -115,7 +96,7 @@ impl Document {
         (Some(operation), response)
     }
 
-    /// The described path that was asked for. A service may take one with a slash too many.
+    /// The documented path of the request. A service may accept an extra trailing slash.
     fn path(&self, answer: &Answer) -> Option<&str> {
         let paths = self.root["paths"].as_object()?;
         let find = |sent: &str| {
@@ -127,10 +108,11 @@ impl Document {
         find(sent).or_else(|| shorter.and_then(find)).map(String::as_str)
     }
 
-    /// Beside the headers that the document lists, every answer has two, and none invites other
-    /// origins unless the document says so.
+    /// Checks the documented headers, the two headers of every answer, and that CORS headers are
+    /// sent only where the document lists them.
     fn check_headers(&self, answer: &Answer, response: &str, described: &Value) {
-        let names = || described["headers"].as_object().into_iter().flat_map(|it| it.keys());
+        let names =
+            || described["headers"].as_object().into_iter().flat_map(|headers| headers.keys());
         for name in names() {
             let header = self.resolve(format!("{response}/headers/{name}"));
             let required =
@@ -169,7 +151,7 @@ impl Document {
         }
     }
 
-    /// Follows references until there is none.
+    /// Follows references to their end.
     fn resolve(&self, place: String) -> String {
         match self.root.pointer(&format!("{place}/$ref")) {
             Some(Value::String(reference)) => {
@@ -179,7 +161,8 @@ impl Document {
         }
     }
 
-    /// The document, with a reference at its top, is a schema in which every other reference holds.
+    /// The schema of a validator is the whole document with a `$ref` at its root, so that all other
+    /// references resolve.
     fn validator(&self, schema: &str) -> Arc<Validator> {
         let mut validators = self.validators.lock().unwrap_or_else(PoisonError::into_inner);
         let validator = validators.entry(schema.to_owned()).or_insert_with(|| {
@@ -200,7 +183,8 @@ impl fmt::Debug for Document {
     }
 }
 
-/// A JSON value with 0 in place of numbers that fit no `f64`: schemas look at none of those.
+/// A JSON value with 0 in place of numbers outside the range of `f64`. No schema checks such
+/// numbers.
 fn approximate(raw: &RawValue) -> Value {
     let text = raw.get();
     if text.starts_with('{') {
@@ -214,13 +198,13 @@ fn approximate(raw: &RawValue) -> Value {
     }
 }
 
-/// Whether a path is one that a template such as `/things/{thing}` stands for.
+/// Whether a path matches a template such as `/things/{thing}`.
 fn fits(template: &str, path: &str) -> bool {
-    let stands_for = |(part, segment): (&str, &str)| {
+    let matches_part = |(part, segment): (&str, &str)| {
         part == segment || (part.starts_with('{') && !segment.is_empty())
     };
     template.split('/').count() == path.split('/').count()
-        && template.split('/').zip(path.split('/')).all(stands_for)
+        && template.split('/').zip(path.split('/')).all(matches_part)
 }
 
 fn essence(media: &str) -> &str {

@@ -1,4 +1,4 @@
-//! A Markdown file, parsed.
+//! A parser of Markdown files, for the tests of the documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,55 +6,44 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use crate::project::{files, read};
 
-/// A document.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// Its path in the project's folder.
+    /// Relative to the project's folder.
     pub path: String,
-    /// The names that links may point to, as GitHub makes them from headings.
+    /// Anchors of the headings, as GitHub generates them.
     pub anchors: BTreeSet<String>,
     /// Links and pictures, in the order of the text.
     pub links: Vec<Link>,
-    /// Code between single backticks.
+    /// The texts between single backticks.
     pub code: Vec<String>,
-    /// Fenced blocks.
     pub blocks: Vec<Block>,
-    /// Rows of tables.
     pub rows: Vec<Row>,
 }
 
-/// A link or a picture.
 #[derive(Debug)]
 pub struct Link {
-    /// The address, as it is written.
+    /// The address as written.
     pub target: String,
     /// Its text, if all of it is code.
     pub code: Option<String>,
 }
 
-/// A fenced block of code.
 #[derive(Debug)]
 pub struct Block {
-    /// The word behind the fence; empty when there is none.
+    /// The word behind the fence, or empty.
     pub language: String,
-    /// The lines inside.
     pub text: String,
 }
 
-/// A row of a table, its head included.
+/// A row of a table. The header is a row, too.
 #[derive(Debug)]
 pub struct Row {
-    /// The heading that the table stands under.
+    /// The heading of the section with the table.
     pub heading: String,
-    /// The text of each cell.
     pub cells: Vec<String>,
 }
 
-/// Every document of the project.
-///
-/// # Panics
-///
-/// When there are hardly any.
+/// All Markdown files of the project.
 pub fn pages() -> Vec<Page> {
     let documents = files().into_iter().filter(|file| file.ends_with(".md"));
     let pages: Vec<_> = documents.map(|path| Page::parse(&read(&path), path)).collect();
@@ -63,7 +52,6 @@ pub fn pages() -> Vec<Page> {
 }
 
 impl Page {
-    /// Parses the text of a document.
     pub fn parse(source: &str, path: String) -> Self {
         let mut page = Self { path, ..Self::default() };
         let mut reading = Reading::default();
@@ -113,36 +101,36 @@ impl Page {
         }
     }
 
-    /// Finds the links of pictures that are written in HTML.
+    /// Collects links and pictures written in HTML.
     fn take_html(&mut self, html: &str) {
         for attribute in ["src=\"", "srcset=\"", "href=\""] {
             let values = html.split(attribute).skip(1).filter_map(|rest| rest.split('"').next());
-            self.links.extend(values.map(|it| Link { target: it.to_owned(), code: None }));
+            self.links.extend(values.map(|target| Link { target: target.to_owned(), code: None }));
         }
     }
 
-    /// The blocks of these languages.
+    /// The texts of the blocks in these languages.
     pub fn blocks_of<'a>(&'a self, languages: &'a [&str]) -> impl Iterator<Item = &'a str> + 'a {
-        let blocks = self.blocks.iter().filter(|it| languages.contains(&it.language.as_str()));
+        let blocks =
+            self.blocks.iter().filter(|block| languages.contains(&block.language.as_str()));
         blocks.map(|block| block.text.as_str())
     }
 }
 
-/// The state of a parse.
 #[derive(Default)]
 struct Reading {
     text: String,
     heading: String,
     cells: Vec<String>,
-    /// How many links and pictures the parser is inside of.
+    /// Nesting depth of links and pictures.
     links: usize,
     in_block: bool,
-    /// How often each anchor came up.
+    /// Occurrences of each anchor so far.
     anchors: BTreeMap<String, usize>,
 }
 
 impl Reading {
-    /// The anchor of the heading that was read, numbered if an earlier heading has the same.
+    /// The anchor of the last heading. Repeated anchors get a number.
     fn anchor(&mut self) -> String {
         let kept = self.text.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
         let anchor = kept.collect::<String>().to_lowercase().replace(' ', "-");

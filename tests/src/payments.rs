@@ -1,4 +1,4 @@
-//! payments-svc from outside.
+//! A client of payments-svc.
 
 mod acquirer;
 mod app;
@@ -25,18 +25,17 @@ pub use transaction::{Move, Transaction, int};
 
 use crate::openapi::Document;
 
-/// The name of the program.
 pub const PROGRAM: &str = "payments-svc";
 
-/// What the service says of itself.
+/// The OpenAPI document, with the paths of both listeners.
 pub static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
     Document::parse(include_str!("../../crates/payments-svc/assets/openapi.yaml"))
 });
 
-/// What of it is about the listener for apps.
+/// The paths of the listener for apps.
 static API: LazyLock<Document> =
     LazyLock::new(|| DOCUMENT.part(|path| path.get("servers").is_none()));
 
-/// What of it is about the listener for customers.
+/// The paths of the listener for customers: those with their own `servers`.
 static POS: LazyLock<Document> =
     LazyLock::new(|| DOCUMENT.part(|path| path.get("servers").is_some()));

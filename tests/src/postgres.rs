@@ -1,4 +1,4 @@
-//! A PostgreSQL of the tests' own, thrown away after them.
+//! A temporary PostgreSQL server for the tests.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -10,9 +10,9 @@ use std::{
 
 use uuid::Uuid;
 
-/// Makes a cluster, then does with it what it reads, arguments of pg_ctl in a line. It answers with the
-/// directory of the socket. When nobody can write to it any more, because the tests are over or have
-/// been killed, it stops the server and removes everything.
+/// Creates a cluster. Then each input line holds arguments for pg_ctl; the answer is the directory
+/// of the socket. At the end of input, because the tests have ended or were killed, the script
+/// stops the server and removes all files.
 const KEEPER: &str = r#"
     PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
     command -v initdb >/dev/null || {
@@ -31,7 +31,6 @@ const KEEPER: &str = r#"
     done
 "#;
 
-/// A server.
 #[derive(Debug)]
 pub struct Cluster {
     keeper: Mutex<(Child, ChildStdin, BufReader<ChildStdout>)>,
@@ -39,7 +38,7 @@ pub struct Cluster {
     port: u16,
 }
 
-/// A database of a server, empty at first.
+/// A database on a [`Cluster`], empty at first.
 #[derive(Debug, Clone)]
 pub struct Database {
     url: String,
@@ -49,20 +48,12 @@ pub struct Database {
 static SHARED: LazyLock<Cluster> = LazyLock::new(Cluster::start);
 
 impl Cluster {
-    /// A server of one's own, to be stopped and started.
-    ///
-    /// # Panics
-    ///
-    /// When there is no PostgreSQL, or it does not start.
+    /// A server for one test, which may stop and restart it.
     pub fn start() -> Self {
         Self::with(&[("OPTIONS", "-h ''")], 5432)
     }
 
-    /// A server that speaks TLS at a port of 127.0.0.1, and the certificate it shows, as PEM.
-    ///
-    /// # Panics
-    ///
-    /// As [`Self::start`].
+    /// A server with TLS on a port of 127.0.0.1, and its self-signed certificate as PEM.
     pub fn secured() -> (Self, String) {
         let names = ["127.0.0.1".to_owned()];
         let made = rcgen::generate_simple_self_signed(names).expect("a certificate can be made");
@@ -77,42 +68,42 @@ impl Cluster {
     fn with(variables: &[(&str, &str)], port: u16) -> Self {
         let mut command = shell();
         command.args(["-c", KEEPER]).envs(variables.iter().copied());
-        // Whoever interrupts the tests does not interrupt what cleans up after them.
+        // In its own process group, Ctrl-C on the tests does not interrupt the clean-up.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut keeper = command.spawn().expect("sh can be started");
         let input = keeper.stdin.take().expect("piped");
         let output = BufReader::new(keeper.stdout.take().expect("piped"));
         let keeper = Mutex::new((keeper, input, output));
         let mut cluster = Self { keeper, place: String::new(), port };
-        cluster.place = cluster.tell("start");
+        cluster.place = cluster.command_keeper("start");
         cluster
     }
 
-    /// The server that all tests of a process share.
+    /// The server shared by all tests of a process.
     pub fn shared() -> &'static Self {
         &SHARED
     }
 
-    /// A new database.
+    /// Creates a database with a unique name.
     pub fn database(&self) -> Database {
         let name = format!("test_{}", Uuid::new_v4().simple());
         self.at("postgres").run(&format!("CREATE DATABASE {name}"));
         self.at(&name)
     }
 
-    /// Has the server end as it does when its machine is switched off with care.
+    /// Shuts the server down in order (`fast`).
     pub fn stop(&self) {
-        self.tell("stop -m fast");
+        self.command_keeper("stop -m fast");
     }
 
-    /// Has the server end where it stands, as in a crash: it recovers when it starts again.
+    /// Shuts the server down as in a crash (`immediate`): the next start runs recovery.
     pub fn crash(&self) {
-        self.tell("stop -m immediate");
+        self.command_keeper("stop -m immediate");
     }
 
-    /// Has a server that was stopped start again.
+    /// Restarts a stopped or crashed server.
     pub fn resume(&self) {
-        self.tell("start");
+        self.command_keeper("start");
     }
 
     fn at(&self, database: &str) -> Database {
@@ -120,7 +111,7 @@ impl Cluster {
         Database { url: format!("postgres://postgres@{host}:{port}/{database}"), port }
     }
 
-    fn tell(&self, line: &str) -> String {
+    fn command_keeper(&self, line: &str) -> String {
         let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, input, output) = &mut *keeper;
         writeln!(input, "{line}").expect("is read");
@@ -133,34 +124,34 @@ impl Cluster {
 }
 
 impl Database {
-    /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its URL at 127.0.0.1, for a server that listens there.
+    /// The URL over TCP at 127.0.0.1, for a [`Cluster::secured`].
     pub fn url_of_tcp(&self) -> String {
         let (_, name) = self.url.rsplit_once('/').expect("it has a name");
         format!("postgres://postgres@127.0.0.1:{}/{name}", self.port)
     }
 
-    /// Runs a statement and returns what psql says of it: rows, or what was done to how many.
-    ///
-    /// # Panics
-    ///
-    /// When it fails.
+    /// Runs a statement and returns the output of psql: rows, or the command tag with the row
+    /// count.
     pub fn run(&self, sql: &str) -> String {
         let ended = Command::new("psql")
             .args(["--no-psqlrc", "--tuples-only", "--no-align", "--command", sql, &self.url])
             .output()
             .expect("psql can be started");
-        let said = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
-        assert!(ended.status.success(), "{sql}: {said}{}", String::from_utf8_lossy(&ended.stderr));
-        said
+        let output = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
+        assert!(
+            ended.status.success(),
+            "{sql}: {output}{}",
+            String::from_utf8_lossy(&ended.stderr)
+        );
+        output
     }
 }
 
-/// A shell of a user that PostgreSQL runs for: it refuses root.
+/// A shell as an unprivileged user: PostgreSQL refuses to run as root.
 fn shell() -> Command {
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if !is_root {

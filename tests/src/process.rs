@@ -1,4 +1,4 @@
-//! A process of one of the workspace's programs: started, listened to, stopped.
+//! A process of one of the workspace's programs: start it, read its log, stop it.
 
 use std::{
     fs,
@@ -16,17 +16,13 @@ use tokio::{
     time::timeout,
 };
 
-/// How long a test waits for what has to happen: far longer than it takes, on a busy machine too.
+/// The timeout of every wait in the tests. It is far longer than needed, even on a busy machine.
 pub const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The name under which a service says where it listens.
+/// The field with the address of the first listener, in the log line "listening".
 const ADDRESS: &str = "server.address";
 
-/// The command that runs a program of this workspace with these variables and no others.
-///
-/// # Panics
-///
-/// When the program was not built.
+/// The command that runs a program of this workspace, with only these environment variables.
 pub fn command(program: &str, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(binary(program));
     command.env_clear().envs(variables.iter().copied());
@@ -34,33 +30,24 @@ pub fn command(program: &str, variables: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Has a command read nothing, write to pipes and end with its test.
+/// Connects a command to no input and piped outputs, and kills its process with the test.
 pub(crate) fn piped(command: &mut Command) {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
 }
 
-/// Runs a command to its end.
-///
-/// # Panics
-///
-/// When it does not end in time.
 pub async fn run(mut command: Command) -> Output {
     timeout(DEADLINE, command.output()).await.expect("ends in time").expect("can be started")
 }
 
-/// The one line that a command says before it fails.
-///
-/// # Panics
-///
-/// As [`run`], and when it succeeds, or says more than a line.
+/// The output of a command that has to fail with exactly one line.
 pub async fn complaint(command: Command) -> String {
     let Output { status, stdout, stderr } = run(command).await;
-    let said = String::from_utf8([stdout, stderr].concat()).expect("text");
-    assert!(!status.success() && said.trim_end().lines().count() == 1, "{status}: {said}");
-    said
+    let output = String::from_utf8([stdout, stderr].concat()).expect("text");
+    assert!(!status.success() && output.trim_end().lines().count() == 1, "{status}: {output}");
+    output
 }
 
-/// A program stands beside the directory that the tests are in, whatever the profile.
+/// The program is in the parent of the tests' directory, in every profile.
 fn binary(program: &str) -> PathBuf {
     let test = std::env::current_exe().expect("tests are files");
     let profile = test.ancestors().nth(2).expect("tests are in <profile>/deps");
@@ -73,7 +60,7 @@ fn binary(program: &str) -> PathBuf {
     binary
 }
 
-/// A service that runs. Killed when dropped.
+/// A running service. Dropping it kills the process.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -82,11 +69,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a service and waits until it says where it listens.
-    ///
-    /// # Panics
-    ///
-    /// When it ends or stays silent instead.
+    /// Starts a service and waits until its log names its address.
     pub async fn start(mut command: Command) -> Self {
         let mut child = command.spawn().expect("can be started");
         let (sender, mut log) = watch::channel(Vec::new());
@@ -102,40 +85,32 @@ impl Process {
         Self { child, address, log }
     }
 
-    /// Where it listens.
+    /// The address of the first listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where its second listener does, which it tells under this name in the same line.
-    ///
-    /// # Panics
-    ///
-    /// When it tells none.
+    /// The address of another listener, which has this field name in the same log line.
     pub fn address_of(&self, name: &str) -> SocketAddr {
         let address = address(&self.log.borrow(), name);
         address.unwrap_or_else(|| panic!("no {name}:\n{}", self.log.borrow().join("\n")))
     }
 
-    /// What it has written to its log so far, line by line.
+    /// The log lines so far.
     pub fn log(&self) -> Vec<String> {
         self.log.borrow().clone()
     }
 
-    /// Waits until the log, which is written by another thread, has a line that `is_wanted`.
-    ///
-    /// # Panics
-    ///
-    /// When none comes in time.
+    /// Waits for a log line that satisfies `is_wanted`. The service logs on another thread, so a
+    /// line may follow its cause late.
     pub async fn logged(&self, is_wanted: impl Fn(&str) -> bool) {
         let mut log = self.log.clone();
-        let came = log.wait_for(|log| log.iter().any(|line| is_wanted(line)));
-        let came = timeout(DEADLINE, came).await;
-        assert!(came.is_ok_and(|came| came.is_ok()), "{}", self.log.borrow().join("\n"));
+        let line = log.wait_for(|log| log.iter().any(|line| is_wanted(line)));
+        let found = timeout(DEADLINE, line).await;
+        assert!(found.is_ok_and(|found| found.is_ok()), "{}", self.log.borrow().join("\n"));
     }
 
-    /// Bytes of memory that the process holds, beside its program and its files. `None` when it has
-    /// ended.
+    /// Resident bytes, without program and files. `None` if the process has ended.
     pub fn resident(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
@@ -143,42 +118,26 @@ impl Process {
         Some(kib * 1024)
     }
 
-    /// Asks the process to stop, with SIGTERM, and returns at once.
-    ///
-    /// # Panics
-    ///
-    /// When the process is gone already.
+    /// Sends SIGTERM and returns at once.
     pub async fn terminate(&self) {
         self.signal("TERM").await;
     }
 
-    /// Sends the process the signal with this name.
-    ///
-    /// # Panics
-    ///
-    /// When the process is gone already.
+    /// Sends the signal with this name, such as `TERM`.
     pub async fn signal(&self, name: &str) {
         let pid = self.child.id().expect("is running");
         let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().await;
         assert!(sent.expect("sh can be started").success(), "process {pid} cannot be signalled");
     }
 
-    /// Waits for a process that was asked to stop.
-    ///
-    /// # Panics
-    ///
-    /// When it does not end in time, or with anything but success.
+    /// Waits until a terminated process has ended with success.
     pub async fn ended(mut self) {
         let ended = timeout(DEADLINE, self.child.wait()).await.expect("ends in time");
         let status = ended.expect("can be waited for");
         assert!(status.success(), "ended with {status}:\n{}", self.log.borrow().join("\n"));
     }
 
-    /// Kills the process, as kill -9 does, and waits until it is gone.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be killed.
+    /// Kills the process with SIGKILL and waits for its end.
     pub async fn kill(mut self) {
         self.child.kill().await.expect("can be killed");
     }
@@ -191,8 +150,7 @@ async fn collect(output: impl AsyncRead + Unpin, log: Arc<watch::Sender<Vec<Stri
     }
 }
 
-/// The address with this name in the line that says where a service listens, whatever the form of
-/// the log.
+/// The address in this field of the log line "listening", in any log format.
 fn address(log: &[String], name: &str) -> Option<SocketAddr> {
     let line = log.iter().find(|line| line.contains("listening"))?;
     let (_, rest) = line.split_once(name)?;

@@ -1,4 +1,4 @@
-//! The files of the project.
+//! The files of the project, for the tests of documents and scripts.
 
 use std::{
     fs,
@@ -6,20 +6,11 @@ use std::{
     process::Command,
 };
 
-/// The project's folder.
-///
-/// # Panics
-///
-/// When the tests are not in a folder of their own.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests have a folder").to_owned()
 }
 
-/// Every file of the project, by its path in the project's folder.
-///
-/// # Panics
-///
-/// When the project is not a Git checkout.
+/// The paths of all files, relative to [`root`]: tracked by Git, or untracked and not ignored.
 pub fn files() -> Vec<String> {
     let list = ["ls-files", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(list).current_dir(root()).output().expect("git runs");
@@ -29,11 +20,7 @@ pub fn files() -> Vec<String> {
     files.map(str::to_owned).collect()
 }
 
-/// The text of a file; bytes that are no text are replaced.
-///
-/// # Panics
-///
-/// When there is no such file.
+/// The text of a file. Bytes that are not UTF-8 are replaced.
 pub fn read(file: &str) -> String {
     let bytes = fs::read(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     String::from_utf8_lossy(&bytes).into_owned()

@@ -1,5 +1,4 @@
-//! A connection by hand: it comes from the address that it is told to, sends what no HTTP client
-//! sends, and stops in the middle of it.
+//! HTTP by hand: a connection from a chosen address, which can send malformed or partial requests.
 
 use std::{
     io,
@@ -14,22 +13,23 @@ use tokio::{
 
 use crate::process::DEADLINE;
 
-/// An address of this machine. All of 127.0.0.0/8 belong to it.
+/// The loopback address 127.0.0.`last`. Linux accepts all of 127.0.0.0/8 as source addresses.
 pub fn local(last: u8) -> Ipv4Addr {
     Ipv4Addr::new(127, 0, 0, last)
 }
 
-/// A request without a body, or the head of one.
+/// A GET request.
 pub fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }
 
-/// A request with a JSON body. `headers` are whole lines.
+/// A POST request with a JSON body. `headers` are whole lines.
 pub fn post(path: &str, headers: &str, body: &str) -> String {
     head(path, headers, body.len()) + body
 }
 
-/// The head of a request that declares a JSON body of so many bytes. `headers` are whole lines.
+/// The head of a POST request that declares a JSON body of `length` bytes. `headers` are whole
+/// lines.
 pub fn head(path: &str, headers: &str, length: usize) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}\
@@ -37,48 +37,31 @@ pub fn head(path: &str, headers: &str, length: usize) -> String {
     )
 }
 
-/// A connection.
 pub struct Connection {
     stream: BufReader<TcpStream>,
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Debug)]
 pub struct Reply {
-    /// The status.
     pub status: u16,
-    /// The lines of the head.
+    /// The status line and the header lines.
     pub head: Vec<String>,
-    /// The body.
     pub body: String,
 }
 
 impl Connection {
-    /// A connection from 127.0.0.1.
-    ///
-    /// # Panics
-    ///
-    /// When there is none in time.
     pub async fn open(to: SocketAddr) -> Self {
         Self::from(local(1), to).await
     }
 
-    /// A connection from this address.
-    ///
-    /// # Panics
-    ///
-    /// When there is none in time.
     pub async fn from(source: Ipv4Addr, to: SocketAddr) -> Self {
         let connected = timeout(DEADLINE, Self::try_from(source, to, None)).await;
         connected.expect("connects in time").expect("a connection")
     }
 
-    /// A connection from this address, for which the system receives at most about so many bytes
-    /// that nobody has read.
-    ///
-    /// # Errors
-    ///
-    /// Those of the system.
+    /// Connects from this address. `receives` limits the receive buffer: the bytes that the kernel
+    /// accepts before the test reads them.
     pub async fn try_from(
         source: Ipv4Addr,
         to: SocketAddr,
@@ -94,74 +77,43 @@ impl Connection {
         Ok(Self { stream: BufReader::new(stream) })
     }
 
-    /// Sends bytes.
-    ///
-    /// # Panics
-    ///
-    /// When they cannot be sent in time.
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.try_send(bytes).await.expect("can be written");
     }
 
     /// Sends bytes to a service that may have closed the connection.
-    ///
-    /// # Errors
-    ///
-    /// Those of the connection.
-    ///
-    /// # Panics
-    ///
-    /// When the service takes too long.
     pub async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         let sent = timeout(DEADLINE, self.stream.write_all(bytes.as_ref())).await;
         sent.expect("is sent in time")
     }
 
-    /// The next answer.
-    ///
-    /// # Panics
-    ///
-    /// When none comes in time.
     pub async fn reply(&mut self) -> Reply {
         self.try_reply().await.expect("a whole answer")
     }
 
-    /// The next answer, or the error of a connection that ends before it is whole.
-    ///
-    /// # Errors
-    ///
-    /// Those of the connection.
-    ///
-    /// # Panics
-    ///
-    /// When nothing happens in time.
+    /// The next answer, or an error if the connection ends before it is complete.
     pub async fn try_reply(&mut self) -> io::Result<Reply> {
         timeout(DEADLINE, self.read()).await.expect("something happens in time")
     }
 
-    /// Sends a request and reads its answer.
     pub async fn ask(&mut self, request: impl AsRef<[u8]>) -> Reply {
         self.send(request).await;
         self.reply().await
     }
 
-    /// Waits until the service has closed the connection. Nothing may come before.
-    ///
-    /// # Panics
-    ///
-    /// When something does, or it does not close it in time.
+    /// Waits until the service closes the connection. It must not send anything before.
     pub async fn ended(&mut self) {
         let end = timeout(DEADLINE, self.stream.read_u8()).await.expect("ends in time");
         assert!(end.is_err(), "something comes first");
     }
 
-    /// Whether the service has closed the connection, as far as is known.
+    /// Whether the service is known to have closed the connection. Does not wait.
     pub fn is_closed(&self) -> bool {
         let read = self.stream.get_ref().try_read(&mut [0]);
         !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// The stream, for those that never read what has come.
+    /// The stream, for tests that never read it.
     pub fn into_stream(self) -> TcpStream {
         self.stream.into_inner()
     }
@@ -190,7 +142,7 @@ impl Connection {
 }
 
 impl Reply {
-    /// A header, by its name in small letters.
+    /// The value of a header. The case of the name does not matter.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.iter().find_map(|line| {
             let (found, value) = line.split_once(": ")?;

@@ -1,23 +1,18 @@
-//! The settings of a program, as its `--help` prints them.
+//! Parses the settings of a program out of its `--help`.
 
 use std::collections::BTreeMap;
 
 use crate::process;
 
-/// A setting.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Its flag, with both hyphens. Secrets have none.
+    /// With both hyphens. `None` for secrets.
     pub flag: Option<String>,
-    /// Its default; empty when there is none.
+    /// Empty if there is none.
     pub default: String,
 }
 
-/// The settings of a program by variable.
-///
-/// # Panics
-///
-/// When the program prints no help.
+/// The settings of a program, by environment variable.
 pub async fn of(program: &str) -> BTreeMap<String, Setting> {
     let help = help(program, &[]).await;
     let (flags, secrets) = help.split_once("\nSecrets").unwrap_or((&help, ""));
@@ -27,7 +22,7 @@ pub async fn of(program: &str) -> BTreeMap<String, Setting> {
         let (name, rest) = variable.split_once(']').expect("a variable ends");
         let flag = option.split(|c: char| c.is_whitespace()).next().expect("a flag");
         let default = rest.trim_start().strip_prefix("[default: ");
-        let default = default.map_or("", |it| it.split_once("]\n").expect("a default ends").0);
+        let default = default.map_or("", |text| text.split_once("]\n").expect("a default ends").0);
         let setting = Setting {
             flag: Some(format!("--{flag}")),
             default: default.trim_matches('"').to_owned(),
@@ -42,11 +37,7 @@ pub async fn of(program: &str) -> BTreeMap<String, Setting> {
     settings
 }
 
-/// The help that a program prints, for a subcommand if one is named.
-///
-/// # Panics
-///
-/// When the program prints no help.
+/// The `--help` of a program, or of its subcommand.
 pub async fn help(program: &str, subcommand: &[&str]) -> String {
     let mut command = process::command(program, &[]);
     command.args(subcommand).arg("--help");

@@ -1,18 +1,14 @@
-//! How long the tests go on that could go on for ever, and what their dice fall like.
+//! The length and the seed of random tests.
 
 use uuid::Uuid;
 
-/// `few`, or `many` where `SOAK=1` is in the environment.
+/// `few`, or `many` if `SOAK=1` is in the environment.
 #[expect(clippy::disallowed_methods, reason = "a variable of the tests")]
 pub fn rounds(few: usize, many: usize) -> usize {
     if std::env::var("SOAK").is_ok_and(|soak| soak == "1") { many } else { few }
 }
 
-/// The seed of a random test: a new one, or the one in `SEED`, to have the same dice again.
-///
-/// # Panics
-///
-/// When `SEED` is no number.
+/// The seed of a random test: a new one, or `SEED`, to repeat a run.
 #[expect(clippy::disallowed_methods, reason = "a variable of the tests")]
 pub fn seed() -> u64 {
     match std::env::var("SEED") {

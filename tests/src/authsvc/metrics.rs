@@ -1,19 +1,15 @@
-//! Scrapes, held against the rules that every one of them satisfies.
+//! Parsers of the metrics, which check the rules that hold for every scrape.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// The counters in the JSON format.
+/// A scrape in the JSON format.
 #[derive(Debug)]
 pub struct Scrape(Value);
 
 impl Scrape {
-    /// Reads a scrape and checks its accounting.
-    ///
-    /// # Panics
-    ///
-    /// When it is not JSON, or the numbers do not agree with each other.
+    /// Parses a scrape and checks that its sums agree.
     pub fn parse(json: &str) -> Self {
         let scrape = Self(serde_json::from_str(json).expect("metrics are JSON"));
         let at = |pointer: &str| scrape.count(pointer);
@@ -35,7 +31,7 @@ impl Scrape {
         scrape
     }
 
-    /// Requests that were given up: counted, without an outcome, and no longer in flight.
+    /// Abandoned requests: counted in total, but without an outcome and not in flight.
     pub fn abandoned(&self) -> u64 {
         self.count("/requests/total")
             - self.count("/requests/success")
@@ -43,48 +39,34 @@ impl Scrape {
             - self.count("/requestsInFlight")
     }
 
-    /// The whole object.
     pub fn json(&self) -> &Value {
         &self.0
     }
 
-    /// The number at a JSON pointer; 0 where there is none.
-    ///
-    /// # Panics
-    ///
-    /// When something else stands there.
+    /// The number at a JSON pointer, or 0 if it is missing.
     pub fn count(&self, pointer: &str) -> u64 {
         let value = self.0.pointer(pointer);
         value.map_or(0, |value| value.as_u64().unwrap_or_else(|| panic!("{pointer} is {value}")))
     }
 
     /// The sum of the numbers in the object at a JSON pointer.
-    ///
-    /// # Panics
-    ///
-    /// When there is no object of numbers.
     pub fn sum(&self, pointer: &str) -> u64 {
         let object = self.0.pointer(pointer).and_then(Value::as_object).expect(pointer);
         object.values().map(|value| value.as_u64().expect(pointer)).sum()
     }
 }
 
-/// A family in the text format: its type, and its samples by series.
+/// A metric family of the text format.
 #[derive(Debug, Default)]
 pub struct Family {
-    /// What TYPE says.
+    /// The type in the TYPE line.
     pub kind: String,
-    /// Whether there is a HELP.
     pub has_help: bool,
-    /// Values by what stands before them.
+    /// Values by series: the name and labels in front of the value.
     pub samples: BTreeMap<String, f64>,
 }
 
-/// Reads the text format strictly: each family in one piece, each series once.
-///
-/// # Panics
-///
-/// When it is not well-formed.
+/// Parses the text format strictly: each family is contiguous, and each series appears once.
 pub fn families(text: &str) -> BTreeMap<String, Family> {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
     let mut current = String::new();

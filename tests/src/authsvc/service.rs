@@ -1,5 +1,3 @@
-//! A running authsvc.
-
 use reqwest::Method;
 use serde_json::Value;
 use tokio::{net::TcpStream, process::Command};
@@ -10,7 +8,7 @@ use crate::{
     process::{self, Process},
 };
 
-/// A service that runs.
+/// A running service.
 #[derive(Debug)]
 pub struct Service {
     url: String,
@@ -19,7 +17,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service that `AUTHSVC_URL` names, or a new process with the default settings.
+    /// The service at `AUTHSVC_URL`, or a new process with default settings.
     #[expect(clippy::disallowed_methods, reason = "the one variable of these tests")]
     pub async fn any() -> Self {
         match std::env::var("AUTHSVC_URL") {
@@ -30,12 +28,11 @@ impl Service {
         }
     }
 
-    /// A new process with these settings.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         Self::wrapped(settings, |command| command).await
     }
 
-    /// The same, started by the command that `wrap` makes of its own.
+    /// A new process with these settings. `wrap` may change the command that starts it.
     pub async fn wrapped(settings: &[(&str, &str)], wrap: impl FnOnce(Command) -> Command) -> Self {
         let settings = [&[("PORT", "0")], settings].concat();
         let process = Process::start(wrap(process::command(PROGRAM, &settings))).await;
@@ -43,63 +40,51 @@ impl Service {
         Self { url, http: http::client(), own: Some(process) }
     }
 
-    /// The address all its paths start with.
+    /// The base URL, without a trailing slash.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The process.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// The process. Only for a service that the test started.
     pub fn process(&self) -> &Process {
         self.own.as_ref().expect("a service that the test started")
     }
 
-    /// Stops the service with SIGTERM; it has to end well, and in time.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// Stops the service with SIGTERM. It has to end in time and with success.
     pub async fn stop(self) {
         let process = self.own.expect("a service that the test started");
         process.terminate().await;
         process.ended().await;
     }
 
-    /// A bare connection, for what no HTTP client sends.
-    ///
-    /// # Panics
-    ///
-    /// When there is none.
+    /// A TCP connection, for requests that no HTTP client sends.
     pub async fn connect(&self) -> TcpStream {
         let address = self.url.trim_start_matches("http://");
         TcpStream::connect(address).await.expect("a connection")
     }
 
-    /// A request; `path` may have a query.
+    /// `path` may have a query.
     pub fn request(&self, method: Method, path: &str) -> Request {
         Request::new(self.http.request(method, format!("{}{path}", self.url)), &DOCUMENT)
     }
 
-    /// The answer to a plain GET.
+    /// Sends a GET.
     pub async fn fetch(&self, path: &str) -> Answer {
         self.request(Method::GET, path).send().await
     }
 
-    /// The answer to a GET of what the document leaves out.
+    /// Sends a GET to an undocumented path.
     pub async fn page(&self, path: &str) -> Answer {
         self.request(Method::GET, path).send_undescribed().await
     }
 
-    /// The answer to a JSON body.
+    /// Posts a JSON body to `/authenticate`.
     pub async fn authenticate(&self, body: impl Into<Vec<u8>>) -> Answer {
         let request = self.request(Method::POST, "/authenticate");
         request.header("content-type", "application/json").body(body).send().await
     }
 
-    /// The answer to a username, a password and what else the body holds.
+    /// Posts `rest`, a JSON object, with this username and password to `/authenticate`.
     pub async fn sign_in(&self, username: &str, password: &str, rest: Value) -> Answer {
         let mut body = rest;
         body["username"] = username.into();
@@ -107,11 +92,7 @@ impl Service {
         self.authenticate(body.to_string()).await
     }
 
-    /// The counters, as JSON.
-    ///
-    /// # Panics
-    ///
-    /// When they break one of the rules that hold at every scrape.
+    /// The metrics in the JSON format, checked as in [`Scrape::parse`].
     pub async fn scrape(&self) -> Scrape {
         Scrape::parse(self.fetch("/metrics?fmt=json").await.expect(200).text())
     }

@@ -1,4 +1,4 @@
-//! An authsvc and the portal that it signs in at.
+//! An authsvc with a demo portal.
 
 use std::ops::Deref;
 
@@ -11,29 +11,20 @@ use uuid::Uuid;
 use super::Service;
 use crate::{http::Answer, process::DEADLINE};
 
-/// A service with a portal of its own; it can be asked what the [`Service`] can.
+/// A service and its portal. It dereferences to the [`Service`].
 pub struct Site {
-    /// The portal.
     pub portal: Portal,
     service: Service,
     _certificates: TempDir,
 }
 
 impl Site {
-    /// A portal, and a new process with these settings that trusts it.
-    ///
-    /// # Panics
-    ///
-    /// When the portal does not start.
+    /// Starts a portal, and a process with these settings that trusts it.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         Self::wrapped(settings, |command| command).await
     }
 
-    /// The same, the process started by the command that `wrap` makes of its own.
-    ///
-    /// # Panics
-    ///
-    /// When the portal does not start.
+    /// [`Self::with`], where `wrap` may change the command that starts the process.
     pub async fn wrapped(settings: &[(&str, &str)], wrap: impl FnOnce(Command) -> Command) -> Self {
         let certificates = tempfile::tempdir().expect("a directory can be made");
         let ca_file = certificates.path().join("ca.pem");
@@ -50,12 +41,12 @@ impl Site {
         Self { portal, service, _certificates: certificates }
     }
 
-    /// A student who is known under a name of this test's own.
+    /// Enrols a student with a unique username and password.
     pub fn student(&self) -> Known {
         self.student_with(|student| student)
     }
 
-    /// The same, made another by `change`.
+    /// [`Self::student`], modified by `change` before the enrolment.
     pub fn student_with(&self, change: impl FnOnce(Student) -> Student) -> Known {
         let known = Known {
             username: format!("user-{}", Uuid::new_v4()),
@@ -65,31 +56,26 @@ impl Site {
         known
     }
 
-    /// Signs a student in.
     pub async fn sign_in(&self, known: &Known) -> Answer {
         self.ask(known, json!({})).await
     }
 
-    /// Signs a student in and asks for the profile.
+    /// Signs a student in with `"profile": true`.
     pub async fn profile(&self, known: &Known) -> Answer {
         self.ask(known, json!({ "profile": true })).await
     }
 
-    /// Signs a student in with what else the body holds.
+    /// Signs a student in, with the other members of the body in `rest`.
     pub async fn ask(&self, known: &Known, rest: Value) -> Answer {
         self.service.sign_in(&known.username, &known.password, rest).await
     }
 
-    /// Waits until the portal has seen what `condition` asks for.
-    ///
-    /// # Panics
-    ///
-    /// When that takes too long.
+    /// Waits until the portal's records satisfy `condition`.
     pub async fn until(&self, condition: impl Fn(&Desk) -> bool) {
         timeout(DEADLINE, self.portal.until(condition)).await.expect("the portal sees it in time");
     }
 
-    /// Stops the service with SIGTERM; it has to end well, and in time.
+    /// Stops the service with SIGTERM. It has to end in time and with success.
     pub async fn stop(self) {
         self.service.stop().await;
     }
@@ -103,11 +89,9 @@ impl Deref for Site {
     }
 }
 
-/// Somebody whom the portal knows.
+/// The credentials of an enrolled student.
 #[derive(Debug, Clone)]
 pub struct Known {
-    /// The name to sign in with.
     pub username: String,
-    /// The password.
     pub password: String,
 }

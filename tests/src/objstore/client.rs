@@ -1,4 +1,4 @@
-//! A client with a session.
+//! A client of objstore-svc with a session.
 
 use reqwest::Method;
 use uuid::Uuid;
@@ -8,7 +8,7 @@ use crate::http::{Answer, Request};
 
 /// A client, registered or not.
 ///
-/// The methods named like endpoints expect success. Everything else goes through [`Client::post`]
+/// Methods with the name of an endpoint expect success. For other outcomes, use [`Client::post`]
 /// and [`Client::request`].
 #[derive(Clone, Debug)]
 pub struct Client {
@@ -23,33 +23,27 @@ impl Client {
         Self { http: http.clone(), url: url.to_owned(), id, token: None }
     }
 
-    /// Its identity.
     pub fn id(&self) -> Uuid {
         self.id
     }
 
-    /// The token of its session.
-    ///
-    /// # Panics
-    ///
-    /// When it has none.
+    /// The session token. The client has to be registered.
     pub fn token(&self) -> &str {
         self.token.as_deref().expect("a registered client")
     }
 
-    /// The same client with another token.
     #[must_use]
     pub fn with_token(&self, token: &str) -> Self {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
-    /// The same client and session, at another address: that of a service that was restarted.
+    /// The same client and session at the address of a restarted service.
     #[must_use]
     pub fn at(&self, service: &Service) -> Self {
         Self { url: service.url().to_owned(), ..self.clone() }
     }
 
-    /// A request with the session's cookie and nothing else. `path` may have a query.
+    /// A request with only the session cookie. `path` may have a query.
     pub fn request(&self, method: Method, path: &str) -> Request {
         let builder = self.http.request(method, format!("{}{path}", self.url));
         let request = Request::new(builder, &DOCUMENT);
@@ -59,22 +53,18 @@ impl Client {
         }
     }
 
-    /// The answer to a JSON body.
+    /// Sends a JSON body.
     pub async fn post(&self, path: &str, body: impl Into<Vec<u8>>) -> Answer {
         let request = self.request(Method::POST, path).header("content-type", "application/json");
         request.body(body).send().await
     }
 
-    /// The answer to a plain GET.
+    /// Sends a GET.
     pub async fn fetch(&self, path: &str) -> Answer {
         self.request(Method::GET, path).send().await
     }
 
-    /// Registers and keeps the session.
-    ///
-    /// # Panics
-    ///
-    /// When the answer carries none.
+    /// Registers and keeps the session token.
     pub async fn register(&mut self) -> Answer {
         let answer = self.post("/register", format!(r#"{{"ID":"{}"}}"#, self.id)).await.expect(200);
         let cookie = answer.header("set-cookie").expect("a cookie");
@@ -83,61 +73,45 @@ impl Client {
         answer
     }
 
-    /// Reads an object.
     pub async fn get(&self, key: &Key) -> Object {
         Object::parse(self.post("/get", key.body()).await.expect(200).text())
     }
 
-    /// The entity tag of an object.
-    ///
-    /// # Panics
-    ///
-    /// When there is no object.
+    /// The entity tag of an existing object.
     pub async fn etag(&self, key: &Key) -> String {
         let answer = self.post("/get", key.body()).await.expect(200);
         answer.header("etag").expect("an entity tag").to_owned()
     }
 
     /// Stores an object and returns its entity tag.
-    ///
-    /// # Panics
-    ///
-    /// When it is not stored.
     pub async fn set(&self, object: &Object) -> String {
         let answer = self.post("/set", object.body()).await.expect(204);
         answer.header("etag").expect("an entity tag").to_owned()
     }
 
-    /// Lists what matches.
+    /// The objects that match a pattern.
     pub async fn find(&self, pattern: &Key) -> Vec<Object> {
         Object::parse_all(self.post("/find", pattern.body()).await.expect(200).text())
     }
 
-    /// Deletes an object.
     pub async fn delete(&self, key: &Key) {
         let _ = self.post("/delete", key.body()).await.expect(204);
     }
 
-    /// Watches a pattern.
     pub async fn watch(&self, pattern: &Key) {
         let _ = self.post("/watch", pattern.body()).await.expect(204);
     }
 
-    /// Stops watching a pattern.
     pub async fn unwatch(&self, pattern: &Key) {
         let _ = self.post("/unwatch", pattern.body()).await.expect(204);
     }
 
-    /// Opens the socket.
+    /// Opens the socket, without a query.
     pub async fn socket(&self) -> Socket {
         self.socket_with("").await
     }
 
     /// Opens the socket with a query, such as `?events=true`.
-    ///
-    /// # Panics
-    ///
-    /// When the service refuses.
     pub async fn socket_with(&self, query: &str) -> Socket {
         let upgraded = self.request(Method::GET, &format!("/socket{query}")).upgrade().await;
         Socket::new(upgraded.expect("a socket")).await

@@ -1,4 +1,5 @@
-//! Objects as texts: what the service has to keep is the spelling, not only the meaning.
+//! Objects with their values as text, because the service has to keep the exact spelling of a
+//! value.
 
 use std::fmt;
 
@@ -6,51 +7,43 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-/// A text that no other test uses.
+/// `label` with a random suffix, which no other test uses.
 pub fn unique(label: &str) -> String {
     format!("{label}-{}", Uuid::new_v4().simple())
 }
 
-/// The revision in an entity tag.
-///
-/// # Panics
-///
-/// When it is no entity tag of this service.
+/// The revision in an entity tag (`"<epoch>-<revision>"`).
 pub fn revision(etag: &str) -> u64 {
     let (_, revision) = etag.trim_matches('"').split_once('-').expect("an epoch and a revision");
     revision.parse().expect("revisions are numbers")
 }
 
-/// A key, or a pattern of keys.
+/// A key. As a pattern, an empty part matches any text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub struct Key {
-    /// The first part.
     pub r#type: String,
-    /// The second part.
     pub namespace: String,
-    /// The third part.
     pub name: String,
 }
 
 impl Key {
-    /// A key of these parts.
     pub fn new(r#type: &str, namespace: &str, name: &str) -> Self {
         Self { r#type: r#type.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    /// A key that shares no part with that of any other test.
+    /// A key whose three parts are unique.
     pub fn fresh() -> Self {
         Self::new(&unique("type"), &unique("namespace"), &unique("name"))
     }
 
-    /// The key with another name.
+    /// The same key with another name.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self.clone() }
     }
 
-    /// The request body that names this key and nothing else.
+    /// The request body with this key alone.
     pub fn body(&self) -> String {
         format!(r#"{{"Key":{}}}"#, self.json())
     }
@@ -60,64 +53,50 @@ impl Key {
     }
 }
 
-/// An object, its value as the text it was written as.
+/// An object. `Eq` compares the spelling of the value.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Object {
-    /// Where it is.
     pub key: Key,
-    /// A JSON object.
+    /// The text of a JSON object.
     pub value: String,
-    /// Whose it is.
     pub owner: String,
 }
 
 impl Object {
-    /// An object with some owner.
+    /// An object with a default owner.
     pub fn new(key: &Key, value: impl Into<String>) -> Self {
         Self { key: key.clone(), value: value.into(), owner: "somebody".to_owned() }
     }
 
-    /// An object at a fresh key.
+    /// An object at a [`Key::fresh`].
     pub fn fresh() -> Self {
         Self::new(&Key::fresh(), r#"{"fresh":true}"#)
     }
 
-    /// The same key, with the value `{"n":<number>}`.
+    /// The same object with the value `{"n":<number>}`.
     #[must_use]
     pub fn numbered(&self, number: usize) -> Self {
         Self { value: format!(r#"{{"n":{number}}}"#), ..self.clone() }
     }
 
-    /// The number in a value made by [`Object::numbered`].
-    ///
-    /// # Panics
-    ///
-    /// When it is no such value.
+    /// The number in a value of [`Object::numbered`].
     pub fn number(&self) -> usize {
         let digits = self.value.trim_matches(|letter: char| !letter.is_ascii_digit());
         digits.parse().expect("a number")
     }
 
-    /// The request body that holds this object.
+    /// The request body with this object.
     pub fn body(&self) -> String {
         let owner = serde_json::to_string(&self.owner).expect("texts can be written");
         format!(r#"{{"Key":{},"Value":{},"Owner":{owner}}}"#, self.key.json(), self.value)
     }
 
-    /// Reads an object from an answer.
-    ///
-    /// # Panics
-    ///
-    /// When it is none.
+    /// Parses the object in an answer.
     pub fn parse(text: &str) -> Self {
         serde_json::from_str::<Wire>(text).unwrap_or_else(|error| panic!("{error}: {text}")).into()
     }
 
-    /// Reads an array of objects from an answer.
-    ///
-    /// # Panics
-    ///
-    /// When it is none.
+    /// Parses the array of objects in an answer.
     pub fn parse_all(text: &str) -> Vec<Self> {
         let all: Vec<Wire> =
             serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));

@@ -1,4 +1,4 @@
-//! A running objstore-svc, and one that rests.
+//! objstore-svc, running or stopped.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::{
     process::{self, Process},
 };
 
-/// A service that runs.
+/// A running service.
 #[derive(Debug)]
 pub struct Service {
     url: String,
@@ -22,7 +22,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service that `OBJSTORE_URL` names, or a new process with the default settings.
+    /// The service at `OBJSTORE_URL`, or a new process with default settings.
     #[expect(clippy::disallowed_methods, reason = "one of the variables of these tests")]
     pub async fn any() -> Self {
         match std::env::var("OBJSTORE_URL") {
@@ -33,89 +33,65 @@ impl Service {
         }
     }
 
-    /// A new process with these settings, on an empty directory.
+    /// A new process with these settings and an empty data directory.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         Idle::new(settings).start().await
     }
 
-    /// The address all its paths start with.
+    /// The base URL, without a trailing slash.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A bare connection, for what no HTTP client sends.
-    ///
-    /// # Panics
-    ///
-    /// When there is none.
+    /// A TCP connection, for requests that no HTTP client sends.
     pub async fn connect(&self) -> TcpStream {
         let address = self.url.trim_start_matches("http://");
         TcpStream::connect(address).await.expect("a connection")
     }
 
-    /// The process.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// The process. Only for a service that the test started.
     pub fn process(&self) -> &Process {
         let (process, _) = self.own.as_ref().expect("a service that the test started");
         process
     }
 
-    /// Its directory and settings.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// The directory and settings. Only for a service that the test started.
     pub fn place(&self) -> &Idle {
         let (_, place) = self.own.as_ref().expect("a service that the test started");
         place
     }
 
-    /// A client with an identity of its own and a session.
+    /// A client with a new id and a session.
     pub async fn client(&self) -> Client {
         self.client_with(Uuid::new_v4()).await
     }
 
-    /// A client with this identity and a new session.
+    /// A client with this id and a new session.
     pub async fn client_with(&self, id: Uuid) -> Client {
         let mut client = Client::anonymous(&self.http, &self.url, id);
         client.register().await;
         client
     }
 
-    /// A client that has not registered.
+    /// A client with a new id, not registered.
     pub fn stranger(&self) -> Client {
         Client::anonymous(&self.http, &self.url, Uuid::new_v4())
     }
 
-    /// Stops the service with SIGTERM; it has to end well, and in time.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// Stops the service with SIGTERM. It has to end in time and with success.
     pub async fn stop(self) -> Idle {
         self.process().terminate().await;
         self.ended().await
     }
 
-    /// Waits until a service that was told to stop has ended well.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// Waits until a terminated service has ended with success.
     pub async fn ended(self) -> Idle {
         let (process, place) = self.own.expect("a service that the test started");
         process.ended().await;
         place
     }
 
-    /// Kills the service as kill -9 does.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// Kills the service with SIGKILL.
     pub async fn kill(self) -> Idle {
         let (process, place) = self.own.expect("a service that the test started");
         process.kill().await;
@@ -123,7 +99,7 @@ impl Service {
     }
 }
 
-/// A service that does not run: its settings and its data.
+/// A stopped service: its settings and its data.
 #[derive(Debug)]
 pub struct Idle {
     settings: Vec<(String, String)>,
@@ -132,26 +108,22 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// A service with these settings and no data, on the engine that `OBJSTORE_TEST_ENGINE` names:
-    /// `postgres`, or else the embedded one.
+    /// A service with these settings and no data, on the engine in `OBJSTORE_TEST_ENGINE`:
+    /// `postgres`, or by default the embedded one.
     #[expect(clippy::disallowed_methods, reason = "one of the variables of these tests")]
     pub fn new(settings: &[(&str, &str)]) -> Self {
         let postgres = std::env::var("OBJSTORE_TEST_ENGINE").is_ok_and(|name| name == "postgres");
         Self::on(postgres.then(|| Cluster::shared().database()), settings)
     }
 
-    /// A service with these settings, on this database or else the embedded engine.
-    ///
-    /// # Panics
-    ///
-    /// When there is no place for its directory.
+    /// A service with these settings, on this database, or on the embedded engine.
     pub fn on(database: Option<Database>, settings: &[(&str, &str)]) -> Self {
         let data = tempfile::tempdir().expect("a directory can be made");
         let directory = data.path().to_str().expect("a plain path").to_owned();
         let own = [
             ("PORT", "0"),
             ("OBJSTORE_DATA_DIR", &directory),
-            // Tests make more requests than a stranger may.
+            // The tests register more clients from one address than the default allows.
             ("OBJSTORE_REGISTER_LIMIT", "off"),
             ("OBJSTORE_DATABASE_URL", database.as_ref().map_or("", Database::url)),
         ];
@@ -160,42 +132,34 @@ impl Idle {
         Self { settings: settings.collect(), data, database }
     }
 
-    /// The same with one setting changed.
+    /// The same with one setting changed. The last value of a setting counts.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The directory with its data.
+    /// The data directory.
     pub fn data(&self) -> &Path {
         self.data.path()
     }
 
-    /// Its database, if it is not on the embedded engine.
+    /// `None` on the embedded engine.
     pub fn database(&self) -> Option<&Database> {
         self.database.as_ref()
     }
 
-    /// Changes its data behind its back, and returns how many rows.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot.
+    /// Runs SQL on the data directly and returns the number of changed rows.
     pub fn change(&self, sql: &str) -> usize {
         let Some(database) = &self.database else {
             return self.file().execute(sql, []).expect("the statement can be run");
         };
-        let said = database.run(sql);
-        let rows = said.rsplit(' ').next().and_then(|rows| rows.parse().ok());
-        rows.unwrap_or_else(|| panic!("{sql}: {said}"))
+        let output = database.run(sql);
+        let rows = output.rsplit(' ').next().and_then(|rows| rows.parse().ok());
+        rows.unwrap_or_else(|| panic!("{sql}: {output}"))
     }
 
-    /// The one number that a query of its data returns.
-    ///
-    /// # Panics
-    ///
-    /// When it returns anything else.
+    /// The result of a query on the data that returns one number.
     pub fn number(&self, sql: &str) -> i64 {
         match &self.database {
             Some(database) => database.run(sql).parse().expect("a number"),
@@ -208,20 +172,18 @@ impl Idle {
         file.expect("there is a database")
     }
 
-    /// The command that runs the program with these settings.
     pub fn command(&self) -> Command {
         let settings: Vec<_> =
             self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
         process::command(PROGRAM, &settings)
     }
 
-    /// Starts the service and waits until it listens.
     pub async fn start(self) -> Service {
         let command = self.command();
         self.start_with(command).await
     }
 
-    /// Starts the service by a command of one's own, made from [`Idle::command`].
+    /// Starts the service with a command derived from [`Idle::command`].
     pub async fn start_with(self, command: Command) -> Service {
         let process = Process::start(command).await;
         Service {

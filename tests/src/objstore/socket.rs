@@ -1,4 +1,4 @@
-//! A client's end of the watch socket.
+//! The client side of the watch socket.
 
 mod outlet;
 
@@ -18,25 +18,24 @@ use self::outlet::Outlet;
 use super::{DOCUMENT, Object};
 use crate::process::DEADLINE;
 
-/// A socket. Pings are answered whenever the socket is read, unless it is muted; dropping it breaks
-/// the connection without a word.
+/// A socket. Reading it answers pings, unless it is muted. Dropping it breaks the connection
+/// without a close frame.
 #[derive(Debug)]
 pub struct Socket {
     stream: WebSocketStream<Outlet<Upgraded>>,
-    /// Texts read while waiting for something else.
-    waiting: VecDeque<String>,
-    /// Whether a text came after the last ping that was answered.
-    owing: bool,
+    /// Texts received and not returned yet.
+    received: VecDeque<String>,
+    /// Whether a text arrived after the last answered ping.
+    unacknowledged: bool,
 }
 
-/// A message of a socket with `events=true`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An object was set.
+    /// The revision and the object.
     Set(u64, Object),
-    /// An object was deleted; this is what it was.
+    /// The revision and the deleted object.
     Delete(u64, Object),
-    /// The log does not reach back; current values follow.
+    /// The log does not reach back to the cursor. Current values follow.
     Reset(u64),
 }
 
@@ -45,31 +44,23 @@ impl Socket {
         Self {
             stream: WebSocketStream::from_raw_socket(Outlet::new(upgraded), Role::Client, None)
                 .await,
-            waiting: VecDeque::new(),
-            owing: false,
+            received: VecDeque::new(),
+            unacknowledged: false,
         }
     }
 
-    /// The next push.
-    ///
-    /// # Panics
-    ///
-    /// When none comes in time, or something else does.
+    /// The next push, checked against the document.
     pub async fn next_push(&mut self) -> Object {
         let text = self.next_text().await;
         DOCUMENT.check_text("/components/schemas/Object", &text);
         Object::parse(&text)
     }
 
-    /// The next push, or nothing when the connection ends before it comes.
-    ///
-    /// # Panics
-    ///
-    /// When neither happens in time.
+    /// The next push, or `None` if the connection ends first.
     pub async fn next_push_or_end(&mut self) -> Option<Object> {
         let end = Instant::now() + DEADLINE;
         loop {
-            if let Some(text) = self.waiting.pop_front() {
+            if let Some(text) = self.received.pop_front() {
                 return Some(Object::parse(&text));
             }
             match timeout_at(end, self.stream.next()).await.expect("a message comes in time") {
@@ -79,7 +70,6 @@ impl Socket {
         }
     }
 
-    /// The next so many pushes.
     pub async fn next_pushes(&mut self, count: usize) -> Vec<Object> {
         let mut pushes = Vec::new();
         while pushes.len() < count {
@@ -88,11 +78,7 @@ impl Socket {
         pushes
     }
 
-    /// The next event, on a socket with `events=true`.
-    ///
-    /// # Panics
-    ///
-    /// When none comes in time, or something else does.
+    /// The next event, on a socket opened with `events=true`.
     pub async fn next_event(&mut self) -> Event {
         let text = self.next_text().await;
         DOCUMENT.check_text("/components/schemas/Event", &text);
@@ -105,7 +91,7 @@ impl Socket {
         }
     }
 
-    /// Waits for the next ping, and answers it unless the socket is muted.
+    /// Waits for the next ping and returns its payload. Answers it unless the socket is muted.
     pub async fn ping(&mut self, within: Duration) -> Bytes {
         let end = Instant::now() + within;
         loop {
@@ -115,46 +101,34 @@ impl Socket {
         }
     }
 
-    /// Reads until a ping that follows everything received was answered. The service knows once it
-    /// has answered [`Socket::close`]. What comes meanwhile is acknowledged too, and is the next
-    /// push, or in [`Socket::unread`].
+    /// Reads until a ping after the last received push was answered. The service has processed that
+    /// pong once it has answered [`Socket::close`]. Pushes received meanwhile are acknowledged,
+    /// too: [`Socket::next_push`] and [`Socket::unread`] return them.
     pub async fn acknowledge(&mut self) {
         let end = Instant::now() + DEADLINE;
-        while self.owing {
+        while self.unacknowledged {
             self.next_message(end).await;
         }
     }
 
-    /// The pushes that were received and not asked for yet.
+    /// Pushes that were received and not returned yet.
     pub fn unread(&mut self) -> Vec<Object> {
-        self.waiting.drain(..).map(|text| Object::parse(&text)).collect()
+        self.received.drain(..).map(|text| Object::parse(&text)).collect()
     }
 
-    /// From now on nothing that this end says reaches the service.
-    ///
-    /// # Panics
-    ///
-    /// When what was said before cannot be sent.
+    /// Discards everything that this side sends, until [`Socket::unmute`].
     pub async fn mute(&mut self) {
         self.stream.flush().await.expect("can be written");
         self.stream.get_mut().shut = true;
     }
 
-    /// What this end says is sent again. What was said while it was muted is lost.
-    ///
-    /// # Panics
-    ///
-    /// When the connection is gone.
+    /// Sends again. Messages sent while the socket was muted are lost.
     pub async fn unmute(&mut self) {
         self.stream.flush().await.expect("can be written");
         self.stream.get_mut().shut = false;
     }
 
-    /// Reads until a point in time; nothing but pings may come.
-    ///
-    /// # Panics
-    ///
-    /// When something else does.
+    /// Reads until `end`, and accepts only pings.
     pub async fn listen_until(&mut self, end: Instant) {
         while let Ok(message) = timeout_at(end, self.stream.next()).await {
             match message {
@@ -164,21 +138,12 @@ impl Socket {
         }
     }
 
-    /// Sends a message.
-    ///
-    /// # Panics
-    ///
-    /// When the connection is gone.
     pub async fn send(&mut self, message: Message) {
         self.stream.send(message).await.expect("can be written");
     }
 
-    /// Closes the socket from this end and waits until the service has agreed. It has read all that
-    /// this end said before then.
-    ///
-    /// # Panics
-    ///
-    /// When the service does not agree in time.
+    /// Closes the socket and waits for the service's close frame. The service has then read
+    /// everything that this side sent before.
     pub async fn close(mut self) {
         self.stream.close(None).await.expect("can be written");
         let agreed = async {
@@ -195,11 +160,7 @@ impl Socket {
         );
     }
 
-    /// Waits until the service closes the socket and returns its code. [`Socket::agree`] answers.
-    ///
-    /// # Panics
-    ///
-    /// When the service does not close in time.
+    /// Waits for the service's close frame and returns its code. Answer it with [`Socket::agree`].
     pub async fn closed(&mut self) -> u16 {
         let end = Instant::now() + DEADLINE;
         loop {
@@ -209,21 +170,13 @@ impl Socket {
         }
     }
 
-    /// Answers the service's close frame and waits for the end of the connection.
-    ///
-    /// # Panics
-    ///
-    /// When the connection does not end in time.
+    /// Answers the close frame of the service and waits for the end of the connection.
     pub async fn agree(mut self) {
         self.stream.get_mut().shut = false;
         self.ended(DEADLINE).await;
     }
 
-    /// Waits for the end of the connection, however it comes.
-    ///
-    /// # Panics
-    ///
-    /// When it does not come in time.
+    /// Waits for the end of the connection, with or without an error.
     pub async fn ended(&mut self, within: Duration) {
         let end = async { while let Some(Ok(_)) = self.stream.next().await {} };
         timeout(within, end).await.expect("ends in time");
@@ -232,14 +185,14 @@ impl Socket {
     async fn next_text(&mut self) -> String {
         let end = Instant::now() + DEADLINE;
         loop {
-            if let Some(text) = self.waiting.pop_front() {
+            if let Some(text) = self.received.pop_front() {
                 return text;
             }
             self.next_message(end).await;
         }
     }
 
-    /// Reads one message. Texts wait for who asks for them.
+    /// Reads one message. A text is also kept for [`Self::next_text`].
     async fn next_message(&mut self, end: Instant) -> Message {
         let next = timeout_at(end, self.stream.next()).await.expect("a message comes in time");
         let message = next.expect("the socket is open").expect("the socket works");
@@ -251,13 +204,13 @@ impl Socket {
         match message {
             Message::Text(text) => {
                 assert!(!text.contains('\n'), "is not one line: {text}");
-                self.waiting.push_back(text.to_string());
-                self.owing = true;
+                self.received.push_back(text.to_string());
+                self.unacknowledged = true;
             }
             Message::Ping(_) => {
-                // Where this fails, the next message does not come.
+                // An error here shows again when the next message is read.
                 let _ = self.stream.flush().await;
-                self.owing &= self.stream.get_ref().shut;
+                self.unacknowledged &= self.stream.get_ref().shut;
             }
             Message::Close(_) => {}
             _ => panic!("the service sends nothing else: {message:?}"),

@@ -1,15 +1,11 @@
-//! The document by itself: its examples satisfy its schemas, and its references lead somewhere.
+//! Checks of the document alone: examples match their schemas, and references resolve.
 
 use serde_json::Value;
 
 use super::{Document, escaped};
 
 impl Document {
-    /// Checks every example against its schema, and says how many there are.
-    ///
-    /// # Panics
-    ///
-    /// When one does not satisfy its schema.
+    /// Checks every example against its schema, and returns the number of examples.
     pub fn check_examples(&self) -> usize {
         let mut checked = 0;
         for place in self.places_with("examples") {
@@ -36,11 +32,7 @@ impl Document {
         checked
     }
 
-    /// Checks that every reference leads somewhere.
-    ///
-    /// # Panics
-    ///
-    /// When one does not.
+    /// Checks that every `$ref` resolves within the document.
     pub fn check_references(&self) {
         for place in self.places_with("$ref") {
             let reference = self.at(&format!("{place}/$ref")).as_str().expect("a reference");
@@ -48,16 +40,12 @@ impl Document {
         }
     }
 
-    /// What stands at a place.
-    ///
-    /// # Panics
-    ///
-    /// When nothing does.
+    /// The value at a JSON pointer, which has to exist.
     pub fn at(&self, place: &str) -> &Value {
         self.root.pointer(place).unwrap_or_else(|| panic!("{place} is missing"))
     }
 
-    /// Every place that has this member.
+    /// The JSON pointers of all objects with this member.
     fn places_with(&self, member: &str) -> Vec<String> {
         let mut found = Vec::new();
         visit(&self.root, "", member, &mut found);

@@ -1,4 +1,4 @@
-//! Requests that were answered with a success: the document has to describe them too.
+//! Checks of requests: a request that succeeded has to match the document, too.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::http::{Answer, Sent};
 const FORM: &str = "application/x-www-form-urlencoded";
 
 impl Document {
-    /// Checks the request behind an answer against its operation.
+    /// Checks the request of an answer against its operation.
     pub(super) fn check_request(&self, answer: &Answer, operation: &str) {
         self.check_sent_body(&answer.sent, operation);
         let parameters = self.parameters(operation);
@@ -70,7 +70,7 @@ impl Document {
         }
     }
 
-    /// The places of the parameters of an operation, those of its path included.
+    /// The JSON pointers of an operation's parameters, including those of its path.
     fn parameters(&self, operation: &str) -> Vec<String> {
         let (path, _) = operation.rsplit_once('/').expect("an operation has a path");
         let of = |place: &str| {
@@ -91,7 +91,7 @@ impl Document {
     }
 }
 
-/// The members of a form, names decoded, values as text.
+/// The members of a form: names decoded, values as text.
 fn form(body: &str) -> Value {
     let url = reqwest::Url::parse(&format!("form:?{}", body.replace('#', "%23")));
     let url = url.expect("a form can stand in a query");

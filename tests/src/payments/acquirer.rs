@@ -1,4 +1,4 @@
-//! An acquirer, which tells what happens to cards.
+//! An acquirer, which sends notifications about transactions.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,15 +11,14 @@ use uuid::Uuid;
 use super::{Service, Transaction, overload::until_heard};
 use crate::http::{Answer, Request};
 
-/// What services under test are told that acquirers sign with.
+/// The setting with the secret that signs the acquirer's notifications.
 pub const SECRET: (&str, &str) = ("PAYMENTS_ACQUIRER_SECRET", "whsec_of_the_tests");
 
-/// An acquirer that knows the secret.
+/// An acquirer that signs with [`SECRET`].
 pub struct Acquirer<'a>(pub &'a Service);
 
 impl Acquirer<'_> {
-    /// A notification of this type about a transaction, under an id of its own, with these members
-    /// beside those that every one has.
+    /// A notification with a new id, and with `members` added to the common ones.
     pub fn event(kind: &str, transaction: &Transaction, members: Value) -> Value {
         let mut event = json!({
             "id": format!("evt {}", Uuid::new_v4()),
@@ -33,13 +32,13 @@ impl Acquirer<'_> {
         event
     }
 
-    /// A request that carries a body with this signature.
+    /// A notification with this signature.
     pub fn signed(&self, signature: &str, body: &str) -> Request {
         let request = self.0.request(Method::POST, "/acquirer/events");
         request.header("acquirer-signature", signature).body_of("application/json", body)
     }
 
-    /// The answer to a notification, repeated a bounded number of times while the service is
+    /// Sends a signed notification, with a bounded number of retries while the service is
     /// overloaded.
     pub async fn tell(&self, event: &Value) -> Answer {
         let body = event.to_string();
@@ -47,7 +46,7 @@ impl Acquirer<'_> {
         until_heard(|| signed().send()).await
     }
 
-    /// Tells of a dispute that was opened, and returns what the acquirer calls it.
+    /// Reports a new dispute and returns its id at the acquirer.
     pub async fn open(&self, transaction: &Transaction, amount: i64) -> String {
         let dispute = format!("dp {}", Uuid::new_v4());
         let members = json!({ "disputeId": dispute, "amount": amount });
@@ -56,7 +55,7 @@ impl Acquirer<'_> {
         dispute
     }
 
-    /// Tells how a dispute ended: `won` or `lost`.
+    /// Reports the end of a dispute. `how` is `won` or `lost`.
     pub async fn end(&self, transaction: &Transaction, dispute: &str, how: &str) {
         let members = json!({ "disputeId": dispute });
         let event = Self::event(&format!("dispute.{how}"), transaction, members);
@@ -64,23 +63,15 @@ impl Acquirer<'_> {
     }
 }
 
-/// The signature of a body by whoever knows this secret, at this time.
-///
-/// # Panics
-///
-/// Never: any secret is a key.
+/// The signature of a body with this secret. `seconds` is Unix time.
 pub fn signature(secret: &str, seconds: i64, body: &str) -> String {
     let key = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("any length is a key");
     let tag = key.chain_update(format!("{seconds}.{body}")).finalize().into_bytes();
     format!("t={seconds},v1={}", hex::encode(tag))
 }
 
-/// Seconds since the epoch.
-///
-/// # Panics
-///
-/// Before the epoch.
-#[expect(clippy::disallowed_methods, reason = "what the service's clock says, too")]
+/// Unix time in seconds.
+#[expect(clippy::disallowed_methods, reason = "signatures need the current time")]
 pub fn seconds() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later");
     since.as_secs().try_into().expect("it is not that late")

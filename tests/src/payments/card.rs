@@ -1,27 +1,27 @@
-//! The cards of the sandbox.
+//! The test cards of the sandbox.
 
 use serde_json::{Value, json};
 
-/// The expiry that goes with [`Card::details`], as it is shown: a leap year's February.
+/// The expiry of [`Card::details`] as answers show it. The month is February of a leap year.
 pub const EXPIRY: &str = "2048-02-29T23:59:59.999Z";
 
-/// A card, by its number.
+/// The number of a card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Card(pub &'static str);
 
 impl Card {
-    /// A Visa card that is charged.
+    /// Charged.
     pub const VISA: Self = Self("4100000000000000");
-    /// Another.
+    /// Charged.
     pub const OTHER_VISA: Self = Self("1000000000000000");
-    /// A Mastercard that is charged.
+    /// Charged.
     pub const MASTERCARD: Self = Self("5100000000000000");
-    /// One that the bank declines.
+    /// Declined by the bank.
     pub const DECLINED: Self = Self("4200000000000000");
-    /// One that the customer is charged, and that later has no funds.
+    /// Charged when the customer pays. Later charges fail for lack of funds.
     pub const LATER_EMPTY: Self = Self("4100000000000207");
 
-    /// All the cards of the sandbox that are charged as they are, each with its scheme.
+    /// All cards of the sandbox that are charged without a challenge, with their schemes.
     pub const GOOD: [(Self, &'static str); 7] = [
         (Self::VISA, "visa"),
         (Self::OTHER_VISA, "visa"),
@@ -32,7 +32,7 @@ impl Card {
         (Self("4100000000000103"), "visa"),
     ];
 
-    /// The others, each with the code of its refusal.
+    /// The cards that are declined, with the codes.
     pub const BAD: [(Self, i64); 18] = [
         (Self::DECLINED, 8),
         (Self("4100000000000002"), 2),
@@ -54,35 +54,30 @@ impl Card {
         (Self("5300000000000000"), 29),
     ];
 
-    /// Those whose holder is asked on the payment page, each with how far 3-D Secure goes when they
-    /// confirm, or with nothing where it fails.
+    /// The cards with a challenge on the payment page. If the holder confirms, 3-D Secure has this
+    /// result; `None` means that it fails.
     pub const CHALLENGED: [(Self, Option<&'static str>); 3] = [
         (Self("4100000000000030"), Some("full")),
         (Self("4100000000000031"), None),
         (Self("4100000000000032"), Some("attempt")),
     ];
 
-    /// What a customer types in.
+    /// The card details in a payment.
     pub fn details(self) -> Value {
         json!({ "number": self.0, "expiry": { "month": 2, "year": 2048 }, "code": "739" })
     }
 
-    /// The first six digits.
+    /// The bank identification number: the first six digits.
     pub fn bin(self) -> &'static str {
         &self.0[..6]
     }
 
-    /// The last four digits.
     pub fn last4(self) -> &'static str {
         &self.0[12..]
     }
 }
 
-/// The group that the payment page shows for a decline with this code.
-///
-/// # Panics
-///
-/// When the sandbox declines no card on the page with this code.
+/// The group of messages that the payment page shows for a decline with this code.
 pub fn group_of(code: i64) -> &'static str {
     match code {
         2..=5 => "details",

@@ -1,19 +1,19 @@
-//! A payment link, and what a customer does at it without a browser.
+//! A payment link, and the requests of a customer who follows it without a browser.
 
 use reqwest::{Method, Url};
 
 use super::{Card, Merchant, Service};
 use crate::http::Answer;
 
-/// The type of a form that a page sends.
+/// The content type of a form.
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A payment link, by its parameters.
+/// The query parameters of a payment link.
 #[derive(Clone, Debug)]
 pub struct Link(Vec<(String, String)>);
 
 impl Link {
-    /// A link to pay EUR 9.95 at a test merchant.
+    /// A link to pay EUR 9.95 to a test merchant.
     pub fn to(merchant: &Merchant) -> Self {
         Self(Vec::new())
             .with("key", &merchant.key)
@@ -22,7 +22,6 @@ impl Link {
             .with("value", "9.95")
     }
 
-    /// The same with a parameter set.
     #[must_use]
     pub fn with(self, name: &str, value: &str) -> Self {
         let mut link = self.without(name);
@@ -30,18 +29,13 @@ impl Link {
         link
     }
 
-    /// The same without a parameter.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.0.retain(|(other, _)| other != name);
         self
     }
 
-    /// Its path, with the query.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot be written.
+    /// The path with the query.
     pub fn path(&self) -> String {
         let url = Url::parse_with_params("http://localhost/", &self.0).expect("a link");
         format!("/?{}", url.query().unwrap_or_default())
@@ -49,29 +43,29 @@ impl Link {
 }
 
 impl Service {
-    /// The answer to a GET of a page.
+    /// Reads a page of the listener for customers.
     pub async fn show(&self, path: &str) -> Answer {
         self.pos(Method::GET, path).send_undescribed().await
     }
 
-    /// Opens a link whose amount is settled: the path of the form that it leads to.
+    /// Opens a link with a fixed amount. Returns the path of the form that it redirects to.
     pub async fn open(&self, link: &Link) -> String {
         next(&self.show(&link.path()).await)
     }
 
-    /// The answer to a card that is sent with the form at `path`.
+    /// Sends a card with the form at `path`.
     pub async fn send_card(&self, path: &str, card: Card) -> Answer {
         let body = format!("number={}&expiry=02+%2F+48&code=739", card.0);
         self.send_form(path, &body).await
     }
 
-    /// The answer to a form that is sent to a page.
+    /// Sends a form to a page.
     pub async fn send_form(&self, path: &str, body: &str) -> Answer {
         self.pos(Method::POST, path).body_of(FORM, body).send_undescribed().await
     }
 
-    /// Pays at a link with a card, as far as it goes without a challenge: the path of the form, and
-    /// the page that is there then.
+    /// Pays at a link with a card, up to a challenge if there is one. Returns the path of the form
+    /// and the page then shown there.
     pub async fn pay_at(&self, link: &Link, card: Card) -> (String, Answer) {
         let form = self.open(link).await;
         assert_eq!(next(&self.send_card(&form, card).await), form);
@@ -80,15 +74,11 @@ impl Service {
     }
 }
 
-/// The path that an answer leads to, with GET.
-///
-/// # Panics
-///
-/// When it leads nowhere, or to another origin.
+/// The path that a 303 answer redirects to, on the same origin.
 #[track_caller]
 pub fn next(answer: &Answer) -> String {
     assert_eq!(answer.status, 303, "{answer:?}");
-    let location = answer.header("location").expect("leads somewhere");
-    let rest = location.strip_prefix("./").unwrap_or_else(|| panic!("leads to {location}"));
+    let location = answer.header("location").expect("a location");
+    let rest = location.strip_prefix("./").unwrap_or_else(|| panic!("redirects to {location}"));
     format!("/{rest}")
 }

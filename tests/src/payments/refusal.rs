@@ -1,4 +1,4 @@
-//! What answers are when they refuse.
+//! Checks of answers with status 400.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,11 @@ use serde_json::Value;
 use super::app::text;
 use crate::http::Answer;
 
-/// Checks on an answer that refuses.
 pub trait Refusal {
-    /// Checks that these fields are named as wrong, and no others; returns the whole array.
+    /// Checks that exactly these fields are reported as invalid. Returns the whole array.
     fn names(&self, fields: &[&str]) -> Value;
 
-    /// Checks that the acquirer refused with this code; returns the id of the failed transaction.
+    /// Checks that the acquirer declined with this code. Returns the id of the failed transaction.
     fn declined(&self, code: i64) -> String;
 }
 

@@ -1,4 +1,4 @@
-//! A running payments-svc, and one that rests.
+//! payments-svc, running or stopped.
 
 use std::{path::Path, process::Output};
 
@@ -14,7 +14,7 @@ use crate::{
     process::{self, Process},
 };
 
-/// A service that runs: a listener for apps and one for customers.
+/// A running service, with one listener for apps and one for customers.
 #[derive(Debug)]
 pub struct Service {
     url: String,
@@ -24,8 +24,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service that `PAYMENTS_URL` and `PAYMENTS_POS_URL` name, or a new process with the
-    /// default settings.
+    /// The service at `PAYMENTS_URL` and `PAYMENTS_POS_URL`, or a new process with default
+    /// settings.
     #[expect(clippy::disallowed_methods, reason = "the variables of these tests")]
     pub async fn any() -> Self {
         match (std::env::var("PAYMENTS_URL"), std::env::var("PAYMENTS_POS_URL")) {
@@ -37,58 +37,46 @@ impl Service {
         }
     }
 
-    /// A new process with these settings, on an empty directory.
+    /// A new process with these settings and an empty data directory.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
         Idle::new(settings).start().await
     }
 
-    /// The same service, to which requests come from this address of the machine.
+    /// The same service, with requests from this local address.
     #[must_use]
     pub fn seen_from(&self, address: [u8; 4]) -> Self {
         let http = http::client_from(Some(address.into()));
         Self { url: self.url.clone(), pos: self.pos.clone(), http, own: None }
     }
 
-    /// The process.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// The process. Only for a service that the test started.
     pub fn process(&self) -> &Process {
         let (process, _) = self.own.as_ref().expect("a service that the test started");
         process
     }
 
-    /// Its directory and settings.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// The directory and settings. Only for a service that the test started.
     pub fn place(&self) -> &Idle {
         let (_, place) = self.own.as_ref().expect("a service that the test started");
         place
     }
 
-    /// The address that paths of the listener for apps start with.
+    /// The base URL of the listener for apps, without a trailing slash.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A request without credentials to the listener for apps; `path` may have a query.
+    /// A request to the listener for apps, without credentials. `path` may have a query.
     pub fn request(&self, method: Method, path: &str) -> Request {
         Request::new(self.http.request(method, format!("{}{path}", self.url)), &API)
     }
 
-    /// The answer to a plain GET without credentials.
+    /// Sends a GET to the listener for apps, without credentials.
     pub async fn fetch(&self, path: &str) -> Answer {
         self.request(Method::GET, path).send().await
     }
 
-    /// A metric without labels.
-    ///
-    /// # Panics
-    ///
-    /// When there is none with this name.
+    /// The value of a metric without labels.
     pub async fn metric(&self, name: &str) -> u64 {
         let scraped = self.fetch("/metrics").await.expect(200);
         let value =
@@ -96,47 +84,42 @@ impl Service {
         value.unwrap_or_else(|| panic!("no metric {name}"))
     }
 
-    /// The address that paths of the listener for customers start with.
+    /// The base URL of the listener for customers, without a trailing slash.
     pub fn pos_url(&self) -> &str {
         &self.pos
     }
 
-    /// A request to the listener for customers.
     pub fn pos(&self, method: Method, path: &str) -> Request {
         Request::new(self.http.request(method, format!("{}{path}", self.pos)), &POS)
     }
 
-    /// The answer of the listener for customers to a JSON body.
+    /// Posts a JSON body to the listener for customers.
     pub async fn pay(&self, path: &str, body: &Value) -> Answer {
         self.pos(Method::POST, path).json(body).send().await
     }
 
-    /// An app of its own.
+    /// Creates an app with a default name.
     pub async fn app(&self) -> App {
         self.app_named("a test").await
     }
 
-    /// An app with this name.
+    /// Creates an app.
     pub async fn app_named(&self, name: &str) -> App {
         let request = self.request(Method::POST, "/apps").json(&json!({ "name": name }));
         App::from(request.send().await.expect(201), &self.http, &self.url, &self.pos)
     }
 
-    /// A test merchant that is funded in euros, with an app of its own.
+    /// Creates an app and a test merchant funded in euros.
     pub async fn merchant(&self) -> Merchant {
         self.app().await.merchant("EUR").await
     }
 
-    /// The addresses that the paths of its two listeners start with.
+    /// The base URLs of both listeners: apps, then customers.
     pub(super) fn address(&self) -> (&str, &str) {
         (&self.url, &self.pos)
     }
 
-    /// Stops the service with SIGTERM; it has to end well, and in time.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// Stops the service with SIGTERM. It has to end in time and with success.
     pub async fn stop(self) -> Idle {
         let (process, place) = self.own.expect("a service that the test started");
         process.terminate().await;
@@ -144,11 +127,7 @@ impl Service {
         place
     }
 
-    /// Kills the service as kill -9 does.
-    ///
-    /// # Panics
-    ///
-    /// When the service is not ours.
+    /// Kills the service with SIGKILL.
     pub async fn kill(self) -> Idle {
         let (process, place) = self.own.expect("a service that the test started");
         process.kill().await;
@@ -156,7 +135,7 @@ impl Service {
     }
 }
 
-/// The limits on what strangers may repeat, off: tests send more than strangers may.
+/// Turns off the rate limits for strangers, because the tests send more requests than these allow.
 const NO_LIMITS: [(&str, &str); 5] = [
     ("PAYMENTS_ATTEMPT_LIMIT", "off"),
     ("PAYMENTS_DECLINE_LIMIT", "off"),
@@ -165,7 +144,7 @@ const NO_LIMITS: [(&str, &str); 5] = [
     ("PAYMENTS_INVITATION_LIMIT", "off"),
 ];
 
-/// The same limits as they are by default.
+/// The defaults of the limits in [`NO_LIMITS`].
 pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
     ("PAYMENTS_ATTEMPT_LIMIT", "60/1m"),
     ("PAYMENTS_DECLINE_LIMIT", "30/1m"),
@@ -174,7 +153,7 @@ pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
     ("PAYMENTS_INVITATION_LIMIT", "100/1d"),
 ];
 
-/// A service that does not run: its settings and its data.
+/// A stopped service: its settings and its data.
 #[derive(Debug)]
 pub struct Idle {
     settings: Vec<(String, String)>,
@@ -183,19 +162,15 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// A service with these settings and no data, on the engine that `PAYMENTS_TEST_ENGINE` names:
-    /// `postgres`, or else the embedded one.
+    /// A service with these settings and no data, on the engine in `PAYMENTS_TEST_ENGINE`:
+    /// `postgres`, or by default the embedded one.
     #[expect(clippy::disallowed_methods, reason = "one of the variables of these tests")]
     pub fn new(settings: &[(&str, &str)]) -> Self {
         let postgres = std::env::var("PAYMENTS_TEST_ENGINE").is_ok_and(|name| name == "postgres");
         Self::on(postgres.then(|| Cluster::shared().database()), settings)
     }
 
-    /// A service with these settings, on this database or else the embedded engine.
-    ///
-    /// # Panics
-    ///
-    /// When there is no place for its directory.
+    /// A service with these settings, on this database, or on the embedded engine.
     pub fn on(database: Option<Database>, settings: &[(&str, &str)]) -> Self {
         let data = tempfile::tempdir().expect("a directory can be made");
         let directory = data.path().to_str().expect("a plain path").to_owned();
@@ -210,40 +185,36 @@ impl Idle {
         Self { settings: settings.collect(), data, database }
     }
 
-    /// The same with one setting changed.
+    /// The same with one setting changed. The last value of a setting counts.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The directory with its data.
+    /// The data directory.
     pub fn data(&self) -> &Path {
         self.data.path()
     }
 
-    /// Its database, if it is not on the embedded engine.
+    /// `None` on the embedded engine.
     pub fn database(&self) -> Option<&Database> {
         self.database.as_ref()
     }
 
-    /// Changes its data behind its back, and returns how many rows.
-    ///
-    /// # Panics
-    ///
-    /// When it cannot.
+    /// Runs SQL on the data directly and returns the number of changed rows.
     pub fn change(&self, sql: &str) -> usize {
         let Some(database) = &self.database else {
             let file = self.data().join("payments.db");
             let connection = rusqlite::Connection::open(file).expect("there is a database");
             return connection.execute(sql, []).expect("the statement can be run");
         };
-        let said = database.run(sql);
-        let rows = said.rsplit(' ').next().and_then(|rows| rows.parse().ok());
-        rows.unwrap_or_else(|| panic!("{sql}: {said}"))
+        let output = database.run(sql);
+        let rows = output.rsplit(' ').next().and_then(|rows| rows.parse().ok());
+        rows.unwrap_or_else(|| panic!("{sql}: {output}"))
     }
 
-    /// Bytes, given in hexadecimal digits, in the SQL of its engine.
+    /// The SQL literal of hexadecimal bytes, for the engine in use.
     pub fn bytes(&self, digits: &str) -> String {
         match self.database {
             Some(_) => format!("'\\x{digits}'"),
@@ -251,20 +222,18 @@ impl Idle {
         }
     }
 
-    /// The command that runs the program with these settings.
     pub fn command(&self) -> Command {
         let settings: Vec<_> =
             self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
         process::command(PROGRAM, &settings)
     }
 
-    /// Starts the service and waits until it listens.
     pub async fn start(self) -> Service {
         let command = self.command();
         self.start_with(command).await
     }
 
-    /// Starts the service by a command of one's own, made from [`Idle::command`].
+    /// Starts the service with a command derived from [`Idle::command`].
     pub async fn start_with(self, command: Command) -> Service {
         let process = Process::start(command).await;
         Service {
@@ -275,22 +244,20 @@ impl Idle {
         }
     }
 
-    /// Has the program recompute journal, balances, counters and trails: they have to agree.
-    ///
-    /// # Panics
-    ///
-    /// When they do not.
+    /// Runs the subcommand `check`, which recomputes journal, balances, counters and trails. They
+    /// have to agree.
     pub async fn agrees(&self) {
-        let (agrees, said) = self.check().await;
-        assert!(agrees, "{said}");
+        let (agrees, output) = self.check().await;
+        assert!(agrees, "{output}");
     }
 
-    /// Whether journal, balances, counters and trails agree, and what the program says of it.
+    /// The subcommand `check`: whether journal, balances, counters and trails agree, and its
+    /// output.
     pub async fn check(&self) -> (bool, String) {
         self.check_with(&[]).await
     }
 
-    /// The same of what changed after a line.
+    /// [`Self::check`] of the changes since a line of the journal.
     pub async fn check_since(&self, line: &str) -> (bool, String) {
         self.check_with(&["--since", line]).await
     }
@@ -299,7 +266,7 @@ impl Idle {
         let mut command = self.command();
         command.arg("check").args(options);
         let Output { status, stdout, stderr } = process::run(command).await;
-        let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
-        (status.success(), said.into_owned())
+        let output = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+        (status.success(), output.into_owned())
     }
 }

@@ -1,26 +1,25 @@
-//! A transaction, as an app of its merchant sees it.
+//! A transaction, accessed by an app of its merchant.
 
 use serde_json::{Value, json};
 
 use super::{App, overload::until_heard};
 use crate::http::Answer;
 
-/// What can be done to a transaction.
+/// An action on a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
-    /// Money is taken.
+    /// Takes money.
     Capture,
-    /// Money is given back.
+    /// Returns money.
     Refund,
-    /// The reservation is given up.
+    /// Releases reserved money.
     Void,
 }
 
 impl Move {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Capture, Self::Refund, Self::Void];
 
-    /// The member that tells it apart in a trail.
+    /// The member that marks this action in a trail.
     pub fn name(self) -> &'static str {
         match self {
             Self::Capture => "capture",
@@ -29,7 +28,7 @@ impl Move {
         }
     }
 
-    /// The counter that it raises.
+    /// The member with the total of this action.
     pub fn counter(self) -> &'static str {
         match self {
             Self::Capture => "capturedAmount",
@@ -39,95 +38,83 @@ impl Move {
     }
 }
 
-/// A transaction.
 #[derive(Clone)]
 pub struct Transaction {
-    /// The app that asks.
+    /// The app that sends the requests.
     pub app: App,
-    /// Its id.
     pub id: String,
 }
 
 impl Transaction {
-    /// The same transaction, seen by another app, or at another address.
+    /// The same transaction with requests by another app, or to a restarted service.
     #[must_use]
     pub fn by(&self, app: &App) -> Self {
         Self { app: app.clone(), ..self.clone() }
     }
 
-    /// Its path.
     pub fn path(&self) -> String {
         format!("/transactions/{}", self.id)
     }
 
-    /// The path of one of the things that can be done to it.
-    pub fn path_of(&self, what: Move) -> String {
-        format!("{}/{}s", self.path(), what.name())
+    /// The path of an action.
+    pub fn path_of(&self, action: Move) -> String {
+        format!("{}/{}s", self.path(), action.name())
     }
 
-    /// The transaction itself, whose members have to agree with each other.
+    /// Reads the transaction and checks that its members agree.
     pub async fn fetch(&self) -> Value {
         let transaction = self.app.get(&self.path()).await.expect(200).json();
         consistent(transaction["transaction"].clone())
     }
 
-    /// The answer to a JSON body that says how to do something to it.
-    pub async fn ask(&self, what: Move, body: &Value) -> Answer {
-        self.app.post(&self.path_of(what), body).await
+    /// Posts a JSON body to the path of an action.
+    pub async fn ask(&self, action: Move, body: &Value) -> Answer {
+        self.app.post(&self.path_of(action), body).await
     }
 
-    /// The same, repeated a bounded number of times while the service is overloaded.
-    pub async fn ask_until_heard(&self, what: Move, body: &Value) -> Answer {
-        until_heard(|| self.ask(what, body)).await
+    /// [`Self::ask`] with a bounded number of retries while the service is overloaded.
+    pub async fn ask_until_heard(&self, action: Move, body: &Value) -> Answer {
+        until_heard(|| self.ask(action, body)).await
     }
 
-    /// Does something to it, and returns the transaction as it is then.
-    ///
-    /// # Panics
-    ///
-    /// When it is not done, or is not the last step of the trail.
-    pub async fn make(&self, what: Move, body: &Value) -> Value {
-        let answer = self.ask_until_heard(what, body).await.expect(201);
+    /// Does an action that has to succeed, with retries while the service is overloaded. Returns
+    /// the transaction, after checking that the action is the last step of its trail.
+    pub async fn make(&self, action: Move, body: &Value) -> Value {
+        let answer = self.ask_until_heard(action, body).await.expect(201);
         let transaction = consistent(answer.json()["transaction"].clone());
         let last = transaction["trail"].as_array().and_then(|trail| trail.last());
         let last = last.unwrap_or_else(|| panic!("has no trail: {answer:?}"));
-        assert_eq!((&last[what.name()], &last["amount"]), (&json!(true), &body["amount"]));
+        assert_eq!((&last[action.name()], &last["amount"]), (&json!(true), &body["amount"]));
         transaction
     }
 
-    /// Captures an amount.
+    /// `amount` is in minor units, as in the other actions.
     pub async fn capture(&self, amount: i64) -> Value {
         self.make(Move::Capture, &json!({ "amount": amount })).await
     }
 
-    /// Refunds an amount.
     pub async fn refund(&self, amount: i64) -> Value {
         self.make(Move::Refund, &json!({ "amount": amount })).await
     }
 
-    /// Voids an amount.
     pub async fn void(&self, amount: i64) -> Value {
         self.make(Move::Void, &json!({ "amount": amount })).await
     }
 }
 
-/// A number of an answer.
-///
-/// # Panics
-///
-/// When it is no whole number.
+/// The value as a whole number.
 pub fn int(value: &Value) -> i64 {
     value.as_i64().unwrap_or_else(|| panic!("{value} is no whole number"))
 }
 
-/// The transaction, whose counters have to be those of its trail, and within their limits.
+/// Checks that the counters equal the sums of the trail and stay within their limits.
 fn consistent(transaction: Value) -> Value {
     let counter = |name: &str| int(&transaction[name]);
     let trail = transaction["trail"].as_array().expect("a trail");
-    for what in Move::ALL {
-        let steps = trail.iter().filter(|step| step[what.name()] == true);
+    for action in Move::ALL {
+        let steps = trail.iter().filter(|step| step[action.name()] == true);
         let sum: i64 = steps.map(|step| int(&step["amount"])).sum();
-        assert_eq!(sum, counter(what.counter()), "{transaction}");
+        assert_eq!(sum, counter(action.counter()), "{transaction}");
     }
     let gone = counter("capturedAmount") + counter("voidedAmount");
     if transaction["successful"] == true {

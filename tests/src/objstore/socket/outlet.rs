@@ -1,4 +1,4 @@
-//! The way out of a connection, which can be shut.
+//! A connection whose writes can be discarded.
 
 use std::{
     io,
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A connection that, while shut, pretends to write: a peer that hears and does not answer.
+/// A connection that discards writes while `shut`: a peer that reads but does not answer.
 #[derive(Debug)]
 pub(super) struct Outlet<S> {
     stream: S,
