@@ -12,10 +12,7 @@
 //!    says.
 
 #![expect(clippy::expect_used, reason = "a failure of the harness fails its test, with the line")]
-#![cfg_attr(
-    not(test),
-    expect(missing_docs, reason = "a comment that restates a name helps no reader of a test")
-)]
+#![expect(missing_docs, reason = "a comment that restates a name helps no reader of a test")]
 
 pub mod authsvc;
 pub mod browser;

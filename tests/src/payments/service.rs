@@ -257,7 +257,7 @@ impl Idle {
         self.check_with(&[]).await
     }
 
-    /// [`Self::check`] of the changes since a line of the journal.
+    /// [`Self::check`] of only the changes after the line with this id.
     pub async fn check_since(&self, line: &str) -> (bool, String) {
         self.check_with(&["--since", line]).await
     }

@@ -1,4 +1,4 @@
-//! The answer to a find, read as slowly as one likes.
+//! The streamed answer to a find, which a test can read slowly.
 
 use blackbox::{
     objstore::{Client, Key, Service},
@@ -12,13 +12,14 @@ use tokio::{
 
 use crate::peer::connect;
 
-/// An answer of which the head was read.
+/// An answer whose head was read.
 pub(crate) struct Answer {
     stream: BufReader<TcpStream>,
 }
 
 impl Answer {
-    /// Asks for all that matches. The system reads little ahead.
+    /// Sends a find. The kernel buffers little of the answer, so a slow reader slows the service
+    /// down.
     pub(crate) async fn to_find(service: &Service, client: &Client, pattern: &Key) -> Self {
         let body = pattern.body();
         let request = format!(
@@ -35,28 +36,24 @@ impl Answer {
         answer
     }
 
-    /// The next piece of the body; none after the last.
-    ///
-    /// # Panics
-    ///
-    /// When the connection breaks.
+    /// The next chunk of the body. `None` after the last.
     pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
-        let length = self.line().await.expect("the next piece");
-        let mut piece = vec![0; usize::from_str_radix(&length, 16).unwrap()];
-        timeout(DEADLINE, self.stream.read_exact(&mut piece)).await.unwrap().unwrap();
+        let length = self.line().await.expect("the next chunk");
+        let mut chunk = vec![0; usize::from_str_radix(&length, 16).unwrap()];
+        timeout(DEADLINE, self.stream.read_exact(&mut chunk)).await.unwrap().unwrap();
         assert_eq!(self.line().await.as_deref(), Some(""));
-        Some(piece).filter(|piece| !piece.is_empty())
+        Some(chunk).filter(|chunk| !chunk.is_empty())
     }
 
-    /// The port that it comes to.
+    /// The local port of the connection.
     pub(crate) fn port(&self) -> u16 {
         self.stream.get_ref().local_addr().unwrap().port()
     }
 
-    /// Whether the answer is broken off, somewhere in what is left of it.
+    /// Reads the rest. Returns whether the answer ends before its last chunk.
     pub(crate) async fn breaks_off(mut self) -> bool {
         let mut rest = Vec::new();
-        // By a reset or by a plain end.
+        // The connection may end with a reset.
         let _ = timeout(DEADLINE, self.stream.read_to_end(&mut rest)).await.expect("it ends");
         !rest.ends_with(b"\r\n0\r\n\r\n")
     }

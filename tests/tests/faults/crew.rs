@@ -1,4 +1,4 @@
-//! Writers that set and delete without pause, and remember what they were told.
+//! Writers that set and delete without pause, and record every acknowledged change.
 
 use std::{
     mem,
@@ -14,46 +14,45 @@ use tokio::{sync::watch, task::JoinSet, time::timeout};
 
 use crate::line::Line;
 
-/// Keys of each writer. Nobody else writes to them.
+/// Keys of each writer. No other writer uses them.
 const KEYS: usize = 4;
 
-/// Numbers of values that a writer has to itself.
+/// Value numbers reserved for each writer.
 const NUMBERS: u64 = 1 << 32;
 
-/// The value with this number, whole: from a few bytes to more than a page of the database.
+/// The value with this number. Its length is between a few bytes and more than a database page.
 pub(crate) fn value(number: u64) -> String {
     let length = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 6000;
     let filler: String = ('a'..='z').cycle().take(length.try_into().unwrap()).collect();
     format!(r#"{{"number":{number},"filler":"{filler}"}}"#)
 }
 
-/// The number of a value, which has to be whole.
+/// The number of a value, after checking that the value is complete.
 pub(crate) fn number(text: &str) -> u64 {
     let digits = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
     let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap();
     let number = digits[..end].parse().unwrap();
-    assert!(text == value(number), "half a value: {text}");
+    assert!(text == value(number), "an incomplete value: {text}");
     number
 }
 
-/// What the service has acknowledged.
+/// The changes that the service acknowledged.
 #[derive(Clone, Default)]
 pub(crate) struct Ledger {
-    /// Revision, key and number of every set.
+    /// The revision, key and value number of every set.
     pub(crate) sets: Vec<(u64, Key, u64)>,
-    /// The key of every deletion.
     pub(crate) deletions: Vec<Key>,
 }
 
-/// Writers at rest.
+/// Stopped writers.
 pub(crate) struct Crew {
-    /// The first part of all their keys.
+    /// The type of all their keys.
     pub(crate) kind: String,
     writers: Vec<Writer>,
     ledger: Arc<Mutex<Ledger>>,
 }
 
-/// Writers at work.
+/// Running writers.
 pub(crate) struct Shift {
     kind: String,
     tasks: JoinSet<Writer>,
@@ -69,12 +68,12 @@ struct Writer {
     ledger: Arc<Mutex<Ledger>>,
 }
 
-/// A key, and the number of its value, where it has one.
+/// A key, and the number of its acknowledged value, if any.
 struct Slot {
     key: Key,
     known: Option<u64>,
-    /// What a request has made of it that was not answered.
-    perhaps: Option<Option<u64>>,
+    /// The state after the last request, if that was not answered.
+    unanswered: Option<Option<u64>>,
 }
 
 impl Crew {
@@ -84,7 +83,7 @@ impl Crew {
         let writers = (0..writers).map(|index| Writer {
             slots: (0..KEYS)
                 .map(|key| Key::new(&kind, &format!("writer-{index}"), &format!("key-{key}")))
-                .map(|key| Slot { key, known: None, perhaps: None })
+                .map(|key| Slot { key, known: None, unanswered: None })
                 .collect(),
             rng: StdRng::seed_from_u64(seed.wrapping_add(index)),
             number: index * NUMBERS,
@@ -93,7 +92,7 @@ impl Crew {
         Self { writers: writers.collect(), kind, ledger }
     }
 
-    /// Lets them write until they are stopped or a request goes unanswered.
+    /// Runs the writers until they are stopped or a request is not answered.
     pub(crate) fn start(self, service: &Service, client: &Client) -> Shift {
         let (sender, answered) = watch::channel(0);
         let sender = Arc::new(sender);
@@ -112,8 +111,8 @@ impl Crew {
         Shift { kind: self.kind, tasks, ledger: self.ledger, answered, over }
     }
 
-    /// Checks that every key holds what was acknowledged last, or what was asked for last and not
-    /// answered.
+    /// Checks that every key has the last acknowledged state, or that of an unanswered request
+    /// after it.
     pub(crate) async fn verify(&mut self, service: &Service, client: &Client) {
         let line = Line::new(service, client);
         for slot in self.writers.iter_mut().flat_map(|writer| &mut writer.slots) {
@@ -123,10 +122,10 @@ impl Crew {
                 422 => None,
                 _ => panic!("{reply:?}"),
             };
-            let allowed = stored == slot.known || Some(stored) == slot.perhaps;
-            assert!(allowed, "{stored:?}, but {:?} or {:?}", slot.known, slot.perhaps);
+            let allowed = stored == slot.known || Some(stored) == slot.unanswered;
+            assert!(allowed, "{stored:?}, but {:?} or {:?}", slot.known, slot.unanswered);
             slot.known = stored;
-            slot.perhaps = None;
+            slot.unanswered = None;
         }
     }
 
@@ -136,25 +135,25 @@ impl Crew {
 }
 
 impl Shift {
-    /// Waits until so many requests were answered.
+    /// Waits until `count` requests were answered.
     pub(crate) async fn answered(&mut self, count: usize) {
         let answered = self.answered.wait_for(|answered| *answered >= count);
         let waited = timeout(blackbox::process::DEADLINE * 2, answered).await;
         waited.expect("the service answers in time").expect("a writer is at work");
     }
 
-    /// What is acknowledged by now.
+    /// A copy of the acknowledged changes so far.
     pub(crate) fn ledger(&self) -> Ledger {
         self.ledger.lock().unwrap().clone()
     }
 
-    /// Lets them finish the requests they are at.
+    /// Stops the writers after their current requests.
     pub(crate) async fn stop(self) -> Crew {
         self.over.store(true, Ordering::Relaxed);
         self.ended().await
     }
 
-    /// Waits for the end of those whose service is gone.
+    /// Waits until all writers have ended, because the service is gone or they were stopped.
     pub(crate) async fn ended(mut self) -> Crew {
         let writers = mem::take(&mut self.tasks).join_all().await;
         Crew { kind: self.kind, writers, ledger: self.ledger }
@@ -162,7 +161,7 @@ impl Shift {
 }
 
 impl Writer {
-    /// Sets or deletes; false when nobody says whether that was done.
+    /// Sets or deletes. Returns false if the request was not answered.
     async fn write(&mut self, line: &Line) -> bool {
         let slot = self.rng.random_range(0..KEYS);
         if self.rng.random_bool(0.2) {
@@ -175,20 +174,20 @@ impl Writer {
     async fn set(&mut self, slot: usize, line: &Line) -> bool {
         let slot = &mut self.slots[slot];
         self.number += 1;
-        slot.perhaps = Some(Some(self.number));
+        slot.unanswered = Some(Some(self.number));
         let object = Object::new(&slot.key, value(self.number));
         let Some(reply) = line.post("/set", object.body()).await else { return false };
         assert_eq!(reply.status, 204, "{reply:?}");
         let set = (reply.revision.unwrap(), slot.key.clone(), self.number);
         self.ledger.lock().unwrap().sets.push(set);
         slot.known = Some(self.number);
-        slot.perhaps = None;
+        slot.unanswered = None;
         true
     }
 
     async fn delete(&mut self, slot: usize, line: &Line) -> bool {
         let slot = &mut self.slots[slot];
-        slot.perhaps = Some(None);
+        slot.unanswered = Some(None);
         let Some(reply) = line.post("/delete", slot.key.body()).await else { return false };
         let expected = if slot.known.is_some() { 204 } else { 422 };
         assert_eq!(reply.status, expected, "{reply:?}");
@@ -196,7 +195,7 @@ impl Writer {
             self.ledger.lock().unwrap().deletions.push(slot.key.clone());
         }
         slot.known = None;
-        slot.perhaps = None;
+        slot.unanswered = None;
         true
     }
 }

@@ -1,4 +1,4 @@
-//! A store's file, read beside the service or without it.
+//! Reads the SQLite file of a store, with the service running or stopped.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,13 +7,13 @@ use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::crew::{Ledger, value};
 
-/// The name of the file in a data directory.
+/// The file name in a data directory.
 pub(crate) const FILE: &str = "objstore.db";
 
-/// A key's parts.
+/// Type, namespace and name of a key.
 type Parts = [String; 3];
 
-/// A store at one moment.
+/// A snapshot of a store.
 pub(crate) struct Database {
     log: Vec<Record>,
     objects: BTreeMap<Parts, (u64, Vec<u8>)>,
@@ -25,7 +25,7 @@ struct Record {
 }
 
 impl Database {
-    /// Reads it in one snapshot. The file itself has to be in order.
+    /// Reads the file in one transaction. Checks its integrity first.
     pub(crate) fn read(file: &Path) -> Self {
         let connection =
             Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
@@ -46,13 +46,12 @@ impl Database {
         Self { log, objects: objects.unwrap().map(Result::unwrap).collect() }
     }
 
-    /// The newest revision.
     pub(crate) fn revision(&self) -> u64 {
         self.log.last().map_or(0, |record| record.revision)
     }
 
-    /// Checks that nothing is half applied: the log has no gaps, and the objects are what its
-    /// changes make when they are done again from the first.
+    /// Checks that all changes are complete: the log has no gaps, and replaying it from the first
+    /// revision gives the objects.
     pub(crate) fn is_whole(&self) {
         let mut objects = BTreeMap::new();
         for (record, expected) in self.log.iter().zip(1..) {
@@ -67,10 +66,10 @@ impl Database {
                 None => {}
             }
         }
-        assert!(objects == self.objects, "the objects are not what the log says");
+        assert!(objects == self.objects, "the objects differ from the log");
     }
 
-    /// Checks that everything acknowledged is there.
+    /// Checks that the log contains every acknowledged change.
     pub(crate) fn holds(&self, ledger: &Ledger) {
         for (revision, key, number) in &ledger.sets {
             let record = self.log.get(usize::try_from(revision - 1).unwrap());
@@ -90,7 +89,7 @@ impl Database {
         }
     }
 
-    /// The values that objects of this type were set to, in order.
+    /// The values of all sets of this type, in the order of the log.
     pub(crate) fn sets(&self, kind: &str) -> Vec<String> {
         let changes = self.log.iter().filter_map(|record| record.change.as_ref());
         let values =
@@ -120,8 +119,9 @@ fn parts_of(key: &Key) -> Parts {
     [key.r#type.clone(), key.namespace.clone(), key.name.clone()]
 }
 
-/// Puts so many objects under `key` into a store at rest, far faster than a service takes them:
-/// their names are their numbers, of seven digits, from 0 on, and each has a filler of this length.
+/// Inserts `count` objects with the type and namespace of `key` into a stopped store, because a
+/// service would take much longer. The names are numbers of seven digits from 0 on. Each value has
+/// a filler of `filler` bytes.
 pub(crate) fn stuff(file: &Path, key: &Key, count: usize, filler: usize) {
     let connection = Connection::open(file).unwrap();
     connection.pragma_update(None, "synchronous", "off").unwrap();

@@ -1,17 +1,12 @@
-//! Waiting for what has to become true.
+//! Waiting for a condition.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-/// The pause between two looks.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Looks until there is something, which is the answer.
-///
-/// # Panics
-///
-/// When there is nothing in time.
+/// Repeats `look` until it returns a value. `what` is for the message on timeout.
 pub(crate) async fn eventually<T>(
     what: &str,
     within: Duration,

@@ -1,4 +1,4 @@
-//! A disk without room.
+//! A full disk.
 
 use std::{collections::BTreeMap, fs};
 
@@ -14,28 +14,28 @@ use crate::{
     small_disk::SmallDisk,
 };
 
-/// MiB of the disk at first, and once there is room again.
+/// MiB of the disk, at first and after enlarging it.
 const SMALL: u32 = 12;
 const ENLARGED: u32 = 48;
 
-/// Bytes of the fillers, from those that fill the disk fast to those that fill its last corner.
+/// Bytes of the fillers: large ones fill the disk fast, small ones fill the last free blocks.
 const FILLERS: [usize; 3] = [100_000, 5_000, 10];
 
-/// Turns in which every write has to fail, one after another, so that no room is left.
+/// Successive turns in which every write has to fail before the disk counts as full.
 const FAILURES: usize = 8;
 
-/// One deletion in so many turns, so that most objects stay.
+/// Turns between deletions, so that most objects stay.
 const DELETE_EVERY: usize = 4;
 
-/// A service whose directory is on a small disk, and what it has acknowledged.
+/// A service with its data on a small disk, and the changes that it acknowledged.
 struct Scene {
     disk: SmallDisk,
     service: Service,
     client: Client,
     key: Key,
-    /// What was set.
+    /// Every object that was set, in order.
     set: Vec<Object>,
-    /// What was not deleted since.
+    /// The objects not deleted since, by name.
     acknowledged: BTreeMap<String, Object>,
 }
 
@@ -50,7 +50,7 @@ impl Scene {
         Self { disk, service, client, key, set: Vec::new(), acknowledged: BTreeMap::new() }
     }
 
-    /// Sets one more object; false when there is no room for it.
+    /// Sets one more object. Returns false if the disk is full.
     async fn set(&mut self, filler: usize) -> bool {
         let key = self.key.named(&format!("{:05}", self.set.len()));
         let filler = "x".repeat(filler);
@@ -63,7 +63,7 @@ impl Scene {
         is_set
     }
 
-    /// Deletes the first object; false when there is no room for that.
+    /// Deletes the first object. Returns false if the disk is full.
     async fn delete(&mut self) -> bool {
         let first = self.acknowledged.first_entry().unwrap();
         let is_deleted = is_done(&self.client.post("/delete", first.get().key.body()).await);
@@ -91,8 +91,8 @@ impl Scene {
         }
     }
 
-    /// The same service, ended and started again.
-    async fn again(self, end: impl AsyncFnOnce(Service, &SmallDisk) -> Idle) -> Self {
+    /// Ends the service with `end` and starts it again.
+    async fn restarted(self, end: impl AsyncFnOnce(Service, &SmallDisk) -> Idle) -> Self {
         let place = end(self.service, &self.disk).await;
         let command = self.disk.beside(&place.command());
         let service = place.start_with(command).await;
@@ -100,19 +100,19 @@ impl Scene {
         Self { service, client, ..self }
     }
 
-    /// Makes room; writes go on without more ado.
+    /// Enlarges the disk. Writes have to succeed again without a restart.
     async fn enlarge(&mut self) {
         self.disk.resize(ENLARGED).await;
         let filler = FILLERS[0];
         eventually("writes go on", DEADLINE, async || self.set(filler).await.then_some(())).await;
         for _ in 0..20 {
-            assert!(self.set(filler).await, "there is room again");
+            assert!(self.set(filler).await, "the enlarged disk has free space");
         }
-        assert!(self.delete().await, "there is room again");
+        assert!(self.delete().await, "the enlarged disk has free space");
         self.reads_go_on().await;
     }
 
-    /// Reads everything that was acknowledged, in every way there is.
+    /// Checks that every acknowledged object can be read and found.
     async fn reads_go_on(&self) {
         for object in self.acknowledged.values() {
             assert!(self.client.get(&object.key).await == *object, "{}", object.key.name);
@@ -125,7 +125,7 @@ impl Scene {
     }
 }
 
-/// Whether a write was done. If not, the disk has to be the reason.
+/// Whether a write was done. If not, checks that the error is that of a full disk.
 fn is_done(answer: &Answer) -> bool {
     if !answer.status.is_success() {
         answer.refused(503, "storage_unavailable");
@@ -134,12 +134,12 @@ fn is_done(answer: &Answer) -> bool {
 }
 
 #[tokio::test]
-async fn a_full_disk_stops_writes_but_not_reads_and_nothing_is_lost_when_there_is_room_again() {
+async fn a_full_disk_fails_only_writes_and_loses_nothing() {
     let mut scene = Scene::new().await;
     let watcher = scene.service.client().await;
     watcher.watch(&scene.key.named("")).await;
     let mut socket = watcher.socket().await;
-    assert!(scene.set(10).await, "there is room at first");
+    assert!(scene.set(10).await, "the disk has free space at first");
     scene.fill().await;
 
     scene.reads_go_on().await;
@@ -149,7 +149,7 @@ async fn a_full_disk_stops_writes_but_not_reads_and_nothing_is_lost_when_there_i
     socket.acknowledge().await;
     socket.close().await;
 
-    let scene = scene.again(async |service, disk| {
+    let scene = scene.restarted(async |service, disk| {
         let place = service.stop().await;
         let copy = place.data().join(FILE);
         fs::copy(disk.seen_from_here().join(FILE), &copy).unwrap();
@@ -160,10 +160,10 @@ async fn a_full_disk_stops_writes_but_not_reads_and_nothing_is_lost_when_there_i
 }
 
 #[tokio::test]
-async fn a_service_that_is_killed_on_a_full_disk_starts_there_and_has_lost_nothing() {
+async fn a_service_killed_on_a_full_disk_restarts_without_loss() {
     let mut scene = Scene::new().await;
     scene.fill().await;
-    let mut scene = scene.again(async |service, _| service.kill().await).await;
+    let mut scene = scene.restarted(async |service, _| service.kill().await).await;
     scene.reads_go_on().await;
     scene.enlarge().await;
 }

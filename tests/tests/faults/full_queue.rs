@@ -1,4 +1,4 @@
-//! A writer that does not get on, so that its queue fills.
+//! A full queue: the database is locked, so that the writer cannot commit.
 
 use blackbox::{
     objstore::{Key, Object, Service},
@@ -12,10 +12,10 @@ use crate::{
     line::{Line, Reply},
 };
 
-/// Sets that are together more than may wait.
+/// Sets that exceed the limit of the queue together.
 const SETS: usize = 80;
 
-/// Bytes of each, nearly.
+/// Approximate bytes of each.
 const FILLER: usize = 1_000_000;
 
 fn heavy(key: &Key, number: usize) -> Object {
@@ -34,37 +34,37 @@ fn is_overload(reply: &Reply) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_write_is_refused_while_the_queue_is_full() {
+async fn writes_are_rejected_while_the_queue_is_full() {
     let service = Service::with(&[("BODY_MEMORY", "256MiB")]).await;
     let client = service.client().await;
     let key = Key::fresh();
     let first = heavy(&key, SETS);
     client.set(&first).await;
     let file = service.place().data().join(FILE);
-    let frozen = Connection::open(&file).unwrap();
-    frozen.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let lock = Connection::open(&file).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
 
-    let (refused, mut refusals) = watch::channel(false);
+    let (rejected, mut rejections) = watch::channel(false);
     let mut setting = JoinSet::new();
     for number in 0..SETS {
-        let (line, refused) = (Line::new(&service, &client), refused.clone());
+        let (line, rejected) = (Line::new(&service, &client), rejected.clone());
         let object = heavy(&key, number);
         setting.spawn(async move {
             let reply = line.post("/set", object.body()).await.expect("an answer");
             if is_overload(&reply) {
-                refused.send_replace(true);
+                rejected.send_replace(true);
             }
             (object, reply)
         });
     }
-    // Nothing can be written, so a refusal does not wait for the writer. How long it takes depends
-    // on the machine: a hundred megabytes are sent and parsed.
-    let full = timeout(DEADLINE, refusals.wait_for(|refused| *refused)).await;
-    assert!(full.is_ok_and(|full| full.is_ok()), "the queue never fills");
+    // Rejections come while the database is locked, so they do not wait for the writer. The time
+    // depends on the machine, which has to send and parse 80 MB.
+    let full = timeout(DEADLINE, rejections.wait_for(|rejected| *rejected)).await;
+    assert!(full.is_ok_and(|full| full.is_ok()), "the queue was never full");
     assert!(client.get(&first.key).await == first, "reads go on");
 
-    frozen.execute_batch("ROLLBACK").unwrap();
-    drop(frozen);
+    lock.execute_batch("ROLLBACK").unwrap();
+    drop(lock);
     let mut done = 0;
     for (object, reply) in setting.join_all().await {
         match reply.status {
@@ -75,10 +75,10 @@ async fn a_write_is_refused_while_the_queue_is_full() {
             _ if is_overload(&reply) => {
                 client.post("/get", object.key.body()).await.refused(422, "object_not_found");
             }
-            // The writer has given up on what it was at: the disturbance took too long for it.
+            // The writer's timeout for the lock expired, because the test held it too long.
             _ => assert!(reply.body.contains(r#""error":"storage_unavailable""#), "{reply:?}"),
         }
     }
-    assert!(done > 0, "nothing that waited was done");
+    assert!(done > 0, "no pending write was committed");
     client.set(&heavy(&key, SETS)).await;
 }

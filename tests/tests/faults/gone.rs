@@ -1,4 +1,4 @@
-//! Clients that vanish without a word.
+//! Clients that vanish without closing their connections.
 
 use std::time::Duration;
 
@@ -6,17 +6,16 @@ use blackbox::objstore::{Key, Object, Service};
 
 use crate::{answer::Answer, eventually::eventually, peer::Peer, resident::holds};
 
-/// Objects that are together more than the system buffers for one connection.
+/// Objects that together exceed the kernel's buffers of one connection.
 const OBJECTS: usize = 100;
 
-/// Bytes of each.
 const FILLER: usize = 128 * 1024;
 
-/// By when the service has let go of a peer: two pings missed, and what it takes to notice.
+/// Timeout for the service to drop a peer: two missed pings, and the time to notice.
 const CUT: Duration = Duration::from_secs(75);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_peer_that_stops_is_cut_off_whatever_it_was_doing_and_loses_nothing() {
+async fn silent_peers_are_disconnected_and_lose_nothing() {
     let service = Service::with(&[]).await;
     let writer = service.client().await;
     let (idle, reader) = (service.client().await, service.client().await);
@@ -37,19 +36,18 @@ async fn a_peer_that_stops_is_cut_off_whatever_it_was_doing_and_loses_nothing() 
     let ports = [idle_peer.port(), reading_peer.port(), finding.port()];
     assert!(ports.iter().all(|&port| holds(&service, port)));
     for port in ports {
-        eventually("the service lets go of who is gone", CUT, async || {
+        eventually("the service drops a silent connection", CUT, async || {
             (!holds(&service, port)).then_some(())
         })
         .await;
     }
-    assert!(finding.breaks_off().await, "an answer that was cut off looks complete");
+    assert!(finding.breaks_off().await, "an aborted answer looks complete");
     drop((idle_peer, reading_peer));
     assert!(reader.socket().await.next_pushes(OBJECTS).await == objects);
 }
 
 #[tokio::test]
-async fn a_client_that_vanished_gets_everything_on_its_next_socket_while_the_old_one_still_stands()
-{
+async fn a_new_socket_repeats_pushes_of_a_silent_one() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -69,7 +67,7 @@ async fn a_client_that_vanished_gets_everything_on_its_next_socket_while_the_old
 }
 
 #[tokio::test]
-async fn when_two_sockets_of_a_client_die_the_next_starts_after_what_either_acknowledged() {
+async fn a_new_socket_resumes_after_the_furthest_acknowledgement() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -95,15 +93,15 @@ async fn when_two_sockets_of_a_client_die_the_next_starts_after_what_either_ackn
     behind.answer(&marks[0][0]).await;
     behind.settle().await;
     drop((ahead, behind));
-    let left = [6, 7, 8].map(|number| object.numbered(number));
+    let remaining = [6, 7, 8].map(|number| object.numbered(number));
     let mut next = Peer::connect(&service, &client).await;
-    for object in &left {
+    for object in &remaining {
         assert_eq!(next.next_push().await, *object);
     }
     drop(next);
     let service = service.stop().await.start().await;
     let mut next = Peer::connect(&service, &client).await;
-    for object in &left {
+    for object in &remaining {
         assert_eq!(next.next_push().await, *object, "after a restart");
     }
 }

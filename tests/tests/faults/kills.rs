@@ -1,4 +1,4 @@
-//! kill -9, again and again, under load.
+//! Repeated SIGKILL under load.
 
 use blackbox::{
     objstore::{Client, Idle, Key, Service},
@@ -14,15 +14,14 @@ use crate::{
     visitor::Visitor,
 };
 
-/// Kills of one service.
 const KILLS: usize = 5;
 
-/// Everybody who uses the service that is killed.
+/// All clients of the service under test.
 struct Crowd {
     crew: Crew,
     listeners: Vec<Listener>,
     visitors: Vec<Visitor>,
-    /// One registered before every kill.
+    /// A new one registers before every kill. Their sessions have to survive.
     clients: Vec<Client>,
 }
 
@@ -37,8 +36,8 @@ impl Crowd {
         Self { crew, listeners, visitors, clients: vec![service.client().await] }
     }
 
-    /// Uses the service until it is killed, after about so many writes; then starts it again and
-    /// checks that everything is there.
+    /// Uses the service, kills it after about `writes` writes, restarts it, and checks that nothing
+    /// acknowledged is lost.
     async fn survive(mut self, service: Service, writes: usize) -> (Self, Service) {
         let mut listening = JoinSet::new();
         for listener in self.listeners {
@@ -85,7 +84,7 @@ impl Crowd {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_that_is_killed_under_load_has_everything_it_acknowledged_when_it_is_back() {
+async fn a_service_killed_under_load_keeps_everything_acknowledged() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);

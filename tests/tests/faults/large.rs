@@ -1,4 +1,4 @@
-//! Much of everything: watches, bytes in a value.
+//! The largest permitted number of watches, and the largest permitted value.
 
 use std::{
     sync::Arc,
@@ -10,23 +10,23 @@ use tokio::task::JoinSet;
 
 use crate::line::Line;
 
-/// Watches that a client may have.
+/// The limit of watches per client.
 const WATCHES: usize = 10_000;
 
-/// Requests on their way at once.
+/// Concurrent requests.
 const AT_ONCE: usize = 50;
 
-/// How long watching all of it may take, on a busy machine and without optimisation.
+/// Limit for creating all watches, on a busy machine and without optimisation.
 const WATCHING: Duration = Duration::from_secs(60);
 
-/// How long a push or a socket may take then.
+/// Limit for opening a socket and receiving the pushes.
 const PROMPT: Duration = Duration::from_secs(2);
 
-/// Bytes that a body may have.
+/// The limit of a body in bytes.
 const LARGEST: usize = 1 << 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_may_have_ten_thousand_watches_and_is_served_as_fast_but_not_one_more() {
+async fn a_client_may_have_ten_thousand_watches_but_not_more() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let key = Arc::new(Key::fresh());
@@ -63,7 +63,7 @@ async fn a_client_may_have_ten_thousand_watches_and_is_served_as_fast_but_not_on
 }
 
 #[tokio::test]
-async fn a_value_as_large_as_a_body_may_be_is_stored_found_and_pushed_whole() {
+async fn a_value_of_maximum_size_is_stored_found_and_pushed() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let small = Object::new(&Key::fresh(), r#"{"x":""}"#);

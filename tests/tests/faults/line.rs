@@ -1,4 +1,4 @@
-//! Requests that may go unanswered.
+//! Requests to a service that may be killed before it answers.
 
 use blackbox::{
     http,
@@ -9,7 +9,7 @@ use reqwest::{
     header::{ETAG, RETRY_AFTER},
 };
 
-/// A client's way to a service that may end at any time.
+/// An HTTP client with a session.
 #[derive(Clone)]
 pub(crate) struct Line {
     http: reqwest::Client,
@@ -17,7 +17,7 @@ pub(crate) struct Line {
     cookie: String,
 }
 
-/// An answer that came whole.
+/// A complete answer.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -32,7 +32,7 @@ impl Line {
         Self { http: http::client(), url: service.url().to_owned(), cookie }
     }
 
-    /// The answer to a JSON body, if there is a whole one.
+    /// Posts a JSON body. `None` if the answer is not complete.
     pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> Option<Reply> {
         let request = self.http.post(format!("{}{path}", self.url)).header("cookie", &self.cookie);
         let response = request.body(body).send().await.ok()?;

@@ -1,4 +1,4 @@
-//! A client that listens to a crew, over as many sockets as it takes.
+//! A client that receives the pushes of a crew's writes over successive sockets.
 
 use blackbox::objstore::{Client, Key, Object, Service};
 
@@ -7,19 +7,19 @@ use crate::{
     peer::{Frame, Peer},
 };
 
-/// A client that watches all a crew does.
+/// A client that watches all keys of a crew.
 pub(crate) struct Listener {
     client: Client,
-    /// Whether pings are answered as they come; else only that after the last push.
+    /// Whether every ping is answered. If not, only the ping after the last push is.
     answers: bool,
-    /// How many of the crew's sets the service may know to be delivered.
+    /// The number of the crew's sets that were acknowledged to the service, at most.
     acknowledged: usize,
 }
 
-/// What came over one socket.
+/// The pushes received over one socket.
 pub(crate) struct Heard {
     numbers: Vec<u64>,
-    /// How many of them came before a ping that was answered.
+    /// How many of them precede an answered ping.
     acknowledged: usize,
 }
 
@@ -30,7 +30,7 @@ impl Listener {
         Self { client, answers, acknowledged: 0 }
     }
 
-    /// Listens until the connection ends.
+    /// Receives pushes until the connection ends.
     pub(crate) async fn listen(self, mut peer: Peer) -> (Self, Heard) {
         let mut heard = Heard { numbers: Vec::new(), acknowledged: 0 };
         while let Some(frame) = peer.next().await {
@@ -43,12 +43,12 @@ impl Listener {
         (self, heard)
     }
 
-    /// A socket of this client.
+    /// Opens a socket of this client.
     pub(crate) async fn connect(&self, service: &Service) -> Peer {
         Peer::connect(service, &self.client).await
     }
 
-    /// Listens on a new socket until the last of all `sets` has come, and acknowledges it.
+    /// Receives pushes on a new socket until the last of all `sets`, and acknowledges it.
     pub(crate) async fn catch_up(&mut self, service: &Service, sets: &[u64]) {
         if self.acknowledged == sets.len() {
             return;
@@ -75,13 +75,17 @@ impl Listener {
         assert_eq!(self.acknowledged, sets.len());
     }
 
-    /// Checks that one socket started no later than at what was not acknowledged, and that what it
-    /// brought was what the crew did, in order and without a gap.
+    /// Checks the pushes of one socket: they start at the first unacknowledged set or before it,
+    /// and follow the crew's sets in order and without gaps.
     pub(crate) fn check(&mut self, heard: &Heard, sets: &[u64]) {
         let Some(first) = heard.numbers.first() else { return };
         let start = sets.iter().position(|number| number == first);
-        let start = start.expect("what was pushed is in the log");
-        assert!(start <= self.acknowledged, "{start} came, {} was due", self.acknowledged);
+        let start = start.expect("every pushed value is in the log");
+        assert!(
+            start <= self.acknowledged,
+            "the pushes start at {start}, but {} is unacknowledged",
+            self.acknowledged
+        );
         assert!(sets[start..].starts_with(&heard.numbers), "pushes are missing or out of order");
         self.acknowledged = self.acknowledged.max(start + heard.acknowledged);
     }

@@ -1,13 +1,9 @@
-//! objstore-svc when things go wrong: it is killed, its disk is full, its clients are slow, silent
-//! or gone. Nothing acknowledged is lost, and nobody else is disturbed.
+//! objstore-svc under faults: SIGKILL, a full disk, and clients that are slow, silent or gone.
+//! Acknowledged writes are never lost, and other clients are not disturbed.
 //!
-//! Everything here is bounded; with `SOAK=1` in the environment it goes on for long.
+//! All tests are bounded. With `SOAK=1` in the environment they run much longer.
 
-#![expect(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "what a test cannot do without fails it"
-)]
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a failed step fails its test")]
 
 mod answer;
 mod backup;

@@ -1,4 +1,4 @@
-//! A client's end of a socket, by hand: it reads and answers only when it is told to.
+//! A websocket client by hand: it reads and answers pings only when a test asks for it.
 
 use std::{collections::VecDeque, io};
 
@@ -12,7 +12,7 @@ use tokio::{
     time::timeout,
 };
 
-/// What the system may receive for a peer that does not read.
+/// The kernel's receive buffer in bytes, for peers that do not read.
 const RECEIVE_BUFFER: u32 = 16 * 1024;
 
 const TEXT: u8 = 1;
@@ -20,14 +20,14 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// A connection that is a websocket.
+/// An open websocket.
 pub(crate) struct Peer {
     stream: BufReader<TcpStream>,
-    /// Read while waiting for something else.
-    waiting: VecDeque<Frame>,
+    /// Frames read while waiting for a pong.
+    received: VecDeque<Frame>,
 }
 
-/// One message of the service.
+/// A frame from the service.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     Text(String),
@@ -37,7 +37,7 @@ pub(crate) enum Frame {
 }
 
 impl Peer {
-    /// Opens the client's socket.
+    /// Opens a socket of the client.
     pub(crate) async fn connect(service: &Service, client: &Client) -> Self {
         let request = format!(
             "GET /socket HTTP/1.1\r\nHost: objects\r\nCookie: token={}\r\nConnection: Upgrade\r\n\
@@ -53,23 +53,23 @@ impl Peer {
             assert!(read > 0, "the connection ended: {head}");
         }
         assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
-        Self { stream, waiting: VecDeque::new() }
+        Self { stream, received: VecDeque::new() }
     }
 
-    /// The port of its end of the connection.
+    /// The local port of the connection.
     pub(crate) fn port(&self) -> u16 {
         self.stream.get_ref().local_addr().unwrap().port()
     }
 
-    /// The next message; none when the connection has ended.
+    /// The next frame. `None` if the connection has ended.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
-        match self.waiting.pop_front() {
+        match self.received.pop_front() {
             Some(frame) => Some(frame),
             None => self.read().await,
         }
     }
 
-    /// The next push, which has to come. Pings before it are left unanswered.
+    /// The next push. Pings before it are not answered.
     pub(crate) async fn next_push(&mut self) -> Object {
         loop {
             match self.next().await.expect("the socket is open") {
@@ -80,7 +80,7 @@ impl Peer {
         }
     }
 
-    /// The mark of the next ping, which is left unanswered.
+    /// The payload of the next ping, which is not answered.
     pub(crate) async fn next_ping(&mut self) -> Vec<u8> {
         match self.next().await.expect("the socket is open") {
             Frame::Ping(mark) => mark,
@@ -88,19 +88,19 @@ impl Peer {
         }
     }
 
-    /// Answers a ping, if the connection still is there.
+    /// Answers a ping, if the connection is still open.
     pub(crate) async fn answer(&mut self, mark: &[u8]) {
-        // The end of the connection shows when it is read.
+        // An error here shows again when the connection is read.
         let _ = self.write(PONG, mark).await;
     }
 
-    /// Waits until the service has read all that was said.
+    /// Waits until the service has read all frames sent before.
     pub(crate) async fn settle(&mut self) {
         self.write(PING, b"read?").await.unwrap();
         loop {
             match self.read().await.expect("the socket is open") {
                 Frame::Pong(payload) if payload == b"read?" => return,
-                other => self.waiting.push_back(other),
+                other => self.received.push_back(other),
             }
         }
     }
@@ -129,7 +129,7 @@ impl Peer {
         })
     }
 
-    /// Sends a short message under a mask of zeros, which leaves it as it is.
+    /// Sends a short frame. Its mask is zero, which leaves the payload unchanged.
     async fn write(&mut self, kind: u8, payload: &[u8]) -> io::Result<()> {
         let length = u8::try_from(payload.len()).unwrap();
         let mut frame = vec![0x80 | kind, 0x80 | length, 0, 0, 0, 0];
@@ -138,7 +138,7 @@ impl Peer {
     }
 }
 
-/// A connection that the system reads little ahead of.
+/// A connection with a small receive buffer.
 pub(crate) async fn connect(service: &Service) -> TcpStream {
     let address = service.url().trim_start_matches("http://").parse().unwrap();
     let socket = TcpSocket::new_v4().unwrap();

@@ -1,4 +1,4 @@
-//! Clients with many watches that open one socket after another.
+//! Searches while clients with many watches open one socket after another.
 
 use std::time::{Duration, Instant};
 
@@ -6,23 +6,23 @@ use blackbox::objstore::{Client, Idle, Key, Object, Service};
 
 use crate::peer::Peer;
 
-/// Clients that do.
+/// Clients that open sockets.
 const CLIENTS: usize = 8;
 
 /// Watches of each.
 const WATCHES: usize = 10_000;
 
-/// How many times as long a search may take meanwhile.
+/// Limit for the slow-down of a search.
 const FACTOR: u32 = 5;
 
-/// What a busy machine may add to a search.
+/// Extra time for a search on a busy machine.
 const ALLOWANCE: Duration = Duration::from_millis(50);
 
-/// Objects that are found.
+/// Objects that a search finds.
 const FOUND: usize = 2_000;
 
-/// Gives every client its watches, and makes the objects.
-fn stuff(place: &Idle, pattern: &Key) {
+/// Inserts the watches of every client and the objects to find.
+fn fill(place: &Idle, pattern: &Key) {
     let watches = format!(
         "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {WATCHES})
          INSERT INTO watches SELECT id, 'type', 'namespace', 'name ' || n, 0, NULL FROM clients, n"
@@ -51,7 +51,7 @@ async fn median_of_searches(client: &Client, pattern: &Key) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn opening_sockets_leaves_searches_their_share() {
+async fn reopening_sockets_does_not_starve_searches() {
     let service = Service::with(&[]).await;
     let searching = service.client().await;
     let mut clients = Vec::new();
@@ -60,7 +60,7 @@ async fn opening_sockets_leaves_searches_their_share() {
     }
     let pattern = Key::fresh().named("");
     let place = service.stop().await;
-    stuff(&place, &pattern);
+    fill(&place, &pattern);
     let service = place.start().await;
     let searching = searching.at(&service);
     searching.set(&Object::fresh()).await;
@@ -74,10 +74,10 @@ async fn opening_sockets_leaves_searches_their_share() {
         }
     });
     let busy = tokio::select! {
-        _ = futures_util::future::join_all(reopening) => unreachable!("they go on"),
+        _ = futures_util::future::join_all(reopening) => unreachable!("the loops do not end"),
         busy = median_of_searches(&searching, &pattern) => busy,
     };
     println!("{quiet:?} when quiet, {busy:?} when busy, with {opened:?} sockets");
-    assert!(opened.iter().all(|&opened| opened > 0), "{opened:?}: this shows nothing");
+    assert!(opened.iter().all(|&opened| opened > 0), "no sockets were opened: {opened:?}");
     assert!(busy < quiet * FACTOR + ALLOWANCE, "{busy:?} instead of {quiet:?}");
 }

@@ -1,10 +1,10 @@
-//! What the system knows of a service's process.
+//! The kernel's data on a service's process, from `/proc`.
 
 use std::{fs, path::PathBuf};
 
 use blackbox::objstore::{PROGRAM, Service};
 
-/// Bytes of memory that the service holds, beside its program.
+/// Resident bytes of the service, without its program and files.
 pub(crate) fn resident(service: &Service) -> u64 {
     let status = fs::read_to_string(process(service).join("status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
@@ -12,7 +12,7 @@ pub(crate) fn resident(service: &Service) -> u64 {
     kib * 1024
 }
 
-/// Whether the service still holds its end of the connection from this port.
+/// Whether the service still has the connection from this local port open.
 pub(crate) fn holds(service: &Service, port: u16) -> bool {
     const ESTABLISHED: &str = "01";
     let ports = [service.process().address().port(), port].map(|port| format!(":{port:04X}"));
@@ -22,7 +22,7 @@ pub(crate) fn holds(service: &Service, port: u16) -> bool {
     })
 }
 
-/// The process is the one that runs the program on the directory of this service.
+/// The process that runs the program with this service's data directory.
 fn process(service: &Service) -> PathBuf {
     let setting = format!("OBJSTORE_DATA_DIR={}", service.place().data().display());
     let runs_here = |process: &PathBuf| {

@@ -1,4 +1,4 @@
-//! Finding much, and finding slowly while others write.
+//! Searches with large results, and a slow reader during writes.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,20 @@ use blackbox::{
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
-/// How long the first byte may take, on a busy machine and without optimisation.
+/// Limit for the first byte of an answer, on a busy machine and without optimisation.
 const FIRST_BYTE: Duration = Duration::from_secs(2);
 
-/// Memory that finding everything may take.
+/// Limit in bytes for the growth of the service during a search.
 const GROWTH: u64 = 32 * 1024 * 1024;
 
-/// Digits of the name of an object that was stuffed into a store.
+/// Digits in the names of the inserted objects: see [`stuff`].
 const DIGITS: usize = 7;
 
 fn name(number: usize) -> String {
     format!("{number:0DIGITS$}")
 }
 
-/// A service with so many objects under the key, and a client of it.
+/// A service with `count` inserted objects, and a client of it.
 async fn stuffed(key: &Key, count: usize, filler: usize) -> (Service, Client) {
     let service = Service::with(&[]).await;
     let client = service.client().await;
@@ -39,32 +39,32 @@ async fn stuffed(key: &Key, count: usize, filler: usize) -> (Service, Client) {
     (service, client)
 }
 
-/// Counts the names in a text that comes in pieces: they are the numbers from 0 on.
+/// Checks, chunk by chunk, that the names in an answer are the numbers from 0 on.
 #[derive(Default)]
 struct Names {
     next: usize,
-    /// The end of what came, which may be a part of a name.
-    rest: String,
+    /// The unparsed end of the text, which may contain part of a name.
+    unparsed: String,
 }
 
 impl Names {
-    fn take(&mut self, piece: &[u8]) {
+    fn take(&mut self, chunk: &[u8]) {
         const BEFORE: &str = r#""Name":""#;
-        self.rest.push_str(std::str::from_utf8(piece).unwrap());
-        let mut taken = 0;
-        while let Some(at) = self.rest[taken..].find(BEFORE) {
-            let begin = taken + at + BEFORE.len();
-            let Some(found) = self.rest.get(begin..begin + DIGITS) else { break };
-            assert_eq!(found, name(self.next), "what comes next");
+        self.unparsed.push_str(std::str::from_utf8(chunk).unwrap());
+        let mut parsed = 0;
+        while let Some(at) = self.unparsed[parsed..].find(BEFORE) {
+            let begin = parsed + at + BEFORE.len();
+            let Some(found) = self.unparsed.get(begin..begin + DIGITS) else { break };
+            assert_eq!(found, name(self.next), "the next name");
             self.next += 1;
-            taken = begin + DIGITS;
+            parsed = begin + DIGITS;
         }
-        let kept = self.rest.len().saturating_sub(BEFORE.len() + DIGITS);
-        self.rest.drain(..taken.max(kept));
+        let kept = self.unparsed.len().saturating_sub(BEFORE.len() + DIGITS);
+        self.unparsed.drain(..parsed.max(kept));
     }
 }
 
-/// Finds all with this pattern and checks what comes, how soon, and in how much memory.
+/// Finds all objects with this pattern. Checks the answer, its first byte and the memory used.
 async fn find_numbered(service: &Service, client: &Client, pattern: &Key, count: usize) {
     let before = resident(service);
     let mut most = before;
@@ -72,9 +72,9 @@ async fn find_numbered(service: &Service, client: &Client, pattern: &Key, count:
     let mut answer = Answer::to_find(service, client, pattern).await;
     let mut first = None;
     let mut names = Names::default();
-    while let Some(piece) = answer.chunk().await {
+    while let Some(chunk) = answer.chunk().await {
         first.get_or_insert_with(|| started.elapsed());
-        names.take(&piece);
+        names.take(&chunk);
         most = most.max(resident(service));
     }
     assert_eq!(names.next, count, "{pattern:?}");
@@ -83,7 +83,7 @@ async fn find_numbered(service: &Service, client: &Client, pattern: &Key, count:
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn finding_very_many_objects_begins_soon_and_takes_little_memory() {
+async fn large_searches_start_soon_and_take_little_memory() {
     let count = rounds(100_000, 1_000_000);
     let key = Key::fresh();
     let (service, client) = stuffed(&key, count, 500).await;
@@ -92,7 +92,7 @@ async fn finding_very_many_objects_begins_soon_and_takes_little_memory() {
     }
 }
 
-/// What others do to the object with this number while all are found.
+/// The changes to an object during the search.
 #[derive(PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -108,7 +108,7 @@ fn fate(number: usize) -> Fate {
     }
 }
 
-/// Does it, in the neighbourhood of this number; and sets an object between two others.
+/// Changes the object with this number according to its fate. If it stays, sets an object after it.
 async fn disturb(line: &Line, key: &Key, number: usize) {
     let object = Object::new(&key.named(&name(number)), r#"{"new":true}"#);
     let between = Object::new(&key.named(&format!("{}+", name(number))), r#"{"new":true}"#);
@@ -129,7 +129,7 @@ async fn disturb(line: &Line, key: &Key, number: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_reader_finds_every_object_that_does_not_change_exactly_once() {
+async fn a_slow_reader_finds_each_unchanged_object_once() {
     const COUNT: usize = 3_000;
     const FILLER: usize = 8 * 1024;
     let key = Key::fresh();
@@ -137,21 +137,22 @@ async fn a_slow_reader_finds_every_object_that_does_not_change_exactly_once() {
     let line = Line::new(&service, &client);
     let mut answer = Answer::to_find(&service, &client, &key.named("")).await;
     let mut body = Vec::new();
-    // Far ahead of the reader: who holds a snapshot, or all of the answer, still has the last.
+    // The reader is far from this object. It is found only if the service holds a snapshot or the
+    // whole answer.
     let last = key.named(&name(COUNT - 1));
     client.delete(&last).await;
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
-    while let Some(piece) = answer.chunk().await {
-        body.extend(piece);
+    while let Some(chunk) = answer.chunk().await {
+        body.extend(chunk);
         for _ in 0..4 {
             disturb(&line, &key, rng.random_range(0..COUNT - 1)).await;
         }
     }
     let found = Object::parse_all(std::str::from_utf8(&body).unwrap());
     let names: Vec<_> = found.iter().map(|object| object.key.name.as_str()).collect();
-    assert!(names.is_sorted_by(|one, next| one < next), "something is there twice");
+    assert!(names.is_sorted_by(|one, next| one < next), "an object was found twice");
     assert!(!names.contains(&&*last.name), "the answer was complete before it was read");
     let value = format!(r#"{{"x":"{}"}}"#, "x".repeat(FILLER));
     for number in (0..COUNT).filter(|&number| fate(number) == Fate::Stays) {
@@ -160,6 +161,6 @@ async fn a_slow_reader_finds_every_object_that_does_not_change_exactly_once() {
         assert!(found[at].value == value, "{number} has changed");
     }
     for object in &found {
-        assert!([&*value, r#"{"new":true}"#].contains(&&*object.value), "half a value");
+        assert!([&*value, r#"{"new":true}"#].contains(&&*object.value), "an incomplete value");
     }
 }

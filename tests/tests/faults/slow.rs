@@ -1,4 +1,4 @@
-//! Clients that do not read what they are sent.
+//! Clients that do not read their pushes.
 
 use std::time::{Duration, Instant};
 
@@ -13,19 +13,19 @@ use crate::{
 /// Clients that stop reading.
 const STALLED: usize = 8;
 
-/// Bytes of the filler of a value.
+/// Bytes of the filler in a value.
 const FILLER: usize = 128 * 1024;
 
-/// Sets before they stop: more than the service keeps of the newest changes.
+/// Sets before the clients connect.
 const BEFORE: usize = 150;
 
-/// Sets while they do not read. Each is owed all of them.
+/// Sets while the clients do not read. All of them are due to each client.
 const WHILE: usize = 400;
 
-/// Memory that they may cost together. They are owed many times as much.
+/// Limit in bytes for the memory of all stalled clients. Their due pushes are many times as large.
 const COST: u64 = 48 * 1024 * 1024;
 
-/// How long another client may wait for a push, on a busy machine.
+/// Limit for a push to another client, on a busy machine.
 const PROMPT: Duration = Duration::from_secs(2);
 
 fn heavy(key: &Key, number: usize) -> Object {
@@ -38,7 +38,7 @@ async fn set(line: &Line, object: &Object) {
     assert_eq!(reply.status, 204, "{reply:?}");
 }
 
-/// Clients that watch the key, each with a socket that is not read from now on.
+/// Clients that watch the key, each with a socket that is not read.
 async fn stalled(service: &Service, key: &Key, count: usize) -> Vec<(Client, Peer)> {
     let mut stalled = Vec::new();
     for _ in 0..count {
@@ -50,8 +50,8 @@ async fn stalled(service: &Service, key: &Key, count: usize) -> Vec<(Client, Pee
     stalled
 }
 
-/// What comes until these have come. Where the service has given up the connection, another brings
-/// everything again: nothing was acknowledged.
+/// The pushes up to and including all `awaited` ones. If the service closes the connection, a new
+/// socket repeats everything, because nothing was acknowledged.
 async fn read_to(
     service: &Service,
     client: &Client,
@@ -77,7 +77,7 @@ fn numbers(pushes: &[Object]) -> Vec<usize> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clients_that_never_read_cost_neither_memory_nor_the_time_of_others_and_lose_nothing() {
+async fn clients_that_never_read_cost_little_and_lose_nothing() {
     let service = Service::with(&[]).await;
     let key = Key::fresh();
     let writer = service.client().await;
@@ -92,8 +92,8 @@ async fn clients_that_never_read_cost_neither_memory_nor_the_time_of_others_and_
 
     let before = resident(&service);
     let mut slowest = Duration::ZERO;
-    let owed: Vec<_> = (BEFORE..BEFORE + WHILE).collect();
-    for &number in &owed {
+    let due: Vec<_> = (BEFORE..BEFORE + WHILE).collect();
+    for &number in &due {
         let object = heavy(&key, number);
         let started = Instant::now();
         set(&line, &object).await;
@@ -107,37 +107,37 @@ async fn clients_that_never_read_cost_neither_memory_nor_the_time_of_others_and_
     let last = heavy(&key, BEFORE + WHILE - 1);
     let (client, peer) = stalled.pop().unwrap();
     let pushes = read_to(&service, &client, peer, &[&last]).await;
-    assert_eq!(numbers(&pushes), owed, "one that reads again");
+    assert_eq!(numbers(&pushes), due, "a client that resumes reading");
     let (client, peer) = stalled.pop().unwrap();
     drop(peer);
     let peer = Peer::connect(&service, &client).await;
     let pushes = read_to(&service, &client, peer, &[&last]).await;
-    assert_eq!(numbers(&pushes), owed, "one that comes back");
+    assert_eq!(numbers(&pushes), due, "a client that reconnects");
     let cost = resident(&service).saturating_sub(before);
     assert!(cost < COST, "reading again costs {cost} bytes");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_reads_again_when_the_log_has_moved_on_gets_the_current_value() {
+async fn a_reader_behind_the_log_gets_the_current_value() {
     let service = Service::with(&[("OBJSTORE_LOG_SIZE", "1MiB")]).await;
     let key = Key::fresh();
     let writer = service.client().await;
     let line = Line::new(&service, &writer);
     let (client, peer) = stalled(&service, &key, 1).await.remove(0);
-    let passing = Object::fresh();
-    client.watch(&passing.key).await;
+    let changed_once = Object::fresh();
+    client.watch(&changed_once.key).await;
     for number in 0..WHILE {
         set(&line, &heavy(&key, number)).await;
         if number == WHILE / 2 {
-            writer.set(&passing).await;
+            writer.set(&changed_once).await;
         }
     }
     let last = heavy(&key, WHILE - 1);
-    let mut pushes = read_to(&service, &client, peer, &[&last, &passing]).await;
+    let mut pushes = read_to(&service, &client, peer, &[&last, &changed_once]).await;
     let before = pushes.len();
-    pushes.retain(|push| *push != passing);
+    pushes.retain(|push| *push != changed_once);
     assert_eq!(pushes.len(), before - 1, "the object that changed once came once");
     let numbers = numbers(&pushes);
     assert!(numbers.is_sorted(), "{numbers:?}");
-    assert!(numbers.len() < WHILE, "nothing was left out: this shows nothing");
+    assert!(numbers.len() < WHILE, "no value was skipped: the test shows nothing");
 }

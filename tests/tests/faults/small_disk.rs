@@ -1,4 +1,4 @@
-//! A small disk, which only a holder and what is run by its side see, and which is gone with them.
+//! A small file system in memory, in a mount namespace that ends with the test.
 
 use std::{
     fs,
@@ -15,19 +15,14 @@ use tokio::{
 
 use crate::wrapped::wrapped;
 
-/// A file system in memory.
+/// A tmpfs of limited size.
 pub(crate) struct SmallDisk {
     place: TempDir,
-    /// Keeps the namespace in which the disk is mounted, until its input ends.
+    /// Keeps the mount namespace alive until its input ends.
     holder: Child,
 }
 
 impl SmallDisk {
-    /// A disk of so many MiB.
-    ///
-    /// # Panics
-    ///
-    /// When nothing may be mounted here.
     pub(crate) async fn new(mebibytes: u32) -> Self {
         let place = tempfile::tempdir().unwrap();
         let script = format!(
@@ -41,28 +36,28 @@ impl SmallDisk {
         command.args(["--mount", "sh", "-c", &script]);
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut holder = command.spawn().expect("unshare is missing: apt-get install util-linux");
-        let mut said = String::new();
-        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).await.unwrap();
+        let mut output = String::new();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut output).await.unwrap();
         assert_eq!(
-            said, "mounted\n",
-            "a full disk cannot be had: mounting is not permitted here. Run the tests as root with \
+            output, "mounted\n",
+            "no small disk: mounting is not permitted here. Run the tests as root with \
              CAP_SYS_ADMIN (in a container: --privileged), or where users may unshare"
         );
         Self { place, holder }
     }
 
-    /// The directory that is the disk, where the disk is seen.
+    /// The mount point inside the namespace.
     pub(crate) fn path(&self) -> &Path {
         self.place.path()
     }
 
-    /// The same directory, seen from here.
+    /// The path to the disk from outside the namespace.
     pub(crate) fn seen_from_here(&self) -> PathBuf {
         let root = format!("/proc/{}/root", self.holder.id().unwrap());
         Path::new(&root).join(self.path().strip_prefix("/").unwrap())
     }
 
-    /// The command that runs another where the disk is seen.
+    /// The command that runs `inner` inside the namespace.
     pub(crate) fn beside(&self, inner: &Command) -> Command {
         let target = format!("--target={}", self.holder.id().unwrap());
         let mut arguments = vec![&*target, "--mount"];
@@ -72,12 +67,12 @@ impl SmallDisk {
         wrapped(inner, "/usr/bin/nsenter", "util-linux", &arguments)
     }
 
-    /// Makes the disk this large, whatever is on it.
+    /// Resizes the disk and keeps its content.
     pub(crate) async fn resize(&self, mebibytes: u32) {
         let size = format!("remount,size={mebibytes}m");
         let mut mount = Command::new("/usr/bin/mount");
-        // With type and source, so that no option of before is repeated: the owner among them is
-        // none where users unshare.
+        // With type and source, so that mount repeats no earlier options: the owner among them does
+        // not exist in a user namespace.
         mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(self.path());
         let status = self.beside(&mount).status().await.unwrap();
         assert!(status.success(), "the disk cannot be made larger");

@@ -1,4 +1,4 @@
-//! SIGTERM under load, and who else wants the directory.
+//! SIGTERM under load, and a second process on the same data directory.
 
 use std::time::{Duration, Instant};
 
@@ -14,15 +14,14 @@ use crate::{
     database::{Database, FILE},
 };
 
-/// The time to drain that is set.
+/// The drain timeout in the settings of the test.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// What ending may take beside it, on a busy machine.
+/// Extra time for the end of the process, on a busy machine.
 const SLACK: Duration = Duration::from_secs(3);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_that_is_told_to_stop_under_load_ends_well_and_in_time_and_keeps_what_it_answered()
- {
+async fn sigterm_under_load_ends_in_time_and_loses_nothing() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
@@ -35,11 +34,11 @@ async fn a_service_that_is_told_to_stop_under_load_ends_well_and_in_time_and_kee
         let mut shift = crew.start(&service, &client);
         shift.answered(rng.random_range(50..300)).await;
         service.process().terminate().await;
-        let told = Instant::now();
+        let signalled = Instant::now();
         assert_eq!(socket.closed().await, 1001);
         socket.agree().await;
         let place = service.ended().await;
-        let took = told.elapsed();
+        let took = signalled.elapsed();
         assert!(took < DRAIN + SLACK, "it took {took:?}");
         crew = shift.ended().await;
         let database = Database::read(&place.data().join(FILE));
@@ -51,16 +50,16 @@ async fn a_service_that_is_told_to_stop_under_load_ends_well_and_in_time_and_kee
 }
 
 #[tokio::test]
-async fn a_second_process_on_the_same_directory_is_refused_with_one_line_and_disturbs_nobody() {
+async fn a_second_process_on_a_directory_is_rejected_without_disturbance() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let mut socket = client.socket().await;
     for _ in 0..3 {
-        let said = complaint(service.place().command()).await;
+        let output = complaint(service.place().command()).await;
         let directory = service.place().data().to_str().unwrap();
-        assert!(said.contains(directory) && said.contains("in use"), "{said}");
+        assert!(output.contains(directory) && output.contains("in use"), "{output}");
     }
     client.set(&object).await;
     assert_eq!(socket.next_push().await, object);
@@ -68,6 +67,6 @@ async fn a_second_process_on_the_same_directory_is_refused_with_one_line_and_dis
     assert_eq!(
         client.at(&service).get(&object.key).await,
         object,
-        "the lock went with the process"
+        "the lock ends with the process"
     );
 }

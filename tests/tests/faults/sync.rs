@@ -1,5 +1,5 @@
-//! That an acknowledged write is on disk, not only on its way there: kill -9 cannot show that, the
-//! order of the system calls does.
+//! Acknowledged writes are on disk, not only in the page cache. SIGKILL cannot show this, because
+//! the page cache survives it. The order of the system calls shows it.
 
 use blackbox::objstore::{Client, Idle, Key, Object, unique};
 use reqwest::Method;
@@ -7,10 +7,9 @@ use tokio::task::JoinSet;
 
 use crate::trace::{Call, calls, traced};
 
-/// Clients that set at the same time, so that their sets share commits.
+/// Concurrent clients, so that their sets share commits.
 const CLIENTS: usize = 4;
 
-/// Sets of each.
 const SETS: usize = 25;
 
 impl Call {
@@ -18,7 +17,7 @@ impl Call {
         ["fsync", "fdatasync"].contains(&&*self.name)
     }
 
-    /// Whether it is about the write-ahead log.
+    /// Whether the call writes or syncs the write-ahead log.
     fn is_of_log(&self) -> bool {
         let path = self.arguments.split('>').next().unwrap();
         path.ends_with("objstore.db-wal")
@@ -29,7 +28,7 @@ impl Call {
     }
 }
 
-/// Sets one object after another, each with a mark that is in the request's id too.
+/// Sets successive values. Each has a unique mark, which is also the request id.
 async fn set_marked(client: Client) -> Vec<String> {
     let key = Key::fresh();
     let mut marks = Vec::new();
@@ -59,7 +58,7 @@ async fn trace_of_sets() -> (Vec<Call>, Vec<String>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn between_the_write_of_a_commit_and_its_answers_the_log_is_synced() {
+async fn the_log_is_synced_between_a_commit_and_its_answers() {
     let (calls, marks) = trace_of_sets().await;
     assert_eq!(marks.len(), CLIENTS * SETS);
     for mark in &marks {

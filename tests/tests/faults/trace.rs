@@ -1,4 +1,4 @@
-//! A process's system calls, as strace tells them.
+//! The system calls of a process, traced with strace.
 
 use std::{collections::HashMap, fs, path::Path};
 
@@ -7,34 +7,33 @@ use tokio::process::Command;
 
 use crate::{eventually::eventually, wrapped::wrapped};
 
-/// The calls that write and that sync.
+/// The calls that write or sync.
 const CALLS: &str = "trace=write,pwrite64,writev,pwritev,sendto,sendmsg,fsync,fdatasync";
 
-/// Bytes of a call's data that are told: more than a page of a database.
+/// Bytes of data printed for each call: more than a database page.
 const DATA: &str = "8192";
 
-/// One system call that was made.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) name: String,
-    /// As they were printed, with the paths of files.
+    /// As printed by strace, with the paths of files.
     pub(crate) arguments: String,
     pub(crate) result: i64,
-    /// The line that tells when it began.
+    /// The line number of the call's beginning.
     pub(crate) began: usize,
-    /// The line that tells when it returned.
+    /// The line number of the call's return.
     pub(crate) ended: usize,
 }
 
-/// The command that runs another and tells its system calls in a file. It stays the direct child of
-/// who starts it.
+/// The command that runs `inner` and writes its system calls to `log`. The traced process stays the
+/// direct child of its caller.
 pub(crate) fn traced(inner: &Command, log: &Path) -> Command {
     let log = log.to_str().unwrap();
     let arguments = ["-D", "-f", "-y", "-s", DATA, "-e", CALLS, "-o", log];
     wrapped(inner, "/usr/bin/strace", "strace", &arguments)
 }
 
-/// The calls of a process that has ended.
+/// The calls of a process, which has to end.
 pub(crate) async fn calls(log: &Path) -> Vec<Call> {
     eventually("the trace ends", DEADLINE, async || {
         let text = String::from_utf8_lossy(&fs::read(log).unwrap()).into_owned();
@@ -66,7 +65,7 @@ fn parse(text: &str) -> Vec<Call> {
         };
         let (name, arguments) = begun.split_once('(').unwrap();
         let (_, result) = returned.rsplit_once(" = ").unwrap();
-        // A call that was cut off by the end of the process returned nothing.
+        // A call interrupted by the end of the process has no result.
         if let Ok(result) = result.split(' ').next().unwrap().parse() {
             let (name, arguments) = (name.to_owned(), arguments.to_owned());
             calls.push(Call { name, arguments, result, began, ended: at });

@@ -4,13 +4,13 @@ use blackbox::objstore::{Client, Key, Object, Service, unique};
 
 use crate::line::Line;
 
-/// The client, and what it knows of its watch.
+/// The client, and the acknowledged state of its watch.
 pub(crate) struct Visitor {
     client: Client,
     key: Key,
-    /// Watched always, to see where the pushes end.
+    /// Always watched, to mark the end of the pushes.
     fence: Key,
-    /// Unknown after a request that was not answered.
+    /// `None` after an unanswered request.
     watches: Option<bool>,
 }
 
@@ -22,7 +22,7 @@ impl Visitor {
         Self { client, key: Key::fresh(), fence, watches: Some(false) }
     }
 
-    /// Comes and goes until a request is not answered.
+    /// Watches and unwatches until a request is not answered.
     pub(crate) async fn visit(mut self, line: Line) -> Self {
         loop {
             let watches = self.watches.take().expect("is known");
@@ -33,12 +33,12 @@ impl Visitor {
         }
     }
 
-    /// Its way to the service.
+    /// A connection of this client.
     pub(crate) fn line(&self, service: &Service) -> Line {
         Line::new(service, &self.client)
     }
 
-    /// Checks that the key is watched, or not, as was acknowledged last. It is not afterwards.
+    /// Checks that the key is watched or not, as last acknowledged. Then unwatches it.
     pub(crate) async fn verify(&mut self, service: &Service) {
         let client = self.client.at(service);
         let mark = format!(r#"{{"mark":"{}"}}"#, unique("visit"));

@@ -1,4 +1,4 @@
-//! Running the service inside another program.
+//! Runs a service inside another program.
 
 use std::{
     path::Path,
@@ -7,11 +7,8 @@ use std::{
 
 use tokio::process::Command;
 
-/// The command that runs `inner` by way of `program`, which ends by running its last arguments.
-///
-/// # Panics
-///
-/// When there is no such program: then Debian's `package` is missing.
+/// The command that runs `inner` through `program`, which executes its last arguments. `package` is
+/// the Debian package with the program.
 pub(crate) fn wrapped(
     inner: &Command,
     program: &str,

@@ -1,22 +1,23 @@
-//! One address has so many connections and no more; a trusted proxy has as many as it wants.
+//! The limit of connections per address, which does not apply to trusted proxies.
 
 use blackbox::raw::{Connection, get, local};
 
 use crate::subject::{Kind, Subject, eventually};
 
-/// Connections that one address may have.
+/// The limit of connections per address.
 const MAX: usize = 10;
 
-/// A connection from the address with this last number, and whether it was served.
+/// Connects from 127.0.0.`last`. Returns the connection and whether it was served.
 async fn connect(subject: &Subject, last: u8) -> (Connection, bool) {
     let mut connection = Connection::from(local(last), subject.address()).await;
-    // Closed already, it may be that it cannot be written to.
+    // The write fails if the service has closed the connection already.
     let sent = connection.try_send(get("/health")).await;
-    let served = sent.is_ok() && connection.try_reply().await.is_ok_and(|it| it.status == 200);
+    let served =
+        sent.is_ok() && connection.try_reply().await.is_ok_and(|reply| reply.status == 200);
     (connection, served)
 }
 
-async fn keeps_to_its_limit(kind: Kind) {
+async fn limits_connections(kind: Kind) {
     let settings = [("MAX_CONNECTIONS_PER_ADDRESS", "10"), ("TRUSTED_PROXIES", "127.0.0.9")];
     let subject = Subject::with(kind, &settings).await;
     let mut held = Vec::new();
@@ -25,9 +26,9 @@ async fn keeps_to_its_limit(kind: Kind) {
         assert!(served);
         held.push(connection);
     }
-    let (mut refused, served) = connect(&subject, 2).await;
-    assert!(!served, "one more than the address may have");
-    refused.ended().await;
+    let (mut rejected, served) = connect(&subject, 2).await;
+    assert!(!served, "one connection more than the limit");
+    rejected.ended().await;
     assert!(connect(&subject, 3).await.1, "another address");
     let mut proxied = Vec::new();
     for _ in 0..3 * MAX {
@@ -35,16 +36,20 @@ async fn keeps_to_its_limit(kind: Kind) {
         assert!(served, "a trusted proxy");
         proxied.push(connection);
     }
-    assert_eq!(held[0].ask(get("/health")).await.status, 200, "goes on");
+    assert_eq!(held[0].ask(get("/health")).await.status, 200, "held connections are still served");
     held.pop();
-    eventually("a place is free again", async || connect(&subject, 2).await.1.then_some(())).await;
-    let says_who = |line: &String| ["127.0.0.2", "127.0.0.9"].iter().any(|it| line.contains(it));
-    assert!(!subject.process().log().iter().any(says_who), "addresses are not logged");
+    eventually("a closed connection frees its place", async || {
+        connect(&subject, 2).await.1.then_some(())
+    })
+    .await;
+    let names_address =
+        |line: &String| ["127.0.0.2", "127.0.0.9"].iter().any(|ip| line.contains(ip));
+    assert!(!subject.process().log().iter().any(names_address), "addresses are not logged");
 }
 
 #[tokio::test]
-async fn an_address_has_so_many_connections_and_no_more() {
+async fn connections_per_address_are_limited() {
     for kind in Kind::ALL {
-        keeps_to_its_limit(kind).await;
+        limits_connections(kind).await;
     }
 }

@@ -1,21 +1,20 @@
-//! The memory that request bodies hold together.
+//! The limit of memory for all request bodies together.
 
 use blackbox::raw::{Connection, Reply, head};
 use tokio::task::JoinSet;
 
 use crate::subject::{Exchange, Kind, Subject, eventually, scrape};
 
-/// A body that is long.
+/// Bytes of a long body.
 const LONG: usize = 60_000;
 
-/// Unfinished bodies that are added as long as there is memory.
+/// Unfinished bodies added in each step, until the memory is full.
 const HOLDERS: usize = 10;
 
-/// More of them than fit into a mebibyte.
+/// More unfinished bodies than fit into one mebibyte.
 const ENOUGH: usize = 100;
 
-/// Sends all but one byte of a long body, and waits for an answer, which is that there is no
-/// memory.
+/// Sends all but one byte of a long body. Any answer has to be that the memory is full.
 async fn hold(kind: Kind, exchange: Exchange) {
     let mut connection = Connection::open(exchange.to).await;
     let request = head(exchange.path, &exchange.headers, LONG) + &" ".repeat(LONG - 1);
@@ -24,11 +23,11 @@ async fn hold(kind: Kind, exchange: Exchange) {
     connection.ended().await;
 }
 
-/// The answer to a long body.
+/// Sends a long body and reads the answer.
 async fn send_long(subject: &Subject) -> (Connection, Reply) {
     let long = subject.ordinary().padded(LONG);
     let mut connection = Connection::open(long.to).await;
-    // The service may answer before it has read all.
+    // The service may answer, and close the connection, before it has read the whole body.
     let _ = connection.try_send(long.request()).await;
     let reply = connection.reply().await;
     (connection, reply)
@@ -45,13 +44,13 @@ fn is_overloaded(kind: Kind, reply: &Reply) {
     }
 }
 
-/// Bytes that bodies hold, as the service counts them.
+/// Bytes held by bodies, as in the metrics.
 async fn held(subject: &Subject) -> f64 {
     let held = subject.metric(r#"limit_used{limit="body_memory"}"#).await;
     held.expect("the limit is in the metrics")
 }
 
-async fn refuses_long_bodies_while_memory_is_short(kind: Kind) {
+async fn rejects_long_bodies_while_memory_is_short(kind: Kind) {
     let subject = Subject::with(kind, &[("BODY_MEMORY", "1MiB")]).await;
     let served = subject.ordinary().status;
     let mut holders = JoinSet::new();
@@ -74,32 +73,33 @@ async fn refuses_long_bodies_while_memory_is_short(kind: Kind) {
     } else {
         assert!(held(&subject).await > 0.0);
     }
-    while let Some(refused) = holders.try_join_next() {
-        refused.unwrap();
+    while let Some(rejected) = holders.try_join_next() {
+        rejected.unwrap();
     }
-    assert!(!holders.is_empty(), "some of them hold the memory");
+    assert!(!holders.is_empty(), "no unfinished body holds memory");
     drop(holders);
-    eventually("there is memory again", async || {
+    eventually("memory is free again", async || {
         let (_, reply) = send_long(&subject).await;
         (reply.status == served).then_some(())
     })
     .await;
     if kind != Kind::Authsvc {
-        eventually("all is given back", async || (held(&subject).await == 0.0).then_some(())).await;
+        eventually("all memory is released", async || (held(&subject).await == 0.0).then_some(()))
+            .await;
     }
 }
 
 #[tokio::test]
-async fn authsvc_refuses_long_bodies_while_memory_is_short() {
-    refuses_long_bodies_while_memory_is_short(Kind::Authsvc).await;
+async fn authsvc_rejects_long_bodies_while_memory_is_short() {
+    rejects_long_bodies_while_memory_is_short(Kind::Authsvc).await;
 }
 
 #[tokio::test]
-async fn objstore_refuses_long_bodies_while_memory_is_short() {
-    refuses_long_bodies_while_memory_is_short(Kind::Objstore).await;
+async fn objstore_rejects_long_bodies_while_memory_is_short() {
+    rejects_long_bodies_while_memory_is_short(Kind::Objstore).await;
 }
 
 #[tokio::test]
-async fn payments_refuses_long_bodies_while_memory_is_short() {
-    refuses_long_bodies_while_memory_is_short(Kind::Payments).await;
+async fn payments_rejects_long_bodies_while_memory_is_short() {
+    rejects_long_bodies_while_memory_is_short(Kind::Payments).await;
 }

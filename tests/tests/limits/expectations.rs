@@ -1,4 +1,4 @@
-//! `Expect: 100-continue`: a body is asked for once it is known to be wanted.
+//! `Expect: 100-continue`: the service requests a body only after its other checks have passed.
 
 use blackbox::raw::{Connection, head};
 
@@ -6,10 +6,10 @@ use crate::subject::{Exchange, Kind, Subject};
 
 const EXPECT: &str = "Expect: 100-continue\r\n";
 
-/// Too long for every route of every service.
+/// Bytes of a body above the limit of every route of every service.
 const TOO_LONG: usize = 10 * 1024 * 1024;
 
-/// The request, announced.
+/// Sends the head of the request with `Expect`. Returns the first status.
 async fn announce(exchange: &Exchange, headers: &str, length: usize) -> (Connection, u16) {
     let mut connection = Connection::open(exchange.to).await;
     let headers = format!("{headers}{EXPECT}");
@@ -18,7 +18,7 @@ async fn announce(exchange: &Exchange, headers: &str, length: usize) -> (Connect
 }
 
 #[tokio::test]
-async fn a_body_is_asked_for_when_it_is_wanted() {
+async fn a_valid_request_gets_100_continue() {
     for kind in Kind::ALL {
         let subject = Subject::with(kind, &[]).await;
         let exchange = subject.ordinary();
@@ -31,18 +31,18 @@ async fn a_body_is_asked_for_when_it_is_wanted() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_long_is_not_asked_for() {
-    for (kind, refusal) in [(Kind::Authsvc, 400), (Kind::Objstore, 413), (Kind::Payments, 413)] {
+async fn a_body_above_the_limit_gets_no_100_continue() {
+    for (kind, rejection) in [(Kind::Authsvc, 400), (Kind::Objstore, 413), (Kind::Payments, 413)] {
         let subject = Subject::with(kind, &[]).await;
         let exchange = subject.ordinary();
         let (mut connection, first) = announce(&exchange, &exchange.headers, TOO_LONG).await;
-        assert_eq!(first, refusal, "{kind:?}");
+        assert_eq!(first, rejection, "{kind:?}");
         connection.ended().await;
     }
 }
 
 #[tokio::test]
-async fn a_body_of_a_stranger_is_not_asked_for() {
+async fn an_unauthenticated_request_gets_no_100_continue() {
     for (kind, path) in [(Kind::Objstore, "/set"), (Kind::Payments, "/merchants")] {
         let subject = Subject::with(kind, &[]).await;
         let exchange = Exchange { path, to: subject.address(), ..subject.ordinary() };

@@ -1,4 +1,5 @@
-//! The figures that each service holds with the memory that docker-compose.yml gives it.
+//! Each service withstands thousands of hostile connections within the memory that
+//! docker-compose.yml gives it, and keeps answering a well-behaved user.
 
 use std::{fs, thread, time::Duration};
 
@@ -20,19 +21,19 @@ use crate::{
     subject::{Kind, Subject},
 };
 
-/// Open files of a service, and of the tests.
+/// The limit of open files of a service, and of the tests.
 const FILES: u32 = 20_000;
 
-/// The time within which a well-behaved user is answered, on a machine that is not busy.
+/// Limit for an answer to a well-behaved user, on an idle machine.
 const SOON: Duration = Duration::from_secs(1);
 
-/// The pause between two requests of who behaves.
+/// The pause between two visits of the well-behaved user.
 const PAUSE: Duration = Duration::from_millis(150);
 
-/// How often the memory is looked at.
+/// The interval of memory samples.
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
 
-/// One at a time: each needs the files and the processors.
+/// Runs one of these tests at a time, because each needs the open files and the processors.
 static TURN: Mutex<()> = Mutex::const_new(());
 
 /// Bytes of memory that docker-compose.yml gives a service.
@@ -54,13 +55,13 @@ fn memory(kind: Kind) -> u64 {
     number.parse::<u64>().unwrap() * mebibytes * 1024 * 1024
 }
 
-/// A service in a place of its size.
+/// A service within its limits of memory and open files.
 struct Place {
     subject: Subject,
     limit: u64,
-    /// None where the machine lets no group be made. Then only what the process holds is looked at.
+    /// `None` if this user may not create groups. Then only the resident memory is measured.
     group: Option<Group>,
-    /// The last member: the service ends before it is somebody else's turn.
+    /// Has to be the last member: the service ends before the next test starts.
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -75,36 +76,36 @@ impl Place {
         Self { subject, limit, group, _turn: turn }
     }
 
-    /// Bytes that the service uses now.
+    /// Bytes in use.
     fn used(&self) -> u64 {
         let resident = self.subject.process().resident().expect("the service runs");
         resident.max(self.group.as_ref().map_or(0, Group::used))
     }
 
-    /// Bears a load that comes steadily and then all at once. Whoever behaves is answered soon while
-    /// it comes steadily, and at all when it comes at once: that takes the processors, too.
+    /// Runs a load steadily, then as a burst. The user has to be answered soon during the steady
+    /// load. During the burst, any answer is enough, because the load also takes the processors.
     async fn bears<L: Future<Output = ()> + Send + 'static>(
         self,
         what: &str,
         load: impl Fn(Pace) -> L,
     ) {
         self.serves_during(what, load(Pace::Steady)).await;
-        self.stands(&format!("{what} at once"), load(Pace::Burst)).await;
+        self.run(&format!("{what} at once"), load(Pace::Burst)).await;
     }
 
-    /// Bears a load, and answers whoever behaves soon.
+    /// Runs a load, during which the user has to be answered soon.
     async fn serves_during(&self, what: &str, load: impl Future<Output = ()> + Send + 'static) {
-        let (user, late, busyness) = self.stands(what, load).await;
-        // A machine that is busy with something else, or stalls, answers nobody sooner.
+        let (user, late, busyness) = self.run(what, load).await;
+        // The limit grows with the load and the stalls of the machine, which delay every answer.
         let slowest = user.slowest_health.max(user.slowest_request);
         let soon = SOON.mul_f64(busyness) + late;
         assert!(slowest < soon, "{what}: {slowest:?}, the machine late by {late:?}");
     }
 
-    /// Runs a load on a thread of its own, while somebody uses the service. Returns what they saw,
-    /// how late the machine was, and how busy.
-    #[expect(clippy::print_stdout, reason = "the figures are of interest")]
-    async fn stands(
+    /// Runs a load on another thread, while a user uses the service. Returns the user's times, the
+    /// greatest delay of a timer, and how busy the machine was.
+    #[expect(clippy::print_stdout, reason = "the output shows the measured memory and times")]
+    async fn run(
         &self,
         what: &str,
         load: impl Future<Output = ()> + Send + 'static,
@@ -114,7 +115,7 @@ impl Place {
         let loading = thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(load);
-            // Connections are closed before.
+            // Closes the connections before the end is reported.
             drop(runtime);
             let _ = done.send(());
         });
@@ -122,15 +123,15 @@ impl Place {
         let mut user = User::default();
         tokio::select! {
             _ = is_over => {}
-            () = watch.look_at(self) => {}
-            () = user.visit_again_and_again(&self.subject) => {}
+            () = watch.measure(self) => {}
+            () = user.visit_repeatedly(&self.subject) => {}
         }
-        loading.join().expect("the load is borne");
+        loading.join().expect("the load completes");
         user.visit(&self.subject).await;
-        let mib = |bytes: u64| bytes / 1024 / 1024;
-        let (before, limit) = (mib(before), mib(self.limit));
-        let (most, late) = (mib(watch.most), watch.late);
-        let peak = self.group.as_ref().and_then(Group::peak).map(mib);
+        let to_mib = |bytes: u64| bytes / 1024 / 1024;
+        let (before, limit) = (to_mib(before), to_mib(self.limit));
+        let (most, late) = (to_mib(watch.most), watch.late);
+        let peak = self.group.as_ref().and_then(Group::peak).map(to_mib);
         println!(
             "{what}: {before} MiB, at most {most} of {limit} MiB (with files {peak:?}); {user:?}, \
              the machine late by {late:?}"
@@ -140,7 +141,7 @@ impl Place {
     }
 }
 
-/// Threads on this machine that run or could, now.
+/// Runnable threads on this machine.
 fn running() -> u32 {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let running = load.split(' ').nth(3).and_then(|field| field.split('/').next());
@@ -150,24 +151,24 @@ fn running() -> u32 {
 /// Measurements during a load.
 #[derive(Debug, Default)]
 struct Watch {
-    /// Bytes that the service used.
+    /// The peak of the service's memory in bytes.
     most: u64,
-    /// How much later than it should a timer of these tests fired.
+    /// The greatest delay of a timer.
     late: Duration,
-    /// Samples, and the threads that could run in all of them.
+    /// The number of samples, and the sum of runnable threads in them.
     samples: u32,
     running: u32,
 }
 
 impl Watch {
-    /// How many threads wanted each processor on average, but at least one.
+    /// Runnable threads per processor on average, but at least one.
     fn busyness(&self) -> f64 {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let cores = f64::from(u32::try_from(cores).unwrap());
         (f64::from(self.running) / f64::from(self.samples.max(1)) / cores).max(1.0)
     }
 
-    async fn look_at(&mut self, place: &Place) {
+    async fn measure(&mut self, place: &Place) {
         loop {
             self.most = self.most.max(place.used());
             self.samples += 1;
@@ -179,7 +180,7 @@ impl Watch {
     }
 }
 
-/// A well-behaved user.
+/// The visits of a well-behaved user, and the slowest answers.
 #[derive(Debug, Default)]
 struct User {
     visits: usize,
@@ -188,14 +189,15 @@ struct User {
 }
 
 impl User {
-    async fn visit_again_and_again(&mut self, subject: &Subject) {
+    async fn visit_repeatedly(&mut self, subject: &Subject) {
         loop {
             self.visit(subject).await;
             sleep(PAUSE).await;
         }
     }
 
-    /// Asks each on a new connection, and has to get an answer.
+    /// Sends a health check and an ordinary request, each on a new connection. Both have to
+    /// succeed.
     async fn visit(&mut self, subject: &Subject) {
         let begun = Instant::now();
         let health = Connection::open(subject.address()).await.ask(get("/health")).await;

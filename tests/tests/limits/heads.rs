@@ -1,13 +1,14 @@
-//! Heads that are too long or wrong: the HTTP library refuses them, and the service counts that.
+//! Heads that are too long or malformed. The HTTP library rejects them, and the service counts
+//! that.
 
 use blackbox::raw::{Connection, Reply};
 
 use crate::subject::{Kind, Subject, eventually};
 
-/// The longest head that is served.
+/// The limit of a head in bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// A request whose head has so many bytes.
+/// A request with a head of `length` bytes.
 fn of_length(length: usize) -> String {
     let start = "GET /health HTTP/1.1\r\nHost: localhost\r\nX-Filler: ";
     let end = "\r\n\r\n";
@@ -18,10 +19,10 @@ async fn ask(subject: &Subject, request: &str) -> Reply {
     Connection::open(subject.address()).await.ask(request).await
 }
 
-/// How often the service says that it answered so, of its own accord.
+/// The number of unrouted answers with this status in the metrics.
 async fn counted(subject: &Subject, status: u16) -> u64 {
     if let Subject::Authsvc(site, _) = subject {
-        // All of its numbers agree with each other.
+        // The scrape also checks that its sums agree.
         return site.scrape().await.count(&format!("/responsesByStatus/{status}"));
     }
     let labels = format!(r#"method="<other>",route="<unmatched>",status="{status}""#);
@@ -33,14 +34,14 @@ async fn counted(subject: &Subject, status: u16) -> u64 {
 }
 
 #[tokio::test]
-async fn a_head_above_64_kib_is_refused_and_counted() {
+async fn a_head_above_64_kib_is_rejected_and_counted() {
     for kind in Kind::ALL {
         let subject = Subject::with(kind, &[]).await;
         let served = ask(&subject, &of_length(LONGEST - 1)).await;
         assert_eq!(served.status, 200, "{kind:?}: {served:?}");
         for length in [LONGEST + 1, LONGEST + 1_000] {
-            let refused = ask(&subject, &of_length(length)).await;
-            assert_eq!(refused.status, 431, "{kind:?}, {length}: {refused:?}");
+            let rejected = ask(&subject, &of_length(length)).await;
+            assert_eq!(rejected.status, 431, "{kind:?}, {length}: {rejected:?}");
         }
         eventually("both are counted", async || (counted(&subject, 431).await == 2).then_some(()))
             .await;
@@ -48,12 +49,12 @@ async fn a_head_above_64_kib_is_refused_and_counted() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_wrong_is_counted() {
+async fn a_malformed_head_is_rejected_and_counted() {
     for kind in Kind::ALL {
         let subject = Subject::with(kind, &[]).await;
-        for wrong in ["no request\r\n\r\n", "GET / HTTP/1.1\r\nno header\r\n\r\n"] {
-            let refused = ask(&subject, wrong).await;
-            assert_eq!(refused.status, 400, "{kind:?}: {refused:?}");
+        for malformed in ["no request\r\n\r\n", "GET / HTTP/1.1\r\nno header\r\n\r\n"] {
+            let rejected = ask(&subject, malformed).await;
+            assert_eq!(rejected.status, 400, "{kind:?}: {rejected:?}");
         }
         eventually("both are counted", async || (counted(&subject, 400).await == 2).then_some(()))
             .await;

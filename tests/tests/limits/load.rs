@@ -1,4 +1,4 @@
-//! Loads that cost a service something: unfinished bodies, idle connections, sockets nobody reads.
+//! Hostile loads: unfinished bodies and heads, idle connections, sockets and answers never read.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -15,57 +15,57 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::sockets::{RECEIVE_BUFFER, deaf_socket, ping};
 
-/// How many connections there are of those who do not behave.
+/// Hostile connections.
 const CONNECTIONS: usize = 5_000;
 
-/// One address may not have many more.
+/// Connections per source address, just below the limit of the services.
 const PER_ADDRESS: usize = 1_000;
 
-/// How many of them connect at the same moment.
+/// Connections opened concurrently.
 const AT_ONCE: usize = 32;
 
-/// How fast they come.
+/// The rate of new connections.
 #[derive(Clone, Copy)]
 pub(crate) enum Pace {
-    /// Slowly enough that a service that was not optimised has time for others, too.
+    /// One every [`EVERY`], slow enough for an unoptimised service to serve others, too.
     Steady,
-    /// As fast as they can.
+    /// As fast as possible.
     Burst,
 }
 
-/// The time from one of them to the next, when they come steadily.
+/// The interval of new connections at [`Pace::Steady`].
 const EVERY: Duration = Duration::from_millis(1);
 
-/// How many sockets nobody reads.
+/// Sockets that are never read.
 const SOCKETS: usize = 100;
 
-/// The connections of those who write.
+/// Connections that set objects.
 const WRITERS: usize = 50;
 
-/// How long the load goes on once it is complete: longer than a body may take, when there is time.
+/// How long the complete load is held. With `SOAK=1`, longer than the timeout of a body.
 fn lasting() -> Duration {
     Duration::from_secs(rounds(2, 35).try_into().unwrap())
 }
 
-/// The address of the connection with this number.
+/// The source address of the connection with this number.
 fn source(number: usize) -> Ipv4Addr {
     local(u8::try_from(2 + number / PER_ADDRESS).unwrap())
 }
 
-/// Connections that each send all but one byte of a body of so many bytes.
+/// Connections that each send all but one byte of a body of `length` bytes.
 pub(crate) async fn unfinished(to: SocketAddr, path: &'static str, length: usize, pace: Pace) {
     let request = head(path, "", length) + &" ".repeat(length - 1);
     hold(to, &request, pace).await;
 }
 
-/// Connections that each send the start of a head that would be just short enough.
+/// Connections that each send most of a head just below the limit.
 pub(crate) async fn unfinished_heads(to: SocketAddr, pace: Pace) {
     let filler = "x".repeat(60_000);
     let start = format!("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Filler: {filler}");
     hold(to, &start, pace).await;
 }
 
-/// Connections that say nothing.
+/// Connections that send nothing.
 pub(crate) async fn idle(to: SocketAddr, pace: Pace) {
     hold(to, "", pace).await;
 }
@@ -78,12 +78,12 @@ async fn hold(to: SocketAddr, start: &str, pace: Pace) {
                 sleep_until(begun + EVERY * u32::try_from(number).unwrap()).await;
             }
             let mut connection = Connection::try_from(source(number), to, None).await.ok()?;
-            // The service may refuse it at once.
+            // The service may close the connection at once.
             let _ = connection.try_send(start).await;
             Some(connection)
         });
         let held: Vec<_> = stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
-        assert!(held.iter().flatten().count() > CONNECTIONS / 2, "most of them connect");
+        assert!(held.iter().flatten().count() > CONNECTIONS / 2, "most connections succeed");
         sleep(lasting()).await;
     }
 }
@@ -95,14 +95,14 @@ pub(crate) async fn pinging(to: SocketAddr, token: String) {
     join_all(sockets.into_iter().map(|socket| ping(socket, lasting))).await;
 }
 
-/// An object of nearly a mebibyte, and a client that has set it.
+/// An object of nearly one mebibyte, and the client that set it.
 pub(crate) struct Large {
     to: SocketAddr,
     object: Object,
     client: Client,
 }
 
-/// How many clients do not take it.
+/// Connections that do not read the object.
 const TAKERS: usize = 900;
 
 impl Large {
@@ -115,7 +115,7 @@ impl Large {
         Self { to: service.process().address(), object, client }
     }
 
-    /// Asks for it over very many connections that are never read.
+    /// Requests the object over [`TAKERS`] connections that are never read.
     pub(crate) async fn ask(self) {
         let headers = format!("Cookie: token={}\r\n", self.client.token());
         let request = post("/get", &headers, &self.object.key.body());
@@ -130,7 +130,7 @@ impl Large {
         drop(held);
     }
 
-    /// Has it pushed to very many sockets that are never read.
+    /// Causes pushes of the object to [`TAKERS`] sockets that are never read.
     pub(crate) async fn push(self) {
         let opening = (0..TAKERS).map(|_| deaf_socket(self.to, self.client.token()));
         let sockets: Vec<_> = stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
@@ -143,7 +143,7 @@ impl Large {
     }
 }
 
-/// Sockets that are never read while very many objects are set that their clients watch.
+/// Sockets that are never read while many watched objects are set.
 pub(crate) struct Unread {
     to: SocketAddr,
     key: Key,
@@ -151,7 +151,7 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
-    /// The clients of the sockets, which watch one type.
+    /// Registers the clients of the sockets, which watch one type.
     pub(crate) async fn new(service: &Service) -> Self {
         let key = Key::fresh();
         let mut tokens = Vec::new();
@@ -163,7 +163,7 @@ impl Unread {
         Self { to: service.process().address(), key, tokens }
     }
 
-    /// Opens the sockets, and sets the objects over many connections.
+    /// Opens the sockets and sets the objects over [`WRITERS`] connections.
     pub(crate) async fn run(self) {
         let tokens = self.tokens.iter().cycle().take(SOCKETS);
         let sockets = join_all(tokens.map(|token| deaf_socket(self.to, token))).await;

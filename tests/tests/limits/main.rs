@@ -1,13 +1,9 @@
-//! Limits on the cost of strangers, slow peers and scripts: memory, connections, sign-ins,
-//! registrations. A well-behaved user is served all the while.
+//! Limits on what strangers, slow peers and scripts can use: memory, connections, sign-ins,
+//! registrations. A well-behaved user is served at all times.
 //!
-//! Everything here is bounded; with `SOAK=1` in the environment it goes on for long.
+//! All tests are bounded. With `SOAK=1` in the environment they run much longer.
 
-#![expect(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "what a test cannot do without fails it"
-)]
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a failed step fails its test")]
 
 mod addresses;
 mod bodies;

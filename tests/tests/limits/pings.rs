@@ -1,4 +1,4 @@
-//! Clients that ping, without end and while the service says good-bye.
+//! Clients that send pings: endlessly, and during the close handshake.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::{io::AsyncWriteExt as _, time::sleep};
 
 use crate::sockets::{CLOSE, PING, PONG, deaf_socket, frame, next_frame, ping};
 
-/// Bytes by which the service may grow meanwhile.
+/// Limit in bytes for the growth of the service.
 const GROWTH: u64 = 16 * 1024 * 1024;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -28,7 +28,7 @@ async fn a_socket_that_pings_and_never_reads_costs_little() {
 }
 
 #[tokio::test]
-async fn pings_that_cross_a_farewell_lose_no_acknowledgement() {
+async fn pings_during_the_close_handshake_lose_no_acknowledgement() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -39,19 +39,19 @@ async fn pings_that_cross_a_farewell_lose_no_acknowledgement() {
     assert_eq!(Object::parse(std::str::from_utf8(&pushed).unwrap()), object);
     service.process().terminate().await;
     let mut mark = Vec::new();
-    let farewell = loop {
+    let close_frame = loop {
         match next_frame(&mut socket).await {
             (PING, payload) => mark = payload,
             (CLOSE, payload) => break payload,
-            other => panic!("comes unexpected: {other:?}"),
+            other => panic!("unexpected frame: {other:?}"),
         }
     };
     let pings = frame(PING, b"are you there?").repeat(3);
-    let answer = [pings, frame(PONG, &mark), frame(CLOSE, &farewell[..2])].concat();
+    let answer = [pings, frame(PONG, &mark), frame(CLOSE, &close_frame[..2])].concat();
     socket.write_all(&answer).await.unwrap();
     let service = service.ended().await.start().await;
     let client = client.at(&service);
     let next = Object::new(&object.key.named("next"), "{}");
     client.set(&next).await;
-    assert_eq!(client.socket().await.next_push().await, next, "what was acknowledged comes again");
+    assert_eq!(client.socket().await.next_push().await, next, "an acknowledged push is repeated");
 }

@@ -1,4 +1,4 @@
-//! Registrations, which anybody may send.
+//! Limits on registrations, which need no credentials.
 
 use blackbox::{
     objstore::Service,
@@ -6,7 +6,7 @@ use blackbox::{
 };
 use uuid::Uuid;
 
-/// A registration whose body has at least so many bytes, from the address with this last number.
+/// Registers from 127.0.0.`last`, with a body of at least `length` bytes.
 async fn register(service: &Service, last: u8, length: usize) -> Reply {
     let mut body = format!(r#"{{"ID":"{}"}}"#, Uuid::new_v4());
     body.push_str(&" ".repeat(length.saturating_sub(body.len())));
@@ -20,24 +20,24 @@ async fn the_body_of_a_registration_has_at_most_4_kib() {
     let answer = register(&service, 1, 4 * 1024).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     for length in [4 * 1024 + 1, 100_000] {
-        let refused = register(&service, 1, length).await;
-        assert_eq!(refused.status, 413, "{length}: {refused:?}");
-        assert!(refused.body.contains("body_too_large"), "{refused:?}");
+        let rejected = register(&service, 1, length).await;
+        assert_eq!(rejected.status, 413, "{length}: {rejected:?}");
+        assert!(rejected.body.contains("body_too_large"), "{rejected:?}");
     }
 }
 
 #[tokio::test]
-async fn an_address_registers_so_often_and_no_more() {
+async fn registrations_per_address_are_limited() {
     let service = Service::with(&[("OBJSTORE_REGISTER_LIMIT", "3/1h")]).await;
     for _ in 0..3 {
         let answer = register(&service, 2, 0).await;
         assert_eq!(answer.status, 200, "{answer:?}");
     }
-    let refused = register(&service, 2, 0).await;
-    assert_eq!(refused.status, 429, "{refused:?}");
-    assert!(refused.body.contains(r#""error":"rate_limited""#), "{refused:?}");
-    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
-    assert!((1..=3_600).contains(&wait), "{refused:?}");
+    let rejected = register(&service, 2, 0).await;
+    assert_eq!(rejected.status, 429, "{rejected:?}");
+    assert!(rejected.body.contains(r#""error":"rate_limited""#), "{rejected:?}");
+    let wait: u64 = rejected.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=3_600).contains(&wait), "{rejected:?}");
     assert_eq!(register(&service, 3, 0).await.status, 200, "another address");
     let log = service.process().log();
     assert!(!log.iter().any(|line| line.contains("127.0.0.2")), "{log:?}");

@@ -1,4 +1,4 @@
-//! Pushes while slow clients hold all the memory that sockets may have.
+//! Pushes while slow clients hold all the memory for sockets.
 
 use blackbox::{
     cgroup::{Group, granted},
@@ -8,10 +8,11 @@ use futures_util::future::join_all;
 
 use crate::{sockets::deaf_socket, subject::eventually};
 
-/// Memory of the service. A quarter of it is for what waits to be written to sockets.
+/// The memory limit of the service. A quarter of it is for unsent pushes.
 const MEMORY: u64 = 128 * 1024 * 1024;
 
-/// Sockets that are never read, each owed an object of nearly a mebibyte: together more than that.
+/// Sockets that are never read. Each gets a push of nearly one mebibyte, together more than that
+/// quarter.
 const DEAF: usize = 60;
 
 const FILES: u32 = 4096;
@@ -21,8 +22,8 @@ fn large(key: &Key) -> Object {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_push_that_finds_no_memory_comes_to_the_next_socket() {
-    // Without a group the limit depends on the machine, and may be far away.
+async fn a_push_without_memory_is_delivered_on_the_next_socket() {
+    // Without a group the limit depends on the machine, and may be too high to reach.
     let Some(group) = Group::new(MEMORY) else { return };
     let idle = Idle::new(&[]);
     let command = granted(&idle.command(), FILES, Some(&group));
@@ -43,7 +44,7 @@ async fn a_push_that_finds_no_memory_comes_to_the_next_socket() {
 
     let mut socket = client.socket().await;
     client.set(&object).await;
-    assert_eq!(socket.closed().await, 1013, "there is memory after all");
+    assert_eq!(socket.closed().await, 1013, "the socket is closed for lack of memory");
     drop(deaf);
     let pushed =
         eventually("the push comes", async || client.socket().await.next_push_or_end().await);

@@ -1,4 +1,4 @@
-//! How many sign-ins are in flight, and how many are rejected.
+//! Limits on sign-ins: concurrent ones, and rejections per username and per client address.
 
 use std::net::Ipv4Addr;
 
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use crate::subject::{eventually, scrape};
 
-/// A sign-in with this name and this password.
+/// A sign-in request.
 fn request(username: &str, password: &str, headers: &str) -> String {
     let body = json!({ "username": username, "password": password });
     post("/authenticate", headers, &body.to_string())
 }
 
-/// The answer to a request from this address.
+/// Sends a request from this address.
 async fn ask_from(site: &Site, source: Ipv4Addr, request: String) -> Reply {
     Connection::from(source, site.process().address()).await.ask(request).await
 }
@@ -29,21 +29,21 @@ async fn sign_in(site: &Site, username: &str, password: &str) -> Reply {
 
 fn is_limited(reply: &Reply) {
     assert_eq!(reply.status, 429, "{reply:?}");
-    let wait: u64 = reply.header("retry-after").expect("says when").parse().unwrap();
+    let wait: u64 = reply.header("retry-after").expect("a retry-after header").parse().unwrap();
     assert!((1..=3_600).contains(&wait), "{reply:?}");
     let body: Value = serde_json::from_str(&reply.body).unwrap();
     assert_eq!(body["status"], false, "{reply:?}");
 }
 
-/// Nothing says at info who was refused.
-fn log_is_discreet(site: &Site, names: &[&str]) {
+/// Checks that the log at level info does not contain these names.
+fn log_omits(site: &Site, names: &[&str]) {
     for line in site.process().log() {
         assert!(!names.iter().any(|name| line.contains(name)), "{line}");
     }
 }
 
 #[tokio::test]
-async fn one_sign_in_too_many_in_flight_is_refused() {
+async fn sign_ins_above_the_concurrency_limit_are_rejected() {
     let site = Site::with(&[("MAX_SIGN_INS", "2")]).await;
     let mut held = Vec::new();
     for _ in 0..2 {
@@ -55,14 +55,14 @@ async fn one_sign_in_too_many_in_flight_is_refused() {
         held.push(caller);
     }
     let known = site.student();
-    let refused = sign_in(&site, &known.username, &known.password).await;
-    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{refused:?}");
+    let rejected = sign_in(&site, &known.username, &known.password).await;
+    assert_eq!((rejected.status, rejected.header("retry-after")), (503, Some("1")), "{rejected:?}");
     let scrape = scrape(&site).await;
     assert_eq!(scrape.json()["errorsByType"], json!({ "OverloadError": 1 }));
-    assert_eq!(scrape.count("/authentication/total"), 2, "it is no attempt");
+    assert_eq!(scrape.count("/authentication/total"), 2, "a sign-in above the limit is no attempt");
     assert!(site.portal.received(&known.username).is_empty());
     drop(held);
-    eventually("there is room again", async || {
+    eventually("a sign-in is accepted again", async || {
         let answer = sign_in(&site, &known.username, &known.password).await;
         (answer.status == 200).then_some(())
     })
@@ -70,7 +70,7 @@ async fn one_sign_in_too_many_in_flight_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_is_rejected_so_often_and_no_more() {
+async fn rejections_per_username_are_limited() {
     let site = Site::with(&[("SIGN_IN_LIMIT_USERNAME", "3/1h")]).await;
     let (known, other) = (site.student(), site.student());
     let upper = known.username.to_uppercase();
@@ -83,9 +83,9 @@ async fn a_name_is_rejected_so_often_and_no_more() {
     let scrape = scrape(&site).await;
     let errors = json!({ "AuthenticationError": 3, "RateLimitError": 2 });
     assert_eq!(scrape.json()["errorsByType"], errors);
-    assert_eq!(scrape.count("/authentication/total"), 4, "a refusal is no attempt");
+    assert_eq!(scrape.count("/authentication/total"), 4, "a limited sign-in is no attempt");
     assert_eq!(scrape.sum("/validationErrorsByField"), 0);
-    log_is_discreet(&site, &[&known.username, &upper]);
+    log_omits(&site, &[&known.username, &upper]);
 }
 
 #[tokio::test]
@@ -103,7 +103,7 @@ async fn a_success_clears_the_rejections_of_a_name() {
 }
 
 #[tokio::test]
-async fn guesses_at_the_same_moment_do_not_pass_the_limit() {
+async fn concurrent_guesses_do_not_pass_the_limit() {
     let site = Site::with(&[("SIGN_IN_LIMIT_USERNAME", "3/1h")]).await;
     let known = site.student();
     let answers = join_all((0..50).map(|_| sign_in(&site, &known.username, "wrong"))).await;
@@ -114,7 +114,7 @@ async fn guesses_at_the_same_moment_do_not_pass_the_limit() {
 }
 
 #[tokio::test]
-async fn failures_of_the_portal_are_no_rejections() {
+async fn portal_failures_are_not_counted_as_rejections() {
     let site = Site::with(&[("SIGN_IN_LIMIT_USERNAME", "3/1h")]).await;
     let Known { username, password } = site.student();
     let failing = (0..5).map(|_| Behaviour::answer(503, "come back later"));
@@ -126,7 +126,7 @@ async fn failures_of_the_portal_are_no_rejections() {
 }
 
 #[tokio::test]
-async fn a_client_address_is_rejected_so_often_and_no_more() {
+async fn rejections_per_client_address_are_limited() {
     let settings = [("SIGN_IN_LIMIT_ADDRESS", "3/1h"), ("TRUSTED_PROXIES", "127.0.0.9")];
     let site = Site::with(&settings).await;
     let wrong = async |source: u8, forwarded: &str| {
@@ -142,11 +142,15 @@ async fn a_client_address_is_rejected_so_often_and_no_more() {
     assert_eq!(wrong(9, "203.0.113.2").await.status, 401, "another client of the proxy");
     for number in 0..3 {
         let claimed = format!("203.0.113.{number}");
-        assert_eq!(wrong(8, &claimed).await.status, 401, "who is no proxy counts itself");
+        assert_eq!(
+            wrong(8, &claimed).await.status,
+            401,
+            "an untrusted caller counts by its own address"
+        );
     }
     is_limited(&wrong(8, "203.0.113.99").await);
     let scrape = scrape(&site).await;
     assert_eq!(scrape.count("/authentication/total"), 7);
     assert_eq!(scrape.count("/errorsByType/RateLimitError"), 3);
-    log_is_discreet(&site, &["203.0.113.", "198.51.100.", "127.0.0.8", "127.0.0.9"]);
+    log_omits(&site, &["203.0.113.", "198.51.100.", "127.0.0.8", "127.0.0.9"]);
 }

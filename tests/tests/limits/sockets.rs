@@ -1,4 +1,4 @@
-//! Sockets by hand, which nobody reads unless told to.
+//! Websockets by hand, which are read only when a test asks for it.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,15 +12,15 @@ use tokio::{
     time::{Instant, timeout, timeout_at},
 };
 
-/// Kinds of frames.
+/// Opcodes of frames.
 pub(crate) const CLOSE: u8 = 8;
 pub(crate) const PING: u8 = 9;
 pub(crate) const PONG: u8 = 10;
 
-/// Bytes that the system receives for a client that does not read.
+/// The kernel's receive buffer in bytes, for clients that do not read.
 pub(crate) const RECEIVE_BUFFER: u32 = 4 * 1024;
 
-/// The request for a socket.
+/// The upgrade request for a socket.
 pub(crate) fn upgrade(token: &str) -> String {
     format!(
         "GET /socket HTTP/1.1\r\nHost: localhost\r\nCookie: token={token}\r\nConnection: Upgrade\r\n\
@@ -29,20 +29,20 @@ pub(crate) fn upgrade(token: &str) -> String {
     )
 }
 
-/// A socket that is not read by itself.
+/// Opens a socket that is read only by [`next_frame`].
 pub(crate) async fn deaf_socket(to: SocketAddr, token: &str) -> TcpStream {
     let mut connection = Connection::try_from(local(2), to, Some(RECEIVE_BUFFER)).await.unwrap();
     assert_eq!(connection.ask(upgrade(token)).await.status, 101);
     connection.into_stream()
 }
 
-/// A short frame, under a mask of zeros, which leaves the payload as it is.
+/// A short frame. Its mask is zero, which leaves the payload unchanged.
 pub(crate) fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     let length = u8::try_from(payload.len()).unwrap();
     [&[0x80 | kind, 0x80 | length, 0, 0, 0, 0], payload].concat()
 }
 
-/// The next frame, which is short, too.
+/// The opcode and payload of the next frame, of at most 65,535 bytes.
 pub(crate) async fn next_frame(socket: &mut TcpStream) -> (u8, Vec<u8>) {
     let reading = async {
         let kind = socket.read_u8().await.unwrap() & 0x0f;
@@ -57,9 +57,9 @@ pub(crate) async fn next_frame(socket: &mut TcpStream) -> (u8, Vec<u8>) {
     timeout(DEADLINE, reading).await.unwrap()
 }
 
-/// Sends the longest pings for so long, as fast as the service takes them.
-pub(crate) async fn ping(mut socket: TcpStream, lasting: Duration) {
+/// Sends pings of maximum size for this duration, as fast as the service reads them.
+pub(crate) async fn ping(mut socket: TcpStream, duration: Duration) {
     let pings = frame(PING, &[b'x'; 125]).repeat(100);
     let pinging = async { while socket.write_all(&pings).await.is_ok() {} };
-    let _ = timeout_at(Instant::now() + lasting, pinging).await;
+    let _ = timeout_at(Instant::now() + duration, pinging).await;
 }

@@ -1,4 +1,5 @@
-//! One of the services, and somebody who uses it as it is meant.
+//! A service under test with a well-behaved user, so that a test can run against all three
+//! services.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -15,7 +16,6 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Which service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Authsvc,
@@ -27,14 +27,14 @@ impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Authsvc, Self::Objstore, Self::Payments];
 }
 
-/// A service that runs.
+/// A running service and the credentials of a user.
 pub(crate) enum Subject {
     Authsvc(Box<Site>, Known),
     Objstore(objstore::Service, Client),
     Payments(payments::Service, Merchant),
 }
 
-/// A request, and the status that it has to get.
+/// A POST request and its expected status.
 pub(crate) struct Exchange {
     pub(crate) to: SocketAddr,
     pub(crate) path: &'static str,
@@ -45,19 +45,18 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// The whole request.
     pub(crate) fn request(&self) -> String {
         raw::post(self.path, &self.headers, &self.body)
     }
 
-    /// The same request, longer: as JSON ends before the spaces that follow it.
+    /// The same request with a body of at least `length` bytes: JSON may end in spaces.
     pub(crate) fn padded(mut self, length: usize) -> Self {
         let spaces = length.saturating_sub(self.body.len());
         self.body.push_str(&" ".repeat(spaces));
         self
     }
 
-    /// Sends the request on a connection of its own.
+    /// Sends the request on a new connection and checks the status.
     pub(crate) async fn run(&self) {
         let reply = Connection::open(self.to).await.ask(self.request()).await;
         assert_eq!(reply.status, self.status, "{}: {reply:?}", self.path);
@@ -65,12 +64,11 @@ impl Exchange {
 }
 
 impl Subject {
-    /// A new process with these settings.
     pub(crate) async fn with(kind: Kind, settings: &[(&str, &str)]) -> Self {
         Self::wrapped(kind, settings, |command| command).await
     }
 
-    /// The same, started by the command that `wrap` makes of its own.
+    /// A new process with these settings. `wrap` may change the command that starts it.
     pub(crate) async fn wrapped(
         kind: Kind,
         settings: &[(&str, &str)],
@@ -107,12 +105,12 @@ impl Subject {
         }
     }
 
-    /// Its address; that of payments-svc for apps.
+    /// The address of the service. For payments-svc, that of the listener for apps.
     pub(crate) fn address(&self) -> SocketAddr {
         self.process().address()
     }
 
-    /// An ordinary request: a sign-in, an object that is set, a payment.
+    /// An ordinary valid request: a sign-in, a set, or a payment.
     pub(crate) fn ordinary(&self) -> Exchange {
         match self {
             Self::Authsvc(_, known) => {
@@ -134,11 +132,11 @@ impl Subject {
         }
     }
 
-    /// The value of a series of the metrics in text format, without the service's prefix. authsvc
-    /// has no such series.
+    /// The value of a series in the text format of the metrics. `series` has no service prefix.
+    /// Panics for authsvc, whose series have other names.
     pub(crate) async fn metric(&self, series: &str) -> Option<f64> {
         let prefix = match self {
-            Self::Authsvc(..) => panic!("authsvc counts in its own way"),
+            Self::Authsvc(..) => panic!("authsvc has no such series"),
             Self::Objstore(..) => "objstore",
             Self::Payments(..) => "payments",
         };
@@ -149,7 +147,8 @@ impl Subject {
     }
 }
 
-/// The counters of authsvc, whose document does not name all of these errors.
+/// The metrics of authsvc, without the check against the document, which lacks some of these
+/// errors.
 pub(crate) async fn scrape(site: &Site) -> Scrape {
     let mut connection = Connection::open(site.process().address()).await;
     let reply = connection.ask(raw::get("/metrics?fmt=json")).await;
@@ -157,7 +156,7 @@ pub(crate) async fn scrape(site: &Site) -> Scrape {
     Scrape::parse(&reply.body)
 }
 
-/// Looks again and again until there is something.
+/// Repeats `look` until it returns a value. `what` is for the message on timeout.
 pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {

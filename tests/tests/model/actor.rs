@@ -1,4 +1,4 @@
-//! A client that does whatever the dice say, and notes what it was told and when.
+//! A client that does random operations, and records each answer with its times.
 
 use std::{
     collections::HashMap,
@@ -17,13 +17,13 @@ use reqwest::Method;
 
 use crate::history::{Operation, Outcome, State};
 
-/// Numbers of writes that an actor has to itself.
+/// Write numbers reserved for each actor, so that no two writes have the same value.
 const WRITES: u64 = 1_000_000;
 
-/// What all actors share.
+/// The state shared by all actors of a round.
 pub(crate) struct Stage {
     pub(crate) keys: Vec<Key>,
-    /// A key that is set when all is over.
+    /// A key that is set last, to mark the end of the pushes.
     pub(crate) fence: Key,
     clock: AtomicU64,
 }
@@ -40,12 +40,12 @@ impl Stage {
         Self { keys, fence, clock: AtomicU64::new(1) }
     }
 
-    /// Every change that matters here.
+    /// A pattern that matches every key of the round.
     pub(crate) fn all(&self) -> Key {
         Key::new("", &self.fence.namespace, "")
     }
 
-    /// The number of a key.
+    /// The index of a key in `keys`.
     pub(crate) fn index(&self, key: &Key) -> usize {
         self.keys.iter().position(|one| one == key).unwrap()
     }
@@ -55,12 +55,12 @@ impl Stage {
     }
 }
 
-/// The value that a write makes.
+/// The value of the write with this number.
 pub(crate) fn value(write: u64) -> String {
     format!(r#"{{"write":{write}}}"#)
 }
 
-/// The write that made a value.
+/// The number of the write that made a value.
 pub(crate) fn write(object: &Object) -> u64 {
     let digits = object.value.trim_matches(|letter: char| !letter.is_ascii_digit());
     let write = digits.parse().unwrap();
@@ -68,7 +68,6 @@ pub(crate) fn write(object: &Object) -> u64 {
     write
 }
 
-/// Whether a pattern matches a key.
 pub(crate) fn matches(pattern: &Key, key: &Key) -> bool {
     let parts = [
         (&pattern.r#type, &key.r#type),
@@ -78,26 +77,26 @@ pub(crate) fn matches(pattern: &Key, key: &Key) -> bool {
     parts.into_iter().all(|(pattern, part)| pattern.is_empty() || pattern == part)
 }
 
-/// A pattern that was watched, or was not any more.
+/// A call of watch or unwatch, with the times of request and answer.
 pub(crate) struct WatchCall {
     pub(crate) pattern: Key,
     pub(crate) began: u64,
     pub(crate) ended: u64,
 }
 
-/// The client and its notes.
+/// A client and its records.
 pub(crate) struct Actor {
     client: Client,
-    /// Which of how many.
+    /// The index of this actor and the number of actors.
     place: (usize, usize),
     stage: Arc<Stage>,
     rng: StdRng,
-    /// The number of its last write.
+    /// The number of the last write.
     writes: u64,
-    /// The last entity tag that it saw of each key.
+    /// The last entity tag seen of each key.
     tags: HashMap<usize, String>,
     pub(crate) operations: Vec<Operation>,
-    /// Calls of watch and of unwatch, in turn, for each pattern.
+    /// For each pattern, alternating calls of watch and unwatch.
     pub(crate) watching: Vec<Vec<WatchCall>>,
 }
 
@@ -121,7 +120,7 @@ impl Actor {
         }
     }
 
-    /// Does so many things.
+    /// Does `count` random operations.
     pub(crate) async fn act(mut self, count: usize) -> Self {
         for _ in 0..count {
             let key = self.rng.random_range(0..self.stage.keys.len());
@@ -147,7 +146,7 @@ impl Actor {
             let answer = answer.expect(200);
             let tag = answer.header("etag").unwrap().to_owned();
             let object = Object::parse(answer.text());
-            // The value and its tag belong together.
+            // Recorded as two reads: the value and its tag have to be consistent.
             self.note(key, began, Outcome::Saw(State::At(revision(&tag))));
             self.tags.insert(key, tag);
             State::Written(write(&object))
@@ -171,7 +170,7 @@ impl Actor {
         self.write(key, condition, Some((State::Absent, State::Present))).await;
     }
 
-    /// Sets, perhaps under a condition: what then was the case, and what if it is refused.
+    /// Sets, optionally with a condition. `states` are the states that success and 412 prove.
     async fn write(
         &mut self,
         key: usize,
@@ -188,7 +187,7 @@ impl Actor {
         let began = self.stage.tick();
         let answer = request.send().await;
         let outcome = match states {
-            Some((_, otherwise)) if answer.status == 412 => Outcome::Saw(otherwise),
+            Some((_, failed)) if answer.status == 412 => Outcome::Saw(failed),
             _ => {
                 let answer: Answer = answer.expect(204);
                 let tag = answer.header("etag").unwrap().to_owned();
@@ -200,7 +199,7 @@ impl Actor {
         self.note(key, began, outcome);
     }
 
-    /// Deletes a key that nobody else deletes.
+    /// Deletes a key that no other actor deletes.
     async fn delete(&mut self) {
         let (place, actors) = self.place;
         let own: Vec<_> = (place..self.stage.keys.len()).step_by(actors).collect();
@@ -249,7 +248,7 @@ impl Actor {
         self.watching[index].push(WatchCall { pattern, began, ended });
     }
 
-    /// A pattern with one part at least, so that it matches nothing of anybody else.
+    /// A pattern with at least one part, so that it matches no keys of other tests.
     fn pattern(&mut self) -> Key {
         let mut pattern = self.stage.keys[self.rng.random_range(0..self.stage.keys.len())].clone();
         let given = self.rng.random_range(1..8);

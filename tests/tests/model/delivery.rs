@@ -1,4 +1,4 @@
-//! What a watching client heard, and what it should have.
+//! Checks the pushes that a client received against its watches and all writes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,10 +10,10 @@ use crate::{
     history::{Change, Operation, Outcome},
 };
 
-/// What came over one socket.
+/// The pushes received over one socket.
 pub(crate) struct Heard {
     writes: Vec<u64>,
-    /// Whether the service knows that all of it has arrived.
+    /// Whether all of them were acknowledged to the service.
     acknowledged: bool,
 }
 
@@ -23,7 +23,7 @@ impl Heard {
     }
 }
 
-/// Listens until the fence comes, over one socket after another.
+/// Listens over one socket after another, until the push of the fence.
 pub(crate) async fn listen(client: Client, fence: Key, mut rng: StdRng) -> Vec<Heard> {
     let mut sockets = Vec::new();
     loop {
@@ -53,7 +53,8 @@ pub(crate) async fn listen(client: Client, fence: Key, mut rng: StdRng) -> Vec<H
     }
 }
 
-/// Says what should not have come, did not come, or came in the wrong order.
+/// `Err` describes a push that is unexpected, missing, repeated after its acknowledgement, or out
+/// of order. A write during a call of watch or unwatch may be pushed or not.
 pub(crate) fn check(
     changes: &[Change],
     operations: &[Operation],
@@ -65,18 +66,18 @@ pub(crate) fn check(
         changes.iter().filter_map(|change| Some((change.write?, change.revision))).collect();
     let mut acknowledged = 0;
     for heard in sockets {
-        let came: Vec<u64> = heard.writes.iter().map(|write| revisions[write]).collect();
-        if !came.is_sorted_by(|one, next| one < next) {
-            return Err(format!("the order is another: {came:?}"));
+        let pushed: Vec<u64> = heard.writes.iter().map(|write| revisions[write]).collect();
+        if !pushed.is_sorted_by(|one, next| one < next) {
+            return Err(format!("wrong order: {pushed:?}"));
         }
-        if came.first().is_some_and(|first| *first <= acknowledged) {
-            return Err(format!("{came:?} came, but {acknowledged} was acknowledged"));
+        if pushed.first().is_some_and(|first| *first <= acknowledged) {
+            return Err(format!("{pushed:?} was pushed, but {acknowledged} was acknowledged"));
         }
         if heard.acknowledged {
-            acknowledged = came.last().copied().unwrap_or(acknowledged);
+            acknowledged = pushed.last().copied().unwrap_or(acknowledged);
         }
     }
-    let came: HashSet<u64> =
+    let pushed: HashSet<u64> =
         sockets.iter().flat_map(|heard| heard.writes.iter().copied()).collect();
     for operation in operations {
         let Outcome::Set { write, .. } = operation.outcome else { continue };
@@ -84,15 +85,19 @@ pub(crate) fn check(
             .iter()
             .filter(|calls| matches(&calls[0].pattern, &keys[operation.key]))
             .flat_map(|calls| calls.chunks(2));
-        let (mut surely, mut perhaps) = (false, false);
+        let (mut required, mut allowed) = (false, false);
         for calls in watches {
             let ends = calls.get(1).map_or((u64::MAX, u64::MAX), |call| (call.began, call.ended));
-            surely |= calls[0].ended < operation.began && operation.ended < ends.0;
-            perhaps |= calls[0].began < operation.ended && operation.began < ends.1;
+            required |= calls[0].ended < operation.began && operation.ended < ends.0;
+            allowed |= calls[0].began < operation.ended && operation.began < ends.1;
         }
-        match came.contains(&write) {
-            true if !perhaps => return Err(format!("{operation:?} came, though not watched")),
-            false if surely => return Err(format!("{operation:?} did not come, though watched")),
+        match pushed.contains(&write) {
+            true if !allowed => {
+                return Err(format!("{operation:?} was pushed, though not watched"));
+            }
+            false if required => {
+                return Err(format!("{operation:?} was not pushed, though watched"));
+            }
             _ => {}
         }
     }
@@ -113,7 +118,7 @@ mod tests {
         WatchCall { pattern: key.clone(), began, ended }
     }
 
-    /// The check of these sockets; the first key was watched from 5 to 45, the second from 35 on.
+    /// Checks these sockets. The first key was watched from 5 to 45, the second from 35 on.
     fn with(sockets: &[(&[u64], bool)]) -> Result<(), String> {
         let keys = [Key::new("t", "s", "a"), Key::new("t", "s", "b")];
         let watching =
@@ -132,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_watched_may_come_again_until_it_is_acknowledged() {
+    fn unacknowledged_pushes_may_be_repeated() {
         with(&[(&[30], false)]).unwrap();
         with(&[(&[30, 50], false), (&[30, 50], true)]).unwrap();
         with(&[(&[30], true), (&[50], true)]).unwrap();
@@ -140,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_was_not_watched_or_goes_back_is_a_violation() {
+    fn missing_unwatched_or_unordered_pushes_are_violations() {
         with(&[]).unwrap_err();
         with(&[(&[50], true)]).unwrap_err();
         with(&[(&[30, 60], true)]).unwrap_err();

@@ -1,4 +1,4 @@
-//! `find` is a filter, and its pages are the pieces of what it lets through.
+//! Checks `find` against a filter: its result, and the pages of its result.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,17 @@ use tokio::runtime::Runtime;
 
 use crate::actor::matches;
 
-/// Texts that are easily mistaken: for each other, for patterns, for syntax, or in their order.
+/// Texts that are easily confused with each other, with patterns, with syntax, or in their order.
 const PARTS: [&str; 20] = [
     "a", "A", "aa", "b", "ab", "a ", " ", "%", "_", "*", "'", "\"", "\\", "\u{1}", "a\u{1}", "é",
     "e\u{301}", "\u{ffff}", "𝄞", "null",
 ];
 
-/// A store and what is asked of it.
+/// The content of a store, and the searches: pattern and page size.
 #[derive(Debug)]
 struct Case {
     objects: Vec<Object>,
-    questions: Vec<(Key, usize)>,
+    searches: Vec<(Key, usize)>,
 }
 
 fn part() -> impl Strategy<Value = String> {
@@ -54,11 +54,11 @@ fn case() -> impl Strategy<Value = Case> {
         let pattern = (given(kinds), given(namespaces), given(names))
             .prop_map(|(kind, namespace, name)| Key::new(&kind, &namespace, &name));
         (vec(object, 0..40), vec((pattern, 1..8_usize), 12))
-            .prop_map(|(objects, questions)| Case { objects, questions })
+            .prop_map(|(objects, searches)| Case { objects, searches })
     })
 }
 
-/// What a filter lets through, in the order of the pattern's shape.
+/// The objects that match, in the order of `find`, which depends on the given parts of the pattern.
 fn filtered(objects: &BTreeMap<[String; 3], Object>, pattern: &Key) -> Vec<Object> {
     let given = [&pattern.r#type, &pattern.namespace, &pattern.name].map(|part| !part.is_empty());
     let order = match given {
@@ -85,7 +85,7 @@ async fn paged(client: &Client, pattern: &Key, limit: usize) -> Vec<Vec<Object>>
     }
 }
 
-async fn is_a_filter(case: Case) {
+async fn check_case(case: Case) {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let objects: BTreeMap<_, _> = case
@@ -97,7 +97,7 @@ async fn is_a_filter(case: Case) {
         })
         .collect();
     join_all(objects.values().map(|object| client.set(object))).await;
-    for (pattern, limit) in case.questions {
+    for (pattern, limit) in case.searches {
         let expected = filtered(&objects, &pattern);
         assert_eq!(client.find(&pattern).await, expected, "{pattern:?}");
         let pages = paged(&client, &pattern, limit).await;
@@ -109,13 +109,13 @@ async fn is_a_filter(case: Case) {
 }
 
 #[test]
-fn find_is_a_filter_for_all_stores_patterns_and_sizes_of_pages() {
+fn find_and_its_pages_match_a_filter() {
     let cases = u32::try_from(rounds(24, 2000)).unwrap();
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let runtime = Runtime::new().unwrap();
     let checked = TestRunner::new(config).run(&case(), |case| {
         runtime
-            .block_on(async { tokio::spawn(is_a_filter(case)).await })
+            .block_on(async { tokio::spawn(check_case(case)).await })
             .map_err(|panic| TestCaseError::fail(panic.to_string()))
     });
     checked.unwrap();

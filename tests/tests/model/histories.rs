@@ -17,10 +17,10 @@ use crate::{
 /// Clients in a round.
 const ACTORS: usize = 4;
 
-/// What each of them does.
+/// Operations of each client.
 const ACTIONS: usize = 150;
 
-/// Every change, until the fence.
+/// Collects every change up to the fence.
 async fn witness(mut socket: Socket, stage: Arc<Stage>) -> Vec<Change> {
     let mut changes = Vec::new();
     loop {
@@ -49,11 +49,11 @@ async fn round(service: &Service, rng: &mut StdRng) -> Result<(), String> {
     for place in 0..ACTORS {
         let client: Client = service.client().await;
         client.watch(&stage.fence).await;
-        let dice_of_its_own = StdRng::seed_from_u64(rng.random());
-        let listen = delivery::listen(client.clone(), stage.fence.clone(), dice_of_its_own);
+        let actor_rng = StdRng::seed_from_u64(rng.random());
+        let listen = delivery::listen(client.clone(), stage.fence.clone(), actor_rng);
         listening.push(tokio::spawn(listen));
-        let dice_of_its_own = StdRng::seed_from_u64(rng.random());
-        let actor = Actor::new(client, (place, ACTORS), Arc::clone(&stage), dice_of_its_own);
+        let actor_rng = StdRng::seed_from_u64(rng.random());
+        let actor = Actor::new(client, (place, ACTORS), Arc::clone(&stage), actor_rng);
         acting.push(tokio::spawn(actor.act(ACTIONS)));
     }
     let mut actors = Vec::new();
@@ -68,14 +68,17 @@ async fn round(service: &Service, rng: &mut StdRng) -> Result<(), String> {
     history::check(&changes, &operations)?;
     for (actor, heard) in actors.iter().zip(listening) {
         let heard = heard.await.unwrap();
-        assert!(heard.iter().any(Heard::is_something), "nobody heard anything: this shows nothing");
+        assert!(
+            heard.iter().any(Heard::is_something),
+            "no pushes were received: the test shows nothing"
+        );
         delivery::check(&changes, &operations, &stage.keys, &actor.watching, &heard)?;
     }
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_concurrent_clients_see_and_hear_is_what_one_order_of_all_changes_explains() {
+async fn concurrent_histories_and_pushes_fit_one_order_of_changes() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);

@@ -1,12 +1,12 @@
-//! What clients saw, and whether it can have been so.
+//! Checks that the recorded operations of clients are linearizable.
 //!
-//! Every change has a revision, so the order of the changes is given. What remains to be shown is
-//! that each operation has a place in that order, in the time between its beginning and its end:
-//! a write at its revision, a read somewhere between two.
+//! Every change has a revision, so the order of changes is known. It remains to check that each
+//! operation has a place in that order, between its beginning and its end: a write has the place of
+//! its revision, a read has a place between two revisions.
 
 use std::collections::{BTreeMap, HashSet};
 
-/// A change of a key: the write that made its value, or none when it was deleted.
+/// A change of a key. `write` is the number of the write, or `None` for a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) revision: u64,
@@ -14,39 +14,38 @@ pub(crate) struct Change {
     pub(crate) write: Option<u64>,
 }
 
-/// One operation on one key.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     pub(crate) key: usize,
-    /// When it was asked for and when it was answered, on a clock that all clients share.
+    /// The times of request and answer, on a clock shared by all clients.
     pub(crate) began: u64,
     pub(crate) ended: u64,
     pub(crate) outcome: Outcome,
 }
 
-/// What the answer was.
+/// The result of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Outcome {
-    /// The value was set, given that what was there before was as it had to be.
+    /// The value was set. A conditional write also proves the state `given` before it.
     Set { revision: u64, write: u64, given: Option<State> },
-    /// There was a value, which is deleted.
+    /// An existing value was deleted.
     Deleted,
-    /// The key was seen in this state.
+    /// The operation observed this state.
     Saw(State),
 }
 
-/// What may be said of a key at one moment.
+/// A statement about a key at one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum State {
-    /// It had the value of this write.
+    /// The value has this write number.
     Written(u64),
-    /// It had the value of this revision.
+    /// The value has this revision.
     At(u64),
-    /// It had another value than that of this revision, or none.
+    /// The value has another revision, or the key is absent.
     NotAt(u64),
-    /// It had a value.
+    /// The key has a value.
     Present,
-    /// It had none.
+    /// The key has no value.
     Absent,
 }
 
@@ -63,7 +62,7 @@ impl State {
     }
 }
 
-/// Says what cannot have been so.
+/// `Err` describes an operation without a possible place, or a change that no operation made.
 pub(crate) fn check(changes: &[Change], operations: &[Operation]) -> Result<(), String> {
     let ordered = changes.is_sorted_by(|one, next| one.revision < next.revision);
     if !ordered {
@@ -72,12 +71,12 @@ pub(crate) fn check(changes: &[Change], operations: &[Operation]) -> Result<(), 
     let mut order = Order::new(changes);
     let mut operations: Vec<_> = operations.iter().collect();
     operations.sort_by_key(|operation| operation.began);
-    // The places of those that have one, by their ends.
+    // For each end of an operation, the greatest place of the operations that ended by then.
     let mut places = BTreeMap::<u64, u64>::new();
     for operation in operations {
         let after = places.range(..operation.began).next_back().map_or(0, |(_, &place)| place);
         let place = order.place(operation, after)?;
-        // What ends later comes after the same place at least.
+        // Later ends have at least the place of earlier ends.
         let place_so_far = places.range(..operation.ended).next_back().map_or(0, |(_, &one)| one);
         places.insert(operation.ended, place.max(place_so_far));
         for (_, later) in places.range_mut(operation.ended..) {
@@ -85,13 +84,13 @@ pub(crate) fn check(changes: &[Change], operations: &[Operation]) -> Result<(), 
         }
     }
     match order.unclaimed() {
-        Some(change) => Err(format!("nobody made {change:?}")),
+        Some(change) => Err(format!("no operation made {change:?}")),
         None => Ok(()),
     }
 }
 
-/// The changes, each of which one operation claims. A change at revision r has the place 2 r, and
-/// what reads after it and before the next has 2 r + 1.
+/// The order of changes. Each change is claimed by exactly one operation. The change at revision r
+/// has the place 2 r; reads between it and the next change have the place 2 r + 1.
 struct Order<'a> {
     changes: &'a [Change],
     by_key: BTreeMap<usize, Vec<&'a Change>>,
@@ -107,7 +106,7 @@ impl<'a> Order<'a> {
         Self { changes, by_key, claimed: HashSet::new() }
     }
 
-    /// The earliest place that an operation can have, after this one.
+    /// The earliest possible place of an operation that is not before `after`.
     fn place(&mut self, operation: &Operation, after: u64) -> Result<u64, String> {
         let of_key = self.by_key.get(&operation.key).map_or(&[][..], Vec::as_slice);
         let place = match operation.outcome {
@@ -120,7 +119,7 @@ impl<'a> Order<'a> {
                     .filter(|_| self.claimed.insert(revision))
                     .map(|_| 2 * revision)
             }
-            // Nobody else deletes this key, and one deletion has ended before the next begins.
+            // Only one actor deletes this key, and its deletions do not overlap.
             Outcome::Deleted => of_key
                 .iter()
                 .find(|change| change.write.is_none() && !self.claimed.contains(&change.revision))
@@ -128,7 +127,7 @@ impl<'a> Order<'a> {
                 .map(|change| 2 * change.revision),
             Outcome::Saw(state) => place_of(state, of_key, after),
         };
-        let place = place.ok_or_else(|| format!("{operation:?} was never so after {after}"))?;
+        let place = place.ok_or_else(|| format!("{operation:?} is impossible after {after}"))?;
         if place < after || (place == after && place % 2 == 0) {
             return Err(format!("{operation:?} has the place {place}, but began after {after}"));
         }
@@ -169,7 +168,7 @@ mod tests {
         operation(key, began, ended, outcome)
     }
 
-    /// The operations that made the changes, one after another, and these.
+    /// Checks the operations that made the changes, one after another, and these.
     fn with(more: &[Operation]) -> Result<(), String> {
         let mut operations = vec![
             set(0, 10, 20, 3),
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_have_been_so_is_no_violation() {
+    fn possible_reads_are_no_violation() {
         let saw = |began, ended, state| operation(0, began, ended, Outcome::Saw(state));
         for state in [State::Written(30), State::Written(50), State::At(3), State::NotAt(3)] {
             with(&[saw(55, 56, state)]).unwrap();
@@ -217,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn writes_against_the_order_of_time_are_a_violation() {
+    fn writes_against_real_time_order_are_a_violation() {
         check(&CHANGES[..2], &[set(1, 10, 20, 4), set(0, 30, 40, 3)]).unwrap_err();
         check(&CHANGES[..2], &[set(1, 10, 35, 4), set(0, 30, 40, 3)]).unwrap();
     }
 
     #[test]
-    fn a_write_that_was_lost_or_that_nobody_made_is_a_violation() {
+    fn lost_and_invented_writes_are_a_violation() {
         check(&CHANGES[..1], &[set(0, 10, 20, 3), set(0, 30, 40, 5)]).unwrap_err();
         check(&CHANGES[..2], &[set(0, 10, 20, 3)]).unwrap_err();
         check(&CHANGES[..1], &[set(0, 10, 20, 3), set(0, 30, 40, 3)]).unwrap_err();

@@ -1,7 +1,7 @@
-//! objstore-svc against a model of it: what concurrent clients see is what one after another would
-//! have seen, and what is found is what a filter lets through.
+//! objstore-svc checked against models: histories of concurrent clients against one order of
+//! changes, deliveries against the watches, and `find` against a filter.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![expect(clippy::unwrap_used, reason = "a failed step fails its test")]
 
 mod actor;
 mod delivery;
