@@ -1,4 +1,4 @@
-//! Callers that go away, and services that stop.
+//! Interrupted sign-ins: the caller disconnects, or the service stops.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// A caller whose sign-in the portal holds up, in the call that is named.
-async fn held_up(site: &Site, operation: Operation) -> (Known, TcpStream) {
+/// Starts a sign-in that hangs in the given portal call, and returns its open connection.
+async fn hanging_sign_in(site: &Site, operation: Operation) -> (Known, TcpStream) {
     let known = site.student();
     site.portal.script(&known.username, operation, Behaviour::from(Delivery::Hang));
     let mut caller = site.connect().await;
@@ -31,7 +31,7 @@ async fn held_up(site: &Site, operation: Operation) -> (Known, TcpStream) {
     (known, caller)
 }
 
-/// The first scrape that satisfies the condition.
+/// Scrapes until the condition holds, for at most 10 seconds.
 async fn eventually(site: &Site, condition: impl Fn(&Scrape) -> bool) -> Scrape {
     let begun = Instant::now();
     loop {
@@ -45,15 +45,15 @@ async fn eventually(site: &Site, condition: impl Fn(&Scrape) -> bool) -> Scrape 
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_takes_the_call_with_it() {
+async fn a_disconnecting_caller_cancels_the_portal_call() {
     let site = Site::with(&[]).await;
     for (operation, name) in [(Operation::Login, "login"), (Operation::Profile, "profile_fetch")] {
         let before = site.scrape().await;
-        let (known, caller) = held_up(&site, operation).await;
+        let (known, caller) = hanging_sign_in(&site, operation).await;
         let during = site.scrape().await;
         assert_eq!(during.count("/requestsInFlight"), 2);
         let open = during.count("/httpClients/created") - during.count("/httpClients/closed");
-        assert_eq!(open, 1, "the client of the sign-in that is held up");
+        assert_eq!(open, 1, "one open client, of the hanging sign-in");
         let underway = during.count("/authentication/total") - during.sum("/authenticationResults");
         assert_eq!(underway, 1);
         drop(caller);
@@ -74,7 +74,7 @@ async fn a_caller_that_goes_away_takes_the_call_with_it() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_amid_its_body_leaves_no_outcome() {
+async fn a_disconnect_during_the_body_counts_as_abandoned() {
     let site = Site::with(&[]).await;
     for framing in ["Content-Length: 50\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"] {
         let mut caller = site.connect().await;
@@ -93,13 +93,16 @@ async fn a_caller_that_goes_away_amid_its_body_leaves_no_outcome() {
     caller.write_all(wrong.as_bytes()).await.unwrap();
     let mut answer = [0; 12];
     caller.read_exact(&mut answer).await.unwrap();
-    assert_eq!(&answer, b"HTTP/1.1 400", "wrong framing has somebody to answer");
+    assert_eq!(
+        &answer, b"HTTP/1.1 400",
+        "malformed framing is answered: the caller is still connected"
+    );
 }
 
 #[tokio::test]
-async fn half_closing_is_going_away() {
+async fn a_half_closed_connection_counts_as_disconnected() {
     let site = Site::with(&[]).await;
-    let (_, mut caller) = held_up(&site, Operation::Login).await;
+    let (_, mut caller) = hanging_sign_in(&site, Operation::Login).await;
     caller.shutdown().await.unwrap();
     let after = eventually(&site, |scrape| scrape.abandoned() == 1).await;
     assert_eq!(after.json()["upstream"]["login"]["cancelled"], 1);
@@ -117,7 +120,7 @@ async fn every_scrape_adds_up_while_callers_come_and_go() {
     };
     let leaving = async {
         for _ in 0..20 {
-            drop(held_up(site, Operation::Login).await);
+            drop(hanging_sign_in(site, Operation::Login).await);
         }
     };
     let scraping = async {
@@ -133,7 +136,7 @@ async fn every_scrape_adds_up_while_callers_come_and_go() {
 }
 
 #[tokio::test]
-async fn a_slow_sender_is_cut_off() {
+async fn a_slow_request_body_is_rejected_with_400() {
     let site = Site::with(&[]).await;
     let mut caller = site.connect().await;
     let head = "POST /authenticate HTTP/1.1\r\nHost: localhost\r\n\
@@ -151,7 +154,7 @@ async fn a_slow_sender_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_service_that_stops_lets_sign_ins_finish() {
+async fn a_stopping_service_finishes_open_sign_ins() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let late = Behaviour::honest().after(Duration::from_millis(700));
@@ -166,9 +169,9 @@ async fn a_service_that_stops_lets_sign_ins_finish() {
 }
 
 #[tokio::test]
-async fn a_service_that_stops_waits_no_longer_than_its_drain_time() {
+async fn a_stopping_service_waits_at_most_the_drain_timeout() {
     let site = Site::with(&[("DRAIN_TIMEOUT", "500ms")]).await;
-    let (_, _caller) = held_up(&site, Operation::Login).await;
+    let (_, _caller) = hanging_sign_in(&site, Operation::Login).await;
     let begun = Instant::now();
     site.stop().await;
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());

@@ -1,4 +1,4 @@
-//! Nothing of one sign-in is seen by another.
+//! Sign-ins are isolated: they share no connection, TLS session, cookie or profile.
 
 use blackbox::authsvc::Site;
 use demo_portal::{Behaviour, Operation};
@@ -19,7 +19,7 @@ async fn every_sign_in_has_a_connection_and_a_tls_session_of_its_own() {
 }
 
 #[tokio::test]
-async fn no_cookie_is_kept_and_no_redirect_followed() {
+async fn cookies_are_dropped_and_redirects_are_not_followed() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let cookie = Behaviour::honest().header("set-cookie", "session=1; Path=/");
@@ -36,7 +36,7 @@ async fn no_cookie_is_kept_and_no_redirect_followed() {
 }
 
 #[tokio::test]
-async fn no_proxy_is_taken_from_the_environment() {
+async fn proxy_variables_of_the_environment_are_ignored() {
     let proxy = "http://127.0.0.1:9";
     let names = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
     let site = Site::with(&names.map(|name| (name, proxy))).await;
@@ -44,7 +44,7 @@ async fn no_proxy_is_taken_from_the_environment() {
 }
 
 #[tokio::test]
-async fn everybody_gets_their_own_profile() {
+async fn concurrent_sign_ins_each_get_their_own_profile() {
     let site = Site::with(&[]).await;
     let sign_ins = (0..40).map(|number| {
         let site = &site;

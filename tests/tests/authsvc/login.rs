@@ -1,4 +1,4 @@
-//! The first call: every row of its table.
+//! The login call, the first call to the portal: every row of its table of outcomes.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use blackbox::authsvc::{Known, Scrape, Site};
 use demo_portal::{Behaviour, Operation, demo_students};
 use serde_json::{Value, json};
 
-/// What a sign-in changed in the counters: the one error, the outcome and the status of the call.
+/// Errors by type, successful login calls, failed login calls, and login answers by status.
 fn counted(scrape: &Scrape) -> (Value, u64, u64, Value) {
     let login = &scrape.json()["upstream"]["login"];
     (
@@ -18,13 +18,13 @@ fn counted(scrape: &Scrape) -> (Value, u64, u64, Value) {
 }
 
 #[tokio::test]
-async fn credentials_that_the_portal_accepts_succeed() {
+async fn accepted_credentials_sign_in() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let answer = site.sign_in(&known).await.expect(200);
     let body: Value = serde_json::from_str(answer.text()).unwrap();
     let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
-    assert_eq!(keys.len(), 3, "no profile was asked for: {body}");
+    assert_eq!(keys.len(), 3, "no profile was requested: {body}");
     assert_eq!(body["status"], true);
     let scrape = site.scrape().await;
     assert_eq!(counted(&scrape), (json!({}), 1, 0, json!({ "200": 1 })));
@@ -38,32 +38,35 @@ async fn credentials_that_the_portal_accepts_succeed() {
 }
 
 #[tokio::test]
-async fn the_timestamp_is_that_of_the_request() {
+async fn the_timestamp_is_when_the_request_arrived() {
     let site = Site::with(&[]).await;
     let known = site.student();
-    let asked = site.fetch("/health").await.expect(200);
+    let health = site.fetch("/health").await.expect(200);
     let late = Behaviour::honest().after(Duration::from_millis(1500));
     site.portal.script(&known.username, Operation::Login, late);
     let answer = site.sign_in(&known).await.expect(200);
     let wrong = Known { password: "wrong".into(), ..known.clone() };
-    let refused = site.sign_in(&wrong).await.expect(401);
+    let rejected = site.sign_in(&wrong).await.expect(401);
     let seconds = |answer: &blackbox::http::Answer| {
         let body: Value = serde_json::from_str(answer.text()).unwrap();
         let time = body["timestamp"].as_str().unwrap().split_once('T').unwrap().1.to_owned();
         let parts: Vec<f64> = time[..15].split(':').map(|part| part.parse().unwrap()).collect();
         (parts[0] * 60.0 + parts[1]) * 60.0 + parts[2]
     };
-    // A day is added where midnight lies between.
+    // Adds a day in case midnight lies between the two.
     let since = |later: f64, earlier: f64| (later - earlier + 86_400.0) % 86_400.0;
     assert!(
-        since(seconds(&answer), seconds(&asked)) < 1.0,
-        "when it came, not when it was answered"
+        since(seconds(&answer), seconds(&health)) < 1.0,
+        "the timestamp is not the arrival of the request"
     );
-    assert!(since(seconds(&refused), seconds(&answer)) >= 1.5, "after the one that took long");
+    assert!(
+        since(seconds(&rejected), seconds(&answer)) >= 1.5,
+        "the second request arrived too early"
+    );
 }
 
 #[tokio::test]
-async fn every_name_of_a_student_signs_in() {
+async fn every_username_of_a_student_signs_in() {
     let site = Site::with(&[]).await;
     let student = demo_students().swap_remove(0);
     assert!(student.usernames.len() >= 4);
@@ -74,7 +77,7 @@ async fn every_name_of_a_student_signs_in() {
 }
 
 #[tokio::test]
-async fn the_form_is_the_one_of_the_mobile_app() {
+async fn the_login_form_matches_the_mobile_app() {
     let site = Site::with(&[("PORTAL_INSTITUTES", "3,4")]).await;
     let known = site.student();
     let typed = Known { username: format!("  {} ", known.username), ..known.clone() };
@@ -110,13 +113,13 @@ async fn a_password_is_sent_exactly_as_typed() {
 }
 
 #[tokio::test]
-async fn a_rejection_is_401_and_a_successful_call() {
+async fn a_rejection_is_401_and_counts_as_successful_call() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let wrong = Known { password: "wrong".into(), ..known.clone() };
     let unknown = Known { username: "nobody".into(), password: "wrong".into() };
-    for refused in [&wrong, &unknown] {
-        let answer = site.ask(refused, json!({ "profile": true })).await.expect(401);
+    for rejected in [&wrong, &unknown] {
+        let answer = site.ask(rejected, json!({ "profile": true })).await.expect(401);
         let body: Value = serde_json::from_str(answer.text()).unwrap();
         assert_eq!(body["status"], false);
         assert!(body.get("profile").is_none() && answer.header("www-authenticate").is_none());
@@ -128,11 +131,11 @@ async fn a_rejection_is_401_and_a_successful_call() {
 }
 
 #[tokio::test]
-async fn an_unexpected_answer_is_502_and_a_successful_call() {
+async fn unexpected_answers_are_502_and_count_as_successful_calls() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let login = |login: Value| json!({ "mobileJsonObject": { "login": login } });
-    for (what, status, behaviour) in [
+    for (case, status, behaviour) in [
         ("no content", 204, Behaviour::answer(204, "")),
         ("a redirect", 302, Behaviour::redirect(Operation::Login)),
         ("forbidden", 403, Behaviour::answer(403, login(json!("SUCCESS")))),
@@ -143,24 +146,24 @@ async fn an_unexpected_answer_is_502_and_a_successful_call() {
         ("an array", 200, Behaviour::answer(200, json!([]))),
         ("no login", 200, Behaviour::answer(200, json!({ "mobileJsonObject": {} }))),
         ("a failure", 200, Behaviour::answer(200, login(json!("FAILURE")))),
-        ("other case", 200, Behaviour::answer(200, login(json!("success")))),
-        ("no string", 200, Behaviour::answer(200, login(json!(true)))),
+        ("lower case", 200, Behaviour::answer(200, login(json!("success")))),
+        ("not a string", 200, Behaviour::answer(200, login(json!(true)))),
     ] {
         let before = site.scrape().await;
         site.portal.script(&known.username, Operation::Login, behaviour);
         let answer = site.sign_in(&known).await.expect(502);
-        assert!(answer.text().contains(r#""status":false"#), "{what}");
+        assert!(answer.text().contains(r#""status":false"#), "{case}");
         let after = site.scrape().await;
         let grown = |pointer: &str| after.count(pointer) - before.count(pointer);
-        assert_eq!(grown("/errorsByType/UpstreamError"), 1, "{what}");
-        assert_eq!(grown("/upstream/login/success"), 1, "{what}");
-        assert_eq!(grown("/upstream/login/error"), 0, "{what}");
-        assert_eq!(grown(&format!("/upstream/login/responsesByStatus/{status}")), 1, "{what}");
+        assert_eq!(grown("/errorsByType/UpstreamError"), 1, "{case}");
+        assert_eq!(grown("/upstream/login/success"), 1, "{case}");
+        assert_eq!(grown("/upstream/login/error"), 0, "{case}");
+        assert_eq!(grown(&format!("/upstream/login/responsesByStatus/{status}")), 1, "{case}");
     }
 }
 
 #[tokio::test]
-async fn success_may_have_white_space_around_it() {
+async fn white_space_around_success_is_ignored() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let answer = json!({ "mobileJsonObject": { "login": " SUCCESS\n" } });
@@ -169,7 +172,7 @@ async fn success_may_have_white_space_around_it() {
 }
 
 #[tokio::test]
-async fn without_a_token_there_is_no_second_call() {
+async fn without_a_token_there_is_no_profile_call() {
     let site = Site::with(&[]).await;
     let known = site.student();
     for token in [json!(null), json!(""), json!("  "), json!(7), json!({})] {

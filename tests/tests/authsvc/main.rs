@@ -1,4 +1,4 @@
-//! The contract of authsvc, from outside.
+//! Tests the contract of authsvc from outside.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

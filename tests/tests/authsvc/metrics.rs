@@ -1,4 +1,4 @@
-//! `/metrics`: both formats, the token, the accounting.
+//! `/metrics`: both formats, the token, and counters that add up.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use blackbox::{
 use reqwest::Method;
 use serde_json::json;
 
-/// Every family, and its type.
+/// Every family with its type, without the prefix `authsvc_`.
 const FAMILIES: [(&str, &str); 21] = [
     ("requests_total", "counter"),
     ("requests_success_total", "counter"),
@@ -35,7 +35,7 @@ const FAMILIES: [(&str, &str); 21] = [
 ];
 
 #[tokio::test]
-async fn every_family_has_its_help_and_its_type_from_the_start() {
+async fn every_family_has_help_and_type_from_the_start() {
     let service = Service::with(&[]).await;
     let answer = service.fetch("/metrics").await.expect(200);
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
@@ -91,7 +91,7 @@ async fn the_json_format_has_every_key_from_the_start() {
 }
 
 #[tokio::test]
-async fn the_format_is_the_last_that_is_named() {
+async fn the_last_format_parameter_wins() {
     let service = Service::any().await;
     for (query, media) in [
         ("", "text/plain"),
@@ -121,7 +121,7 @@ async fn scrape_with(service: &Service, credential: Option<&[u8]>, query: &str) 
 }
 
 #[tokio::test]
-async fn a_token_that_is_set_is_asked_for_in_both_formats_and_before_all_else() {
+async fn the_metrics_token_is_checked_first_in_both_formats() {
     let service = Service::with(&[("METRICS_TOKEN", "se same")]).await;
     for query in ["", "?fmt=json", "?fmt=xml"] {
         for credential in [
@@ -162,13 +162,13 @@ async fn without_a_token_any_credential_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_token_of_white_space_is_a_token() {
+async fn a_token_of_white_space_is_required_too() {
     let service = Service::with(&[("METRICS_TOKEN", "   ")]).await;
     let _ = service.fetch("/metrics").await.expect(401);
 }
 
 #[tokio::test]
-async fn both_formats_say_the_same() {
+async fn both_formats_have_the_same_values() {
     let service = Service::with(&[]).await;
     let _ = service.sign_in("u", "p", json!({ "profile": true })).await.expect(502);
     let _ = service.authenticate("{}").await.expect(400);
@@ -228,7 +228,7 @@ async fn every_scrape_adds_up_under_load() {
     };
     let scrapes = async {
         for _ in 0..100 {
-            // It checks itself.
+            // Each scrape also checks that its own counters add up.
             assert_eq!(service.scrape().await.abandoned(), 0);
         }
     };

@@ -1,11 +1,11 @@
-//! `/health`, `/readme`, and what every answer carries.
+//! `/health`, `/readme`, and headers that every answer has.
 
 use blackbox::authsvc::Service;
 use reqwest::Method;
 use serde_json::Value;
 
 #[tokio::test]
-async fn health_says_ok_and_when() {
+async fn health_answers_ok_with_a_timestamp() {
     let service = Service::any().await;
     let answer = service.fetch("/health").await.expect(200);
     let body: Value = serde_json::from_str(answer.text()).unwrap();
@@ -18,7 +18,7 @@ async fn health_says_ok_and_when() {
 }
 
 #[tokio::test]
-async fn readme_leads_where_it_is_set_to() {
+async fn readme_redirects_to_the_configured_url() {
     let service = Service::with(&[("README_URL", "https://example.test/project")]).await;
     let answer = service.fetch("/readme").await.expect(308);
     assert_eq!(answer.header("location"), Some("https://example.test/project"));
@@ -27,23 +27,24 @@ async fn readme_leads_where_it_is_set_to() {
 }
 
 #[tokio::test]
-async fn a_sane_request_id_comes_back_and_any_other_is_replaced() {
+async fn valid_request_ids_are_echoed_and_others_replaced() {
     let service = Service::any().await;
-    let with = |id: &str| service.request(Method::GET, "/health").header("x-request-id", id).send();
-    assert_eq!(with("abc-1").await.header("x-request-id"), Some("abc-1"));
-    let made = with("not sane").await;
-    assert_ne!(made.header("x-request-id"), Some("not sane"));
+    let health_with =
+        |id: &str| service.request(Method::GET, "/health").header("x-request-id", id).send();
+    assert_eq!(health_with("abc-1").await.header("x-request-id"), Some("abc-1"));
+    let replaced = health_with("not sane").await;
+    assert_ne!(replaced.header("x-request-id"), Some("not sane"));
 }
 
 #[tokio::test]
-async fn nothing_of_a_sign_in_is_kept_by_caches() {
+async fn answers_to_sign_ins_forbid_caching() {
     let service = Service::any().await;
     let answer = service.authenticate("{}").await.expect(400);
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
 #[tokio::test]
-async fn without_a_portal_nobody_signs_in_and_the_service_says_so() {
+async fn without_a_portal_url_sign_ins_are_502() {
     let service = Service::with(&[]).await;
     assert!(service.process().log().iter().any(|line| line.contains("PORTAL_URL is not set")));
     let answer = service.sign_in("u", "p", serde_json::json!({})).await.expect(502);

@@ -1,10 +1,10 @@
-//! Pages for people: what is served, and under which policy.
+//! HTML pages: the files that they load, and their content security policy.
 
 use blackbox::authsvc::{DOCUMENT, Service};
 use serde_json::Value;
 
 #[tokio::test]
-async fn every_page_is_strict_and_loads_only_what_the_service_serves() {
+async fn every_page_has_a_strict_policy_and_loads_local_files() {
     let service = Service::any().await;
     for page in ["/", "/docs", "/redoc"] {
         let answer = service.page(page).await.expect(200);
@@ -28,12 +28,15 @@ async fn every_page_is_strict_and_loads_only_what_the_service_serves() {
             files += 1;
         }
         assert!(files >= 2, "{page}");
-        assert!(!html.contains("<style") && !html.contains("<script>"), "{page} has code inside");
+        assert!(
+            !html.contains("<style") && !html.contains("<script>"),
+            "{page} contains inline code"
+        );
     }
 }
 
 #[tokio::test]
-async fn the_document_that_is_served_is_the_one_the_answers_are_held_against() {
+async fn the_served_document_is_the_one_used_in_tests() {
     let service = Service::any().await;
     let answer = service.page("/openapi.json").await.expect(200);
     let served: Value = serde_json::from_str(answer.text()).unwrap();

@@ -1,10 +1,11 @@
-//! The second call: every row of its table, every field, every way to ask.
+//! The profile call, the second call to the portal: every row of its table of outcomes, every
+//! field, and every way to select fields.
 
 use blackbox::authsvc::{FIELDS, Site};
 use demo_portal::{Behaviour, CAMPUSES, Operation};
 use serde_json::{Value, json};
 
-/// The profile in an answer, as its text: the order of the fields counts.
+/// The profile in an answer, as text, because the order of the fields matters.
 fn profile(answer: &blackbox::http::Answer) -> String {
     let text = answer.text();
     let (_, profile) = text.split_once(r#""profile":"#).unwrap_or_else(|| panic!("{text}"));
@@ -12,7 +13,7 @@ fn profile(answer: &blackbox::http::Answer) -> String {
 }
 
 #[tokio::test]
-async fn a_profile_has_every_field_in_its_order() {
+async fn a_profile_has_every_field_in_the_documented_order() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let expected = format!(
@@ -38,7 +39,7 @@ async fn a_profile_has_every_field_in_its_order() {
 }
 
 #[tokio::test]
-async fn only_the_fields_that_are_asked_for_are_returned() {
+async fn only_requested_fields_are_returned() {
     let site = Site::with(&[]).await;
     let known = site.student();
     for (fields, expected) in [
@@ -49,7 +50,7 @@ async fn only_the_fields_that_are_asked_for_are_returned() {
         let answer = site.ask(&known, json!({ "profile": true, "fields": fields })).await;
         assert_eq!(profile(&answer.expect(200)), expected);
     }
-    // Without a profile they are checked and not used.
+    // Without `profile`, the fields are validated but not used.
     let answer = site.ask(&known, json!({ "fields": ["name"] })).await.expect(200);
     assert!(!answer.text().contains("profile"));
     let scrape = site.scrape().await;
@@ -57,7 +58,7 @@ async fn only_the_fields_that_are_asked_for_are_returned() {
 }
 
 #[tokio::test]
-async fn what_has_no_value_is_null_and_nothing_odd() {
+async fn blank_values_are_null_and_not_parse_errors() {
     let site = Site::with(&[]).await;
     let known = site.student_with(|student| {
         student
@@ -89,7 +90,7 @@ async fn what_has_no_value_is_null_and_nothing_odd() {
 }
 
 #[tokio::test]
-async fn text_is_trimmed_and_kept_and_numbers_become_text() {
+async fn text_is_trimmed_and_numbers_become_text() {
     let site = Site::with(&[]).await;
     let known = site.student_with(|student| {
         student
@@ -106,7 +107,7 @@ async fn text_is_trimmed_and_kept_and_numbers_become_text() {
 }
 
 #[tokio::test]
-async fn oddities_are_counted_over_all_keys_whatever_was_asked_for() {
+async fn parse_errors_of_unrequested_fields_are_counted_too() {
     let site = Site::with(&[]).await;
     let known = site.student_with(|student| {
         student
@@ -127,7 +128,7 @@ async fn oddities_are_counted_over_all_keys_whatever_was_asked_for() {
 }
 
 #[tokio::test]
-async fn without_a_photo_what_comes_with_it_is_null() {
+async fn without_a_photo_its_fields_are_null() {
     let site = Site::with(&[]).await;
     let known = site.student();
     for photo in [json!({}), json!({ "STUDENT_PHOTO": null })] {
@@ -142,44 +143,59 @@ async fn without_a_photo_what_comes_with_it_is_null() {
             r#"{"srn":"s","campusCode":null,"campus":null,"gender":null}"#
         );
     }
-    // Two of the photo's keys, and all of the record's but one, twice.
+    // Each of the two answers lacks two keys of the photo and all keys of the record but one.
     assert_eq!(site.scrape().await.json()["profileParseErrors"], json!({ "missing_field": 30 }));
 }
 
 #[tokio::test]
-async fn what_fails_is_502_and_what_is_no_profile_422() {
+async fn failures_are_502_and_malformed_profiles_422() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let info = json!({ "SRN": "s" });
-    for (what, body, status, error) in [
-        ("a status of its own", json!({ "status": 500 }), 502, "ProfileFetchError"),
-        ("and a blank message", json!({ "status": 401, "MESSAGE": " " }), 502, "ProfileFetchError"),
+    for (case, body, status, error) in [
+        ("an error status", json!({ "status": 500 }), 502, "ProfileFetchError"),
+        (
+            "an error status and a blank message",
+            json!({ "status": 401, "MESSAGE": " " }),
+            502,
+            "ProfileFetchError",
+        ),
         (
             "a failure",
             json!({ "MESSAGE": "FAILURE", "STUDENT_INFO": info }),
             502,
             "ProfileFetchError",
         ),
-        ("no object", json!([1]), 422, "ProfileParseError"),
+        ("not an object", json!([1]), 422, "ProfileParseError"),
         ("no message", json!({ "STUDENT_INFO": info }), 422, "ProfileParseError"),
         ("a blank message", json!({ "status": 200, "MESSAGE": "" }), 422, "ProfileParseError"),
-        ("no string", json!({ "MESSAGE": 1, "STUDENT_INFO": info }), 422, "ProfileParseError"),
-        ("no record", json!({ "MESSAGE": "SUCCESS" }), 422, "ProfileParseError"),
-        ("null", json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": null }), 422, "ProfileParseError"),
         (
-            "a list",
+            "a message that is not a string",
+            json!({ "MESSAGE": 1, "STUDENT_INFO": info }),
+            422,
+            "ProfileParseError",
+        ),
+        ("no record", json!({ "MESSAGE": "SUCCESS" }), 422, "ProfileParseError"),
+        (
+            "a null record",
+            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": null }),
+            422,
+            "ProfileParseError",
+        ),
+        (
+            "a list as the record",
             json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": [info] }),
             422,
             "ProfileParseError",
         ),
         (
-            "no value",
+            "a record without values",
             json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": " ", "Email": null } }),
             422,
             "ProfileParseError",
         ),
         (
-            "an odd photo",
+            "a photo that is not an object",
             json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": info, "STUDENT_PHOTO": "x" }),
             422,
             "ProfileParseError",
@@ -188,15 +204,15 @@ async fn what_fails_is_502_and_what_is_no_profile_422() {
         let before = site.scrape().await;
         site.portal.script(&known.username, Operation::Profile, Behaviour::answer(200, body));
         let answer = site.profile(&known).await.expect(status);
-        assert!(!answer.text().contains("profile\":"), "{what}: {answer:?}");
+        assert!(!answer.text().contains("profile\":"), "{case}: {answer:?}");
         let after = site.scrape().await;
         let grown = |pointer: &str| after.count(pointer) - before.count(pointer);
-        assert_eq!(grown(&format!("/errorsByType/{error}")), 1, "{what}");
-        assert_eq!(grown("/upstream/profile_fetch/success"), 1, "{what}");
+        assert_eq!(grown(&format!("/errorsByType/{error}")), 1, "{case}");
+        assert_eq!(grown("/upstream/profile_fetch/success"), 1, "{case}");
         let parse_errors = u64::from(status == 422);
-        assert_eq!(grown("/profileParseErrors/response_structure"), parse_errors, "{what}");
-        assert_eq!(after.count("/profileParseErrors/missing_field"), 0, "{what}");
-        assert_eq!(grown("/authenticationResults/failure"), 1, "{what}");
+        assert_eq!(grown("/profileParseErrors/response_structure"), parse_errors, "{case}");
+        assert_eq!(after.count("/profileParseErrors/missing_field"), 0, "{case}");
+        assert_eq!(grown("/authenticationResults/failure"), 1, "{case}");
     }
 }
 
@@ -222,7 +238,7 @@ async fn any_other_status_is_502() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_422() {
+async fn profiles_that_are_not_json_are_422() {
     let site = Site::with(&[]).await;
     let known = site.student();
     for body in ["", "SUCCESS", "{\"MESSAGE\":\"SUCCESS\""] {
@@ -233,7 +249,7 @@ async fn what_is_not_json_is_422() {
 }
 
 #[tokio::test]
-async fn the_second_call_carries_the_token_and_no_password() {
+async fn the_profile_call_sends_the_token_and_no_password() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let _ = site.profile(&known).await.expect(200);

@@ -1,4 +1,4 @@
-//! The program: its settings, its help, its subcommands.
+//! The command line: settings, help and subcommands.
 
 use std::{process::Output, time::Duration};
 
@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-fn said(output: &Output) -> String {
+fn output(output: &Output) -> String {
     let Output { stdout, stderr, .. } = output;
     String::from_utf8_lossy(stdout).into_owned() + &String::from_utf8_lossy(stderr)
 }
@@ -40,33 +40,33 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("METRICS_TOKEN_FILE", empty.to_str().unwrap()),
     ] {
         let settings = [("PORT", "0"), (name, value)];
-        let said = process::complaint(process::command(PROGRAM, &settings)).await;
-        assert!(said.contains(name), "{name}={value}: {said}");
+        let output = process::complaint(process::command(PROGRAM, &settings)).await;
+        assert!(output.contains(name), "{name}={value}: {output}");
     }
 }
 
 #[tokio::test]
-async fn the_port_comes_from_the_flag_then_the_variable_then_the_default() {
-    for (variables, flag, refusal) in [
+async fn the_port_flag_overrides_the_variable_and_the_default() {
+    for (variables, flag, rejected_port) in [
         (&[("PORT", "70001")][..], Some("--port=70002"), "70002"),
         (&[("PORT", "70001")], None, "70001"),
     ] {
         let mut command = process::command(PROGRAM, variables);
         command.args(flag);
-        let said = said(&process::run(command).await);
-        assert!(said.contains(refusal), "{said}");
+        let output = output(&process::run(command).await);
+        assert!(output.contains(rejected_port), "{output}");
     }
     let mut help = process::command(PROGRAM, &[]);
     help.arg("--help");
-    let said = said(&process::run(help).await);
-    assert!(said.contains("[default: 5000]"), "{said}");
+    let output = output(&process::run(help).await);
+    assert!(output.contains("[default: 5000]"), "{output}");
 }
 
 #[tokio::test]
 async fn the_help_names_every_setting_and_shows_no_values() {
     let mut help = process::command(PROGRAM, &[("PORTAL_INSTITUTES", "hidden-value")]);
     help.arg("--help");
-    let said = said(&process::run(help).await);
+    let output = output(&process::run(help).await);
     for setting in [
         "HOST",
         "PORT",
@@ -81,13 +81,13 @@ async fn the_help_names_every_setting_and_shows_no_values() {
         "PORTAL_INSTITUTES",
         "README_URL",
     ] {
-        assert!(said.contains(setting), "{setting} is missing: {said}");
+        assert!(output.contains(setting), "{setting} is missing: {output}");
     }
-    assert!(!said.contains("hidden-value"), "{said}");
+    assert!(!output.contains("hidden-value"), "{output}");
 }
 
 #[tokio::test]
-async fn a_health_check_tells_a_running_service_from_none() {
+async fn healthcheck_succeeds_only_while_the_service_runs() {
     let service = Service::with(&[]).await;
     let port = service.process().address().port().to_string();
     let check = async |port: &str| {
@@ -101,7 +101,7 @@ async fn a_health_check_tells_a_running_service_from_none() {
 }
 
 #[tokio::test]
-async fn a_log_that_nobody_reads_holds_nothing_up() {
+async fn an_unread_log_does_not_block_requests() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let port = free.port().to_string();
     let mut child = process::command(PROGRAM, &[("PORT", &port)]).spawn().unwrap();
@@ -112,17 +112,17 @@ async fn a_log_that_nobody_reads_holds_nothing_up() {
     };
     let begun = Instant::now();
     while sign_in().await.is_err() {
-        assert!(begun.elapsed() < process::DEADLINE, "it does not start");
+        assert!(begun.elapsed() < process::DEADLINE, "the service did not start");
         sleep(Duration::from_millis(10)).await;
     }
-    // Each leaves a line in the log, which is several times what a pipe holds.
+    // Each request logs a line. Together they are several times larger than the buffer of a pipe.
     for _ in 0..600 {
         let answered = timeout(Duration::from_secs(5), sign_in()).await.unwrap();
         assert_eq!(answered.unwrap().status(), 502);
     }
     let pid = child.id().unwrap();
-    let told = Command::new("sh").arg("-c").arg(format!("kill -TERM {pid}")).status().await;
-    assert!(told.unwrap().success());
+    let killed = Command::new("sh").arg("-c").arg(format!("kill -TERM {pid}")).status().await;
+    assert!(killed.unwrap().success());
     let ended = timeout(Duration::from_secs(10), child.wait()).await.unwrap().unwrap();
     assert!(ended.success(), "{ended}");
 }

@@ -1,4 +1,4 @@
-//! What is served, and what is not.
+//! Unknown paths, wrong methods, and `HEAD`.
 
 use blackbox::authsvc::Service;
 use reqwest::Method;
@@ -21,7 +21,7 @@ async fn an_unknown_path_is_404_with_any_method() {
 }
 
 #[tokio::test]
-async fn a_method_that_a_path_does_not_have_is_405_and_told_which_it_has() {
+async fn a_wrong_method_is_405_with_an_allow_header() {
     let service = Service::any().await;
     for (path, allowed) in [
         ("/authenticate", "POST"),
@@ -56,7 +56,7 @@ async fn pages_answer_head() {
 }
 
 #[tokio::test]
-async fn refusals_of_the_router_are_failures_and_no_errors() {
+async fn router_rejections_count_as_failures_but_not_as_errors() {
     let service = Service::with(&[]).await;
     let _ = service.request(Method::GET, "/a/b").send_undescribed().await.expect(404);
     let _ = service.request(Method::PUT, "/health").send_undescribed().await.expect(405);

@@ -1,4 +1,5 @@
-//! What others' tools say of the service: parsers of metrics, and a fuzzer that reads its document.
+//! Checks by third-party tools: parsers of the metrics, and a fuzzer that reads the OpenAPI
+//! document.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,7 +11,7 @@ use blackbox::authsvc::{Service, Site, families};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
-/// Reads the text format, and prints every sample as a pair of its series and its value.
+/// Parses the text format, and prints every sample as `[name, labels, value]`.
 const PARSER: &str = r"
 import json, sys
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,7 +19,7 @@ samples = [s for family in text_string_to_metric_families(sys.stdin.read()) for 
 print(json.dumps([[s.name, s.labels, s.value] for s in samples]))
 ";
 
-/// A tool that `scripts/install` put beside what is built.
+/// The path of a tool, which `scripts/install` puts into the build directory.
 fn tool(name: &str) -> PathBuf {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools").join(name);
     assert!(
@@ -38,7 +39,7 @@ async fn run(command: &mut Command, input: &str) -> Output {
     timeout(Duration::from_secs(120), child.wait_with_output()).await.unwrap().unwrap()
 }
 
-/// The text format of a service that has counted something in every family.
+/// The metrics of a service that has counted something in every family, in the text format.
 async fn scraped() -> String {
     let site = Site::with(&[]).await;
     let known = site.student_with(|student| student.without("Email"));
@@ -49,13 +50,13 @@ async fn scraped() -> String {
 }
 
 #[tokio::test]
-async fn promtool_finds_nothing_wrong_with_the_metrics() {
+async fn promtool_accepts_the_metrics() {
     let fresh = Service::with(&[]).await.fetch("/metrics").await.expect(200);
     for text in [fresh.text(), &scraped().await] {
         let checked = run(Command::new(tool("promtool")).args(["check", "metrics"]), text).await;
-        let said = String::from_utf8_lossy(&checked.stderr).into_owned()
+        let output = String::from_utf8_lossy(&checked.stderr).into_owned()
             + &String::from_utf8_lossy(&checked.stdout);
-        assert!(checked.status.success() && said.is_empty(), "{said}");
+        assert!(checked.status.success() && output.is_empty(), "{output}");
     }
 }
 
@@ -81,7 +82,7 @@ async fn a_client_library_reads_the_same_samples() {
 }
 
 #[tokio::test]
-async fn a_fuzzer_finds_no_answer_that_the_document_does_not_describe() {
+async fn a_fuzzer_finds_only_documented_answers() {
     let site = Site::with(&[]).await;
     let mut fuzzer = Command::new(tool("python/bin/st"));
     fuzzer.args(["run", &format!("{}/openapi.json", site.url()), "--checks", "all"]).args([
@@ -93,8 +94,8 @@ async fn a_fuzzer_finds_no_answer_that_the_document_does_not_describe() {
     ]);
     let directory = tempfile::tempdir().unwrap();
     let fuzzed = run(fuzzer.current_dir(directory.path()), "").await;
-    let said = String::from_utf8_lossy(&fuzzed.stdout).into_owned();
-    assert!(fuzzed.status.success(), "{said}");
-    assert!(said.contains("Tested: 4"), "{said}");
+    let output = String::from_utf8_lossy(&fuzzed.stdout).into_owned();
+    assert!(fuzzed.status.success(), "{output}");
+    assert!(output.contains("Tested: 4"), "{output}");
     assert_eq!(site.scrape().await.count("/requestsInFlight"), 1);
 }

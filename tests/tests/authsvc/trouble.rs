@@ -1,4 +1,5 @@
-//! A portal in trouble: the documented status within the time-out, and nothing left behind.
+//! A failing portal: the answer has the documented status and comes before the timeout. The service
+//! leaks no client and no request.
 
 use std::time::Duration;
 
@@ -7,14 +8,14 @@ use demo_portal::{Behaviour, Delivery, Operation, Tls};
 use serde_json::json;
 use tokio::time::Instant;
 
-/// A site that gives a call of the portal one second.
+/// A site whose calls to the portal time out after one second.
 async fn site() -> (Site, Known) {
     let site = Site::with(&[("PORTAL_TIMEOUT", "1s")]).await;
     let known = site.student();
     (site, known)
 }
 
-/// After any trouble: the client closed, nothing in flight but the scrape.
+/// Checks that all clients are closed and that only the scrape is in flight.
 async fn is_at_rest(service: &Service) {
     let scrape = service.scrape().await;
     assert_eq!(scrape.count("/httpClients/created"), scrape.count("/httpClients/closed"));
@@ -47,7 +48,7 @@ async fn a_login_that_gets_no_answer_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_login_whose_answer_breaks_off_or_never_ends_is_no_json() {
+async fn truncated_or_endless_login_answers_are_502() {
     let (site, known) = site().await;
     for delivery in [Delivery::ResetMidway, Delivery::CloseEarly, Delivery::Flood] {
         let before = site.scrape().await;
@@ -63,7 +64,7 @@ async fn a_login_whose_answer_breaks_off_or_never_ends_is_no_json() {
 }
 
 #[tokio::test]
-async fn a_profile_that_gets_no_answer_is_an_error_of_its_own() {
+async fn an_unanswered_profile_call_is_a_profile_fetch_error() {
     let (site, known) = site().await;
     for delivery in [Delivery::Hang, Delivery::ResetBefore, Delivery::NotHttp, Delivery::Drip] {
         let before = site.scrape().await;
@@ -78,7 +79,7 @@ async fn a_profile_that_gets_no_answer_is_an_error_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_profile_that_breaks_off_or_never_ends_is_none() {
+async fn truncated_or_endless_profiles_are_422() {
     let (site, known) = site().await;
     for delivery in [Delivery::ResetMidway, Delivery::CloseEarly, Delivery::Flood] {
         site.portal.script(&known.username, Operation::Profile, Behaviour::from(delivery));
@@ -91,7 +92,7 @@ async fn a_profile_that_breaks_off_or_never_ends_is_none() {
 }
 
 #[tokio::test]
-async fn nobody_signs_in_over_a_connection_that_is_not_the_portals() {
+async fn sign_ins_need_a_valid_tls_handshake_with_the_portal() {
     let (site, known) = site().await;
     for tls in
         [Tls::Expired, Tls::OtherHost, Tls::UnknownAuthority, Tls::Refuse, Tls::Hang, Tls::Reset]
@@ -108,7 +109,7 @@ async fn nobody_signs_in_over_a_connection_that_is_not_the_portals() {
 }
 
 #[tokio::test]
-async fn a_portal_that_is_away_is_502_at_once() {
+async fn an_unreachable_portal_is_502_at_once() {
     let service = Service::with(&[("PORTAL_URL", "https://127.0.0.1:9")]).await;
     let begun = Instant::now();
     let answer = service.sign_in("u", "p", json!({})).await.expect(502);
@@ -119,7 +120,7 @@ async fn a_portal_that_is_away_is_502_at_once() {
 }
 
 #[tokio::test]
-async fn a_slow_portal_holds_up_nobody_else() {
+async fn a_slow_portal_call_does_not_delay_other_sign_ins() {
     let (site, known) = site().await;
     site.portal.script(&known.username, Operation::Login, Behaviour::from(Delivery::Hang));
     let slow = futures_util::future::join_all((0..50).map(|_| site.sign_in(&known)));

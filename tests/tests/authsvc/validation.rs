@@ -1,10 +1,10 @@
-//! Every rule of the body of `/authenticate`.
+//! Every validation rule for the body of `/authenticate`.
 
 use blackbox::authsvc::{DOCUMENT, Service};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A service whose portal nobody reaches: what passes validation is answered with 502.
+/// A service without a portal: it answers 502 to every body that passes validation.
 async fn service() -> Service {
     Service::with(&[]).await
 }
@@ -15,9 +15,9 @@ fn message(answer: &blackbox::http::Answer) -> String {
     body["message"].as_str().unwrap().to_owned()
 }
 
-/// JSON Schema's own `\s` is another set of characters than the one that the service trims.
+/// JSON Schema's `\s` matches other characters than those that the service trims.
 #[test]
-fn the_document_and_the_service_agree_what_white_space_is() {
+fn the_document_and_the_service_agree_on_white_space() {
     let username = "/components/schemas/AuthenticateRequest/properties/username/pattern";
     let pattern = DOCUMENT.root().pointer(username).unwrap();
     let schema = jsonschema::validator_for(&json!({ "pattern": pattern })).unwrap();
@@ -27,7 +27,7 @@ fn the_document_and_the_service_agree_what_white_space_is() {
 }
 
 #[tokio::test]
-async fn every_broken_rule_is_told_and_counted_under_its_field() {
+async fn every_broken_rule_is_reported_and_counted_by_field() {
     let service = service().await;
     let long_name = "u".repeat(97);
     let long_password = "é".repeat(129);
@@ -103,7 +103,7 @@ async fn every_broken_rule_is_told_and_counted_under_its_field() {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn all_errors_of_a_body_are_reported_together() {
     let service = service().await;
     let body = r#"{"username":1,"profile":"x","fields":["a","b","name"],"k":0,"l":0}"#;
     let answer = service.authenticate(body).await.expect(400);
@@ -120,7 +120,7 @@ async fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn no_message_holds_what_was_sent() {
+async fn messages_never_quote_the_input() {
     let service = service().await;
     let body =
         r#"{"username":["sesame"],"password":{"sesame":1},"fields":["sesame"],"sesame":"sesame"}"#;
@@ -129,7 +129,7 @@ async fn no_message_holds_what_was_sent() {
 }
 
 #[tokio::test]
-async fn what_keeps_every_rule_goes_on_to_the_portal() {
+async fn valid_bodies_pass_validation() {
     let service = service().await;
     let longest = json!({ "username": "é".repeat(96), "password": "🔑".repeat(128) });
     for body in [
@@ -142,7 +142,7 @@ async fn what_keeps_every_rule_goes_on_to_the_portal() {
     ] {
         let _ = service.authenticate(body).await.expect(502);
     }
-    // Not described as a request, and yet accepted: the last of a repeated key wins.
+    // The document does not describe repeated keys, but the service accepts them: the last wins.
     let repeated = r#"{"username":1,"username":"u","password":"p"}"#;
     let _ = service.authenticate(repeated).await.expect(502);
     let scrape = service.scrape().await;
@@ -173,7 +173,7 @@ async fn the_content_type_must_be_json() {
 }
 
 #[tokio::test]
-async fn a_body_above_64_kib_is_refused_however_it_is_framed() {
+async fn a_body_above_64_kib_is_rejected() {
     let service = service().await;
     let fits = format!(r#"{{"username":"u","password":"p"}}{}"#, " ".repeat(64 * 1024 - 31));
     assert_eq!(fits.len(), 64 * 1024);
@@ -184,7 +184,7 @@ async fn a_body_above_64_kib_is_refused_however_it_is_framed() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_not_utf_8_are_refused() {
+async fn bodies_that_are_not_utf_8_are_rejected() {
     let service = service().await;
     let _ = service.authenticate(b"{\"username\":\"\xff\",\"password\":\"p\"}").await.expect(400);
     let _ = service.authenticate(b"\xff\xfe").await.expect(400);

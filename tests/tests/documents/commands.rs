@@ -1,4 +1,4 @@
-//! Commands: what can be told of them without running them. `scripts/containers` runs the examples.
+//! Static checks of the commands in the documents. `scripts/containers` runs the examples.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -17,7 +17,7 @@ const PROGRAMS: [&str; 5] = ["authsvc", "objstore-svc", "payments-svc", "demo-po
 const SHELL: [&str; 2] = ["sh", "shell"];
 
 #[test]
-fn every_block_of_commands_is_a_script_of_bash() {
+fn every_shell_block_is_valid_bash() {
     let mut violations = Vec::new();
     for page in page::pages() {
         for block in page.blocks_of(&SHELL) {
@@ -31,9 +31,9 @@ fn every_block_of_commands_is_a_script_of_bash() {
     assert_none(&violations);
 }
 
-/// `byexample` runs blocks with a prompt wherever they are; `shell` says which ones.
+/// `byexample` runs every block with a prompt. These blocks must be marked `shell` and be in docs/.
 #[test]
-fn only_examples_that_run_have_a_prompt() {
+fn only_executed_examples_have_a_prompt() {
     let mut violations = Vec::new();
     for page in page::pages() {
         for block in &page.blocks {
@@ -54,7 +54,8 @@ async fn every_command_exists_with_its_subcommand_and_flags() {
     let mut violations = Vec::new();
     for page in page::pages() {
         let blocks = page.blocks_of(&SHELL).map(script);
-        for command in blocks.chain(page.code.iter().cloned()).flat_map(|it| commands(&it)) {
+        for command in blocks.chain(page.code.iter().cloned()).flat_map(|script| commands(&script))
+        {
             match known.check(&command) {
                 Ok(true) => seen += 1,
                 Ok(false) => {}
@@ -68,7 +69,7 @@ async fn every_command_exists_with_its_subcommand_and_flags() {
     assert_none(&violations);
 }
 
-/// A block without its prompts and the output after them.
+/// The commands of a block, without its prompts and the output.
 fn script(block: &str) -> String {
     if !block.lines().any(|line| line.starts_with("$ ")) {
         return block.to_owned();
@@ -78,8 +79,8 @@ fn script(block: &str) -> String {
     typed.map(|line| format!("{line}\n")).collect()
 }
 
-/// The simple commands of a script, in words. Quotes are dropped, so operators inside of them end
-/// a command, too: what comes out then begins with no known program.
+/// Splits a script into simple commands, and each command into words. Quotes are dropped, so an
+/// operator in quotes also ends a command. The rest begins with no known program and is ignored.
 fn commands(script: &str) -> Vec<Vec<String>> {
     let script = script.replace("\\\n", " ");
     let lines = script.lines().map(|line| line.split(" #").next().unwrap());
@@ -87,7 +88,7 @@ fn commands(script: &str) -> Vec<Vec<String>> {
     commands
         .map(|command| {
             let words = command.split_whitespace().map(|word| word.replace(['"', '\''], ""));
-            // An assignment and what runs a program as another user come before its name.
+            // Assignments, `sudo` and `env` come before the name of the program.
             words
                 .skip_while(|word| word.contains('=') || ["sudo", "env"].contains(&word.as_str()))
                 .collect()
@@ -96,13 +97,13 @@ fn commands(script: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What the project has that a command can name.
+/// The programs, targets, packages and tests of the project.
 struct Known {
-    /// The help of each program, by its subcommand; of the program itself under "".
+    /// The help of each program by subcommand. The key "" has the help of the program itself.
     helps: BTreeMap<&'static str, BTreeMap<String, String>>,
     makefile: String,
     members: Vec<String>,
-    /// The names of tests and of their modules.
+    /// The paths and function signatures of all Rust files, to find tests and their modules.
     tests: String,
 }
 
@@ -128,12 +129,13 @@ impl Known {
         }
     }
 
-    /// Whether the program of a command is known.
+    /// `Ok(false)` if the program is unknown, an error if its arguments are wrong.
     fn check(&self, command: &[String]) -> Result<bool, String> {
-        // docker-compose exec NAME /PROGRAM: a path behind another program names the program.
+        // In `docker-compose exec NAME /PROGRAM`, the path names the program.
         let is_known = |word: &str| PROGRAMS.contains(&word);
-        let path =
-            command.iter().position(|it| it.rsplit_once('/').is_some_and(|it| is_known(it.1)));
+        let path = command
+            .iter()
+            .position(|word| word.rsplit_once('/').is_some_and(|(_, name)| is_known(name)));
         let at = if is_known(&command[0]) { 0 } else { path.unwrap_or(0) };
         let program = command[at].rsplit('/').next().unwrap();
         let arguments = &command[at + 1..];
@@ -149,7 +151,7 @@ impl Known {
     }
 
     fn check_make(&self, targets: &[String]) -> Result<(), String> {
-        let is_known = |it: &&String| self.makefile.contains(&format!("\n{it}:"));
+        let is_known = |target: &&String| self.makefile.contains(&format!("\n{target}:"));
         match targets.iter().find(|target| !is_known(target)) {
             Some(target) => Err(format!("no target {target}")),
             None => Ok(()),
@@ -158,9 +160,10 @@ impl Known {
 
     fn check_program(&self, program: &str, arguments: &[String]) -> Result<(), String> {
         let helps = &self.helps[program];
-        let name =
-            arguments.first().filter(|it| it.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
-        let name = name.filter(|it| !it.starts_with('-')).map_or("", String::as_str);
+        let name = arguments
+            .first()
+            .filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-'));
+        let name = name.filter(|name| !name.starts_with('-')).map_or("", String::as_str);
         let Some(help) = helps.get(name) else {
             return Err(format!("{program} has no subcommand {name}"));
         };
@@ -181,7 +184,11 @@ impl Known {
             match argument.as_str() {
                 "-p" | "--package" => {
                     let name = format!("name = \"{}\"", value());
-                    if !self.members.iter().any(|it| it.contains(&format!("[package]\n{name}\n"))) {
+                    if !self
+                        .members
+                        .iter()
+                        .any(|member| member.contains(&format!("[package]\n{name}\n")))
+                    {
                         return Err(format!("no package with {name}"));
                     }
                 }
@@ -224,10 +231,10 @@ async fn helps_of(program: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_command_is_found_behind_variables_and_inside_another() {
+fn commands_are_found_after_variables_and_inside_other_commands() {
     let found =
         commands("A=1 make up && x | docker exec y /authsvc healthcheck \\\n  --port 1 # why");
     let expected = ["make up", "x", "docker exec y /authsvc healthcheck --port 1"];
-    assert_eq!(found.iter().map(|it| it.join(" ")).collect::<Vec<_>>(), expected);
+    assert_eq!(found.iter().map(|words| words.join(" ")).collect::<Vec<_>>(), expected);
     assert_eq!(script("$ a \\\n> b\nc\n"), "a \\\nb\n");
 }

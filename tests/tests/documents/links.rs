@@ -1,4 +1,4 @@
-//! Where links lead.
+//! Links lead to existing files, headings and items of source files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,8 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
             seen += 1;
             let (file, anchor) = link.target.split_once('#').unwrap_or((&link.target, ""));
             let file = if file.is_empty() { page.path.clone() } else { join(&page.path, file) };
-            let heading = || anchors.get(file.as_str()).is_some_and(|it| it.contains(anchor));
+            let heading =
+                || anchors.get(file.as_str()).is_some_and(|anchors| anchors.contains(anchor));
             if !places.contains(file.as_str()) || !anchor.is_empty() && !heading() {
                 violations.push(format!("{}: {}", page.path, link.target));
             }
@@ -33,9 +34,9 @@ fn every_relative_link_leads_to_a_file_and_a_heading() {
     assert_none(&violations);
 }
 
-/// A guarantee names the test that proves it.
+/// Guarantees in the documents link to the test that proves them.
 #[test]
-fn a_link_named_for_an_item_leads_to_its_file() {
+fn a_link_named_after_an_item_leads_to_its_file() {
     let mut seen = 0;
     let mut violations = Vec::new();
     for page in page::pages() {
@@ -66,7 +67,7 @@ fn ancestors(file: &str) -> impl Iterator<Item = &str> {
     file.match_indices('/').map(|(at, _)| &file[..at]).chain([file])
 }
 
-/// The path in the project's folder that a link of a page leads to.
+/// Resolves a link of a page to a path relative to the root of the project.
 fn join(page: &str, target: &str) -> String {
     let mut path: Vec<_> = page.split('/').collect();
     path.pop();

@@ -1,4 +1,4 @@
-//! The documents, held against the project: links, commands, settings, endpoints and diagrams.
+//! Checks the documents against the project: links, commands, settings, endpoints and diagrams.
 
 #![expect(clippy::unwrap_used, reason = "a document that cannot be read is a failed test")]
 

@@ -11,21 +11,21 @@ use serde_norway::Value;
 
 use crate::{PROGRAMS, assert_none};
 
-/// How the names of metrics begin: those of the services, and of Prometheus' node exporter.
+/// Prefixes of metrics: those of the services, and that of Prometheus' node exporter.
 const METRICS: [&str; 4] = ["authsvc_", "objstore_", "payments_", "node_"];
 
-/// A setting of PostgreSQL.
-const ELSEWHERE: &str = "synchronous_standby_names";
+/// A setting of PostgreSQL that no file of the project contains.
+const POSTGRES_SETTING: &str = "synchronous_standby_names";
 
 /// Pages for browsers, which are in no OpenAPI document.
 const PAGES: [&str; 4] = ["GET /", "GET /docs", "GET /redoc", "POST /challenge"];
 
-/// The folders that a path in a document begins with.
+/// A word that begins with one of these folders is a path of the project.
 const FOLDERS: [&str; 8] =
     [".ci/", ".github/", "benches/", "crates/", "deploy/", "docs/", "scripts/", "tests/"];
 
 #[tokio::test]
-async fn every_variable_is_a_setting_or_stands_in_a_file() {
+async fn every_variable_is_a_setting_or_occurs_in_a_file() {
     let mut known = BTreeSet::new();
     for program in PROGRAMS {
         for (name, setting) in settings::of(program).await {
@@ -103,9 +103,9 @@ fn every_endpoint_is_described() {
     assert_none(&violations);
 }
 
-/// Names of tests, above all. The target `monitoring` looks for metrics.
+/// Most of these are names of tests. The test target `monitoring` checks the names of metrics.
 #[test]
-fn every_long_name_stands_in_a_file() {
+fn every_long_name_occurs_in_a_file() {
     let files = files();
     let sources = files.iter().filter(|file| !file.ends_with(".md"));
     let sources: Vec<_> = sources.map(|file| read(file)).collect();
@@ -113,10 +113,10 @@ fn every_long_name_stands_in_a_file() {
     let mut seen = 0;
     let mut violations = Vec::new();
     for page in page::pages() {
-        for name in page.code.iter().filter(|it| it.matches('_').count() > 1 && is_name(it)) {
+        for name in page.code.iter().filter(|name| name.matches('_').count() > 1 && is_name(name)) {
             seen += 1;
             let is_metric = METRICS.iter().any(|prefix| name.starts_with(prefix));
-            if !is_metric && name != ELSEWHERE && !known.contains(name.as_str()) {
+            if !is_metric && name != POSTGRES_SETTING && !known.contains(name.as_str()) {
                 violations.push(format!("{}: {name}", page.path));
             }
         }
@@ -133,9 +133,9 @@ fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// A path with its parameters without names.
+/// Replaces every parameter of a path with `{}`.
 fn template(path: &str) -> String {
-    let parts = path.split('/').map(|it| if it.starts_with(['{', '<']) { "{}" } else { it });
+    let parts = path.split('/').map(|part| if part.starts_with(['{', '<']) { "{}" } else { part });
     parts.collect::<Vec<_>>().join("/")
 }
 
@@ -150,8 +150,8 @@ fn variables(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The paths of a text in the project's folders. `<service>` stands for each of the three services;
-/// a path with another placeholder is left out.
+/// The paths of a text in the project's folders. `<service>` stands for each of the three services.
+/// Paths with other placeholders are skipped.
 fn paths(text: &str) -> Vec<String> {
     let words = text.split(|c: char| c.is_whitespace() || "\"'(),=`".contains(c));
     let words = words.map(|word| word.trim_end_matches(['.', ':', ';']).trim_start_matches("./"));

@@ -9,7 +9,6 @@ use blackbox::{
 
 use crate::PROGRAMS;
 
-/// The page with the tables.
 const PAGE: &str = "docs/operations.md";
 
 #[tokio::test]
@@ -29,7 +28,7 @@ async fn the_tables_show_every_setting_with_its_flag_and_default() {
     }
 }
 
-/// The setting of a row: its variable, flag, default and meaning.
+/// Parses a row: variable, flag, default and meaning.
 fn setting(row: &Row) -> (String, Setting) {
     let [variable, flag, default, meaning] = row.cells.as_slice() else { unreachable!() };
     assert!(!meaning.is_empty(), "{variable} has no meaning");

@@ -7,8 +7,8 @@ use serde_norway::Value;
 
 use crate::{expressions::selectors, one_line, promtool, traffic};
 
-/// Selectors of which the traffic of these tests makes no series: a service that is not ready, and
-/// an error inside a service. Their label names are compared all the same.
+/// Selectors that match no series here, because the traffic of these tests causes neither a service
+/// that is not ready nor an internal error. Their label names are still compared.
 const NOT_CAUSED: [&str; 5] = [
     r#"objstore_http_requests_total{route="/ready", status="503"}"#,
     r#"payments_http_requests_total{route="/ready", status="503"}"#,
@@ -17,7 +17,7 @@ const NOT_CAUSED: [&str; 5] = [
     r#"authsvc_errors_total{type="InternalError"}"#,
 ];
 
-/// An alert, as the file describes it.
+/// An alert rule of alerts.yml.
 pub(crate) struct Alert {
     pub(crate) name: String,
     pub(crate) expression: String,
@@ -26,7 +26,7 @@ pub(crate) struct Alert {
     runbook: String,
 }
 
-/// Every alert.
+/// Reads all alert rules.
 pub(crate) fn alerts() -> Vec<Alert> {
     let file: Value = serde_norway::from_str(&read("deploy/monitoring/alerts.yml")).unwrap();
     let groups = file["groups"].as_sequence().unwrap();
@@ -49,14 +49,14 @@ impl Alert {
 }
 
 #[tokio::test]
-async fn alerts_fire_when_they_should_and_not_before() {
+async fn the_alert_rules_pass_their_tests() {
     let folder = root().join("deploy/monitoring");
     promtool::run(&["check", "rules", "alerts.yml"], &folder).await;
     promtool::run(&["test", "rules", "alerts.test.yml"], &folder).await;
 }
 
 #[test]
-fn every_alert_is_tested_firing_and_quiet() {
+fn every_alert_has_a_firing_and_a_quiet_test() {
     let file: Value = serde_norway::from_str(&read("deploy/monitoring/alerts.test.yml")).unwrap();
     let tests = file["tests"].as_sequence().unwrap();
     let cases = tests.iter().flat_map(|test| test["alert_rule_test"].as_sequence().unwrap());
@@ -73,7 +73,7 @@ fn every_alert_is_tested_firing_and_quiet() {
 }
 
 #[test]
-fn every_alert_names_its_section_of_the_page() {
+fn every_alert_links_to_its_section_of_the_page() {
     let page = read("docs/monitoring.md");
     let sections: BTreeMap<_, _> = page
         .split("\n### ")

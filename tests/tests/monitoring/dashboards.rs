@@ -1,4 +1,4 @@
-//! The dashboards: what Grafana needs of them, and expressions that find series.
+//! The Grafana dashboards: the properties that Grafana requires, and queries that find series.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,9 @@ use serde_json::Value;
 
 use crate::{SERVICES, expressions::selectors, traffic};
 
-/// Columns of a dashboard.
+/// The width of Grafana's grid.
 const COLUMNS: u64 = 24;
 
-/// The dashboard of a service.
 fn dashboard(service: &str) -> Value {
     let file = read(&format!("deploy/monitoring/grafana/dashboards/{service}.json"));
     serde_json::from_str(&file).unwrap()
@@ -21,7 +20,7 @@ fn panels(dashboard: &Value) -> &[Value] {
     dashboard["panels"].as_array().unwrap()
 }
 
-/// The panels that show something.
+/// The panels without the rows.
 fn charts(dashboard: &Value) -> impl Iterator<Item = &Value> {
     panels(dashboard).iter().filter(|panel| panel["type"] != "row")
 }
@@ -32,11 +31,11 @@ fn targets(panel: &Value) -> &[Value] {
 }
 
 fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+    value.as_str().unwrap_or_else(|| panic!("{value} is not a string"))
 }
 
 fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    value.as_u64().unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 #[tokio::test]
@@ -64,7 +63,7 @@ async fn every_query_of_a_dashboard_finds_series() {
 }
 
 #[test]
-fn every_selector_has_the_job_and_the_instance_of_the_page() {
+fn every_selector_filters_by_job_and_instance() {
     for service in SERVICES {
         let dashboard = dashboard(service);
         for target in charts(&dashboard).flat_map(targets) {
@@ -77,7 +76,7 @@ fn every_selector_has_the_job_and_the_instance_of_the_page() {
 }
 
 #[test]
-fn panels_have_ids_and_places_of_their_own() {
+fn panels_have_unique_ids_and_do_not_overlap() {
     for service in SERVICES {
         let dashboard = dashboard(service);
         let (mut ids, mut cells) = (BTreeSet::new(), BTreeSet::new());
@@ -95,13 +94,13 @@ fn panels_have_ids_and_places_of_their_own() {
 }
 
 #[test]
-fn panels_say_what_they_show() {
+fn panels_have_titles_descriptions_units_and_legends() {
     for service in SERVICES {
         let dashboard = dashboard(service);
         let mut titles = BTreeSet::new();
         for panel in charts(&dashboard) {
             let title = text(&panel["title"]);
-            assert!(titles.insert(title), "{service}: two panels {title}");
+            assert!(titles.insert(title), "{service}: two panels are titled {title}");
             assert!(["stat", "timeseries"].contains(&text(&panel["type"])), "{service}: {title}");
             assert!(!text(&panel["description"]).is_empty(), "{service}: {title}");
             assert!(!text(&panel["fieldConfig"]["defaults"]["unit"]).is_empty(), "{title}");
@@ -117,12 +116,12 @@ fn panels_say_what_they_show() {
 }
 
 #[test]
-fn dashboards_can_be_loaded_side_by_side() {
+fn dashboards_do_not_conflict_in_one_grafana() {
     for service in SERVICES {
         let dashboard = dashboard(service);
         assert_eq!((text(&dashboard["uid"]), text(&dashboard["title"])), (service, service));
         assert_eq!(number(&dashboard["schemaVersion"]), 39, "{service}");
-        // An id would be that of a dashboard in the database of one Grafana.
+        // An `id` is valid only in the database of one Grafana.
         assert!(dashboard.get("id").is_none(), "{service}");
         let variables = dashboard["templating"]["list"].as_array().unwrap();
         let names: Vec<_> = variables.iter().map(|variable| text(&variable["name"])).collect();

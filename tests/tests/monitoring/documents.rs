@@ -1,4 +1,4 @@
-//! The documents: they name every metric, and no other.
+//! The documents name every metric, and no metric that does not exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +13,13 @@ use crate::{
     traffic,
 };
 
-/// The page about monitoring.
 const PAGE: &str = "docs/monitoring.md";
 
 /// Suffixes of the series of histograms and summaries.
 const SUFFIXES: [&str; 3] = ["_bucket", "_sum", "_count"];
 
 #[tokio::test]
-async fn the_tables_of_the_page_are_the_metrics_of_the_services() {
+async fn the_tables_list_exactly_the_metrics_of_the_services() {
     let scraped = traffic::scraped().await;
     let mut shown = BTreeMap::new();
     for row in Page::parse(&read(PAGE), PAGE.to_owned()).rows {
@@ -31,10 +30,14 @@ async fn the_tables_of_the_page_are_the_metrics_of_the_services() {
         assert!(!meaning.is_empty(), "{name} has no meaning");
         let labels = labels.split(", ").filter(|label| *label != "none").map(str::to_owned);
         let family = Family { kind: kind.clone(), labels: labels.collect() };
-        assert!(shown.insert(name.clone(), family).is_none(), "{name} is there twice");
+        assert!(shown.insert(name.clone(), family).is_none(), "{name} is listed twice");
     }
     for (name, family) in &scraped.families {
-        assert_eq!(shown.remove(name).as_ref(), Some(family), "{name}: the page, the service");
+        assert_eq!(
+            shown.remove(name).as_ref(),
+            Some(family),
+            "{name}: left is the page, right is the service"
+        );
     }
     assert!(shown.is_empty(), "no service has these metrics: {shown:?}");
 }
@@ -57,7 +60,7 @@ async fn every_metric_that_a_document_names_exists() {
 }
 
 #[tokio::test]
-async fn log_messages_of_the_page_stand_in_the_code() {
+async fn documented_log_messages_exist_in_the_code() {
     let page = read(PAGE);
     let (_, section) = page.split_once("\n## Log messages\n").unwrap();
     let section = section.split("\n## ").next().unwrap();
@@ -72,8 +75,8 @@ async fn log_messages_of_the_page_stand_in_the_code() {
     }
 }
 
-/// The code of a document that can name metrics: code in the text and blocks of PromQL, but no link
-/// to an item of a source file.
+/// The code of a document that can name metrics: inline code and PromQL blocks, except links to
+/// items of source files.
 fn code(page: &Page) -> impl Iterator<Item = &str> {
     let to_sources = page.links.iter().filter(|link| link.target.ends_with(".rs"));
     let items: BTreeSet<_> = to_sources.filter_map(|link| link.code.as_deref()).collect();
@@ -81,15 +84,15 @@ fn code(page: &Page) -> impl Iterator<Item = &str> {
     code.chain(page.blocks_of(&["promql"]))
 }
 
-/// The names of metrics in code. A name that is cut short, such as `objstore_…`, is none, and
-/// neither is the name of a Rust crate.
+/// The names of metrics in code, without shortened names, such as `objstore_…`, and names of Rust
+/// crates.
 fn names(code: &str) -> impl Iterator<Item = &str> {
     let words = code.split(|letter| !is_of_name(letter));
     words.filter(|word| is_metric(word) && !word.ends_with("_svc"))
 }
 
 #[test]
-fn names_are_found_in_code_alone() {
+fn metric_names_are_found_only_in_code() {
     let text = "a `payments_x{b=\"c\"}` objstore_y\n```text\nauthsvc_z\n```\n`authsvc_v`\n\
                 ```promql\nrate(objstore_w[5m])\n```\n`payments_…` `objstore_svc` [`objstore_u`](a.rs)";
     let page = Page::parse(text, "a.md".to_owned());

@@ -1,16 +1,15 @@
-//! The selectors of an expression: `metric{label="value"}`.
+//! Finds the selectors of a PromQL expression: `metric{label="value"}`.
 
-/// A selector of series.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Selector {
-    /// The selector as it is written.
+    /// As written in the expression.
     pub(crate) text: String,
     name: String,
     labels: Vec<String>,
 }
 
 impl Selector {
-    /// A selector of the series that have these labels, whatever their values.
+    /// A selector of all series that have these labels, with any values.
     pub(crate) fn of_names(&self) -> String {
         let matchers: Vec<_> = self.labels.iter().map(|label| format!("{label}!=\"\"")).collect();
         format!("{}{{{}}}", self.name, matchers.join(", "))
@@ -50,22 +49,22 @@ pub(crate) fn is_metric(name: &str) -> bool {
     prefixes.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
 }
 
-/// Whether a character can stand in the name of a metric.
+/// Whether the name of a metric may contain this character.
 pub(crate) fn is_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 
-/// The place of the brace that closes the first one of a text. Braces in quotes do not count.
+/// The index of the brace that closes the first brace. Braces in quotes do not count.
 fn end_of_matchers(text: &str) -> usize {
     let mut quoted = false;
     let end = text.find(|letter| {
         quoted ^= letter == '"';
         letter == '}' && !quoted
     });
-    end.unwrap_or_else(|| panic!("no end: {text}"))
+    end.unwrap_or_else(|| panic!("no closing brace: {text}"))
 }
 
-/// The labels that are named between braces: `{name="value"}`.
+/// The names of the labels in matchers, such as `{name="value"}`.
 fn label_names(matchers: &str) -> Vec<String> {
     let outside_quotes = matchers.split('"').step_by(2);
     let names = outside_quotes.map(|part| part.trim_matches(|letter| !is_of_name(letter)));

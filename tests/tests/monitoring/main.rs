@@ -1,7 +1,7 @@
-//! The files of deploy/monitoring and the page docs/monitoring.md, compared with the metrics of
-//! running services. Prometheus's own engine, in promtool, evaluates every expression.
+//! Compares the files of deploy/monitoring and the page docs/monitoring.md with the metrics of
+//! running services. promtool evaluates every expression with Prometheus's own engine.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod alerts;
 mod dashboards;
@@ -15,7 +15,7 @@ mod traffic;
 /// The three services: the jobs of Prometheus, and the names of the dashboards.
 pub(crate) const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
 
-/// A text with one space for every run of white space.
+/// Replaces every run of white space with one space.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! Prometheus's own tool: it reads rules as Prometheus does, and evaluates expressions.
+//! promtool reads rules and evaluates expressions with the code of Prometheus itself.
 
 use std::{
     path::Path,
@@ -8,7 +8,7 @@ use std::{
 use blackbox::{process, project::root};
 use tokio::process::Command;
 
-/// Runs the tool in this folder; it has to find nothing wrong.
+/// Runs promtool in this folder. Panics if it reports an error.
 pub(crate) async fn run(arguments: &[&str], folder: &Path) {
     let promtool = root().join("target/tools/promtool");
     assert!(promtool.exists(), "promtool is missing; install it with: scripts/install test");

@@ -1,4 +1,4 @@
-//! The answers of services at `/metrics`, and expressions that are evaluated on them.
+//! Parses the answers of `/metrics`, and evaluates expressions on them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,22 +9,20 @@ use serde_json::{Value, json};
 
 use crate::promtool;
 
-/// A family of metrics.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Family {
-    /// The type, as `# TYPE` names it.
+    /// The type in the line `# TYPE`.
     pub(crate) kind: String,
-    /// The names of its labels, without `le`.
+    /// The names of the labels, without `le`.
     pub(crate) labels: BTreeSet<String>,
 }
 
-/// A sample: the type of its series, and its value.
 struct Sample {
     kind: String,
     value: f64,
 }
 
-/// The answers of several services.
+/// The metrics of several services.
 #[derive(Default)]
 pub(crate) struct Scraped {
     /// The families, by name.
@@ -34,7 +32,7 @@ pub(crate) struct Scraped {
 }
 
 impl Scraped {
-    /// Adds the answer of the service that is scraped as this job.
+    /// Adds the answer of a service under the name of its Prometheus job.
     pub(crate) fn add(&mut self, job: &str, text: &str) {
         let target = format!(r#"job="{job}",instance="{job}:1""#);
         let up = Sample { kind: "gauge".to_owned(), value: 1.0 };
@@ -66,8 +64,8 @@ impl Scraped {
         self.samples.keys().any(|series| series.contains(&label))
     }
 
-    /// Has Prometheus evaluate these expressions on the samples; each has to yield a series. Counts
-    /// grow by one a minute, so that they have rates.
+    /// Evaluates the expressions on the samples with promtool. Panics unless each yields a series.
+    /// Counters grow by one per minute, so that they have rates.
     pub(crate) async fn evaluate(&self, expressions: &[String]) {
         let series = self.samples.iter().map(|(series, Sample { kind, value })| {
             let step = u8::from(kind != "gauge");

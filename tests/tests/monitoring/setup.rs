@@ -1,4 +1,4 @@
-//! The Prometheus and the Grafana of docker-compose.yml.
+//! The configuration of Prometheus and Grafana in docker-compose.yml.
 
 use std::{collections::BTreeSet, fs};
 
@@ -17,7 +17,7 @@ fn yaml(file: &str) -> Value {
 }
 
 #[tokio::test]
-async fn prometheus_scrapes_every_service_where_compose_runs_it() {
+async fn prometheus_scrapes_every_service_of_compose() {
     let (compose, config) = (yaml("docker-compose.yml"), yaml("deploy/monitoring/prometheus.yml"));
     let jobs = config["scrape_configs"].as_sequence().unwrap();
     let mut names = BTreeSet::new();
@@ -47,7 +47,7 @@ async fn prometheus_accepts_its_configuration() {
 }
 
 #[test]
-fn monitoring_starts_only_on_request_and_on_this_machine() {
+fn monitoring_needs_its_profile_and_listens_on_localhost() {
     let compose = yaml("docker-compose.yml");
     for (name, port) in [("prometheus", 9090), ("grafana", 3000)] {
         let service = &compose["services"][name];
@@ -61,7 +61,10 @@ fn monitoring_starts_only_on_request_and_on_this_machine() {
         let needs = service["depends_on"].as_mapping().into_iter().flat_map(|needs| needs.keys());
         for needed in needs {
             let needed = &compose["services"][needed];
-            assert!(needed["profiles"].is_null(), "{name:?} needs a service of a profile");
+            assert!(
+                needed["profiles"].is_null(),
+                "{name:?} depends on a service that starts only with a profile"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The three services, used in many ways: the metrics that they show then.
+//! Sends varied traffic to the three services, so that their metrics have series.
 
 use std::net::SocketAddr;
 
@@ -14,11 +14,11 @@ use tokio::sync::OnceCell;
 
 use crate::scrape::Scraped;
 
-/// Room for small bodies only.
-const LITTLE: (&str, &str) = ("BODY_MEMORY", "16KiB");
+/// Enough memory for small bodies only, so that a large body is rejected.
+const SMALL_BODY_MEMORY: (&str, &str) = ("BODY_MEMORY", "16KiB");
 
-/// The metrics of the three services after some traffic. The services run once for all tests. Each is
-/// scraped twice, as the first scrape is counted by the second.
+/// The metrics of the three services after some traffic. The services run once for all tests. Each
+/// is scraped twice, so that the second scrape counts the first one.
 pub(crate) async fn scraped() -> &'static Scraped {
     static SCRAPED: OnceCell<Scraped> = OnceCell::const_new();
     SCRAPED
@@ -33,10 +33,10 @@ pub(crate) async fn scraped() -> &'static Scraped {
         .await
 }
 
-/// Sign-ins that are accepted, rejected, refused and invalid; a portal that does not answer, and a
-/// profile that lacks a member.
+/// Sign-ins that are accepted, rejected by the portal, rate-limited and invalid; a portal that does
+/// not answer; and a profile that lacks a member.
 async fn authsvc() -> String {
-    let site = Site::with(&[LITTLE, ("SIGN_IN_LIMIT_USERNAME", "1/15m")]).await;
+    let site = Site::with(&[SMALL_BODY_MEMORY, ("SIGN_IN_LIMIT_USERNAME", "1/15m")]).await;
     let known = site.student();
     let _ = site.sign_in(&known).await.expect(200);
     let _ = site.profile(&known).await.expect(200);
@@ -54,14 +54,14 @@ async fn authsvc() -> String {
     let silence = Behaviour::from(Delivery::ResetBefore);
     site.portal.script(&unanswered.username, Operation::Login, silence);
     let _ = site.sign_in(&unanswered).await.expect(502);
-    find_no_memory(address, "/authenticate", "").await;
+    exceed_body_memory(address, "/authenticate", "").await;
     let _ = site.fetch("/metrics").await.expect(200);
     site.fetch("/metrics").await.expect(200).text().to_owned()
 }
 
 /// An object that is set, pushed to a socket, found and deleted.
 async fn objstore() -> String {
-    let service = objstore::Service::with(&[LITTLE]).await;
+    let service = objstore::Service::with(&[SMALL_BODY_MEMORY]).await;
     let client = service.client().await;
     let key = Key::fresh();
     client.watch(&key).await;
@@ -72,14 +72,14 @@ async fn objstore() -> String {
     let _ = client.find(&key).await;
     client.delete(&key).await;
     let cookie = format!("Cookie: token={}\r\n", client.token());
-    find_no_memory(service.process().address(), "/set", &cookie).await;
+    exceed_body_memory(service.process().address(), "/set", &cookie).await;
     let _ = client.fetch("/metrics").await.expect(200);
     client.fetch("/metrics").await.expect(200).text().to_owned()
 }
 
 /// Payments that are captured, refunded and declined, from every origin; an invitation.
 async fn payments() -> String {
-    let service = payments::Service::with(&[LITTLE]).await;
+    let service = payments::Service::with(&[SMALL_BODY_MEMORY]).await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
     let _ = transaction.capture(600).await;
@@ -92,13 +92,13 @@ async fn payments() -> String {
     let _ = merchant.invite(&email()).await;
     let live = merchant.app.merchant_with(&minimal()).await;
     let _ = live.charge(&live.payment(Card::VISA, "EUR", 100)).await.expect(400);
-    find_no_memory(service.process().address(), "/apps", "").await;
+    exceed_body_memory(service.process().address(), "/apps", "").await;
     let _ = service.fetch("/metrics").await.expect(200);
     service.fetch("/metrics").await.expect(200).text().to_owned()
 }
 
-/// Sends the beginning of a body that is larger than the memory for bodies: 503.
-async fn find_no_memory(to: SocketAddr, path: &str, headers: &str) {
+/// Sends part of a body that is larger than the memory for bodies, and expects 503.
+async fn exceed_body_memory(to: SocketAddr, path: &str, headers: &str) {
     let mut connection = Connection::open(to).await;
     let body = format!(r#"{{"name":"{}"#, "a".repeat(30_000));
     connection.send(raw::head(path, headers, 50_000) + &body).await;

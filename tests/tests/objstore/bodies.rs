@@ -1,4 +1,4 @@
-//! Which bodies are decoded, and which are 400.
+//! Bodies that are decoded, and bodies that are rejected with 400.
 
 use blackbox::objstore::{Client, Object, Service};
 use reqwest::Method;
@@ -10,7 +10,7 @@ const OBJECTS: [&str; 6] = ["/get", "/set", "/find", "/delete", "/watch", "/unwa
 /// The endpoints that use only the key of their object.
 const SELECTORS: [&str; 5] = ["/get", "/find", "/delete", "/watch", "/unwatch"];
 
-/// Every endpoint with a body, each with one it takes.
+/// Every endpoint that takes a body, each with a valid one.
 fn valid() -> Vec<(&'static str, String)> {
     let registration = ("/register", format!(r#"{{"ID":"{}"}}"#, Uuid::new_v4()));
     let object = Object::fresh().body();
@@ -18,7 +18,7 @@ fn valid() -> Vec<(&'static str, String)> {
     [registration].into_iter().chain(objects).collect()
 }
 
-/// The answer is the one to a body that can be decoded, whatever comes of it then.
+/// Checks that the body is decoded. The request itself may still fail, because no object exists.
 async fn is_decoded(client: &Client, path: &str, body: &str) {
     let answer = client.post(path, body).await;
     let statuses =
@@ -27,7 +27,7 @@ async fn is_decoded(client: &Client, path: &str, body: &str) {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_json_object_of_the_right_members_is_400() {
+async fn a_body_with_invalid_json_or_wrong_members_is_400() {
     let service = Service::any().await;
     let client = service.client().await;
     for (path, body) in valid() {
@@ -63,7 +63,7 @@ async fn a_body_that_is_no_json_object_of_the_right_members_is_400() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_utf8_is_400() {
+async fn a_body_that_is_not_utf8_is_400() {
     let service = Service::any().await;
     let client = service.client().await;
     for (path, body) in valid() {
@@ -75,8 +75,8 @@ async fn a_body_that_is_no_utf8_is_400() {
         ] {
             println!("{path}: {label}");
             let at = body.rfind("\"}").unwrap();
-            let spoilt = [&body.as_bytes()[..at], bytes, &body.as_bytes()[at..]].concat();
-            client.post(path, spoilt).await.refused(400, "invalid_body");
+            let damaged = [&body.as_bytes()[..at], bytes, &body.as_bytes()[at..]].concat();
+            client.post(path, damaged).await.refused(400, "invalid_body");
         }
         println!("{path}: UTF-16");
         let wide: Vec<u8> = body.encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -107,7 +107,7 @@ async fn member_names_may_be_escaped_and_come_in_any_order() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_missing_incomplete_or_of_the_wrong_type_is_400() {
+async fn a_missing_incomplete_or_mistyped_key_is_400() {
     let service = Service::any().await;
     let client = service.client().await;
     for path in OBJECTS {
@@ -165,7 +165,7 @@ async fn an_array_in_place_of_an_object_is_400() {
 }
 
 #[tokio::test]
-async fn set_needs_a_value_that_is_an_object_and_an_owner_that_is_a_string() {
+async fn set_needs_an_object_value_and_a_string_owner() {
     let service = Service::any().await;
     let client = service.client().await;
     for (label, members) in [
@@ -221,7 +221,7 @@ async fn every_endpoint_but_set_ignores_value_and_owner() {
 }
 
 #[tokio::test]
-async fn a_body_is_decoded_when_its_type_is_json_or_not_given() {
+async fn a_body_needs_a_json_content_type_or_none() {
     let service = Service::any().await;
     let client = service.client().await;
     for (path, body) in valid() {

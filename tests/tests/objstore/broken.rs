@@ -1,10 +1,10 @@
-//! Rows that somebody else has broken.
+//! Rows that were damaged outside the service, and rows that the database rejects.
 
 use blackbox::objstore::{Client, Idle, Key, Object, Service, unique};
 use futures_util::future::join_all;
 use reqwest::Method;
 
-/// Objects that are written at once.
+/// The number of objects that are written concurrently.
 const OBJECTS: usize = 64;
 
 async fn filled() -> (Service, Client, Vec<Object>) {
@@ -17,8 +17,8 @@ async fn filled() -> (Service, Client, Vec<Object>) {
     (service, client, objects)
 }
 
-/// Has the engine refuse records of the log about objects of this name.
-fn refuse(place: &Idle, name: &str) {
+/// Makes the database reject log rows about objects of this name.
+fn reject_log_rows(place: &Idle, name: &str) {
     match place.database() {
         Some(database) => {
             database.run(&format!("ALTER TABLE log ADD CHECK (name <> '{name}') NOT VALID"));
@@ -32,7 +32,7 @@ fn refuse(place: &Idle, name: &str) {
     }
 }
 
-/// Writes all objects at once: the one in the middle fails, and no other.
+/// Writes all objects concurrently, and checks that only the middle one fails.
 async fn all_but_the_middle_are_written(client: &Client, path: &str, objects: &[Object]) {
     let write = |object: &Object| {
         let body = if path == "/set" { object.numbered(1).body() } else { object.key.body() };
@@ -50,7 +50,7 @@ async fn all_but_the_middle_are_written(client: &Client, path: &str, objects: &[
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_fails_its_own_write_alone() {
+async fn an_unreadable_row_fails_only_its_own_write() {
     let (service, client, objects) = filled().await;
     let broken = format!("UPDATE objects SET owner = '' WHERE name = '{}'", OBJECTS / 2);
     assert_eq!(service.place().change(&broken), 1);
@@ -61,7 +61,7 @@ async fn a_row_that_cannot_be_read_fails_its_own_write_alone() {
 #[tokio::test]
 async fn a_row_that_the_database_refuses_fails_its_own_write_alone() {
     let (service, client, objects) = filled().await;
-    refuse(service.place(), &(OBJECTS / 2).to_string());
+    reject_log_rows(service.place(), &(OBJECTS / 2).to_string());
     for _ in 0..4 {
         all_but_the_middle_are_written(&client, "/set", &objects).await;
     }

@@ -1,5 +1,5 @@
-//! What only the passing of time shows. These tests wait because time is what they test; they are
-//! among the first by name, so that the others run meanwhile.
+//! Timeouts, pings and lifetimes. These tests wait in real time, because they test time. The name
+//! of the module sorts early, so that the other tests run meanwhile.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::fence::no_more_pushes;
 
 #[tokio::test]
-async fn an_idle_socket_is_pinged_every_20_s_and_a_peer_that_misses_two_is_closed() {
+async fn sockets_are_pinged_every_20_s_and_closed_if_silent() {
     let service = Service::any().await;
     let client = service.client().await;
     let (mut answering, mut mute) = (client.socket().await, client.socket().await);
@@ -33,7 +33,7 @@ async fn an_idle_socket_is_pinged_every_20_s_and_a_peer_that_misses_two_is_close
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_408() {
+async fn a_missing_body_times_out_with_408() {
     let service = Service::any().await;
     let token = service.client().await.token().to_owned();
     let head = format!(
@@ -54,7 +54,7 @@ async fn short_lived() -> Service {
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_used_ends_with_its_lifetime() {
+async fn an_unused_session_expires() {
     let service = short_lived().await;
     let client = service.client().await;
     sleep(Duration::from_secs(3)).await;
@@ -63,7 +63,7 @@ async fn a_session_that_is_not_used_ends_with_its_lifetime() {
 }
 
 #[tokio::test]
-async fn a_session_in_use_is_extended_and_the_cookie_sent_again() {
+async fn use_extends_a_session_and_renews_the_cookie() {
     let service = short_lived().await;
     let registered = Instant::now();
     let client = service.client().await;
@@ -90,7 +90,7 @@ async fn an_open_socket_keeps_its_session() {
 }
 
 #[tokio::test]
-async fn the_session_unused_longest_ends_when_a_client_has_100_others() {
+async fn the_101st_session_ends_the_longest_unused_one() {
     let service = Service::with(&[]).await;
     let first = service.client().await;
     let body = Object::fresh().key.body();
@@ -103,11 +103,11 @@ async fn the_session_unused_longest_ends_when_a_client_has_100_others() {
     }
     let _ = first.post("/find", body.clone()).await.expect(200);
     let last = service.client_with(first.id()).await;
-    // A replica may have the session in memory for a minute; the embedded engine is the only one.
+    // Another replica may cache the session for a minute. The embedded engine has only one replica.
     let allowed = Duration::from_secs(if service.place().database().is_some() { 75 } else { 0 });
     let ended = Instant::now() + allowed;
     while first.post("/find", body.clone()).await.status == 200 {
-        assert!(Instant::now() < ended, "the session goes on");
+        assert!(Instant::now() < ended, "the session is still valid");
         sleep(Duration::from_millis(500)).await;
     }
     for living in [&second, &last] {
@@ -120,17 +120,17 @@ async fn the_session_unused_longest_ends_when_a_client_has_100_others() {
 }
 
 #[tokio::test]
-async fn a_client_whose_sessions_have_all_ended_is_removed_and_makes_room() {
+async fn a_client_without_live_sessions_is_removed() {
     let service = short_lived().await;
     let gone = service.client().await;
     gone.watch(&Object::fresh().key).await;
     sleep(Duration::from_secs(5)).await;
-    // A service that starts tidies up at once, one that goes on within a minute.
+    // The service removes clients at its start, and then every minute.
     let service = service.stop().await.start().await;
     let next = service.stranger();
     let registration = format!(r#"{{"ID":"{}"}}"#, Uuid::new_v4());
     let deadline = Instant::now() + Duration::from_secs(70);
     while next.post("/register", registration.clone()).await.status != 200 {
-        assert!(Instant::now() < deadline, "there is still no room");
+        assert!(Instant::now() < deadline, "the client limit is still reached");
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever bytes a body has, the answer is one the document lists, and no failure of the service.
+//! Property tests of bodies: every answer is in the OpenAPI document, and none is a server error.
 
 use blackbox::objstore::{Client, Object, Service};
 use proptest::{
@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 const PATHS: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
 
-/// Pieces that JSON is made of, whole and broken.
+/// Fragments of JSON, valid and invalid.
 const PIECES: [&str; 24] = [
     "{",
     "}",
@@ -40,7 +40,7 @@ const PIECES: [&str; 24] = [
     "\u{feff}",
 ];
 
-/// A body that a path takes, with some bytes of it replaced by others.
+/// A valid body with some bytes removed and some inserted.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
     let whole = prop_oneof![
         Just(Object::fresh().body()),
@@ -66,8 +66,12 @@ fn body() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// The client has checked the answer against the document already.
-async fn is_no_failure(client: &Client, path: &str, body: Vec<u8>) -> Result<(), TestCaseError> {
+/// `Err` on a server error. The client already checks the answer against the document.
+async fn is_no_server_error(
+    client: &Client,
+    path: &str,
+    body: Vec<u8>,
+) -> Result<(), TestCaseError> {
     let answer = client.post(path, body).await;
     if answer.status.is_server_error() {
         return Err(TestCaseError::fail(format!("{answer:?}")));
@@ -76,7 +80,7 @@ async fn is_no_failure(client: &Client, path: &str, body: Vec<u8>) -> Result<(),
 }
 
 #[test]
-fn any_bytes_are_answered_as_the_document_says() {
+fn arbitrary_bodies_get_documented_answers() {
     let runtime = Runtime::new().unwrap();
     let service = runtime.block_on(Service::with(&[]));
     let client = runtime.block_on(service.client());
@@ -86,10 +90,10 @@ fn any_bytes_are_answered_as_the_document_says() {
         ..ProptestConfig::default()
     });
     let cases = (select(&PATHS[..]), body());
-    let outcome =
-        runner.run(&cases, |(path, body)| runtime.block_on(is_no_failure(&client, path, body)));
-    if let Err(problem) = outcome {
-        panic!("{problem}");
+    let outcome = runner
+        .run(&cases, |(path, body)| runtime.block_on(is_no_server_error(&client, path, body)));
+    if let Err(failure) = outcome {
+        panic!("{failure}");
     }
     let _ = runtime.block_on(client.fetch("/ready")).expect(200);
 }

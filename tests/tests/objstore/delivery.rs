@@ -1,4 +1,4 @@
-//! At least once: what is acknowledged, and what comes again.
+//! At-least-once delivery: acknowledgements, and repeated pushes.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ async fn mute_watcher(service: &Service) -> (Client, Object, Socket) {
 }
 
 #[tokio::test]
-async fn what_changes_while_no_socket_is_open_is_sent_when_one_opens() {
+async fn changes_without_an_open_socket_are_sent_on_connect() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -38,7 +38,7 @@ async fn what_changes_while_no_socket_is_open_is_sent_when_one_opens() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_does_not_come_again() {
+async fn acknowledged_pushes_are_not_repeated() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -54,7 +54,7 @@ async fn what_was_acknowledged_does_not_come_again() {
 }
 
 #[tokio::test]
-async fn what_was_not_acknowledged_comes_again_on_every_next_socket() {
+async fn unacknowledged_pushes_are_repeated_on_every_new_socket() {
     let service = Service::any().await;
     let (client, object, mut socket) = mute_watcher(&service).await;
     client.set(&object).await;
@@ -68,15 +68,15 @@ async fn what_was_not_acknowledged_comes_again_on_every_next_socket() {
 }
 
 #[tokio::test]
-async fn a_ping_follows_a_burst_soon() {
+async fn a_ping_soon_follows_a_burst() {
     let service = Service::any().await;
     let (client, object, mut socket) = mute_watcher(&service).await;
     let set = Instant::now();
     client.set(&object).await;
     socket.next_push().await;
     socket.ping(DEADLINE).await;
-    // A tenth of a second is promised; far more is allowed to a busy machine, but not the 20 s
-    // after which a ping comes anyway.
+    // The service promises a tenth of a second. A busy machine may take longer, but not the 20 s
+    // after which the service pings an idle socket anyway.
     assert!(set.elapsed() < Duration::from_secs(5), "{:?}", set.elapsed());
 }
 
@@ -128,7 +128,7 @@ async fn the_close_frame_of_a_client_acknowledges_nothing() {
 }
 
 #[tokio::test]
-async fn an_acknowledgement_on_one_socket_counts_for_the_next_whichever_it_is() {
+async fn an_acknowledgement_counts_for_all_later_sockets() {
     let service = Service::any().await;
     let (client, object, mut mute) = mute_watcher(&service).await;
     let mut socket = client.socket().await;
@@ -142,7 +142,7 @@ async fn an_acknowledgement_on_one_socket_counts_for_the_next_whichever_it_is() 
 }
 
 #[tokio::test]
-async fn an_older_acknowledgement_takes_nothing_back() {
+async fn an_older_acknowledgement_does_not_move_the_position_back() {
     let service = Service::any().await;
     let (client, object, mut behind) = mute_watcher(&service).await;
     let mut ahead = client.socket().await;
@@ -160,7 +160,7 @@ async fn an_older_acknowledgement_takes_nothing_back() {
 }
 
 #[tokio::test]
-async fn a_socket_that_is_open_beside_another_misses_nothing_that_other_acknowledged() {
+async fn a_slow_socket_still_receives_what_another_acknowledged() {
     let service = Service::any().await;
     let (client, object, mut slow) = mute_watcher(&service).await;
     let mut quick = client.socket().await;
@@ -200,7 +200,7 @@ async fn a_client_that_keeps_reconnecting_misses_nothing() {
                 socket.close().await;
             }
             let first = received[0].number();
-            assert!(first <= next, "{next} was missed: {first} came");
+            assert!(first <= next, "{next} was missed: the socket began with {first}");
             for (place, object) in received.iter().enumerate() {
                 assert_eq!(object.number(), first + place);
             }

@@ -1,4 +1,4 @@
-//! The OpenAPI document by itself.
+//! The consistency of the OpenAPI document.
 
 use blackbox::objstore::DOCUMENT;
 
@@ -9,12 +9,12 @@ fn every_example_satisfies_its_schema() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     DOCUMENT.check_references();
 }
 
 #[test]
-fn the_document_describes_the_endpoints_of_the_specification_and_the_few_beside_it() {
+fn the_document_describes_exactly_the_expected_endpoints() {
     let described: Vec<_> =
         DOCUMENT.at("/paths").as_object().unwrap().keys().map(String::as_str).collect();
     let mut expected = vec![
@@ -36,7 +36,7 @@ fn the_document_describes_the_endpoints_of_the_specification_and_the_few_beside_
 }
 
 #[test]
-fn every_endpoint_asks_for_the_cookie_unless_it_says_otherwise() {
+fn endpoints_require_the_session_cookie_by_default() {
     assert_eq!(DOCUMENT.at("/security"), &serde_json::json!([{ "session": [] }]));
     assert_eq!(DOCUMENT.at("/components/securitySchemes/session/in"), "cookie");
     assert_eq!(DOCUMENT.at("/components/securitySchemes/session/name"), "token");

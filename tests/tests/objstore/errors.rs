@@ -1,4 +1,4 @@
-//! Paths and methods that are none, and what every answer has.
+//! Unknown paths, wrong methods, other origins, and request ids.
 
 use blackbox::objstore::{Client, Object, Service};
 use reqwest::Method;
@@ -11,7 +11,7 @@ const POSTED: [&str; 7] = ["/register", "/get", "/set", "/find", "/delete", "/wa
 const FETCHED: [&str; 5] = ["/socket", "/health", "/ready", "/metrics", "/openapi.json"];
 
 #[tokio::test]
-async fn a_path_that_is_none_is_404_with_or_without_a_session() {
+async fn an_unknown_path_is_404_with_or_without_a_session() {
     let service = Service::any().await;
     for client in [service.stranger(), service.client().await] {
         for path in [
@@ -43,7 +43,7 @@ async fn is_not_allowed(client: &Client, method: &Method, path: &str, allowed: &
 }
 
 #[tokio::test]
-async fn a_method_the_path_does_not_take_is_405_and_allow_says_which_it_takes() {
+async fn a_wrong_method_is_405_with_an_allow_header() {
     let service = Service::any().await;
     let unusual = Method::from_bytes(b"BREW").unwrap();
     for client in [service.stranger(), service.client().await] {
@@ -73,7 +73,7 @@ async fn a_method_the_path_does_not_take_is_405_and_allow_says_which_it_takes() 
 }
 
 #[tokio::test]
-async fn a_browser_of_another_origin_is_not_invited() {
+async fn requests_of_other_origins_get_no_cors_headers() {
     let service = Service::any().await;
     let client = service.client().await;
     let preflight = client
@@ -88,7 +88,7 @@ async fn a_browser_of_another_origin_is_not_invited() {
 }
 
 #[tokio::test]
-async fn a_sane_request_id_is_given_back() {
+async fn a_valid_request_id_is_echoed() {
     let service = Service::any().await;
     let client = service.client().await;
     for id in ["1", "a-b_c.D", &"x".repeat(128)] {
@@ -100,7 +100,7 @@ async fn a_sane_request_id_is_given_back() {
 }
 
 #[tokio::test]
-async fn any_other_request_id_is_replaced() {
+async fn an_invalid_request_id_is_replaced() {
     let service = Service::any().await;
     let client = service.client().await;
     let long = "x".repeat(129);
@@ -112,7 +112,7 @@ async fn any_other_request_id_is_replaced() {
 }
 
 #[tokio::test]
-async fn requests_without_an_id_get_different_ones() {
+async fn requests_without_an_id_get_unique_ids() {
     let service = Service::any().await;
     let client = service.client().await;
     let (first, second) = (client.fetch("/health").await, client.fetch("/health").await);
@@ -120,7 +120,7 @@ async fn requests_without_an_id_get_different_ones() {
 }
 
 #[tokio::test]
-async fn a_connection_serves_on_after_a_request_that_was_refused_before_its_body_came() {
+async fn a_connection_survives_a_request_rejected_before_its_body() {
     let service = Service::any().await;
     let address = service.url().strip_prefix("http://").unwrap().trim_end_matches('/');
     let mut connection = BufReader::new(TcpStream::connect(address).await.unwrap());
@@ -135,7 +135,7 @@ async fn a_connection_serves_on_after_a_request_that_was_refused_before_its_body
     }
 }
 
-/// Reads one answer whole, and gives its first line.
+/// Reads a whole answer, and returns its status line.
 async fn status_line(connection: &mut BufReader<TcpStream>) -> String {
     let mut lines = Vec::new();
     while lines.last().is_none_or(|line| line != "\r\n") {

@@ -5,7 +5,7 @@ use blackbox::objstore::{Event, Key, Object, Service, revision};
 use crate::fence::no_more_events;
 
 #[tokio::test]
-async fn events_tell_sets_and_deletions_with_their_revisions() {
+async fn events_report_sets_and_deletions_with_their_revisions() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -24,7 +24,7 @@ async fn events_tell_sets_and_deletions_with_their_revisions() {
 }
 
 #[tokio::test]
-async fn a_deletion_tells_the_owner_and_the_spelling_of_what_was_deleted() {
+async fn deletion_events_have_the_owner_and_value_as_written() {
     let service = Service::any().await;
     let client = service.client().await;
     let object =
@@ -38,7 +38,7 @@ async fn a_deletion_tells_the_owner_and_the_spelling_of_what_was_deleted() {
 }
 
 #[tokio::test]
-async fn a_refused_deletion_is_no_event() {
+async fn a_rejected_deletion_sends_no_event() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -49,7 +49,7 @@ async fn a_refused_deletion_is_no_event() {
 }
 
 #[tokio::test]
-async fn events_false_is_as_if_it_were_not_said() {
+async fn events_false_equals_the_default() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -62,7 +62,7 @@ async fn events_false_is_as_if_it_were_not_said() {
 }
 
 #[tokio::test]
-async fn a_socket_with_events_and_one_without_share_the_delivery_position() {
+async fn sockets_with_and_without_events_share_the_delivery_position() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -82,7 +82,7 @@ async fn a_socket_with_events_and_one_without_share_the_delivery_position() {
 }
 
 #[tokio::test]
-async fn an_acknowledged_event_does_not_come_again_a_deletion_included() {
+async fn acknowledged_sets_and_deletions_are_not_repeated() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -99,7 +99,7 @@ async fn an_acknowledged_event_does_not_come_again_a_deletion_included() {
 }
 
 #[tokio::test]
-async fn since_starts_after_that_revision_whatever_was_acknowledged() {
+async fn since_overrides_the_acknowledged_position() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -126,7 +126,7 @@ async fn since_starts_after_that_revision_whatever_was_acknowledged() {
 }
 
 #[tokio::test]
-async fn since_reaches_no_change_made_before_the_watch() {
+async fn since_excludes_changes_made_before_the_watch() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -139,7 +139,7 @@ async fn since_reaches_no_change_made_before_the_watch() {
 }
 
 #[tokio::test]
-async fn since_a_revision_that_is_not_there_yet_starts_over() {
+async fn since_a_future_revision_starts_with_a_reset() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -155,15 +155,15 @@ async fn since_a_revision_that_is_not_there_yet_starts_over() {
 }
 
 #[tokio::test]
-async fn a_socket_that_began_ahead_of_the_position_acknowledges_nothing_before_its_begin() {
+async fn changes_skipped_by_since_are_not_acknowledged() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
     let skipped = revision(&client.set(&object).await);
-    let told = revision(&client.set(&object.numbered(1)).await);
+    let sent = revision(&client.set(&object.numbered(1)).await);
     let mut ahead = client.socket_with(&format!("?events=true&since={skipped}")).await;
-    assert_eq!(ahead.next_event().await, Event::Set(told, object.numbered(1)));
+    assert_eq!(ahead.next_event().await, Event::Set(sent, object.numbered(1)));
     ahead.acknowledge().await;
     ahead.close().await;
     assert_eq!(client.socket().await.next_pushes(2).await, [object.clone(), object.numbered(1)]);

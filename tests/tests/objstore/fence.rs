@@ -1,22 +1,22 @@
-//! How a test sees that something is *not* pushed, without waiting.
+//! Checks that something is *not* pushed, without waiting.
 
 use blackbox::objstore::{Client, Event, Object, Socket};
 
-/// Checks that nothing more is pushed: the next push is of an object set just now.
+/// Checks that nothing else is pushed: sets a marker, which must be the next push.
 pub(crate) async fn no_more_pushes(client: &Client, socket: &mut Socket) {
-    let last = Object::fresh();
-    client.watch(&last.key).await;
-    client.set(&last).await;
-    assert_eq!(socket.next_push().await, last);
+    let marker = Object::fresh();
+    client.watch(&marker.key).await;
+    client.set(&marker).await;
+    assert_eq!(socket.next_push().await, marker);
 }
 
-/// Checks the same on a socket with `events=true`.
+/// Like `no_more_pushes`, for a socket with `events=true`.
 pub(crate) async fn no_more_events(client: &Client, socket: &mut Socket) {
-    let last = Object::fresh();
-    client.watch(&last.key).await;
-    client.set(&last).await;
+    let marker = Object::fresh();
+    client.watch(&marker.key).await;
+    client.set(&marker).await;
     match socket.next_event().await {
-        Event::Set(_, object) => assert_eq!(object, last),
-        event => panic!("{event:?} comes before the last"),
+        Event::Set(_, object) => assert_eq!(object, marker),
+        event => panic!("{event:?} came before the marker"),
     }
 }

@@ -1,4 +1,4 @@
-//! `POST /find`: patterns, order, pages, streams.
+//! `POST /find`: patterns, order, pages and unpaged answers.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use blackbox::{
 };
 use futures_util::{StreamExt as _, future::join_all, stream};
 
-/// Texts whose order differs between bytes, UTF-16 units and letters.
+/// Texts that sort differently by bytes, by UTF-16 units and by letters.
 const PARTS: [&str; 4] = ["B", "a", "a!", "\u{fffd}"];
 
-/// As above, with letters outside the basic plane.
+/// Like `PARTS`, with a character outside the basic multilingual plane.
 const NAMES: [&str; 4] = ["B", "a\u{301}", "\u{fffd}", "\u{1f600}"];
 
-/// Sets objects, many at a time.
+/// Sets the objects, up to 64 at a time.
 async fn set_all(client: &Client, objects: &[Object]) {
     stream::iter(objects)
         .map(|object| client.set(object))
@@ -35,7 +35,7 @@ fn all_combinations() -> Vec<Object> {
     objects
 }
 
-/// What a pattern finds among `objects`, in the order it is found.
+/// The matches of a pattern among `objects`, in the order in which `/find` returns them.
 fn expected(objects: &[Object], pattern: &Key) -> Vec<Object> {
     let given = |part: &str| !part.is_empty();
     let shape = (given(&pattern.r#type), given(&pattern.namespace), given(&pattern.name));
@@ -71,7 +71,7 @@ fn patterns() -> Vec<Key> {
     patterns
 }
 
-/// A page, and where the next one starts.
+/// Reads one page, and returns the cursor of the next one.
 async fn page(
     client: &Client,
     pattern: &Key,
@@ -89,7 +89,7 @@ fn encoded(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_pattern_finds_what_matches_in_the_order_of_its_shape() {
+async fn every_pattern_shape_finds_its_matches_in_its_order() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let objects = all_combinations();
@@ -102,7 +102,7 @@ async fn every_pattern_finds_what_matches_in_the_order_of_its_shape() {
 }
 
 #[tokio::test]
-async fn pages_to_the_end_are_the_stream() {
+async fn all_pages_together_equal_the_unpaged_answer() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     set_all(&client, &all_combinations()).await;
@@ -115,7 +115,7 @@ async fn pages_to_the_end_are_the_stream() {
                 let (objects, next) = page(&client, &pattern, limit, cursor.as_deref()).await;
                 assert!(
                     objects.len() == limit || next.is_none(),
-                    "{pattern:?}: a short page in between"
+                    "{pattern:?}: only the last page may be short"
                 );
                 found.extend(objects);
                 cursor = next;
@@ -129,7 +129,7 @@ async fn pages_to_the_end_are_the_stream() {
 }
 
 #[tokio::test]
-async fn the_last_page_has_no_cursor_though_it_is_full() {
+async fn a_full_last_page_has_no_cursor() {
     let service = Service::any().await;
     let client = service.client().await;
     let key = Key::fresh();
@@ -145,7 +145,7 @@ async fn the_last_page_has_no_cursor_though_it_is_full() {
 }
 
 #[tokio::test]
-async fn pages_go_on_though_the_object_they_stopped_at_is_gone() {
+async fn paging_continues_after_the_cursor_object_is_deleted() {
     let service = Service::any().await;
     let client = service.client().await;
     let key = Key::fresh();
@@ -159,7 +159,7 @@ async fn pages_go_on_though_the_object_they_stopped_at_is_gone() {
 }
 
 #[tokio::test]
-async fn a_find_without_a_page_has_no_cursor() {
+async fn an_unpaged_find_has_no_cursor() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -169,7 +169,7 @@ async fn a_find_without_a_page_has_no_cursor() {
 }
 
 #[tokio::test]
-async fn nothing_that_matches_is_an_empty_array() {
+async fn no_match_is_an_empty_array() {
     let service = Service::any().await;
     let client = service.client().await;
     let nothing = |answer: Answer| assert_eq!(answer.expect(200).text(), "[]");
@@ -179,7 +179,7 @@ async fn nothing_that_matches_is_an_empty_array() {
 }
 
 #[tokio::test]
-async fn a_part_matches_the_whole_text_and_in_its_case() {
+async fn a_part_matches_only_the_exact_text() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::new(&Key::fresh().named("Name%_*"), "{}");
@@ -191,7 +191,7 @@ async fn a_part_matches_the_whole_text_and_in_its_case() {
 }
 
 #[tokio::test]
-async fn a_limit_or_a_cursor_that_is_none_is_400() {
+async fn an_invalid_limit_or_cursor_is_400() {
     let service = Service::any().await;
     let client = service.client().await;
     for query in [
@@ -221,7 +221,7 @@ async fn a_limit_or_a_cursor_that_is_none_is_400() {
 }
 
 #[tokio::test]
-async fn more_objects_than_one_read_takes_all_come_once_and_in_order() {
+async fn results_of_several_reads_are_complete_and_in_order() {
     let service = Service::any().await;
     let client = service.client().await;
     let key = Key::fresh();
@@ -242,7 +242,7 @@ async fn more_objects_than_one_read_takes_all_come_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn what_does_not_change_while_find_runs_appears_exactly_once() {
+async fn unchanged_objects_appear_exactly_once_during_concurrent_writes() {
     let service = Service::any().await;
     let client = service.client().await;
     let key = Key::fresh();

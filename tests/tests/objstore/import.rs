@@ -1,4 +1,4 @@
-//! The move of an embedded store into PostgreSQL.
+//! `import`: copies an embedded store into PostgreSQL.
 
 use std::process::Output;
 
@@ -11,14 +11,14 @@ use reqwest::Method;
 
 use crate::fence::no_more_pushes;
 
-/// Has the program move the store of `place` into a database.
+/// Imports the store of `place` into a database. Returns whether this succeeded, and the output.
 async fn import(place: &Idle, database: &Database) -> (bool, String) {
     let target = Idle::on(Some(database.clone()), &[]);
     let mut command = target.command();
     command.arg("import").arg("--from").arg(place.data());
     let Output { status, stdout, stderr } = process::run(command).await;
-    let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
-    (status.success(), said.into_owned())
+    let output = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+    (status.success(), output.into_owned())
 }
 
 async fn embedded() -> Service {
@@ -26,7 +26,7 @@ async fn embedded() -> Service {
 }
 
 #[tokio::test]
-async fn a_store_that_moved_goes_on_with_its_clients_where_it_was() {
+async fn an_imported_store_keeps_objects_watches_and_positions() {
     let service = embedded().await;
     let client = service.client().await;
     let (object, unwatched) = (Object::fresh(), Object::fresh());
@@ -49,8 +49,8 @@ async fn a_store_that_moved_goes_on_with_its_clients_where_it_was() {
 
     let place = service.stop().await;
     let database = Cluster::shared().database();
-    let (moved, said) = import(&place, &database).await;
-    assert!(moved, "{said}");
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(succeeded, "{output}");
     let service = Idle::on(Some(database), &[]).start().await;
     let client = client.at(&service);
     assert_eq!(client.find(&Key::new("", "", "")).await, all);
@@ -68,36 +68,36 @@ async fn a_store_that_moved_goes_on_with_its_clients_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_store_moves_only_where_no_service_has_been() {
+async fn import_rejects_a_database_that_a_service_has_used() {
     let place = embedded().await.stop().await;
     let database = Cluster::shared().database();
     Idle::on(Some(database.clone()), &[]).start().await.stop().await;
-    let (moved, said) = import(&place, &database).await;
-    assert!(!moved && said.contains("OBJSTORE_DATABASE_URL"), "{said}");
-    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(!succeeded && output.contains("OBJSTORE_DATABASE_URL"), "{output}");
+    assert_eq!(output.trim_end().lines().count(), 1, "{output}");
 }
 
 #[tokio::test]
-async fn a_store_in_use_is_not_moved_and_neither_is_none() {
+async fn import_rejects_a_store_in_use_and_a_missing_store() {
     let database = Cluster::shared().database();
     let service = embedded().await;
     let nowhere = Idle::on(None, &[]);
     for (place, reason) in [(service.place(), "in use"), (&nowhere, "no store")] {
-        let (moved, said) = import(place, &database).await;
-        assert!(!moved && said.contains(reason), "{said}");
-        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        let (succeeded, output) = import(place, &database).await;
+        assert!(!succeeded && output.contains(reason), "{output}");
+        assert_eq!(output.trim_end().lines().count(), 1, "{output}");
     }
     let mut command = nowhere.command();
     command.args(["import", "--from", "."]);
-    let said = String::from_utf8(process::run(command).await.stderr).unwrap();
-    assert!(said.contains("OBJSTORE_DATABASE_URL"), "{said}");
+    let output = String::from_utf8(process::run(command).await.stderr).unwrap();
+    assert!(output.contains("OBJSTORE_DATABASE_URL"), "{output}");
     let place = service.stop().await;
-    let (moved, said) = import(&place, &database).await;
-    assert!(moved, "{said}");
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(succeeded, "{output}");
 }
 
 #[tokio::test]
-async fn a_move_that_fails_leaves_nothing_behind() {
+async fn a_failed_import_leaves_no_rows() {
     let service = embedded().await;
     let client: Client = service.client().await;
     client.set(&Object::fresh()).await;
@@ -106,14 +106,14 @@ async fn a_move_that_fails_leaves_nothing_behind() {
     Idle::on(Some(database.clone()), &[]).start().await.stop().await;
     database.run("UPDATE store SET epoch = NULL");
     database.run("ALTER TABLE log ADD CHECK (revision > 1000000)");
-    let (moved, said) = import(&place, &database).await;
-    assert!(!moved, "{said}");
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(!succeeded, "{output}");
     for table in ["clients", "sessions", "watches", "objects", "log"] {
         assert_eq!(database.run(&format!("SELECT count(*) FROM {table}")), "0", "{table}");
     }
     database.run("ALTER TABLE log DROP CONSTRAINT log_revision_check");
-    let (moved, said) = import(&place, &database).await;
-    assert!(moved, "{said}");
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(succeeded, "{output}");
     Idle::on(Some(database), &[]).start().await;
     Idle::start(place).await;
 }

@@ -1,10 +1,10 @@
-//! What a key part and an owner may be.
+//! The rules for key parts and owners.
 
 use std::slice::from_ref;
 
 use blackbox::objstore::{Key, Object, Service, unique};
 
-/// Makes a key of three parts of which one is given.
+/// A fresh key with one part replaced: 0 is the type, 1 the namespace, 2 the name.
 fn with_part(part: usize, text: &str) -> Key {
     let mut key = Key::fresh();
     *[&mut key.r#type, &mut key.namespace, &mut key.name][part] = text.to_owned();
@@ -29,7 +29,7 @@ async fn a_key_part_has_1_to_512_bytes() {
 }
 
 #[tokio::test]
-async fn a_key_part_above_512_bytes_or_with_u0000_is_400_everywhere() {
+async fn an_oversized_key_part_or_one_with_u0000_is_400() {
     let service = Service::any().await;
     let client = service.client().await;
     for part in 0..3 {
@@ -45,7 +45,7 @@ async fn a_key_part_above_512_bytes_or_with_u0000_is_400_everywhere() {
 }
 
 #[tokio::test]
-async fn an_empty_key_part_is_400_for_set_and_422_for_get_and_delete() {
+async fn empty_key_parts_are_rejected_by_set_get_and_delete() {
     let service = Service::any().await;
     let client = service.client().await;
     for part in 0..3 {
@@ -77,7 +77,7 @@ async fn an_owner_has_1_to_1024_bytes_without_u0000() {
 }
 
 #[tokio::test]
-async fn keys_are_equal_only_when_every_byte_is() {
+async fn keys_are_compared_byte_by_byte() {
     let service = Service::any().await;
     let client = service.client().await;
     let (r#type, namespace) = (unique("type"), unique("namespace"));
@@ -125,7 +125,7 @@ async fn keys_are_equal_only_when_every_byte_is() {
 }
 
 #[tokio::test]
-async fn the_parts_of_a_key_are_not_run_together() {
+async fn key_parts_are_not_concatenated() {
     let service = Service::any().await;
     let client = service.client().await;
     let (a, b) = (unique("a"), unique("b"));
@@ -135,6 +135,6 @@ async fn the_parts_of_a_key_are_not_run_together() {
     client.set(&right).await;
     assert_eq!(client.get(&left.key).await, left);
     assert_eq!(client.get(&right.key).await, right);
-    let turned = Key::new(&left.key.namespace, &left.key.r#type, &left.key.name);
-    client.post("/get", turned.body()).await.refused(422, "object_not_found");
+    let swapped = Key::new(&left.key.namespace, &left.key.r#type, &left.key.name);
+    client.post("/get", swapped.body()).await.refused(422, "object_not_found");
 }

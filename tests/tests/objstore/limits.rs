@@ -1,4 +1,4 @@
-//! How large and how deep a body may be, and how slow.
+//! The limits of the size and the depth of a body.
 
 use std::slice::from_ref;
 
@@ -22,7 +22,7 @@ fn nested(levels: usize) -> Object {
 }
 
 #[tokio::test]
-async fn a_body_may_have_one_mebibyte_and_no_more() {
+async fn a_body_has_at_most_one_mebibyte() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let largest = sized(1 << 20);
@@ -32,7 +32,7 @@ async fn a_body_may_have_one_mebibyte_and_no_more() {
 }
 
 #[tokio::test]
-async fn the_limit_is_a_setting_and_holds_on_every_endpoint() {
+async fn the_configured_body_limit_holds_on_every_endpoint() {
     let service = Service::with(&[("OBJSTORE_MAX_BODY", "2KiB")]).await;
     let client = service.client().await;
     client.set(&sized(2048)).await;
@@ -43,7 +43,7 @@ async fn the_limit_is_a_setting_and_holds_on_every_endpoint() {
 }
 
 #[tokio::test]
-async fn the_limit_holds_for_a_body_of_unknown_length() {
+async fn the_body_limit_holds_for_chunked_bodies() {
     let service = Service::with(&[("OBJSTORE_MAX_BODY", "2KiB")]).await;
     let token = service.client().await.token().to_owned();
     for (bytes, expected) in [(2048, "204"), (2049, "413")] {
@@ -61,7 +61,7 @@ async fn the_limit_holds_for_a_body_of_unknown_length() {
 }
 
 #[tokio::test]
-async fn a_body_may_nest_128_levels_and_no_more() {
+async fn a_body_nests_at_most_128_levels() {
     let service = Service::any().await;
     let client = service.client().await;
     let deepest = nested(128);
@@ -77,10 +77,10 @@ async fn a_body_may_nest_128_levels_and_no_more() {
 }
 
 #[tokio::test]
-async fn however_deep_a_body_nests_it_is_400() {
+async fn extremely_deep_bodies_are_400() {
     let service = Service::any().await;
     let client = service.client().await;
-    // A registration is refused for its length first.
+    // `/register` is left out, because it rejects these bodies for their length first.
     for path in &PATHS[1..] {
         client.post(path, nested(100_000).body()).await.refused(400, "invalid_body");
         client.post(path, "[".repeat(1_000_000)).await.refused(400, "invalid_body");
@@ -89,7 +89,7 @@ async fn however_deep_a_body_nests_it_is_400() {
 }
 
 #[tokio::test]
-async fn brackets_in_strings_and_side_by_side_are_not_deep() {
+async fn brackets_in_strings_and_siblings_do_not_add_depth() {
     let service = Service::any().await;
     let client = service.client().await;
     let brackets = "[{".repeat(200);

@@ -1,6 +1,6 @@
-//! objstore-svc, held against its specification and its contract.
+//! Tests objstore-svc from outside, against its specification and its contract.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bodies;
 mod broken;

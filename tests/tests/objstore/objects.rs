@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 
 #[tokio::test]
-async fn an_object_that_was_set_is_read_back_whole() {
+async fn get_returns_the_whole_object_that_was_set() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object { owner: "Ünal \"the owner\"".to_owned(), ..Object::fresh() };
@@ -26,7 +26,7 @@ async fn setting_again_replaces_value_and_owner() {
 }
 
 #[tokio::test]
-async fn reading_or_deleting_what_is_not_there_is_422() {
+async fn getting_or_deleting_a_missing_object_is_422() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -49,7 +49,7 @@ async fn a_deleted_object_is_gone_and_can_be_set_anew() {
 }
 
 #[tokio::test]
-async fn deleting_looks_at_nothing_but_the_key() {
+async fn delete_uses_only_the_key() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -60,7 +60,7 @@ async fn deleting_looks_at_nothing_but_the_key() {
 }
 
 #[tokio::test]
-async fn a_set_that_was_answered_is_seen_at_once_by_everyone() {
+async fn an_answered_set_is_visible_to_all_clients_at_once() {
     let service = Service::any().await;
     let (writer, reader) = (service.client().await, service.client().await);
     let object = Object::fresh();
@@ -71,7 +71,7 @@ async fn a_set_that_was_answered_is_seen_at_once_by_everyone() {
 }
 
 #[tokio::test]
-async fn the_entity_tag_of_get_is_that_of_the_last_set() {
+async fn get_returns_the_entity_tag_of_the_last_set() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -81,7 +81,7 @@ async fn the_entity_tag_of_get_is_that_of_the_last_set() {
     assert_ne!(first, second);
     assert_eq!(client.etag(&object.key).await, second);
     assert!(revision(&first) < revision(&second));
-    assert_eq!(first.split('-').next(), second.split('-').next(), "one epoch");
+    assert_eq!(first.split('-').next(), second.split('-').next(), "the epoch changed");
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn revisions_have_no_gaps_and_no_repeats() {
 }
 
 #[tokio::test]
-async fn a_refused_write_takes_no_revision() {
+async fn a_rejected_write_takes_no_revision() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();

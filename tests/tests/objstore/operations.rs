@@ -23,7 +23,7 @@ async fn health_ready_metrics_and_the_document_need_no_session() {
 }
 
 #[tokio::test]
-async fn the_document_that_is_served_is_the_one_the_answers_are_held_against() {
+async fn the_served_document_is_the_one_used_in_tests() {
     let service = Service::any().await;
     let answer = service.stranger().fetch("/openapi.json").await.expect(200);
     let served: Value = serde_json::from_str(answer.text()).unwrap();
@@ -31,7 +31,8 @@ async fn the_document_that_is_served_is_the_one_the_answers_are_held_against() {
     assert_eq!(served["info"]["version"], "0.1.0");
 }
 
-/// Reads the text format strictly: samples by series, each series once, below its family's type.
+/// Parses the text format strictly: each series occurs once, after the type of its family. Returns
+/// the samples by series.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     assert!(text.ends_with('\n'));
     let mut families = BTreeSet::new();
@@ -46,8 +47,9 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
         } else if !line.starts_with("# HELP ") {
             let (series, value) = line.rsplit_once(' ').unwrap();
             let name = series.split('{').next().unwrap();
-            let suffix =
-                name.strip_prefix(&family).unwrap_or_else(|| panic!("{line} is not of {family}"));
+            let suffix = name
+                .strip_prefix(&family)
+                .unwrap_or_else(|| panic!("{line} is not a sample of {family}"));
             assert!(["", "_bucket", "_sum", "_count"].contains(&suffix), "{line}");
             assert!(
                 samples.insert(series.to_owned(), value.parse().unwrap()).is_none(),
@@ -80,7 +82,7 @@ async fn the_metrics_are_well_formed_and_count_requests() {
 }
 
 #[tokio::test]
-async fn no_client_can_make_new_series() {
+async fn unknown_paths_and_methods_create_no_series() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     for number in 0..20 {
@@ -102,7 +104,7 @@ async fn scrape_with(client: &Client, credential: &str) -> Answer {
     client.request(Method::GET, "/metrics").header("authorization", credential).send().await
 }
 
-async fn asks_for(service: &Service, token: &str) {
+async fn requires_token(service: &Service, token: &str) {
     let client = service.client().await;
     client.fetch("/metrics").await.refused(401, "unauthenticated");
     for credential in [
@@ -124,9 +126,9 @@ async fn asks_for(service: &Service, token: &str) {
 }
 
 #[tokio::test]
-async fn metrics_ask_for_the_token_when_one_is_set() {
+async fn metrics_require_the_token_if_one_is_set() {
     let service = Service::with(&[("METRICS_TOKEN", "open sesame")]).await;
-    asks_for(&service, "open sesame").await;
+    requires_token(&service, "open sesame").await;
 }
 
 #[tokio::test]
@@ -135,11 +137,11 @@ async fn the_metrics_token_may_come_from_a_file() {
     let file = directory.path().join("token");
     fs::write(&file, "from-a-file\n").unwrap();
     let service = Service::with(&[("METRICS_TOKEN_FILE", file.to_str().unwrap())]).await;
-    asks_for(&service, "from-a-file").await;
+    requires_token(&service, "from-a-file").await;
 }
 
 #[tokio::test]
-async fn metrics_are_open_when_the_token_is_blank_and_ignore_a_credential() {
+async fn with_a_blank_token_metrics_accept_any_credential() {
     let service = Service::with(&[("METRICS_TOKEN", "")]).await;
     let client = service.stranger();
     let _ = client.fetch("/metrics").await.expect(200);

@@ -1,4 +1,4 @@
-//! `OBJSTORE_OWNER`: whether owners are compared with identities.
+//! `OBJSTORE_OWNER`: whether the service compares owners with client ids.
 
 use std::slice::from_ref;
 
@@ -6,7 +6,7 @@ use blackbox::objstore::{Client, Object, Service};
 use reqwest::Method;
 use uuid::Uuid;
 
-/// An object that belongs to a client.
+/// An object that this client owns.
 fn owned(client: &Client) -> Object {
     Object { owner: client.id().to_string(), ..Object::fresh() }
 }
@@ -16,7 +16,7 @@ async fn matching() -> Service {
 }
 
 #[tokio::test]
-async fn owners_are_not_compared_unless_the_setting_says_so() {
+async fn owners_are_not_compared_by_default_or_if_free() {
     for settings in [&[][..], &[("OBJSTORE_OWNER", "free")]] {
         let service = Service::with(settings).await;
         let (first, second) = (service.client().await, service.client().await);
@@ -27,7 +27,7 @@ async fn owners_are_not_compared_unless_the_setting_says_so() {
 }
 
 #[tokio::test]
-async fn where_owners_match_a_client_sets_only_what_it_owns() {
+async fn with_match_a_client_sets_only_what_it_owns() {
     let service = matching().await;
     let client = service.client().await;
     client.set(&owned(&client)).await;
@@ -39,7 +39,7 @@ async fn where_owners_match_a_client_sets_only_what_it_owns() {
 }
 
 #[tokio::test]
-async fn where_owners_match_a_client_deletes_only_what_it_owns() {
+async fn with_match_a_client_deletes_only_what_it_owns() {
     let service = matching().await;
     let (owner, other) = (service.client().await, service.client().await);
     let object = owned(&owner);
@@ -51,7 +51,7 @@ async fn where_owners_match_a_client_deletes_only_what_it_owns() {
 }
 
 #[tokio::test]
-async fn a_deletion_looks_for_the_object_then_the_owner_then_the_condition() {
+async fn delete_checks_the_object_then_the_owner_then_the_condition() {
     let service = matching().await;
     let (owner, other) = (service.client().await, service.client().await);
     let object = owned(&owner);
@@ -66,7 +66,7 @@ async fn a_deletion_looks_for_the_object_then_the_owner_then_the_condition() {
 }
 
 #[tokio::test]
-async fn where_owners_match_everybody_still_reads_finds_and_watches() {
+async fn with_match_every_client_still_reads_finds_and_watches() {
     let service = matching().await;
     let (owner, other) = (service.client().await, service.client().await);
     let object = owned(&owner);

@@ -1,4 +1,4 @@
-//! The store on PostgreSQL: what is not as it is on the embedded engine.
+//! The store on PostgreSQL, where it differs from the embedded engine.
 
 use std::{fs, time::Duration};
 
@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::{witness::Witness, writers::Writers};
 
-/// A service on a database of its own.
+/// A service on a new database.
 async fn service() -> Service {
     Idle::on(Some(Cluster::shared().database()), &[]).start().await
 }
@@ -22,18 +22,18 @@ fn database(service: &Service) -> &Database {
     service.place().database().unwrap()
 }
 
-/// Waits until the service says that it is ready, or that it is not.
-async fn is_ready(client: &Client, status: u16) {
-    let says = async {
+/// Waits until `/ready` answers with this status.
+async fn until_ready_answers(client: &Client, status: u16) {
+    let answered = async {
         while client.fetch("/ready").await.status != status {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(DEADLINE, says).await.unwrap();
+    timeout(DEADLINE, answered).await.unwrap();
 }
 
 #[tokio::test]
-async fn without_its_database_a_service_says_so_and_recovers_by_itself() {
+async fn a_service_survives_an_outage_of_its_database() {
     let cluster = Cluster::start();
     let service = Idle::on(Some(cluster.database()), &[]).start().await;
     let client = service.client().await;
@@ -54,18 +54,18 @@ async fn without_its_database_a_service_says_so_and_recovers_by_itself() {
     stranger.post("/get", body).await.refused(503, "storage_unavailable");
     client.fetch("/socket").await.refused(500, "not_upgraded");
     stranger.fetch("/socket").await.refused(500, "not_upgraded");
-    is_ready(&client, 503).await;
+    until_ready_answers(&client, 503).await;
     let _ = client.fetch("/health").await.expect(200);
 
     cluster.resume();
-    is_ready(&client, 200).await;
+    until_ready_answers(&client, 200).await;
     client.set(&object.numbered(1)).await;
     assert_eq!(socket.next_push().await, object.numbered(1));
     service.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_restarts_under_load_loses_nothing_and_watches_go_on() {
+async fn database_restarts_under_load_lose_no_writes_and_no_pushes() {
     let cluster = Cluster::start();
     let database = cluster.database();
     let service = Idle::on(Some(database.clone()), &[]).start().await;
@@ -92,7 +92,7 @@ async fn a_database_that_restarts_under_load_loses_nothing_and_watches_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sessions_that_are_cut_amid_commits_lose_nothing_that_was_acknowledged() {
+async fn terminated_database_sessions_lose_no_acknowledged_writes() {
     let service = service().await;
     let writers = Writers::new(&service).await;
     let witness = Witness::new(&service, &writers).await;
@@ -132,7 +132,7 @@ async fn a_change_that_nobody_is_notified_of_is_pushed_soon_all_the_same() {
 }
 
 #[tokio::test]
-async fn whoever_holds_the_revision_for_long_stops_nobody_for_ever() {
+async fn writes_recover_after_a_long_lock_on_the_store_row() {
     let service = service().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -149,7 +149,7 @@ async fn whoever_holds_the_revision_for_long_stops_nobody_for_ever() {
 }
 
 #[tokio::test]
-async fn every_search_reads_little_more_than_it_answers_and_never_the_whole_store() {
+async fn every_find_reads_only_slightly_more_rows_than_it_returns() {
     let service = service().await;
     let client = service.client().await;
     let database = database(&service);
@@ -178,27 +178,27 @@ async fn every_search_reads_little_more_than_it_answers_and_never_the_whole_stor
         assert_eq!(client.find(&Key::new(kind, namespace, name)).await.len(), found);
         all += found;
     }
-    // What a session has read, it tells some time later, and all of it at once.
-    let told = async {
+    // PostgreSQL sessions report their statistics late, and all at once.
+    let reported = async {
         while read() < before + all {
             sleep(Duration::from_millis(100)).await;
         }
     };
-    timeout(DEADLINE, told).await.unwrap();
+    timeout(DEADLINE, reported).await.unwrap();
     assert!(read() - before < all + all / 10, "{} were read for {all}", read() - before);
     assert_eq!(database.run(scans), scanned);
 }
 
 #[tokio::test]
-async fn tls_is_spoken_with_a_database_that_proves_its_name_and_with_no_other() {
+async fn tls_requires_a_trusted_certificate_of_the_database() {
     let (cluster, certificate) = Cluster::secured();
     let database = cluster.database();
     let url = database.url_of_tcp();
     let known = tempfile::NamedTempFile::new().unwrap();
     fs::write(known.path(), certificate).unwrap();
     let place = Idle::on(None, &[]).with("OBJSTORE_DATABASE_URL", &url);
-    let said = process::complaint(place.command()).await;
-    assert!(said.contains("certificate"), "{said}");
+    let output = process::complaint(place.command()).await;
+    assert!(output.contains("certificate"), "{output}");
 
     let known = known.path().to_str().unwrap();
     let service = place.with("OBJSTORE_DATABASE_CA_FILE", known).start().await;
@@ -210,7 +210,7 @@ async fn tls_is_spoken_with_a_database_that_proves_its_name_and_with_no_other() 
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_be_used_ends_the_process_with_one_line_that_keeps_its_password() {
+async fn an_unusable_database_fails_at_start_without_leaking_the_password() {
     for (url, reason) in [
         ("postgres://ann:xyzzy@127.0.0.1:1/none", "refused"),
         ("postgres://ann:xyzzy@127.0.0.1:1/none?sslmode=maybe", "sslmode"),
@@ -221,24 +221,27 @@ async fn a_database_that_cannot_be_used_ends_the_process_with_one_line_that_keep
             let place = place.with("OBJSTORE_DATABASE_URL", url);
             let mut command = place.command();
             command.args(arguments).current_dir(place.data());
-            let said = process::complaint(command).await;
-            assert!(said.contains("OBJSTORE_DATABASE_URL") && said.contains(reason), "{said}");
-            assert!(!said.contains("xyzzy"), "{said}");
+            let output = process::complaint(command).await;
+            assert!(
+                output.contains("OBJSTORE_DATABASE_URL") && output.contains(reason),
+                "{output}"
+            );
+            assert!(!output.contains("xyzzy"), "{output}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_backup_is_left_to_the_tools_of_the_database() {
+async fn backup_refers_to_pg_dump() {
     let place = service().await.stop().await;
     let mut command = place.command();
     command.args(["backup", "--to", "copy.db"]);
-    let said = process::complaint(command).await;
-    assert!(said.contains("pg_dump"), "{said}");
+    let output = process::complaint(command).await;
+    assert!(output.contains("pg_dump"), "{output}");
 }
 
 #[tokio::test]
-async fn clients_that_register_at_once_are_all_registered_and_no_more_than_may_be() {
+async fn concurrent_registrations_fill_exactly_the_client_limit() {
     let database = Cluster::shared().database();
     let settings = [("OBJSTORE_MAX_CLIENTS", "10")];
     let start = |_| Idle::on(Some(database.clone()), &settings).start();

@@ -12,7 +12,7 @@ async fn with(client: &Client, path: &str, headers: &[(&str, &str)], object: &Ob
     headers.iter().fold(request, |request, (name, value)| request.header(name, value)).send().await
 }
 
-/// An entity tag of the same store that belongs to no object.
+/// An entity tag of the same epoch that belongs to no object.
 fn stale(tag: &str) -> String {
     tag.replace(&format!("-{}\"", revision(tag)), &format!("-{}\"", revision(tag) + 1_000_000))
 }
@@ -67,7 +67,7 @@ async fn a_write_happens_exactly_when_its_condition_holds() {
 }
 
 #[tokio::test]
-async fn set_without_an_object_fails_every_if_match_and_no_if_none_match() {
+async fn setting_a_missing_object_fails_only_if_match() {
     let service = Service::any().await;
     let client = service.client().await;
     for value in ["*", "\"0000000000000000-1\""] {
@@ -81,7 +81,7 @@ async fn set_without_an_object_fails_every_if_match_and_no_if_none_match() {
 }
 
 #[tokio::test]
-async fn delete_without_an_object_is_422_whatever_the_condition() {
+async fn deleting_a_missing_object_is_422_under_any_condition() {
     let service = Service::any().await;
     let client = service.client().await;
     for name in ["if-match", "if-none-match"] {
@@ -105,7 +105,7 @@ async fn both_conditions_have_to_hold() {
 }
 
 #[tokio::test]
-async fn several_lines_of_a_condition_are_one_list() {
+async fn repeated_condition_headers_form_one_list() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -117,7 +117,7 @@ async fn several_lines_of_a_condition_are_one_list() {
 }
 
 #[tokio::test]
-async fn a_tag_of_before_a_deletion_matches_no_object_set_after_it() {
+async fn a_tag_from_before_a_deletion_never_matches_again() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -157,7 +157,7 @@ async fn a_malformed_condition_is_400_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn of_many_who_create_one_object_one_succeeds() {
+async fn one_of_many_concurrent_creates_succeeds() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();

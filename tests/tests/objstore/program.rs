@@ -1,4 +1,4 @@
-//! The program: its settings, its help, its subcommands.
+//! The command line: settings, help and subcommands.
 
 use std::{fs, process::Output};
 
@@ -34,39 +34,39 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("OBJSTORE_DATABASE_URL_FILE", "/no/such/file"),
         ("OBJSTORE_DATABASE_CONNECTIONS", "0"),
     ] {
-        let said = process::complaint(Idle::new(&[]).with(name, value).command()).await;
-        assert!(said.contains(name), "{name}={value}: {said}");
+        let complaint = process::complaint(Idle::new(&[]).with(name, value).command()).await;
+        assert!(complaint.contains(name), "{name}={value}: {complaint}");
     }
 }
 
 #[tokio::test]
-async fn a_store_of_a_newer_version_is_refused_with_one_line() {
+async fn a_newer_store_is_rejected_with_one_line() {
     let place = Service::with(&[]).await.stop().await;
     place.change(
         "INSERT INTO refinery_schema_history
          VALUES (1000, 'future', '2030-01-01T00:00:00Z', '1')",
     );
-    let said = process::complaint(place.command()).await;
-    assert!(said.contains("newer version of this program wrote the store"), "{said}");
+    let complaint = process::complaint(place.command()).await;
+    assert!(complaint.contains("newer version of this program wrote the store"), "{complaint}");
 }
 
 #[tokio::test]
-async fn a_wrong_line_in_the_list_of_clients_ends_the_process_at_once() {
+async fn an_invalid_line_in_the_client_list_fails_at_start() {
     let directory = tempfile::tempdir().unwrap();
     let list = directory.path().join("clients");
     fs::write(&list, "# clients\nnot-a-uuid\n").unwrap();
     let place = Idle::new(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]);
     let ended = process::run(place.command()).await;
-    let said = output(&ended);
+    let complaint = output(&ended);
     assert!(!ended.status.success());
     assert!(
-        said.contains("OBJSTORE_CLIENTS_FILE") && said.trim_end().lines().count() == 1,
-        "{said}"
+        complaint.contains("OBJSTORE_CLIENTS_FILE") && complaint.trim_end().lines().count() == 1,
+        "{complaint}"
     );
 }
 
 #[tokio::test]
-async fn a_data_directory_that_cannot_be_used_ends_the_process_at_once() {
+async fn an_unusable_data_directory_fails_at_start() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
@@ -76,7 +76,7 @@ async fn a_data_directory_that_cannot_be_used_ends_the_process_at_once() {
 }
 
 #[tokio::test]
-async fn every_setting_is_a_flag_too_and_the_flag_wins() {
+async fn flags_override_variables() {
     let place = Idle::new(&[("OBJSTORE_OWNER", "free"), ("OBJSTORE_MAX_WATCHES", "0")]);
     let mut command = place.command();
     command.args([
@@ -151,7 +151,7 @@ async fn help_names_every_variable_and_shows_no_value() {
 }
 
 #[tokio::test]
-async fn healthcheck_tells_whether_a_service_listens() {
+async fn healthcheck_succeeds_only_while_the_service_runs() {
     let service = Service::with(&[]).await;
     let port = service.process().address().port().to_string();
     let check = async || {
@@ -166,7 +166,7 @@ async fn healthcheck_tells_whether_a_service_listens() {
 }
 
 #[tokio::test]
-async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_place() {
+async fn a_backup_of_a_running_service_can_be_restored() {
     let service = Idle::on(None, &[]).start().await;
     let client = service.client().await;
     let (object, missed) = (Object::fresh(), Object::fresh());
@@ -188,7 +188,7 @@ async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_pla
     assert_eq!(client.get(&object.key).await, object);
     assert_eq!(client.socket().await.next_push().await, missed);
     let anew = client.etag(&object.key).await;
-    assert_ne!(anew.split('-').next(), tag.split('-').next(), "the epoch is made anew");
+    assert_ne!(anew.split('-').next(), tag.split('-').next(), "a restored store needs a new epoch");
     let request = client.request(Method::POST, "/set").header("if-match", tag);
     request.body(object.body()).send().await.refused(412, "precondition_failed");
     client.set(&object.numbered(2)).await;

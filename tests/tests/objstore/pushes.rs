@@ -1,4 +1,4 @@
-//! What is pushed, and in which order.
+//! The content and the order of pushes.
 
 use blackbox::objstore::{Key, Object, Service};
 use futures_util::future::join_all;
@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use crate::fence::no_more_pushes;
 
 #[tokio::test]
-async fn a_watched_object_is_pushed_whole_to_the_client_that_set_it_and_to_others() {
+async fn a_set_is_pushed_to_all_watchers_including_the_writer() {
     let service = Service::any().await;
     let (setting, other) = (service.client().await, service.client().await);
     let object = Object { owner: "Ünal".to_owned(), ..Object::fresh() };
@@ -19,7 +19,7 @@ async fn a_watched_object_is_pushed_whole_to_the_client_that_set_it_and_to_other
 }
 
 #[tokio::test]
-async fn every_set_is_pushed_though_nothing_in_the_object_changed() {
+async fn sets_that_change_nothing_are_pushed_too() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -47,7 +47,7 @@ async fn a_deletion_is_not_pushed() {
 }
 
 #[tokio::test]
-async fn a_refused_set_is_not_pushed() {
+async fn a_rejected_set_is_not_pushed() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -60,7 +60,7 @@ async fn a_refused_set_is_not_pushed() {
 }
 
 #[tokio::test]
-async fn changes_come_in_the_order_they_were_made_with_the_value_of_each() {
+async fn changes_are_pushed_in_order_with_their_values() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -74,7 +74,7 @@ async fn changes_come_in_the_order_they_were_made_with_the_value_of_each() {
 }
 
 #[tokio::test]
-async fn a_value_that_was_overwritten_and_deleted_since_is_still_pushed() {
+async fn overwritten_and_deleted_values_are_still_pushed() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -109,7 +109,7 @@ async fn changes_of_several_objects_keep_their_common_order() {
 }
 
 #[tokio::test]
-async fn every_socket_of_a_client_gets_everything_in_one_order() {
+async fn all_sockets_of_a_client_receive_the_same_order() {
     let service = Service::any().await;
     let client = service.client().await;
     let again = service.client_with(client.id()).await;
@@ -131,7 +131,7 @@ async fn every_socket_of_a_client_gets_everything_in_one_order() {
 }
 
 #[tokio::test]
-async fn every_watching_client_gets_the_changes_in_one_order() {
+async fn all_watching_clients_receive_the_same_order() {
     let service = Service::any().await;
     let writer = service.client().await;
     let key = Key::fresh();
@@ -151,7 +151,7 @@ async fn every_watching_client_gets_the_changes_in_one_order() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_keeps_nobody_waiting_and_loses_nothing() {
+async fn a_slow_reader_delays_nobody_and_loses_nothing() {
     const COUNT: usize = 300;
     let service = Service::any().await;
     let (slow, quick) = (service.client().await, service.client().await);

@@ -1,4 +1,4 @@
-//! Delivery across restarts and crashes, and beyond the log.
+//! Delivery after restarts and crashes, and to clients that are behind the log.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ async fn what_was_not_acknowledged_comes_again_after_a_kill() {
     no_more_pushes(&client, &mut socket).await;
 }
 
-/// A client, and what was pushed to a socket of its that answers no ping.
+/// A client, an object that was pushed to it but not acknowledged, and its mute socket.
 async fn unacknowledged(service: &Service) -> (Client, Object, Socket) {
     let client = service.client().await;
     let object = Object::fresh();
@@ -63,12 +63,12 @@ async fn unacknowledged(service: &Service) -> (Client, Object, Socket) {
 }
 
 #[tokio::test]
-async fn the_close_frame_of_a_client_acknowledges_nothing_even_while_the_service_stops() {
+async fn a_close_frame_acknowledges_nothing_while_the_service_stops() {
     let service = Service::with(&[]).await;
     let (client, object, mut socket) = unacknowledged(&service).await;
     service.process().terminate().await;
     assert_eq!(socket.closed().await, 1001);
-    // It may as well be the client's own, sent before it saw the service's.
+    // The service cannot know whether the client sent this frame before it saw the service's frame.
     socket.agree().await;
     let service = service.ended().await.start().await;
     let client = client.at(&service);
@@ -88,7 +88,7 @@ async fn answering_the_last_ping_of_a_stopping_service_acknowledges() {
 }
 
 #[tokio::test]
-async fn leaving_the_close_frame_of_a_stopping_service_unanswered_acknowledges_nothing() {
+async fn an_unanswered_close_frame_of_the_service_acknowledges_nothing() {
     let service = Service::with(&[]).await;
     let (client, object, mut socket) = unacknowledged(&service).await;
     service.process().terminate().await;
@@ -99,8 +99,8 @@ async fn leaving_the_close_frame_of_a_stopping_service_unanswered_acknowledges_n
     assert_eq!(client.socket().await.next_push().await, object);
 }
 
-/// Sets objects named a, b and c until the log has lost what it held at `since`, and gives the last
-/// of each. The service is restarted, for what it has in memory may reach further back than its log.
+/// Sets objects named a, b and c until the log has dropped revision `since`, and returns the last
+/// of each. Restarts the service, because its memory may reach further back than its log.
 async fn outgrow_the_log(mut service: Service, since: u64) -> (Service, [Object; 3]) {
     let key = Key::fresh();
     let filler = "x".repeat(16 * 1024);
@@ -122,17 +122,17 @@ async fn outgrow_the_log(mut service: Service, since: u64) -> (Service, [Object;
         if matches!(socket.next_event().await, Event::Reset(_)) {
             return (service, objects);
         }
-        assert!(started.elapsed() < DEADLINE, "the log holds more than it may");
+        assert!(started.elapsed() < DEADLINE, "the log exceeds its limit");
     }
 }
 
-/// Settings with which the log soon forgets.
-const FORGETFUL: [(&str, &str); 2] =
+/// Settings that make the log drop its records soon.
+const SHORT_LOG: [(&str, &str); 2] =
     [("OBJSTORE_LOG_SIZE", "64KiB"), ("OBJSTORE_LOG_RETENTION", "1s")];
 
 #[tokio::test]
-async fn a_client_behind_the_log_gets_the_current_objects_and_what_follows() {
-    for setting in FORGETFUL {
+async fn a_client_behind_the_log_gets_current_objects_then_changes() {
+    for setting in SHORT_LOG {
         println!("{setting:?}");
         let service = Service::with(&[setting]).await;
         let client = service.client().await;
@@ -162,14 +162,14 @@ async fn a_client_behind_the_log_gets_the_current_objects_and_what_follows() {
 }
 
 #[tokio::test]
-async fn a_pass_over_the_current_objects_that_breaks_off_loses_none() {
+async fn an_interrupted_pass_over_current_objects_loses_none() {
     const COUNT: usize = 1000;
-    let service = Service::with(&FORGETFUL[..1]).await;
+    let service = Service::with(&SHORT_LOG[..1]).await;
     let client = service.client().await;
     let key = Key::fresh();
     client.watch(&key.named("")).await;
     let since = revision(&client.set(&Object::new(&key.named("0"), "{}")).await);
-    // Large enough for pings to be answered while the pass goes on.
+    // Large enough that the client answers pings during the pass.
     let value = format!(r#"{{"x":"{}"}}"#, "x".repeat(8 * 1024));
     let named = |number: usize| Object::new(&key.named(&number.to_string()), value.clone());
     let objects: Vec<_> = (0..COUNT).map(named).collect();
@@ -191,17 +191,17 @@ async fn a_pass_over_the_current_objects_that_breaks_off_loses_none() {
     let changed = objects[0].numbered(1);
     let mut socket = client.socket().await;
     client.set(&changed).await;
-    let mut told = false;
-    while !told || received.len() < COUNT {
+    let mut change_seen = false;
+    while !change_seen || received.len() < COUNT {
         let push = socket.next_push().await;
-        told |= push == changed;
+        change_seen |= push == changed;
         received.insert(push.key.name);
     }
 }
 
 #[tokio::test]
-async fn events_since_a_revision_beyond_the_log_begin_with_a_reset() {
-    let service = Service::with(&FORGETFUL[..1]).await;
+async fn since_a_revision_beyond_the_log_starts_with_a_reset() {
+    let service = Service::with(&SHORT_LOG[..1]).await;
     let client = service.client().await;
     let (kept, deleted) = (Object::fresh(), Object::fresh());
     client.watch(&kept.key).await;

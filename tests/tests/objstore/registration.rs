@@ -11,7 +11,7 @@ fn registration(id: impl std::fmt::Display) -> String {
 }
 
 #[tokio::test]
-async fn registering_sets_a_cookie_named_token_for_every_path_out_of_the_reach_of_scripts() {
+async fn registering_sets_an_http_only_token_cookie_for_all_paths() {
     let service = Service::with(&[]).await;
     let answer = service.stranger().register().await;
     let cookie = answer.header("set-cookie").unwrap().to_owned();
@@ -22,7 +22,7 @@ async fn registering_sets_a_cookie_named_token_for_every_path_out_of_the_reach_o
 }
 
 #[tokio::test]
-async fn the_cookie_is_secure_when_the_setting_says_so() {
+async fn the_cookie_is_secure_if_so_configured() {
     let service = Service::with(&[("OBJSTORE_COOKIE_SECURE", "true")]).await;
     let answer = service.stranger().register().await;
     let cookie = answer.header("set-cookie").unwrap();
@@ -38,7 +38,7 @@ async fn the_cookie_lasts_as_long_as_the_session() {
 }
 
 #[tokio::test]
-async fn a_token_has_256_bits_and_no_two_are_alike() {
+async fn tokens_are_unique_and_have_256_bits() {
     let service = Service::any().await;
     let mut tokens = BTreeSet::new();
     for _ in 0..16 {
@@ -51,7 +51,7 @@ async fn a_token_has_256_bits_and_no_two_are_alike() {
 }
 
 #[tokio::test]
-async fn neither_the_token_nor_a_value_is_in_the_log_and_the_token_is_not_in_the_data() {
+async fn tokens_are_not_logged_or_stored_and_values_not_logged() {
     // At its finest level the websocket library prints the messages it handles.
     let service = Service::with(&[("RUST_LOG", "trace,tungstenite=debug")]).await;
     let client = service.client().await;
@@ -74,7 +74,7 @@ async fn neither_the_token_nor_a_value_is_in_the_log_and_the_token_is_not_in_the
 }
 
 #[tokio::test]
-async fn an_id_is_the_hyphenated_form_in_either_case() {
+async fn ids_are_hyphenated_uuids_in_either_case() {
     let service = Service::any().await;
     let client = service.stranger();
     let id = Uuid::new_v4();
@@ -84,7 +84,7 @@ async fn an_id_is_the_hyphenated_form_in_either_case() {
 }
 
 #[tokio::test]
-async fn the_case_of_the_letters_of_an_id_makes_no_other_client() {
+async fn ids_are_compared_without_regard_to_case() {
     let service = Service::any().await;
     let client = service.client().await;
     let upper = registration(client.id().to_string().to_uppercase());
@@ -98,7 +98,7 @@ async fn the_case_of_the_letters_of_an_id_makes_no_other_client() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_no_uuid_is_400() {
+async fn an_id_that_is_not_a_uuid_is_400() {
     let service = Service::any().await;
     let client = service.stranger();
     let id = Uuid::new_v4();
@@ -129,12 +129,12 @@ async fn the_nil_uuid_is_422() {
 }
 
 #[tokio::test]
-async fn only_listed_ids_are_accepted_where_there_is_a_list() {
+async fn with_a_list_only_listed_ids_are_accepted() {
     let (first, second) = (Uuid::new_v4(), Uuid::new_v4());
     let directory = tempfile::tempdir().unwrap();
     let list = directory.path().join("clients");
     let text =
-        format!("# who may come in\n{first}\n\n  # and\n{}\n", second.to_string().to_uppercase());
+        format!("# allowed clients\n{first}\n\n  # and\n{}\n", second.to_string().to_uppercase());
     fs::write(&list, text).unwrap();
     let service = Service::with(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]).await;
     service.client_with(first).await;
@@ -152,7 +152,7 @@ async fn registering_needs_no_session_and_ignores_one() {
 }
 
 #[tokio::test]
-async fn registering_again_gives_a_new_session_of_the_same_client_and_ends_none() {
+async fn registering_again_adds_a_session_to_the_same_client() {
     let service = Service::any().await;
     let first = service.client().await;
     let second = service.client_with(first.id()).await;
@@ -165,7 +165,7 @@ async fn registering_again_gives_a_new_session_of_the_same_client_and_ends_none(
 }
 
 #[tokio::test]
-async fn a_refused_registration_sets_no_cookie() {
+async fn a_rejected_registration_sets_no_cookie() {
     let service = Service::any().await;
     let client = service.stranger();
     for body in [registration(Uuid::nil()), registration("x"), String::new()] {
@@ -175,19 +175,19 @@ async fn a_refused_registration_sets_no_cookie() {
 }
 
 #[tokio::test]
-async fn there_are_no_more_clients_than_the_setting_says() {
+async fn the_client_limit_holds_across_restarts() {
     let service = Service::with(&[("OBJSTORE_MAX_CLIENTS", "2")]).await;
     let first = service.client().await;
     service.client().await;
-    is_full(&service).await;
+    rejects_new_clients(&service).await;
     service.client_with(first.id()).await;
 
     let service = service.stop().await.start().await;
-    is_full(&service).await;
+    rejects_new_clients(&service).await;
     service.client_with(first.id()).await;
 }
 
-async fn is_full(service: &Service) {
+async fn rejects_new_clients(service: &Service) {
     let other = registration(Uuid::new_v4());
     service.stranger().post("/register", other).await.refused(422, "too_many_clients");
 }

@@ -1,4 +1,4 @@
-//! Several services on one database are one service.
+//! Several replicas on one database behave like one service.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ use tokio::time::{sleep, timeout};
 
 use crate::{witness::Witness, writers::Writers};
 
-/// Services that start at the same time on a database that none has seen before.
+/// Starts three replicas at the same time on a new database.
 async fn three(database: &Database, settings: &[(&str, &str)]) -> [Service; 3] {
     let start = |_| Idle::on(Some(database.clone()), settings).start();
     join_all((0..3).map(start)).await.try_into().unwrap()
 }
 
 #[tokio::test]
-async fn replicas_that_start_together_migrate_once_and_agree_on_the_epoch() {
+async fn replicas_starting_together_migrate_once_and_share_the_epoch() {
     for _ in 0..rounds(2, 50) {
         let database = Cluster::shared().database();
         let services = three(&database, &[]).await;
@@ -53,7 +53,7 @@ async fn what_is_set_through_one_replica_is_there_through_another_at_once() {
 }
 
 #[tokio::test]
-async fn the_log_is_followed_by_its_index_however_long_it_is() {
+async fn replicas_follow_the_log_by_its_index() {
     let database = Cluster::shared().database();
     let services = three(&database, &[]).await;
     let (client, object) = (services[0].client().await, Object::fresh());
@@ -68,13 +68,13 @@ async fn the_log_is_followed_by_its_index_however_long_it_is() {
         client.set(&object.numbered(number)).await;
         while socket.next_push().await != object.numbered(number) {}
     }
-    // What a session has read, it tells some time later, and all of it at once.
-    let told = async {
+    // PostgreSQL sessions report their statistics late, and all at once.
+    let reported = async {
         while reads("idx_scan") < followed + 200 {
             sleep(Duration::from_millis(100)).await;
         }
     };
-    timeout(DEADLINE, told).await.unwrap();
+    timeout(DEADLINE, reported).await.unwrap();
     assert_eq!(reads("seq_scan"), scanned);
 }
 
@@ -115,7 +115,7 @@ async fn watchers_on_all_replicas_see_the_same_changes_in_the_same_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_change_after_a_watch_arrives_whatever_replica_each_goes_through() {
+async fn changes_after_a_watch_arrive_through_any_replica() {
     let services = three(&Cluster::shared().database(), &[]).await;
     for round in 0..rounds(30, 1000) {
         let client = services[0].client().await;
@@ -135,7 +135,7 @@ async fn every_change_after_a_watch_arrives_whatever_replica_each_goes_through()
 }
 
 #[tokio::test]
-async fn a_position_acknowledged_at_one_replica_is_soon_known_at_another() {
+async fn an_acknowledged_position_soon_reaches_the_other_replicas() {
     let database = Cluster::shared().database();
     let services = three(&database, &[]).await;
     let client = services[0].client().await;
@@ -159,7 +159,7 @@ async fn a_position_acknowledged_at_one_replica_is_soon_known_at_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replicas_that_are_killed_under_load_lose_nothing_and_their_clients_go_on_at_others() {
+async fn replicas_killed_under_load_lose_nothing() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
@@ -191,14 +191,14 @@ async fn a_replica_that_freezes_in_a_commit_keeps_the_others_for_seconds_at_most
     let [frozen, other, _] = &services;
     let (client, writers) = (other.client().await, Writers::new(frozen).await);
     let shift = writers.start(&[frozen]);
-    let amid = "SELECT count(*) FROM pg_stat_activity
+    let in_transaction = "SELECT count(*) FROM pg_stat_activity
                 WHERE datname = current_database() AND state = 'idle in transaction'";
     let caught = async {
         loop {
             shift.wrote(1).await;
             frozen.process().signal("STOP").await;
             sleep(Duration::from_millis(20)).await;
-            if database.run(amid) == "1" {
+            if database.run(in_transaction) == "1" {
                 return;
             }
             frozen.process().signal("CONT").await;
@@ -208,14 +208,14 @@ async fn a_replica_that_freezes_in_a_commit_keeps_the_others_for_seconds_at_most
     let object = Object::fresh();
     let set = async { while client.post("/set", object.body()).await.status != 204 {} };
     timeout(DEADLINE, set).await.unwrap();
-    assert_eq!(database.run(amid), "0");
+    assert_eq!(database.run(in_transaction), "0");
     frozen.process().signal("CONT").await;
     shift.wrote(10).await;
     shift.stop().await.check(&database).await;
 }
 
 #[tokio::test]
-async fn a_replica_that_is_frozen_for_longer_than_the_log_reaches_back_gives_current_values() {
+async fn a_replica_frozen_beyond_the_log_pushes_current_values() {
     let database = Cluster::shared().database();
     let services = three(&database, &[("OBJSTORE_LOG_SIZE", "64KiB")]).await;
     let [frozen, other, _] = &services;

@@ -6,7 +6,7 @@ use reqwest::Method;
 /// The endpoints that need a session and take a body.
 const BODIED: [&str; 6] = ["/get", "/set", "/find", "/delete", "/watch", "/unwatch"];
 
-async fn is_refused_everywhere(client: &Client) {
+async fn is_rejected_everywhere(client: &Client) {
     for path in BODIED {
         client.post(path, Object::fresh().body()).await.refused(401, "unauthenticated");
     }
@@ -18,11 +18,11 @@ async fn is_refused_everywhere(client: &Client) {
 #[tokio::test]
 async fn every_endpoint_but_register_needs_the_cookie() {
     let service = Service::any().await;
-    is_refused_everywhere(&service.stranger()).await;
+    is_rejected_everywhere(&service.stranger()).await;
 }
 
 #[tokio::test]
-async fn a_token_that_was_not_handed_out_is_401() {
+async fn an_unknown_token_is_401() {
     let service = Service::any().await;
     let client = service.client().await;
     let token = client.token();
@@ -38,12 +38,12 @@ async fn a_token_that_was_not_handed_out_is_401() {
         ("far too many letters", "A".repeat(5000)),
     ] {
         println!("{label}");
-        is_refused_everywhere(&client.with_token(&token)).await;
+        is_rejected_everywhere(&client.with_token(&token)).await;
     }
 }
 
 #[tokio::test]
-async fn the_token_counts_nowhere_but_in_its_cookie() {
+async fn the_token_is_accepted_only_in_its_cookie() {
     let service = Service::any().await;
     let token = service.client().await.token().to_owned();
     let body = Object::fresh().body();
@@ -80,7 +80,7 @@ async fn the_cookie_is_found_among_others() {
 }
 
 #[tokio::test]
-async fn authentication_comes_before_everything_in_the_request() {
+async fn authentication_is_checked_before_the_rest_of_the_request() {
     let service = Service::any().await;
     let stranger = service.stranger();
     for path in BODIED {
@@ -95,7 +95,7 @@ async fn authentication_comes_before_everything_in_the_request() {
 }
 
 #[tokio::test]
-async fn use_does_not_send_the_cookie_again_on_the_first_day() {
+async fn the_cookie_is_not_renewed_on_the_first_day() {
     let service = Service::any().await;
     let client = service.client().await;
     for path in BODIED {
@@ -105,7 +105,7 @@ async fn use_does_not_send_the_cookie_again_on_the_first_day() {
 }
 
 #[tokio::test]
-async fn a_session_and_all_its_client_has_survive_a_restart() {
+async fn sessions_watches_and_pending_pushes_survive_a_restart() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -119,7 +119,7 @@ async fn a_session_and_all_its_client_has_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn what_a_client_watches_is_no_other_clients() {
+async fn clients_receive_only_what_they_watch() {
     let service = Service::any().await;
     let (watching, other) = (service.client().await, service.client().await);
     let (watched, own) = (Object::fresh(), Object::fresh());

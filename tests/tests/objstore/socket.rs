@@ -1,4 +1,4 @@
-//! `GET /socket`: the upgrade, its refusals, and what keeps a socket open.
+//! `GET /socket`: the upgrade, its rejections, and messages from clients.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const HANDSHAKE: [(&str, &str); 4] = [
 ];
 
 #[tokio::test]
-async fn what_asks_for_no_websocket_is_500() {
+async fn a_request_without_a_valid_upgrade_is_500() {
     let service = Service::any().await;
     let client = service.client().await;
     client.fetch("/socket").await.refused(500, "not_upgraded");
@@ -42,7 +42,7 @@ async fn what_asks_for_no_websocket_is_500() {
 }
 
 #[tokio::test]
-async fn a_query_that_means_nothing_is_500() {
+async fn an_invalid_query_is_500() {
     let service = Service::any().await;
     let client = service.client().await;
     for query in [
@@ -62,7 +62,7 @@ async fn a_query_that_means_nothing_is_500() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_is_401_and_one_of_ours_or_of_the_list_is_not() {
+async fn only_the_own_and_listed_origins_may_connect() {
     let service =
         Service::with(&[("OBJSTORE_ORIGINS", "https://app.example,http://other.example:8080")])
             .await;
@@ -93,7 +93,7 @@ async fn a_page_of_another_site_is_401_and_one_of_ours_or_of_the_list_is_not() {
 }
 
 #[tokio::test]
-async fn without_a_list_only_our_own_origin_is_let_in() {
+async fn without_a_list_only_the_own_origin_may_connect() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let upgrade =
@@ -108,7 +108,7 @@ async fn without_a_list_only_our_own_origin_is_let_in() {
 }
 
 #[tokio::test]
-async fn a_session_is_asked_for_before_the_origin() {
+async fn the_session_is_checked_before_the_origin() {
     let service = Service::any().await;
     let stranger = service.stranger();
     let request = stranger.request(Method::GET, "/socket").header("origin", "https://evil.example");
@@ -116,7 +116,7 @@ async fn a_session_is_asked_for_before_the_origin() {
 }
 
 #[tokio::test]
-async fn what_a_client_says_is_ignored_up_to_4_kib() {
+async fn client_messages_up_to_4_kib_are_ignored() {
     let service = Service::any().await;
     let client = service.client().await;
     let mut socket = client.socket().await;
@@ -135,7 +135,7 @@ async fn what_a_client_says_is_ignored_up_to_4_kib() {
 }
 
 #[tokio::test]
-async fn a_message_above_4_kib_ends_the_socket_and_acknowledges_nothing() {
+async fn messages_above_4_kib_close_the_socket_and_acknowledge_nothing() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -153,7 +153,7 @@ async fn a_message_above_4_kib_ends_the_socket_and_acknowledges_nothing() {
 }
 
 #[tokio::test]
-async fn a_vanished_client_disturbs_nobody() {
+async fn a_vanished_client_does_not_affect_other_clients() {
     let service = Service::any().await;
     let (gone, client) = (service.client().await, service.client().await);
     let object = Object::fresh();

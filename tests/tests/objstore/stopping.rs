@@ -1,4 +1,4 @@
-//! SIGTERM.
+//! The stop after SIGTERM.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use tokio::{
 };
 
 #[tokio::test]
-async fn an_idle_service_ends_well_and_soon() {
+async fn an_idle_service_stops_within_five_seconds() {
     let service = Service::with(&[]).await;
     service.client().await;
-    let told = Instant::now();
+    let begun = Instant::now();
     service.stop().await;
-    assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -34,18 +34,18 @@ async fn open_sockets_are_closed_with_1001() {
 }
 
 #[tokio::test]
-async fn a_silent_socket_does_not_keep_the_service_beyond_its_drain_time() {
+async fn a_silent_socket_does_not_block_the_stop() {
     let service = Service::with(&[("DRAIN_TIMEOUT", "500ms")]).await;
     let mut socket = service.client().await.socket().await;
     socket.mute().await;
-    let told = Instant::now();
+    let begun = Instant::now();
     service.stop().await;
-    assert!(told.elapsed() < Duration::from_secs(8), "{:?}", told.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     socket.ended(Duration::from_secs(5)).await;
 }
 
 #[tokio::test]
-async fn a_request_that_is_on_its_way_is_answered_and_kept() {
+async fn an_open_request_is_finished_before_the_stop() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -58,9 +58,9 @@ async fn a_request_that_is_on_its_way_is_answered_and_kept() {
     );
     let mut connection = service.connect().await;
     connection.write_all(head.as_bytes()).await.unwrap();
-    let mut asked = [0; 25];
-    connection.read_exact(&mut asked).await.unwrap();
-    assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let mut interim = [0; 25];
+    connection.read_exact(&mut interim).await.unwrap();
+    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
     service.process().terminate().await;
     connection.write_all(body.as_bytes()).await.unwrap();
     let mut answer = String::new();

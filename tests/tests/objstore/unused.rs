@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 const MINUTE: i64 = 60_000;
 
-/// Clients that are not removed for want of use.
+/// Counts the clients that are never removed as unused.
 const USED: &str = "SELECT count(*) FROM clients WHERE unused_until IS NULL";
 
 #[expect(clippy::disallowed_methods, reason = "rows are compared with the clock")]
@@ -19,7 +19,7 @@ fn now() -> i64 {
     i64::try_from(since.as_millis()).unwrap()
 }
 
-/// Has the time of the clients come that are not used, and starts the service.
+/// Lets the deadlines of all unused clients pass, and starts the service.
 async fn start_later(place: Idle) -> Service {
     place.change("UPDATE clients SET unused_until = 1 WHERE unused_until IS NOT NULL");
     place.start().await
@@ -34,7 +34,7 @@ async fn is_removed(client: &Client) {
 }
 
 #[tokio::test]
-async fn clients_that_set_watched_or_opened_a_socket_stay() {
+async fn clients_that_set_watched_or_connected_are_not_removed() {
     let service = Service::with(&[("OBJSTORE_MAX_CLIENTS", "4")]).await;
     let clients = [
         service.client().await,
@@ -78,7 +78,11 @@ async fn a_request_postpones_the_removal_of_an_unused_client() {
     let service = place.start().await;
     client.at(&service).find(&Key::fresh()).await;
     let until = "SELECT unused_until FROM clients";
-    assert_eq!(service.place().number(until), recent, "reading has become writing");
+    assert_eq!(
+        service.place().number(until),
+        recent,
+        "a request wrote, although the deadline is more than an hour away"
+    );
 
     let place = service.stop().await;
     place.change(&format!("UPDATE clients SET unused_until = {}", now() + 59 * MINUTE));
@@ -92,7 +96,7 @@ async fn a_request_postpones_the_removal_of_an_unused_client() {
 }
 
 #[tokio::test]
-async fn a_client_that_registers_again_stays_for_an_hour_more() {
+async fn registering_again_postpones_the_removal_by_an_hour() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let place = service.stop().await;

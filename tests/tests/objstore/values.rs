@@ -1,8 +1,9 @@
-//! A value comes back as it was written.
+//! Values are returned as they were written.
 
 use blackbox::objstore::{Client, Event, Key, Object, Service};
 
-/// As written, and as given back: only white space between tokens may go.
+/// A label, the value as written, and the value as returned. Only white space between tokens may be
+/// dropped.
 const SPELLINGS: [(&str, &str, &str); 16] = [
     ("nothing", "{}", "{}"),
     (
@@ -22,7 +23,7 @@ const SPELLINGS: [(&str, &str, &str); 16] = [
         r#"{"a":18446744073709551616,"b":123456789012345678901234567890}"#,
     ),
     (
-        "digits no float holds",
+        "more digits than a float has",
         r#"{"a":0.1234567890123456789012345}"#,
         r#"{"a":0.1234567890123456789012345}"#,
     ),
@@ -59,13 +60,13 @@ const SPELLINGS: [(&str, &str, &str); 16] = [
 ];
 
 #[tokio::test]
-async fn a_value_is_given_back_as_written_but_for_white_space_between_tokens() {
+async fn values_are_returned_as_written_except_white_space() {
     let service = Service::any().await;
     let client = service.client().await;
-    for (label, written, given_back) in SPELLINGS {
+    for (label, written, returned) in SPELLINGS {
         println!("{label}");
         let object = Object::new(&Key::fresh(), written);
-        let expected = Object::new(&object.key, given_back);
+        let expected = Object::new(&object.key, returned);
         client.set(&object).await;
         assert_eq!(client.get(&object.key).await, expected);
         assert_eq!(client.find(&object.key).await, [expected]);
@@ -73,17 +74,17 @@ async fn a_value_is_given_back_as_written_but_for_white_space_between_tokens() {
 }
 
 #[tokio::test]
-async fn a_value_is_pushed_as_written_but_for_white_space_between_tokens() {
+async fn values_are_pushed_as_written_except_white_space() {
     let service = Service::any().await;
     let client = service.client().await;
     let key = Key::fresh();
     client.watch(&key).await;
     let mut pushes = client.socket().await;
     let mut events = client.socket_with("?events=true").await;
-    for (label, written, given_back) in SPELLINGS {
+    for (label, written, returned) in SPELLINGS {
         println!("{label}");
         client.set(&Object::new(&key, written)).await;
-        let expected = Object::new(&key, given_back);
+        let expected = Object::new(&key, returned);
         assert_eq!(pushes.next_push().await, expected);
         let Event::Set(_, object) = events.next_event().await else { panic!("no set") };
         assert_eq!(object, expected);
@@ -99,20 +100,20 @@ async fn a_value_keeps_its_spelling_through_a_restart() {
         client.set(&Object::new(&key.named(label), written)).await;
     }
     let service = service.stop().await.start().await;
-    for (label, _, given_back) in SPELLINGS {
-        let expected = Object::new(&key.named(label), given_back);
+    for (label, _, returned) in SPELLINGS {
+        let expected = Object::new(&key.named(label), returned);
         assert_eq!(client.at(&service).get(&expected.key).await, expected);
     }
 }
 
-async fn is_refused(client: &Client, body: &str) {
+async fn is_rejected(client: &Client, body: &str) {
     for path in ["/get", "/set", "/find", "/delete", "/watch", "/unwatch"] {
         client.post(path, body).await.refused(400, "invalid_body");
     }
 }
 
 #[tokio::test]
-async fn a_surrogate_escape_without_its_other_half_is_400_wherever_it_stands() {
+async fn a_lone_surrogate_escape_is_400_everywhere() {
     let service = Service::any().await;
     let client = service.client().await;
     for lone in [
@@ -130,21 +131,21 @@ async fn a_surrogate_escape_without_its_other_half_is_400_wherever_it_stands() {
     ] {
         println!("{lone}");
         let key = r#""Key":{"Type":"t","Namespace":"s","Name":"n"}"#;
-        is_refused(&client, &format!(r#"{{{key},"Value":{{"a":"{lone}"}},"Owner":"o"}}"#)).await;
-        is_refused(&client, &format!(r#"{{{key},"Value":{{"{lone}":1}},"Owner":"o"}}"#)).await;
-        is_refused(
+        is_rejected(&client, &format!(r#"{{{key},"Value":{{"a":"{lone}"}},"Owner":"o"}}"#)).await;
+        is_rejected(&client, &format!(r#"{{{key},"Value":{{"{lone}":1}},"Owner":"o"}}"#)).await;
+        is_rejected(
             &client,
             &format!(r#"{{{key},"Value":{{"a":[[{{"b":"x{lone}"}}]]}},"Owner":"o"}}"#),
         )
         .await;
-        is_refused(&client, &format!(r#"{{{key},"Value":{{}},"Owner":"{lone}"}}"#)).await;
+        is_rejected(&client, &format!(r#"{{{key},"Value":{{}},"Owner":"{lone}"}}"#)).await;
         let key = format!(r#""Key":{{"Type":"t","Namespace":"{lone}","Name":"n"}}"#);
-        is_refused(&client, &format!(r#"{{{key},"Value":{{}},"Owner":"o"}}"#)).await;
+        is_rejected(&client, &format!(r#"{{{key},"Value":{{}},"Owner":"o"}}"#)).await;
     }
 }
 
 #[tokio::test]
-async fn what_only_looks_like_a_lone_surrogate_is_accepted() {
+async fn escapes_that_resemble_lone_surrogates_are_accepted() {
     let service = Service::any().await;
     let client = service.client().await;
     for text in

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use crate::fence::no_more_pushes;
 
 #[tokio::test]
-async fn every_shape_of_pattern_watches_what_it_finds_and_nothing_else() {
+async fn every_pattern_shape_watches_exactly_its_matches() {
     let service = Service::any().await;
     let writer = service.client().await;
     for given in 1..8 {
@@ -54,7 +54,7 @@ async fn the_empty_pattern_watches_every_object() {
 }
 
 #[tokio::test]
-async fn what_exists_when_it_is_watched_is_not_pushed() {
+async fn objects_set_before_the_watch_are_not_pushed() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -66,7 +66,7 @@ async fn what_exists_when_it_is_watched_is_not_pushed() {
 }
 
 #[tokio::test]
-async fn watching_twice_is_watching_once() {
+async fn a_repeated_watch_has_no_effect() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -96,7 +96,7 @@ async fn a_change_that_several_patterns_match_is_pushed_once() {
 }
 
 #[tokio::test]
-async fn what_is_no_longer_watched_is_no_longer_pushed() {
+async fn unwatched_objects_are_not_pushed() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -124,7 +124,7 @@ async fn unwatching_one_pattern_leaves_the_others() {
 }
 
 #[tokio::test]
-async fn unwatching_what_was_not_watched_is_no_error() {
+async fn unwatching_an_unknown_pattern_succeeds() {
     let service = Service::any().await;
     let client = service.client().await;
     client.unwatch(&Key::fresh()).await;
@@ -132,7 +132,7 @@ async fn unwatching_what_was_not_watched_is_no_error() {
 }
 
 #[tokio::test]
-async fn a_watch_matches_exactly_the_changes_made_while_it_stood() {
+async fn a_watch_matches_only_changes_made_during_it() {
     let service = Service::any().await;
     let client = service.client().await;
     let object = Object::fresh();
@@ -155,7 +155,7 @@ async fn a_watch_matches_exactly_the_changes_made_while_it_stood() {
 }
 
 #[tokio::test]
-async fn watches_may_come_and_go_while_a_socket_is_open() {
+async fn watches_may_change_while_a_socket_is_open() {
     let service = Service::any().await;
     let client = service.client().await;
     let mut socket = client.socket().await;
@@ -171,35 +171,35 @@ async fn watches_may_come_and_go_while_a_socket_is_open() {
     no_more_pushes(&client, &mut socket).await;
 }
 
-async fn is_full(client: &Client) {
+async fn rejects_new_watches(client: &Client) {
     client.post("/watch", Key::fresh().body()).await.refused(422, "too_many_watches");
 }
 
 #[tokio::test]
-async fn a_client_watches_no_more_patterns_than_the_setting_says() {
+async fn the_watch_limit_is_per_client_and_survives_restarts() {
     let service = Service::with(&[("OBJSTORE_MAX_WATCHES", "3")]).await;
     let (client, other) = (service.client().await, service.client().await);
     let objects: Vec<_> = (0..3).map(|_| Object::fresh()).collect();
     for object in &objects {
         client.watch(&object.key).await;
     }
-    is_full(&client).await;
-    is_full(&service.client_with(client.id()).await).await;
+    rejects_new_watches(&client).await;
+    rejects_new_watches(&service.client_with(client.id()).await).await;
     client.watch(&objects[0].key).await;
     other.watch(&Key::fresh()).await;
 
     client.unwatch(&objects[0].key).await;
     client.watch(&Key::fresh()).await;
-    is_full(&client).await;
+    rejects_new_watches(&client).await;
 
     let service = service.stop().await.start().await;
     let client = client.at(&service);
-    is_full(&client).await;
+    rejects_new_watches(&client).await;
     client.set(&objects[1]).await;
     assert_eq!(client.socket().await.next_push().await, objects[1]);
 }
 
-/// The median time that watching and unwatching takes.
+/// The median duration of watching and unwatching a pattern.
 async fn toggling(client: &Client, pattern: &Key) -> Duration {
     let mut times = Vec::new();
     for _ in 0..21 {
@@ -213,7 +213,7 @@ async fn toggling(client: &Client, pattern: &Key) -> Duration {
 }
 
 #[tokio::test]
-async fn watching_costs_no_more_after_many_ended_watches_of_a_pattern() {
+async fn many_ended_watches_do_not_slow_down_watching() {
     let service = Service::with(&[("OBJSTORE_MAX_WATCHES", "1000000")]).await;
     let client = service.client().await;
     let pattern = Key::new("t", "ns", "n");
@@ -229,7 +229,7 @@ async fn watching_costs_no_more_after_many_ended_watches_of_a_pattern() {
 }
 
 #[tokio::test]
-async fn ended_watches_are_limited_until_the_client_has_passed_them() {
+async fn ended_watches_count_until_the_client_acknowledges_past_them() {
     let service = Service::with(&[("OBJSTORE_MAX_WATCHES", "3")]).await;
     let client = service.client().await;
     let (watched, toggled) = (Object::fresh(), Key::fresh());
@@ -238,11 +238,11 @@ async fn ended_watches_are_limited_until_the_client_has_passed_them() {
         client.watch(&toggled).await;
         client.unwatch(&toggled).await;
     }
-    is_full(&client).await;
+    rejects_new_watches(&client).await;
     client.watch(&watched.key).await;
     let service = service.stop().await.start().await;
     let client = client.at(&service);
-    is_full(&client).await;
+    rejects_new_watches(&client).await;
 
     let mut socket = client.socket().await;
     client.set(&watched).await;
@@ -260,7 +260,7 @@ async fn ended_watches_are_limited_until_the_client_has_passed_them() {
 }
 
 #[tokio::test]
-async fn ended_watches_of_a_store_of_the_previous_version_are_counted() {
+async fn ended_watches_of_a_migrated_store_are_counted() {
     let service = Service::with(&[("OBJSTORE_MAX_WATCHES", "3")]).await;
     let client = service.client().await;
     let (watched, toggled) = (Key::fresh(), Key::fresh());

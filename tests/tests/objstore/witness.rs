@@ -1,18 +1,18 @@
-//! A client that watches what writers set, on one socket after another, and remembers it all.
+//! A client that watches the writers' objects on one socket after another, and records all pushes.
 
 use blackbox::objstore::{Client, Object, Service, Socket};
 
 use crate::writers::Writers;
 
-/// A client without a socket.
+/// The client, while it has no open socket.
 pub(crate) struct Witness {
     client: Client,
-    /// What each socket so far was sent.
+    /// The pushes of each closed socket, as name and number.
     seen: Vec<Vec<(String, usize)>>,
 }
 
 impl Witness {
-    /// A client that watches what these writers set, from now on.
+    /// Starts to watch the objects of these writers.
     pub(crate) async fn new(service: &Service, writers: &Writers) -> Self {
         let client = service.client().await;
         client.watch(&writers.pattern()).await;
@@ -34,18 +34,19 @@ impl Witness {
         self
     }
 
-    /// Opens a socket at a replica and reads until everything was sent. Over all sockets, that was
-    /// `sets`, in order; only what a socket's end left open was sent again.
+    /// Opens a last socket at a replica and reads all pending pushes. Panics unless the sockets
+    /// received all of `sets` in order. A socket may repeat pushes of the previous ones, which it
+    /// does where an acknowledgement is missing.
     pub(crate) async fn saw(mut self, service: &Service, sets: &[(String, usize)]) {
         let mut socket = self.open(service).await;
         let client = self.client.at(service);
-        let last = Object::fresh();
-        client.watch(&last.key).await;
-        client.set(&last).await;
+        let marker = Object::fresh();
+        client.watch(&marker.key).await;
+        client.set(&marker).await;
         let mut seen = Vec::new();
         loop {
             let push = socket.next_push().await;
-            if push == last {
+            if push == marker {
                 break;
             }
             seen.push(set(&push));
@@ -55,7 +56,7 @@ impl Witness {
         for seen in &self.seen {
             let Some(first) = seen.first() else { continue };
             let begin = sets.iter().position(|set| set == first).unwrap();
-            assert!(begin <= next, "{:?} was left out", &sets[next..begin]);
+            assert!(begin <= next, "{:?} were skipped", &sets[next..begin]);
             assert_eq!(*seen, sets[begin..begin + seen.len()]);
             next = next.max(begin + seen.len());
         }

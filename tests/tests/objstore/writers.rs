@@ -1,4 +1,5 @@
-//! Writers that set through several replicas without pause, and remember what was acknowledged.
+//! Writers that set objects through several replicas without pause, and record the acknowledged
+//! sets.
 
 use std::{
     collections::HashSet,
@@ -19,21 +20,20 @@ use tokio::{
     time::{Duration, Instant, sleep},
 };
 
-/// How many there are.
 const WRITERS: usize = 6;
 
-/// Writers at rest. Each has a key of its own, and every value it sets is another.
+/// Idle writers. Each has its own key and never sets the same value twice.
 pub(crate) struct Writers {
-    /// The first part of all their keys.
+    /// The type in all their keys.
     pub(crate) kind: String,
     client: Client,
-    /// The last number that each has tried to set.
+    /// The last number that each writer tried to set.
     tried: [usize; WRITERS],
     /// Name and number of every set that was acknowledged.
     acknowledged: Vec<(String, usize)>,
 }
 
-/// Writers at work.
+/// Running writers.
 pub(crate) struct Shift {
     writers: Writers,
     tasks: JoinSet<(usize, usize, Vec<usize>)>,
@@ -52,7 +52,7 @@ impl Writers {
         Key::new(&self.kind, "", "")
     }
 
-    /// Lets them write through these replicas in turn, also while some do not answer.
+    /// Starts the writers. They use the replicas in turn, even while some do not answer.
     pub(crate) fn start(self, services: &[&Service]) -> Shift {
         let (done, over) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
         let mut tasks = JoinSet::new();
@@ -77,8 +77,8 @@ impl Writers {
         Shift { writers: self, tasks, done, over }
     }
 
-    /// Checks the log and the objects: revisions have no gaps, and what was acknowledged is there,
-    /// last in its place or overwritten by what was tried later. Gives what was set, in order.
+    /// Checks that revisions have no gaps, that the log has every acknowledged set, and that each
+    /// object has its last set of the log. Returns all sets, in order.
     pub(crate) async fn check(&self, database: &Database) -> Vec<(String, usize)> {
         let whole = "SELECT count(*) = max(revision) AND max(revision) =
                          (SELECT revision FROM store) FROM log";
@@ -111,16 +111,16 @@ impl Writers {
 }
 
 impl Shift {
-    /// Waits until so many more sets were acknowledged.
+    /// Waits until `count` more sets are acknowledged.
     pub(crate) async fn wrote(&self, count: usize) {
         let (before, begun) = (self.done.load(Ordering::Relaxed), Instant::now());
         while self.done.load(Ordering::Relaxed) < before + count {
-            assert!(begun.elapsed() < DEADLINE * 2, "nothing is acknowledged any more");
+            assert!(begun.elapsed() < DEADLINE * 2, "no set is acknowledged");
             sleep(Duration::from_millis(5)).await;
         }
     }
 
-    /// Lets them finish what they are at.
+    /// Stops the writers after their current request.
     pub(crate) async fn stop(mut self) -> Writers {
         self.over.store(true, Ordering::Relaxed);
         while let Some(ended) = self.tasks.join_next().await {
@@ -133,8 +133,8 @@ impl Shift {
     }
 }
 
-/// Whether a set is acknowledged; where it is not, perhaps it was done. Whether its condition holds,
-/// which it always does, is only known with the object locked.
+/// Whether a set is acknowledged. An unacknowledged set may still have happened. The condition
+/// always holds, but the service must lock the object to evaluate it.
 async fn is_set(client: &Client, object: &Object, is_conditional: bool) -> bool {
     let mut request =
         client.request(Method::POST, "/set").header("content-type", "application/json");
