@@ -1,6 +1,6 @@
-//! What deploys the services, held against the settings that they say they have.
+//! Compares the deployment files with the settings that the programs list.
 
-#![expect(clippy::unwrap_used, reason = "a file that cannot be read is a failed test")]
+#![expect(clippy::unwrap_used, reason = "an unreadable file fails the test")]
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use blackbox::{project::read, settings};
 use serde::Deserialize as _;
 use serde_norway::Value;
 
-/// The services that have a folder of their own.
+/// The services with a folder in `deploy`.
 const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
 
-/// What has another value in a container than by default, or none that anybody else could use.
+/// Settings whose value in a container differs from the default, or is specific to the site.
 const PLACE: [&str; 8] = [
     "HOST",
     "OBJSTORE_DATA_DIR",
@@ -23,7 +23,6 @@ const PLACE: [&str; 8] = [
     "DEMO_PORTAL_NAMES",
 ];
 
-/// Settings and their values.
 type Settings = BTreeMap<String, String>;
 
 #[tokio::test]
@@ -35,7 +34,7 @@ async fn compose_shows_every_setting_with_its_default() {
         let mut shown = texts(&compose["services"][program]["environment"]);
         for (name, value) in &mut shown {
             let variable = value.strip_prefix("${").and_then(|value| value.strip_suffix('}'));
-            if let Some((variable, default)) = variable.and_then(|it| it.split_once(":-")) {
+            if let Some((variable, default)) = variable.and_then(|inner| inner.split_once(":-")) {
                 assert_eq!(variable, name);
                 *value = default.to_owned();
             }
@@ -64,7 +63,7 @@ async fn an_example_environment_shows_every_setting_with_its_default() {
 }
 
 #[tokio::test]
-async fn whatever_a_manifest_or_a_unit_sets_is_a_setting() {
+async fn manifests_and_units_set_only_known_settings() {
     for service in SERVICES {
         let expected = settings(service).await;
         let mut set = Vec::new();
@@ -75,9 +74,14 @@ async fn whatever_a_manifest_or_a_unit_sets_is_a_setting() {
                 set.extend(texts(&manifest["data"]).into_keys());
             }
             let containers = manifest["spec"]["template"]["spec"]["containers"].as_sequence();
-            for variable in containers.into_iter().flatten().flat_map(|it| it["env"].as_sequence())
+            for variables in containers
+                .into_iter()
+                .flatten()
+                .flat_map(|container| container["env"].as_sequence())
             {
-                set.extend(variable.iter().map(|it| it["name"].as_str().unwrap().to_owned()));
+                set.extend(
+                    variables.iter().map(|variable| variable["name"].as_str().unwrap().to_owned()),
+                );
             }
         }
         let unit = read(&format!("deploy/{service}/{service}.service"));
@@ -90,13 +94,13 @@ async fn whatever_a_manifest_or_a_unit_sets_is_a_setting() {
     }
 }
 
-/// The settings of a program and their defaults.
+/// The settings of a program with their defaults.
 async fn settings(program: &str) -> Settings {
     let settings = settings::of(program).await;
     settings.into_iter().map(|(name, setting)| (name, setting.default)).collect()
 }
 
-/// The members of a mapping, as text.
+/// Converts the names and values of a mapping to text.
 fn texts(mapping: &Value) -> Settings {
     let members = mapping.as_mapping().unwrap().iter();
     members.map(|(name, value)| (text(name), text(value))).collect()

@@ -1,4 +1,4 @@
-//! The two views of the document that others have made.
+//! Swagger UI and Redoc show the OpenAPI document.
 
 use std::collections::BTreeSet;
 

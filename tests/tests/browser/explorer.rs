@@ -1,4 +1,4 @@
-//! Signing in with the explorer.
+//! Sign-ins with the explorer.
 
 use blackbox::{
     authsvc::{FIELDS, Known, Site},
@@ -28,7 +28,7 @@ async fn a_student_signs_in() {
 }
 
 #[tokio::test]
-async fn a_profile_comes_whole_or_with_the_chosen_fields_in_their_order() {
+async fn a_profile_has_all_or_the_chosen_fields() {
     let site = Site::with(&[]).await;
     let known = site.student();
     visit(&format!("{}/", site.url()), async |page| {
@@ -56,7 +56,7 @@ async fn a_profile_comes_whole_or_with_the_chosen_fields_in_their_order() {
 }
 
 #[tokio::test]
-async fn what_is_refused_is_shown_with_its_status_and_message() {
+async fn errors_are_shown_with_status_and_message() {
     let site = Site::with(&[]).await;
     let wrong = Known { password: "wrong".to_owned(), ..site.student() };
     visit(&format!("{}/", site.url()), async |page| {
@@ -73,7 +73,7 @@ async fn what_is_refused_is_shown_with_its_status_and_message() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_cancelled_takes_the_sign_in_with_it() {
+async fn cancelling_a_request_abandons_the_sign_in() {
     let site = Site::with(&[]).await;
     let known = site.student();
     let hang = Script::queue([Behaviour::from(Delivery::Hang)]);

@@ -1,4 +1,4 @@
-//! The explorer without a mouse.
+//! The explorer, used with the keyboard only.
 
 use blackbox::{
     authsvc::Site,
@@ -8,7 +8,7 @@ use fantoccini::key::Key;
 
 use crate::{CURRENT, answered, open, reaches};
 
-/// Presses Tab until the element is the focused one.
+/// Presses Tab until the element has the focus.
 async fn tab_to(page: &Page, id: &str) {
     page.until(&format!("$('#{id}')")).await;
     for _ in 0..60 {

@@ -1,4 +1,4 @@
-//! The pages of authsvc and the payment page of payments-svc, as a browser shows them.
+//! The pages of authsvc and the payment page of payments-svc in a browser.
 
 mod documentation;
 mod explorer;
@@ -18,35 +18,35 @@ async fn open(page: &Page, operation: &str) {
     page.until(&format!("{CURRENT} === 'operation-{operation}'")).await;
 }
 
-/// The operation that the explorer shows as the open one.
+/// A script expression for the id of the open operation.
 const CURRENT: &str = "$('#operations [aria-current]').id";
 
-/// Opens `authenticate` and fills in who signs in.
+/// Opens `authenticate`, and enters username and password.
 async fn fill(page: &Page, known: &Known) {
     open(page, "authenticate").await;
     page.write("#authenticate-username", &known.username).await;
     page.write("#authenticate-password", &known.password).await;
 }
 
-/// Sends what is filled in, and returns the status line that is shown.
+/// Sends the form, and returns the shown status line.
 async fn send(page: &Page) -> String {
-    let _ = page.run("$('#response').dataset.state = 'before'").await; // Not done by the last one.
+    let _ = page.run("$('#response').dataset.state = 'before'").await; // Clears the state of the last request.
     page.click("#send").await;
     answered(page).await
 }
 
-/// Waits until the explorer says that this became of the request.
+/// Waits until the request has this state: `sending`, `done`, `redirect` or `cancelled`.
 async fn reaches(page: &Page, state: &str) {
     page.until(&format!("$('#response').dataset.state === '{state}'")).await;
 }
 
-/// The status line of the answer, once it is there.
+/// Waits for the answer, and returns its status line.
 async fn answered(page: &Page) -> String {
     reaches(page, "done").await;
     page.text("#status").await
 }
 
-/// A member of the JSON body that is shown.
+/// Evaluates an expression of `body`, the shown JSON body.
 async fn member(page: &Page, expression: &str) -> serde_json::Value {
     let body = "JSON.parse($('#response-body').textContent)";
     page.run(&format!("const body = {body}; return {expression}")).await

@@ -1,4 +1,4 @@
-//! The payment page: paying with a card, from a link to the way back to the shop.
+//! Payments on the payment page, from opening a link to returning to the shop.
 
 mod screen;
 
@@ -18,7 +18,7 @@ fn address(service: &Service, link: &Link) -> String {
     format!("{}{}", service.pos_url(), link.path())
 }
 
-/// Types a card in and sends it.
+/// Enters a card and submits the form.
 async fn pay(page: &Page, card: Card) {
     page.write("#number", card.0).await;
     page.write("#expiry", "0248").await;
@@ -26,7 +26,7 @@ async fn pay(page: &Page, card: Card) {
     page.click("button").await;
 }
 
-/// Waits until the page says that this is paid, or why not.
+/// Waits until the page shows that the payment succeeded, or failed with this code.
 async fn comes_out(page: &Page, code: Option<i64>) {
     match code {
         None => page.until("$('.paid')").await,
@@ -37,7 +37,7 @@ async fn comes_out(page: &Page, code: Option<i64>) {
     }
 }
 
-/// What stands in the form.
+/// The values of the fields: number, expiry and code.
 async fn typed(page: &Page) -> Value {
     page.run("return [$('#number').value, $('#expiry').value, $('#code').value]").await
 }
@@ -47,7 +47,7 @@ async fn made(merchant: &Merchant) -> usize {
 }
 
 #[tokio::test]
-async fn every_card_that_is_good_or_challenged_comes_out_as_the_table_says() {
+async fn good_and_challenged_cards_have_their_documented_outcome() {
     let (service, merchant) = customer().await;
     let link = address(&service, &Link::to(&merchant));
     visit(&link, async |page| {
@@ -75,7 +75,7 @@ async fn every_card_that_is_good_or_challenged_comes_out_as_the_table_says() {
 }
 
 #[tokio::test]
-async fn every_card_that_is_bad_comes_out_as_the_table_says_and_another_can_be_tried() {
+async fn bad_cards_are_declined_and_another_can_be_tried() {
     let (service, merchant) = customer().await;
     visit(&address(&service, &Link::to(&merchant)), async |page| {
         for (card, code) in Card::BAD.into_iter().filter(|(_, code)| *code != 30) {
@@ -128,7 +128,7 @@ async fn without_javascript_everything_works() {
 }
 
 #[tokio::test]
-async fn an_amount_and_a_currency_are_entered_where_the_link_has_none() {
+async fn a_missing_amount_and_currency_are_entered_first() {
     let (service, merchant) = customer().await;
     let open = Link::to(&merchant).without("value").without("currency");
     visit(&address(&service, &open), async |page| {
@@ -148,7 +148,7 @@ async fn an_amount_and_a_currency_are_entered_where_the_link_has_none() {
 }
 
 #[tokio::test]
-async fn back_and_again_pays_nothing_twice() {
+async fn going_back_and_reloading_never_pays_twice() {
     let (service, merchant) = customer().await;
     let start = format!("{}/page.css", service.pos_url());
     let link = address(&service, &Link::to(&merchant));
@@ -157,7 +157,7 @@ async fn back_and_again_pays_nothing_twice() {
         pay(page, Card::VISA).await;
         comes_out(page, None).await;
         page.back().await;
-        // The form is at the address of the result, which a browser may keep once or twice.
+        // Form and result share an address, which the history of a browser has once or twice.
         page.until("$('.paid') || !$('main')").await;
         if page.run("return Boolean($('main'))").await == true {
             page.back().await;
@@ -173,7 +173,7 @@ async fn back_and_again_pays_nothing_twice() {
         page.write("#number", Card::VISA.0).await;
         page.write("#expiry", "0248").await;
         page.write("#code", "739").await;
-        // As fast as two clicks can be, whatever a script would do about it.
+        // Submits twice without delay, and bypasses the handlers of the script.
         page.run("HTMLFormElement.prototype.submit.call($('#card')); HTMLFormElement.prototype.submit.call($('#card'))")
             .await;
         comes_out(page, None).await;
@@ -183,7 +183,7 @@ async fn back_and_again_pays_nothing_twice() {
 }
 
 #[tokio::test]
-async fn who_has_paid_goes_back_to_the_shop_and_who_has_not_may() {
+async fn customers_return_to_the_shop() {
     let (service, merchant) = customer().await;
     let shop = format!("{}/health?order=5&note=a%20b+c#done", service.url());
     let link = Link::to(&merchant).with("redirect", &shop);
@@ -205,11 +205,11 @@ async fn who_has_paid_goes_back_to_the_shop_and_who_has_not_may() {
             let expected = shop.replace('#', &format!("&transactionId={id}#"));
             assert_eq!(page.run("return location.href").await, expected);
             assert_eq!(page.run("return document.referrer").await, "");
-            // Back at the form, it is paid, and leads on again; but nobody is caught there.
+            // The form shows the paid page, which redirects again. Going back must still be possible.
             let mut backs = 0;
             while page.run("return location.href").await == expected {
                 backs += 1;
-                assert!(backs <= 3, "there is no way back");
+                assert!(backs <= 3, "the redirect prevents going back");
                 let _ = page.run("window.isBefore = true").await;
                 page.back().await;
                 page.until("!window.isBefore && !$('meta[http-equiv=refresh]')").await;
@@ -220,7 +220,7 @@ async fn who_has_paid_goes_back_to_the_shop_and_who_has_not_may() {
 }
 
 #[tokio::test]
-async fn a_payment_under_way_is_shown_until_it_is_made() {
+async fn a_pending_payment_is_shown_until_its_outcome() {
     let service = Service::with(&[("PAYMENTS_SANDBOX_DELAY", "3s")]).await;
     let merchant = service.merchant().await;
     let form = service.open(&Link::to(&merchant)).await;

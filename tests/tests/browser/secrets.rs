@@ -1,4 +1,4 @@
-//! Passwords and tokens: shown when asked for, kept nowhere.
+//! Passwords and tokens: shown only on request, and never stored.
 
 use blackbox::{
     authsvc::Site,
@@ -10,7 +10,7 @@ use crate::{fill, member, open, send};
 
 const TOKEN: &str = "a-token-of-metrics";
 
-/// Everything in which a page can keep something, but for its own memory.
+/// Checks that the secret is in no storage of the browser and not in the address.
 async fn is_kept_nowhere(page: &Page, secret: &str) {
     let kept = page.run(
         "return Promise.all([
@@ -25,7 +25,7 @@ async fn is_kept_nowhere(page: &Page, secret: &str) {
 }
 
 #[tokio::test]
-async fn metrics_take_a_token_that_goes_when_another_operation_is_opened() {
+async fn the_metrics_token_is_cleared_when_another_operation_opens() {
     let site = Site::with(&[("METRICS_TOKEN", TOKEN)]).await;
     visit(&format!("{}/", site.url()), async |page| {
         open(page, "metrics").await;

@@ -1,8 +1,8 @@
-//! What fails a visit, so that no other test has to look for it.
+//! Conditions that fail every visit, so that the other tests need not check them.
 
 use blackbox::{authsvc::Service, browser::visit};
 
-/// Runs this on the page of the explorer, then waits until the expression is true.
+/// Runs the script on the page of the explorer, then waits until the expression `until` is true.
 async fn run(script: &str, until: &str) {
     let service = Service::any().await;
     visit(&format!("{}/", service.url()), async |page| {
@@ -14,13 +14,13 @@ async fn run(script: &str, until: &str) {
 
 #[tokio::test]
 #[should_panic(expected = "asks elsewhere: [\"http://another.example/\"]")]
-async fn a_request_to_another_origin() {
+async fn a_request_to_another_origin_fails_the_visit() {
     run("location = 'http://another.example/'", "location.protocol === 'chrome-error:'").await;
 }
 
 #[tokio::test]
 #[should_panic(expected = "an error of the page")]
-async fn an_error_in_the_console() {
+async fn an_error_in_the_console_fails_the_visit() {
     run(
         "setTimeout(() => { window.thrown = true; throw 'an error of the page' })",
         "window.thrown",
@@ -30,7 +30,7 @@ async fn an_error_in_the_console() {
 
 #[tokio::test]
 #[should_panic(expected = "Content Security Policy")]
-async fn a_violation_of_the_policy() {
+async fn a_policy_violation_fails_the_visit() {
     run("document.body.append(document.createElement('style')); $('style').append('p {}')", "true")
         .await;
 }

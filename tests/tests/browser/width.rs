@@ -1,4 +1,4 @@
-//! The explorer on a telephone.
+//! The explorer on a phone.
 
 use blackbox::{
     authsvc::Site,
@@ -8,11 +8,11 @@ use serde_json::json;
 
 use crate::{fill, open, send};
 
-async fn does_not_scroll_sideways(page: &Page, where_: &str) {
+async fn does_not_scroll_sideways(page: &Page, label: &str) {
     let widths = "const { scrollWidth, clientWidth } = document.documentElement;
         return { overflows: scrollWidth > clientWidth, innerWidth }";
     let expected = json!({ "overflows": false, "innerWidth": 360 });
-    assert_eq!(page.run(widths).await, expected, "{where_}");
+    assert_eq!(page.run(widths).await, expected, "{label}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Who may see what, and in which order that is found out.
+//! Access rights, and the order of the checks of a request.
 
 use blackbox::{
     http::Answer,
@@ -7,10 +7,10 @@ use blackbox::{
 use reqwest::Method;
 use serde_json::json;
 
-/// Bytes of a body that is one byte larger than it may be.
+/// The size of a body that exceeds the limit by one byte.
 const TOO_LARGE: usize = 100 * 1024 + 1;
 
-/// Ids that nothing has, and what is no id at all.
+/// Unknown ids and malformed ids.
 const UNKNOWN: [&str; 8] = [
     "ffffffffffffffffffffffff",
     "000000000000000000000000",
@@ -22,7 +22,7 @@ const UNKNOWN: [&str; 8] = [
     "%00",
 ];
 
-/// A merchant with one of everything.
+/// A merchant with one resource of each kind.
 struct Shop {
     merchant: Merchant,
     user: String,
@@ -46,7 +46,7 @@ impl Shop {
         }
     }
 
-    /// Every method and path with an id in it, each id in braces, with an id that is good there.
+    /// All methods and paths with ids. Each id is valid and in braces.
     fn paths(&self) -> Vec<(Method, String)> {
         let Self { merchant, user, line, transaction, card } = self;
         let (app, merchant) = (&merchant.app.id, &merchant.id);
@@ -74,14 +74,14 @@ impl Shop {
     }
 }
 
-/// The path with its last id replaced, or with its own.
+/// Replaces the last id of a path, or keeps it if `id` is `None`. Removes the braces.
 fn with_id(path: &str, id: Option<&str>) -> String {
     let (start, end) = (path.rfind('{').unwrap(), path.rfind('}').unwrap());
     let id = id.unwrap_or(&path[start + 1..end]);
     format!("{}{id}{}", &path[..start], &path[end + 1..]).replace(['{', '}'], "")
 }
 
-/// The answer to a body that is too large, of no known type, and wrong.
+/// Sends a body that is too large, of an unsupported type and malformed.
 async fn ask_badly(app: &App, method: &Method, path: &str) -> Answer {
     let request = app.request(method.clone(), path);
     if method == Method::GET || method == Method::DELETE {
@@ -92,7 +92,7 @@ async fn ask_badly(app: &App, method: &Method, path: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn what_belongs_to_another_app_is_403_whatever_else_is_wrong() {
+async fn resources_of_another_app_are_403_before_other_errors() {
     let service = Service::any().await;
     let shop = Shop::new(&service).await;
     let stranger = service.app().await;
@@ -104,11 +104,11 @@ async fn what_belongs_to_another_app_is_403_whatever_else_is_wrong() {
         bare.refused(403, "forbidden");
     }
     let users = shop.merchant.ids("/users?limit=10").await;
-    assert_eq!(users, [shop.user], "the refused requests changed nothing");
+    assert_eq!(users, [shop.user], "a rejected request has changed the users");
 }
 
 #[tokio::test]
-async fn what_nobody_has_is_404_whatever_else_is_wrong() {
+async fn unknown_ids_are_404_before_other_errors() {
     let service = Service::any().await;
     let shop = Shop::new(&service).await;
     for (method, path) in shop.paths() {
@@ -138,7 +138,7 @@ async fn an_id_of_another_kind_is_404() {
 }
 
 #[tokio::test]
-async fn a_member_of_another_merchant_cannot_be_revoked_from_ones_own() {
+async fn members_of_another_merchant_cannot_be_revoked() {
     let service = Service::any().await;
     let shop = Shop::new(&service).await;
     let own = service.merchant().await;
@@ -150,7 +150,7 @@ async fn a_member_of_another_merchant_cannot_be_revoked_from_ones_own() {
 }
 
 #[tokio::test]
-async fn an_app_sees_its_own_merchants_only_and_nobody_elses_list() {
+async fn an_app_lists_only_its_own_merchants() {
     let service = Service::any().await;
     let (first, second) = (service.merchant().await, service.merchant().await);
     first.add(&second.app).await;
@@ -161,7 +161,7 @@ async fn an_app_sees_its_own_merchants_only_and_nobody_elses_list() {
 }
 
 #[tokio::test]
-async fn without_credentials_it_is_401_whatever_else_is_wrong() {
+async fn missing_credentials_are_401_before_other_errors() {
     let service = Service::any().await;
     let shop = Shop::new(&service).await;
     for (method, path) in shop.paths() {
@@ -175,7 +175,7 @@ async fn without_credentials_it_is_401_whatever_else_is_wrong() {
 }
 
 #[tokio::test]
-async fn size_and_type_of_a_body_come_before_its_content() {
+async fn body_size_and_type_are_checked_before_the_content() {
     let service = Service::any().await;
     let shop = Shop::new(&service).await;
     let app = &shop.merchant.app;
@@ -195,7 +195,7 @@ async fn size_and_type_of_a_body_come_before_its_content() {
 }
 
 #[tokio::test]
-async fn a_page_is_asked_for_rightly_only_after_access() {
+async fn list_parameters_are_checked_after_access() {
     let service = Service::any().await;
     let shop = Shop::new(&service).await;
     let stranger = service.app().await;
@@ -211,7 +211,7 @@ async fn a_page_is_asked_for_rightly_only_after_access() {
 }
 
 #[tokio::test]
-async fn what_is_named_in_a_body_and_cannot_be_used_is_400() {
+async fn unusable_ids_in_a_body_are_400() {
     let service = Service::any().await;
     let shop = Shop::new(&service).await;
     let own = service.merchant().await;

@@ -1,4 +1,4 @@
-//! Apps, who is calling, and what is no credential.
+//! Apps and their credentials.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use blackbox::{http::Answer, payments::Service};
@@ -20,7 +20,7 @@ fn basic(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_app_is_created_without_credentials_and_shown_its_key_once() {
+async fn creating_an_app_returns_its_key_once() {
     let service = Service::any().await;
     let app = service.app_named("Corner shop").await;
     let identity = app.get("/me").await.expect(200);
@@ -42,16 +42,16 @@ async fn the_name_of_an_app_is_optional() {
 }
 
 #[tokio::test]
-async fn every_app_has_an_id_and_a_key_of_its_own() {
+async fn every_app_has_a_unique_id_and_key() {
     let service = Service::any().await;
     let (first, second) = (service.app_named("same").await, service.app_named("same").await);
     assert_ne!(first.id, second.id);
     assert_ne!(first.key, second.key);
-    assert!(first.id < second.id, "ids grow");
+    assert!(first.id < second.id, "ids do not increase");
 }
 
 #[tokio::test]
-async fn credentials_that_come_along_with_a_new_app_are_not_looked_at() {
+async fn credentials_are_ignored_when_an_app_is_created() {
     let service = Service::any().await;
     for credential in [basic(":"), basic(":wrong"), "Basic".to_owned(), "Bearer x".to_owned()] {
         let request = service.request(Method::POST, "/apps").header("authorization", credential);
@@ -80,7 +80,7 @@ async fn the_scheme_may_be_written_in_any_case() {
 }
 
 #[tokio::test]
-async fn a_missing_malformed_or_wrong_credential_is_401_and_asks_for_basic() {
+async fn missing_malformed_or_wrong_credentials_are_401() {
     let service = Service::any().await;
     let app = service.app().await;
     let key = &app.key;
@@ -115,7 +115,7 @@ async fn a_missing_malformed_or_wrong_credential_is_401_and_asks_for_basic() {
 }
 
 #[tokio::test]
-async fn every_path_but_that_of_apps_asks_for_the_key() {
+async fn every_path_except_apps_requires_the_key() {
     let service = Service::any().await;
     let id = "6b016ea00000000000000001";
     for (method, path) in [
@@ -148,7 +148,7 @@ async fn every_path_but_that_of_apps_asks_for_the_key() {
 }
 
 #[tokio::test]
-async fn an_app_says_when_it_was_created_and_so_does_its_id() {
+async fn an_app_and_its_id_show_the_creation_time() {
     let service = Service::any().await;
     let app = service.app().await;
     let identity = app.get("/me").await.expect(200).json()["identity"].clone();

@@ -1,4 +1,4 @@
-//! `check`: the program adds the books up again, and finds what is wrong with them.
+//! `check`: the program recalculates the books and reports disagreements.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use blackbox::{
 use futures_util::future::join_all;
 use serde_json::json;
 
-/// An id that is older than all others.
+/// The smallest id.
 const FIRST: &str = "000000000000000000000000";
 
-/// Books some of everything, and returns the merchant and a transaction that can be captured.
+/// Books every kind of entry. Returns the merchant and a transaction that can be captured.
 async fn book(service: &Service) -> (Merchant, Transaction) {
     let mut body = minimal();
     body["test"] = true.into();
@@ -35,14 +35,14 @@ async fn book(service: &Service) -> (Merchant, Transaction) {
             }
         }
     }
-    // So much that the smallest part of a rate is to be seen.
+    // The amount is so large that the smallest difference of a rate is visible.
     let transaction = merchant.pay("EUR", 1_000_000_000).await;
     transaction.capture(900_000_000).await;
     merchant.fail(100).await;
     (merchant, transaction)
 }
 
-/// A service that rests, and has booked some of everything.
+/// A stopped service with every kind of entry in its books.
 async fn booked() -> Idle {
     let service = Service::with(&[SECRET]).await;
     book(&service).await;
@@ -59,26 +59,29 @@ async fn pay_out(place: &Idle) {
 }
 
 #[tokio::test]
-async fn books_that_were_kept_well_agree() {
+async fn correct_books_agree() {
     let place = booked().await;
     place.agrees().await;
-    let (agrees, said) = place.check_since(FIRST).await;
-    assert!(agrees, "{said}");
+    let (agrees, report) = place.check_since(FIRST).await;
+    assert!(agrees, "{report}");
 }
 
-/// Expects that a full check finds a change, and a check since the first line the same, but for
-/// balances.
+/// Checks that a full check finds the change. A check since the first line must find it, too, unless
+/// it is a change of balances, which such a check does not read.
 async fn finds(place: &Idle, change: &str) {
-    let (agrees, said) = place.check().await;
-    assert!(!agrees && said.contains(" is kept, "), "nothing found after {change}: {said}");
+    let (agrees, report) = place.check().await;
+    assert!(!agrees && report.contains(" is kept, "), "nothing found after {change}: {report}");
     if !change.starts_with("UPDATE balances") {
-        let (agrees, said) = place.check_since(FIRST).await;
-        assert!(!agrees && said.contains(" is kept, "), "not found since after {change}: {said}");
+        let (agrees, report) = place.check_since(FIRST).await;
+        assert!(
+            !agrees && report.contains(" is kept, "),
+            "not found since after {change}: {report}"
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_number_that_was_changed_is_found_wherever_it_stands() {
+async fn every_changed_number_is_found() {
     let place = booked().await;
     for (table, number, rows) in [
         ("balances", "balance", "TRUE"),
@@ -127,7 +130,7 @@ async fn a_number_that_was_changed_is_found_wherever_it_stands() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_text_that_was_changed_is_found_wherever_it_stands() {
+async fn every_changed_text_is_found() {
     let place = booked().await;
     for (table, text, [from, to], rows) in [
         ("lines", "currency", ["EUR", "USD"], "TRUE"),
@@ -149,16 +152,16 @@ async fn a_text_that_was_changed_is_found_wherever_it_stands() {
         };
         let change = set(from, to);
         let back = set(to, from);
-        let was = place.change(&change);
-        assert!(was > 0, "{change}");
+        let changed = place.change(&change);
+        assert!(changed > 0, "{change}");
         finds(&place, &change).await;
-        assert_eq!(place.change(&back), was);
+        assert_eq!(place.change(&back), changed);
         place.agrees().await;
     }
 }
 
 #[tokio::test]
-async fn what_is_missing_is_found() {
+async fn missing_rows_are_found() {
     for missing in [
         "lines WHERE id = (SELECT id FROM lines ORDER BY id DESC LIMIT 1)",
         "postings WHERE line = (SELECT id FROM lines ORDER BY id DESC LIMIT 1) AND number = 0",
@@ -178,7 +181,7 @@ async fn what_is_missing_is_found() {
 }
 
 #[tokio::test]
-async fn what_contradicts_itself_is_found() {
+async fn contradicting_rows_are_found() {
     for (change, rule) in [
         ("UPDATE trail SET line = NULL WHERE movement = 'refund'", "a step has a line"),
         ("UPDATE slices SET step = NULL WHERE NOT again", "a slice without a capture"),
@@ -196,8 +199,8 @@ async fn what_contradicts_itself_is_found() {
         let place = booked().await;
         assert!(place.change(change) > 0);
         finds(&place, change).await;
-        let (_, said) = place.check().await;
-        assert!(said.contains(rule), "{said}");
+        let (_, report) = place.check().await;
+        assert!(report.contains(rule), "{report}");
     }
 }
 
@@ -225,41 +228,41 @@ async fn a_check_since_a_line_reads_only_what_changed() {
     let since = async || place.check_since(line).await;
     assert!(place.change("UPDATE captures SET gross = gross + 1 WHERE amount = 900000000") > 0);
     assert!(!place.check().await.0);
-    let (agrees, said) = since().await;
-    assert!(agrees, "nothing changed: {said}");
+    let (agrees, report) = since().await;
+    assert!(agrees, "unchanged transactions were read: {report}");
 
     merchant.pay("EUR", 500).await.capture(200).await;
-    let (agrees, said) = since().await;
-    assert!(agrees, "another transaction changed: {said}");
+    let (agrees, report) = since().await;
+    assert!(agrees, "the change of another transaction was found: {report}");
 
     transaction.capture(1).await;
-    let (agrees, said) = since().await;
-    assert!(!agrees && said.contains(&transaction.id), "it is found now: {said}");
+    let (agrees, report) = since().await;
+    assert!(!agrees && report.contains(&transaction.id), "the change was not found: {report}");
 }
 
 #[tokio::test]
-async fn an_id_that_is_none_is_refused() {
+async fn an_invalid_line_id_is_rejected() {
     let place = Idle::new(&[]);
     for id in ["", "x", &FIRST[1..]] {
-        let (agrees, said) = place.check_since(id).await;
-        assert!(!agrees && said.contains("24 hexadecimal digits"), "{id}: {said}");
+        let (agrees, report) = place.check_since(id).await;
+        assert!(!agrees && report.contains("24 hexadecimal digits"), "{id}: {report}");
     }
 }
 
 #[tokio::test]
-async fn a_long_list_of_disagreements_is_cut() {
+async fn a_long_list_of_disagreements_is_truncated() {
     let place = booked().await;
     grow(&place, 150).await;
     place.change("UPDATE captures SET fee = fee + 1");
-    let (agrees, said) = place.check().await;
+    let (agrees, report) = place.check().await;
     assert!(!agrees);
     let rule = "the lines of a transaction are its captures";
-    assert_eq!(said.lines().filter(|line| line.starts_with(rule)).count(), 101, "{said}");
-    assert!(said.ends_with(" more\n"), "{said}");
+    assert_eq!(report.lines().filter(|line| line.starts_with(rule)).count(), 101, "{report}");
+    assert!(report.ends_with(" more\n"), "{report}");
 }
 
 #[tokio::test]
-async fn the_time_of_a_check_does_not_grow_with_the_square() {
+async fn the_time_of_a_check_does_not_grow_quadratically() {
     let grown = async |transactions| {
         let place = booked().await;
         grow(&place, transactions).await;
@@ -267,11 +270,11 @@ async fn the_time_of_a_check_does_not_grow_with_the_square() {
     };
     let (small, large) = (grown(2_000).await, grown(16_000).await);
     let mut times = Vec::new();
-    // Other work on the machine delays one attempt or two, the square delays each.
+    // Other work on the machine may delay one or two attempts. Quadratic growth delays all three.
     for _ in 0..3 {
         let few = times_of_checks(&small).await;
         let many = times_of_checks(&large).await;
-        // Eight times as many. The square would be 64 times.
+        // Eight times as many transactions. Quadratic growth would take 64 times as long.
         let is_linear =
             |few: Duration, many: Duration| many < 24 * few.max(Duration::from_millis(100));
         if few.into_iter().zip(many).all(|(few, many)| is_linear(few, many)) {
@@ -282,20 +285,20 @@ async fn the_time_of_a_check_does_not_grow_with_the_square() {
     panic!("{times:?}");
 }
 
-/// The times of a check of everything, and of one since the first line.
+/// Measures a full check, and a check since the first line.
 async fn times_of_checks(place: &Idle) -> [Duration; 2] {
     let begun = Instant::now();
     place.agrees().await;
     let full = begun.elapsed();
-    let (agrees, said) = place.check_since(FIRST).await;
-    assert!(agrees, "{said}");
+    let (agrees, report) = place.check_since(FIRST).await;
+    assert!(agrees, "{report}");
     [full, begun.elapsed() - full]
 }
 
-/// Adds copies of the largest transaction: what SQL alone can make of it.
+/// Adds copies of the largest transaction with SQL.
 async fn grow(place: &Idle, copies: u32) {
     let bytes = if place.database().is_some() { "bytea" } else { "BLOB" };
-    // Digits are bytes of an id, and older than all that a service makes.
+    // Ids of ASCII digits are older than all ids that a service creates.
     let id = |kind: char| {
         let digits = format!("'{kind}00000000000' || CAST(i AS TEXT)");
         let digits =
@@ -316,7 +319,7 @@ async fn grow(place: &Idle, copies: u32) {
         let ids = if key == "\"transaction\"" { id } else { line };
         format!("(SELECT * FROM {table} WHERE {key} IN ({ids})) AS model")
     };
-    // The lines first: they are found by the transaction that they are copied from.
+    // Lines and postings come first: they are selected through the original transaction.
     let rest = "number, account, currency, amount";
     copy(
         "postings",

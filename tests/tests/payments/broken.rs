@@ -1,14 +1,14 @@
-//! Rows that cannot be read or written: they fail their own requests, and none of the others that
-//! are committed with them.
+//! Rows that cannot be read or written: only their own requests fail. Other requests of the same
+//! batch succeed.
 
 use blackbox::payments::{Idle, Move, Service, Transaction};
 use futures_util::future::join_all;
 use serde_json::json;
 
-/// Transactions that are moved at once.
+/// Number of concurrent transactions.
 const AT_ONCE: usize = 64;
 
-/// A service, and transactions of which 100 are captured.
+/// Starts a service, and captures 100 of each transaction.
 async fn captured() -> (Service, Vec<Transaction>) {
     let service = Service::with(&[]).await;
     let merchant = service.merchant().await;
@@ -17,18 +17,18 @@ async fn captured() -> (Service, Vec<Transaction>) {
     (service, transactions)
 }
 
-/// Moves all at once, several times. All but the first one go well, and nothing becomes of that.
-async fn only_the_first_fails(transactions: &[Transaction], what: Move) {
+/// Moves all transactions concurrently, several times. Only the first one must fail.
+async fn only_the_first_fails(transactions: &[Transaction], movement: Move) {
     for round in 1..=5 {
         let (body, (first, others)) =
             (json!({ "amount": 10 }), transactions.split_first().unwrap());
-        let others = others.iter().map(|transaction| transaction.ask_until_heard(what, &body));
-        let (failed, answers) = tokio::join!(first.ask(what, &body), join_all(others));
+        let others = others.iter().map(|transaction| transaction.ask_until_heard(movement, &body));
+        let (failed, answers) = tokio::join!(first.ask(movement, &body), join_all(others));
         failed.refused(503, "storage_unavailable");
         for answer in answers {
             let transaction = answer.expect(201).json();
-            let moved = &transaction["transaction"][what.counter()];
-            let before = if let Move::Capture = what { 100 } else { 0 };
+            let moved = &transaction["transaction"][movement.counter()];
+            let before = if let Move::Capture = movement { 100 } else { 0 };
             assert_eq!(*moved, before + 10 * round);
         }
     }

@@ -1,9 +1,8 @@
-//! Saved cards, which are deprecated.
+//! Saved cards. The specification deprecates them.
 
 use blackbox::payments::{Card, EXPIRY, Merchant, Refusal as _, Service};
 use serde_json::{Value, json};
 
-/// The id that an answer gives a card.
 fn id(answer: &Value) -> String {
     answer["card"]["id"].as_str().unwrap().to_owned()
 }
@@ -41,7 +40,7 @@ async fn the_card_of_a_transaction_can_be_saved_and_fetched() {
 }
 
 #[tokio::test]
-async fn notes_that_are_absent_are_null() {
+async fn absent_notes_are_null() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 100).await;
@@ -53,7 +52,7 @@ async fn notes_that_are_absent_are_null() {
 }
 
 #[tokio::test]
-async fn only_an_original_that_succeeded_has_a_card_to_save() {
+async fn only_cards_of_successful_originals_can_be_saved() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let original = merchant.pay("EUR", 100).await;
@@ -66,7 +65,7 @@ async fn only_an_original_that_succeeded_has_a_card_to_save() {
 }
 
 #[tokio::test]
-async fn a_saved_card_is_charged_again() {
+async fn a_saved_card_can_be_charged() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let original = merchant.pay_with(Card::MASTERCARD, "EUR", 100).await;
@@ -88,7 +87,7 @@ async fn a_saved_card_is_charged_again() {
 }
 
 #[tokio::test]
-async fn only_a_card_of_the_same_merchant_is_charged() {
+async fn only_cards_of_the_same_merchant_can_be_charged() {
     let service = Service::any().await;
     let app = service.app().await;
     let (merchant, other) = (app.merchant("EUR").await, app.merchant("EUR").await);
@@ -101,7 +100,7 @@ async fn only_a_card_of_the_same_merchant_is_charged() {
 }
 
 #[tokio::test]
-async fn a_saved_card_may_be_refused_later() {
+async fn a_saved_card_may_be_declined_later() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let original = merchant.pay_with(Card::LATER_EMPTY, "EUR", 100).await;
@@ -125,7 +124,7 @@ async fn a_customer_can_save_a_card_without_paying() {
     assert_eq!(merchant.transaction(&answer).fetch().await["recurring"], true);
 }
 
-/// The code that stands for the group of another where the caller has no credentials.
+/// The code that replaces another of its group in answers to callers without credentials.
 fn representative(code: i64) -> i64 {
     match code {
         2..=5 => 2,
@@ -136,7 +135,7 @@ fn representative(code: i64) -> i64 {
 }
 
 #[tokio::test]
-async fn a_card_that_the_acquirer_refuses_is_not_saved() {
+async fn a_declined_card_is_not_saved() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for (card, code) in Card::BAD {
@@ -148,7 +147,7 @@ async fn a_card_that_the_acquirer_refuses_is_not_saved() {
 }
 
 #[tokio::test]
-async fn a_card_to_save_without_a_usable_shape_is_refused_by_name() {
+async fn invalid_members_of_a_card_to_save_are_named() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let card = ["card.number", "card.expiry.month", "card.expiry.year", "card.code"];

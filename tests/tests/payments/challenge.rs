@@ -1,4 +1,4 @@
-//! 3-D Secure: a customer is asked on the payment page, and the payment waits for the answer.
+//! 3-D Secure: the payment page asks the customer to confirm, and the payment waits for the answer.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn customer() -> (Service, Merchant) {
     (service, merchant)
 }
 
-/// Pays with a card whose holder is asked, and returns the path of the form.
+/// Pays with a card that requires a challenge. Returns the path of the form.
 async fn challenged(service: &Service, merchant: &Merchant, card: Card) -> String {
     let (form, page) = service.pay_at(&Link::to(merchant), card).await;
     let page = page.expect(200);
@@ -37,7 +37,7 @@ async fn only(merchant: &Merchant) -> Value {
 }
 
 #[tokio::test]
-async fn who_confirms_has_paid_as_far_as_the_card_goes() {
+async fn confirming_pays_if_the_card_allows_it() {
     let (service, _) = customer().await;
     for (card, tds) in Card::CHALLENGED {
         let merchant = service.merchant().await;
@@ -62,7 +62,7 @@ async fn who_confirms_has_paid_as_far_as_the_card_goes() {
 }
 
 #[tokio::test]
-async fn what_was_paid_after_a_challenge_can_be_captured_and_repeated() {
+async fn challenged_payments_can_be_captured_and_repeated() {
     let (service, merchant) = customer().await;
     let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
     let _ = answer(&service, &form, "confirm").await;
@@ -74,7 +74,7 @@ async fn what_was_paid_after_a_challenge_can_be_captured_and_repeated() {
 }
 
 #[tokio::test]
-async fn who_cancels_has_not_paid() {
+async fn cancelling_fails_the_payment() {
     let (service, _) = customer().await;
     for (card, _) in Card::CHALLENGED {
         let merchant = service.merchant().await;
@@ -89,7 +89,7 @@ async fn who_cancels_has_not_paid() {
 }
 
 #[tokio::test]
-async fn the_first_answer_counts_however_many_there_are() {
+async fn only_the_first_answer_counts() {
     let (service, merchant) = customer().await;
     let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
     let _ = answer(&service, &form, "confirm").await;
@@ -107,7 +107,7 @@ async fn the_first_answer_counts_however_many_there_are() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_changes_nothing() {
+async fn invalid_answers_have_no_effect() {
     let (service, merchant) = customer().await;
     let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
     for body in ["", "answer=", "answer=yes", "answer=confirm&answer=cancel"] {
@@ -127,7 +127,7 @@ async fn a_challenge_outlives_the_service_and_keeps_no_card_number() {
     let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
     let service = service.kill().await.start().await;
     let merchant = merchant.by(&merchant.app.at(&service));
-    // Longer than the acquirer may take, and than the job takes to come round.
+    // Longer than the acquirer's timeout and than the interval of the job.
     sleep(Duration::from_millis(2500)).await;
     assert!(service.show(&form).await.expect(200).text().contains("action=\"challenge?"));
     assert_eq!(next(&answer(&service, &form, "confirm").await), form);
@@ -137,7 +137,7 @@ async fn a_challenge_outlives_the_service_and_keeps_no_card_number() {
 }
 
 #[tokio::test]
-async fn a_challenge_that_nobody_answers_fails_when_its_time_is_over() {
+async fn unanswered_challenges_fail_when_they_expire() {
     let service = Service::with(&[("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")]).await;
     let merchant = service.merchant().await;
     let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
@@ -159,7 +159,7 @@ async fn a_challenge_that_nobody_answers_fails_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_where_no_page_is() {
+async fn payments_without_the_page_are_never_challenged() {
     let (_service, merchant) = customer().await;
     for (card, _) in Card::CHALLENGED {
         let expected = if card.last4() == "0031" { 31 } else { 30 };

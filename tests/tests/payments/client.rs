@@ -1,4 +1,4 @@
-//! A published client of this kind of interface, and its own tests, which know nothing of ours.
+//! Runs the tests of a published client of this kind of API. They are independent of this project.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -6,7 +6,7 @@ use blackbox::payments::{App, Card, Merchant, Service, Transaction};
 use serde_json::json;
 use tokio::{process::Command, time::timeout};
 
-/// What the client's tests are written for: in a copy of them it becomes what there is here.
+/// Constants in the client's tests. A copy of the tests has the values of the service under test.
 const WRITTEN: [&str; 4] = [
     "require('../')('4ff7de37-dddf-4e51-8cc9-48b61a102923')",
     "'555eca95ed59804d2cf12b11'",
@@ -14,10 +14,10 @@ const WRITTEN: [&str; 4] = [
     "'560fd96b7973ff3d2362a78c'",
 ];
 
-/// The one assertion that has to fail: it expects a card that does not say when it was made.
+/// The one assertion that must fail: it expects a card without its creation time.
 const EXPECTED_FAILURES: [&str; 1] = ["returned card"];
 
-/// Two test merchants, the first with an original, two more transactions and a line.
+/// Creates two test merchants. The first has an original, two more transactions and a line.
 async fn prepare(app: &App) -> (Merchant, Transaction) {
     let merchant = app.merchant("EUR").await;
     let _ = app.merchant("DKK").await;
@@ -49,22 +49,22 @@ async fn the_published_client_passes_its_own_tests() {
         format!("'{}'", original.id),
     ];
     let suite = WRITTEN.iter().zip(&here).fold(suite, |suite, (written, here)| {
-        assert!(suite.contains(written), "the client's tests no longer hold {written}");
+        assert!(suite.contains(written), "the client's tests do not contain {written}");
         suite.replace(written, here)
     });
 
     let copy = tempfile::tempdir().unwrap();
-    // The client keeps its connections open, and with them its process.
+    // Open connections of the client would keep the process running.
     let end = "\nrequire('tape').onFinish(function () { process.exit(); });\n";
     fs::write(copy.path().join("suite.js"), suite + end).unwrap();
     let mut node = Command::new("node");
     node.arg("suite.js").current_dir(copy.path()).kill_on_drop(true);
     node.env("NODE_PATH", tools.join("node_modules"));
     let ended = timeout(Duration::from_secs(120), node.output()).await.unwrap().unwrap();
-    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-    let lines = |prefix| said.lines().filter_map(move |line| line.strip_prefix(prefix));
+    let stdout = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let lines = |prefix| stdout.lines().filter_map(move |line| line.strip_prefix(prefix));
     let failures: Vec<_> =
         lines("not ok ").filter_map(|line| Some(line.split_once(' ')?.1)).collect();
-    assert_eq!(failures, EXPECTED_FAILURES, "{said}");
-    assert!(lines("ok ").count() >= 40, "{said}");
+    assert_eq!(failures, EXPECTED_FAILURES, "{stdout}");
+    assert!(lines("ok ").count() >= 40, "{stdout}");
 }

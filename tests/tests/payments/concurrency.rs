@@ -1,4 +1,4 @@
-//! Hundreds of requests at once: no limit is passed, and everything agrees afterwards.
+//! Hundreds of concurrent requests: no limit is exceeded, and the books agree afterwards.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,18 +11,19 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-/// Requests on their way at the same time.
+/// Number of concurrent requests.
 const AT_ONCE: usize = 64;
 
-/// Something to do to a transaction, and how much of it.
+/// A move of a transaction and its amount.
 type Step = (Move, i64);
 
-/// Does all of this at once, and gives back what was done. What was refused was over a limit.
+/// Requests all steps concurrently, and returns those that were made. The others must have been
+/// rejected because of their amount.
 async fn scramble(transaction: &Transaction, steps: Vec<Step>) -> Vec<Step> {
-    let made = stream::iter(steps).map(async |(what, amount)| {
-        let answer = transaction.ask_until_heard(what, &json!({ "amount": amount })).await;
+    let made = stream::iter(steps).map(async |(movement, amount)| {
+        let answer = transaction.ask_until_heard(movement, &json!({ "amount": amount })).await;
         if answer.status == 201 {
-            return Some((what, amount));
+            return Some((movement, amount));
         }
         answer.names(&["amount"]);
         None
@@ -30,29 +31,31 @@ async fn scramble(transaction: &Transaction, steps: Vec<Step>) -> Vec<Step> {
     made.buffer_unordered(AT_ONCE).filter_map(async |made| made).collect().await
 }
 
-fn sum(steps: &[Step], what: Move) -> i64 {
-    steps.iter().filter(|(made, _)| *made == what).map(|(_, amount)| amount).sum()
+fn sum(steps: &[Step], movement: Move) -> i64 {
+    steps.iter().filter(|(made, _)| *made == movement).map(|(_, amount)| amount).sum()
 }
 
-/// Counters and trail are what was done, no more and no less.
+/// Checks that counters and trail show exactly these steps.
 fn holds_exactly(transaction: &Value, made: &[Step]) {
-    for what in Move::ALL {
-        assert_eq!(int(&transaction[what.counter()]), sum(made, what), "{transaction}");
+    for movement in Move::ALL {
+        assert_eq!(int(&transaction[movement.counter()]), sum(made, movement), "{transaction}");
     }
     let mut counts = HashMap::<Step, i64>::new();
     for &step in made {
         *counts.entry(step).or_default() += 1;
     }
     for step in transaction["trail"].as_array().unwrap() {
-        let what = Move::ALL.into_iter().find(|what| step[what.name()] == true).unwrap();
-        *counts.entry((what, int(&step["amount"]))).or_default() -= 1;
+        let movement =
+            Move::ALL.into_iter().find(|movement| step[movement.name()] == true).unwrap();
+        *counts.entry((movement, int(&step["amount"]))).or_default() -= 1;
     }
     assert!(counts.values().all(|&count| count == 0), "{counts:?}");
 }
 
-/// The lines are those of the trails, and add up to the balance.
+/// Checks that the lines equal those of the trails and add up to the balance.
 async fn lines_agree(merchant: &Merchant, transactions: &[Value]) {
-    let trails = transactions.iter().flat_map(|it| it["trail"].as_array().unwrap());
+    let trails =
+        transactions.iter().flat_map(|transaction| transaction["trail"].as_array().unwrap());
     let mut booked: Vec<_> = trails.filter(|step| step["void"] != true).collect();
     booked.sort_by_key(|step| step["lineId"].as_str().unwrap());
     let mut lines = merchant.list("/lines?limit=1000").await;
@@ -81,7 +84,7 @@ async fn whatever_happens_at_once_no_limit_is_passed_and_everything_agrees() {
         let made = scramble(&transaction, steps.collect()).await;
         let after = transaction.fetch().await;
         holds_exactly(&after, &made);
-        let [captured, refunded, voided] = Move::ALL.map(|what| sum(&made, what));
+        let [captured, refunded, voided] = Move::ALL.map(|movement| sum(&made, movement));
         assert!(captured + voided <= 10_000 && refunded <= captured, "{after}");
         lines_agree(&merchant, &[after]).await;
     }
@@ -104,7 +107,7 @@ async fn exactly_as_many_captures_as_fit_are_made() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn captures_and_voids_share_what_is_pending() {
+async fn captures_and_voids_share_the_pending_amount() {
     let service = Service::any().await;
     let transaction = service.merchant().await.pay("EUR", 100).await;
     let halves = [(Move::Capture, 100), (Move::Void, 100)].repeat(50);
@@ -136,7 +139,7 @@ async fn what_an_answer_shows_is_a_state_that_was() {
     let mut lengths: Vec<_> =
         captures.iter().map(|shown| shown["trail"].as_array().unwrap().len()).collect();
     lengths.sort_unstable();
-    assert!(lengths.into_iter().eq(1..=50), "each shows the trail that ends with its own step");
+    assert!(lengths.into_iter().eq(1..=50), "an answer does not end with its own step");
     for shown in &captures {
         let trail = shown["trail"].as_array().unwrap();
         assert_eq!(int(&shown["capturedAmount"]), 10 * i64::try_from(trail.len()).unwrap());
@@ -144,7 +147,7 @@ async fn what_an_answer_shows_is_a_state_that_was() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_first_answer_is_what_the_store_tells_afterwards() {
+async fn replays_equal_the_first_answers() {
     let service = Service::with(&[]).await;
     let merchant = service.merchant().await;
     let transactions = join_all((0..4).map(|_| merchant.pay("EUR", 10_000))).await;
@@ -155,10 +158,10 @@ async fn a_first_answer_is_what_the_store_tells_afterwards() {
         .map(|_| (rng.random_range(0..4), Move::ALL[rng.random_range(0..3)]))
         .enumerate()
         .collect();
-    let ask = async |(number, (transaction, what)): (usize, (usize, Move))| {
+    let ask = async |(number, (transaction, movement)): (usize, (usize, Move))| {
         let transaction: &Transaction = &transactions[transaction];
         let (key, body) = (number.to_string(), json!({ "amount": 1 + number % 90 }));
-        let answer = merchant.app.post_once(&key, &transaction.path_of(what), &body).await;
+        let answer = merchant.app.post_once(&key, &transaction.path_of(movement), &body).await;
         (answer.status, answer.text().to_owned())
     };
     let first: Vec<_> = stream::iter(steps.clone()).map(ask).buffered(AT_ONCE).collect().await;
@@ -171,7 +174,7 @@ async fn a_first_answer_is_what_the_store_tells_afterwards() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_that_leave_and_come_back_have_their_captures_made_once() {
+async fn aborted_and_retried_captures_are_made_once() {
     let service = Service::with(&[]).await;
     let transaction = service.merchant().await.pay("EUR", 1_000_000).await;
     let seed = seed();
@@ -183,11 +186,14 @@ async fn callers_that_leave_and_come_back_have_their_captures_made_once() {
     let (path, body) = (transaction.path_of(Move::Capture), json!({ "amount": 10 }));
     let ask =
         async |number: usize| transaction.app.post_once(&number.to_string(), &path, &body).await;
-    let heard = stream::iter(patience).map(async |(number, patience)| {
+    let answered = stream::iter(patience).map(async |(number, patience)| {
         timeout(Duration::from_millis(patience), ask(number)).await.is_ok()
     });
-    let heard: Vec<_> = heard.buffer_unordered(AT_ONCE).collect().await;
-    assert!(heard.contains(&true) && heard.contains(&false), "all left, or all stayed");
+    let answered: Vec<_> = answered.buffer_unordered(AT_ONCE).collect().await;
+    assert!(
+        answered.contains(&true) && answered.contains(&false),
+        "all requests were aborted, or none"
+    );
     let again = stream::iter(0..count).map(ask).buffer_unordered(AT_ONCE);
     again.for_each(async |answer| drop(answer.expect(201))).await;
     let captured = int(&transaction.fetch().await["capturedAmount"]);

@@ -1,4 +1,4 @@
-//! Disputes: what they do to a transaction, to the balance and to the books.
+//! Disputes: their effects on the transaction, on the balance and on the books.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 /// The fee of a dispute, in cents.
 const FEE: i64 = 3500;
 
-/// A service that listens to acquirers, and a captured transaction.
+/// Starts a service with a webhook secret, and captures a transaction.
 async fn captured(amount: i64) -> (Service, Merchant, Transaction) {
     let service = Service::with(&[SECRET]).await;
     let merchant = service.merchant().await;
@@ -30,7 +30,7 @@ async fn disputes(merchant: &Merchant) -> Vec<Value> {
     merchant.app.list(&format!("/disputes?limit=100&filter[merchantId]={}", merchant.id)).await
 }
 
-/// Those of them about a transaction.
+/// The merchant's disputes of one transaction, newest first.
 async fn about(merchant: &Merchant, transaction: &str) -> Vec<Value> {
     let query = format!("filter[merchantId]={}&filter[transactionId]={transaction}", merchant.id);
     merchant.app.list(&format!("/disputes?limit=100&{query}")).await
@@ -40,7 +40,7 @@ async fn newest_line(merchant: &Merchant) -> Value {
     merchant.list("/lines?limit=1").await.remove(0)
 }
 
-/// Asks until there are disputes.
+/// Waits until the merchant has a dispute.
 async fn until_disputed(merchant: &Merchant) -> Vec<Value> {
     let found = async {
         loop {
@@ -55,7 +55,7 @@ async fn until_disputed(merchant: &Merchant) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn an_opened_dispute_takes_the_money_and_a_fee() {
+async fn an_opened_dispute_debits_the_amount_and_a_fee() {
     let (service, merchant, transaction) = captured(1000).await;
     let before = merchant.balance().await;
     let reason = json!({ "code": 1040, "title": "Other fraud" });
@@ -67,9 +67,9 @@ async fn an_opened_dispute_takes_the_money_and_a_fee() {
     let after = transaction.fetch().await;
     let amounts = ["capturedAmount", "refundedAmount", "disputedAmount", "pendingAmount"];
     assert_eq!(amounts.map(|name| int(&after[name])), [1000, 0, 600, 0]);
-    // It gets its entry when it is decided.
+    // The trail gets its entry when the dispute is decided.
     assert_eq!(after["trail"].as_array().unwrap().len(), 1);
-    // 600 less the 2.5 % they had cost, and the fee.
+    // The debit is 600, less its rate fee of 2.5 %, plus the dispute fee.
     assert_eq!(merchant.balance().await, before - 600 + 15 - FEE);
     let line = newest_line(&merchant).await;
     assert_eq!((int(&line["balance"]), int(&line["fee"])), (-600 + 15 - FEE, FEE - 15));
@@ -94,17 +94,17 @@ async fn an_opened_dispute_takes_the_money_and_a_fee() {
 }
 
 #[tokio::test]
-async fn what_is_not_said_of_a_dispute_is_null_or_has_a_default() {
+async fn absent_members_of_a_dispute_have_defaults() {
     let (service, merchant, transaction) = captured(1000).await;
     Acquirer(&service).open(&transaction, 1).await;
     let dispute = disputes(&merchant).await.remove(0);
     assert_eq!(dispute["reason"], Value::Null);
-    // 14 days after what the notification says of its own time.
+    // The default is 14 days after the creation time in the notification.
     assert_eq!(dispute["due"], "2026-12-05T10:00:00.000Z");
 }
 
 #[tokio::test]
-async fn a_dispute_that_is_won_returns_exactly_what_it_took_but_for_the_fee() {
+async fn a_won_dispute_returns_everything_except_the_fee() {
     let (service, merchant, transaction) = captured(1000).await;
     let before = merchant.balance().await;
     let acquirer = Acquirer(&service);
@@ -135,7 +135,7 @@ async fn a_dispute_that_is_won_returns_exactly_what_it_took_but_for_the_fee() {
 }
 
 #[tokio::test]
-async fn a_dispute_that_is_lost_keeps_what_it_took() {
+async fn a_lost_dispute_returns_nothing() {
     let (service, merchant, transaction) = captured(1000).await;
     let acquirer = Acquirer(&service);
     let dispute = acquirer.open(&transaction, 600).await;
@@ -155,7 +155,7 @@ async fn a_dispute_that_is_lost_keeps_what_it_took() {
 }
 
 #[tokio::test]
-async fn only_the_first_word_on_a_dispute_counts() {
+async fn repeated_notifications_of_a_dispute_are_ignored() {
     let (service, merchant, transaction) = captured(1000).await;
     let acquirer = Acquirer(&service);
     let opening = json!({ "disputeId": "dp", "amount": 600 });
@@ -175,7 +175,7 @@ async fn only_the_first_word_on_a_dispute_counts() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_dispute_that_is_told_first_waits_for_its_opening() {
+async fn an_early_decision_waits_for_the_opening() {
     let (service, merchant, transaction) = captured(1000).await;
     let acquirer = Acquirer(&service);
     acquirer.end(&transaction, "early", "lost").await;
@@ -225,14 +225,14 @@ async fn a_dispute_is_exchanged_as_the_captures_were() {
     assert_eq!(int(&line["balance"]), -gross - fees);
     assert_eq!(line["amount"], json!({ "currency": "EUR", "amount": -500 }));
     Acquirer(&service).end(&transaction, &dispute, "won").await;
-    // The rate fee came back with the dispute, and goes again.
+    // The opening returned the rate fee. The decision debits it again.
     let fee = fees + int(&captured["trail"][0]["fee"]["rate"]);
     assert_eq!(merchant.balance().await, before - fee);
     service.place().agrees().await;
 }
 
 #[tokio::test]
-async fn the_sandbox_disputes_what_is_captured_first_with_its_cards() {
+async fn the_sandbox_disputes_the_first_capture_of_its_cards() {
     let service = Service::any().await;
     for card in ["4100000000000102", "4100000000000103"] {
         let merchant = service.merchant().await;
@@ -246,7 +246,7 @@ async fn the_sandbox_disputes_what_is_captured_first_with_its_cards() {
 }
 
 #[tokio::test]
-async fn the_sandbox_loses_a_dispute_that_nobody_answered() {
+async fn the_sandbox_decides_overdue_disputes_as_lost() {
     let service = Service::with(&[("PAYMENTS_DISPUTE_DUE", "1s")]).await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay_with(Card("4100000000000102"), "EUR", 1000).await;
@@ -274,7 +274,8 @@ async fn disputes_are_listed_by_merchant_and_by_transaction() {
     for (transaction, amount) in [(&transaction, 1), (&other, 2), (&transaction, 3)] {
         Acquirer(&service).open(transaction, amount).await;
     }
-    let amounts = |found: Vec<Value>| found.iter().map(|it| int(&it["amount"])).collect::<Vec<_>>();
+    let amounts =
+        |found: Vec<Value>| found.iter().map(|dispute| int(&dispute["amount"])).collect::<Vec<_>>();
     let all = disputes(&merchant).await;
     assert_eq!(about(&merchant, &transaction.id).await, [all[0].clone(), all[2].clone()]);
     let path = |rest: &str| format!("/disputes?filter[merchantId]={}&{rest}", merchant.id);
@@ -324,7 +325,7 @@ async fn another_apps_dispute_is_403_and_an_unknown_one_404() {
 }
 
 #[tokio::test]
-async fn a_repeated_answer_shows_what_was_disputed_then() {
+async fn a_replayed_answer_shows_the_original_disputed_amount() {
     let (service, merchant, _) = captured(1000).await;
     let transaction = merchant.pay("EUR", 1000).await;
     transaction.capture(500).await;
@@ -339,7 +340,7 @@ async fn a_repeated_answer_shows_what_was_disputed_then() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_is_told_at_once_the_books_agree() {
+async fn the_books_agree_after_concurrent_notifications() {
     let (service, merchant, transaction) = captured(10_000).await;
     let acquirer = Acquirer(&service);
     let mut rng = StdRng::seed_from_u64(7);
@@ -356,7 +357,7 @@ async fn whatever_is_told_at_once_the_books_agree() {
                 (format!("dp {number}"), ["won", "lost", "won"][kind as usize - 1]);
             let members = json!({ "disputeId": dispute, "amount": amount });
             let opening = Acquirer::event("dispute.opened", &transaction, members);
-            // In either order, and the opening twice.
+            // Opening and decision arrive in any order, and the opening arrives twice.
             let ((), first, second) = tokio::join!(
                 acquirer.end(&transaction, &dispute, how),
                 acquirer.tell(&opening),

@@ -1,9 +1,9 @@
-//! The OpenAPI document by itself.
+//! The OpenAPI document itself, independent of the answers of the service.
 
 use blackbox::payments::{DOCUMENT, Service};
 use serde_json::{Value, json};
 
-/// The operations of the document: method, path, and what it says.
+/// The operations of the document: method, path and description.
 fn operations() -> Vec<(String, &'static str, &'static Value)> {
     let paths = DOCUMENT.at("/paths").as_object().unwrap();
     let methods = ["get", "post", "put", "delete", "options"];
@@ -17,7 +17,7 @@ fn operations() -> Vec<(String, &'static str, &'static Value)> {
 #[test]
 fn every_example_satisfies_its_schema() {
     let checked = DOCUMENT.check_examples();
-    assert!(checked > 60, "{checked} examples were found");
+    assert!(checked > 60, "only {checked} examples were found");
 }
 
 #[tokio::test]
@@ -40,12 +40,12 @@ async fn the_served_document_names_the_payment_page_as_configured() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     DOCUMENT.check_references();
 }
 
 #[test]
-fn the_document_describes_the_endpoints_of_the_specification_and_the_few_beside_it() {
+fn the_document_describes_exactly_the_expected_endpoints() {
     let described = operations().into_iter().map(|(method, path, _)| format!("{method} {path}"));
     let mut described: Vec<_> = described.collect();
     described.sort_unstable();
@@ -91,7 +91,7 @@ fn the_document_describes_the_endpoints_of_the_specification_and_the_few_beside_
 }
 
 #[test]
-fn every_endpoint_asks_for_the_key_unless_it_says_otherwise() {
+fn endpoints_require_the_key_unless_declared_otherwise() {
     assert_eq!(DOCUMENT.at("/security"), &json!([{ "apiKey": [] }]));
     let scheme = DOCUMENT.at("/components/securitySchemes/apiKey");
     assert_eq!((&scheme["type"], &scheme["scheme"]), (&json!("http"), &json!("basic")));

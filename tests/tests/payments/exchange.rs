@@ -1,28 +1,28 @@
-//! Captures and refunds in another currency than the merchant's.
+//! Captures and refunds in a currency that differs from the merchant's.
 
 use blackbox::payments::{Service, int};
 use serde_json::{Value, json};
 
-/// A share of a whole, rounded half away from zero.
+/// `whole * part / of`, rounded half away from zero.
 fn share(whole: i64, part: i64, of: i64) -> i64 {
     let (product, of) = (i128::from(whole) * i128::from(part), i128::from(of));
     i64::try_from((2 * product + of).div_euclid(2 * of)).unwrap()
 }
 
-/// Gross, flat fee and rate fee of a step.
+/// Returns gross, flat fee and rate fee of a step.
 fn parts(step: &Value) -> (i64, i64, i64) {
     let (flat, rate) = (int(&step["fee"]["flat"]), int(&step["fee"]["rate"]));
     (int(&step["balance"]) + flat + rate, flat, rate)
 }
 
 #[tokio::test]
-async fn a_capture_is_exchanged_to_the_funding_currency_and_a_refund_takes_its_part_back() {
+async fn refunds_reverse_exchanged_captures_proportionally() {
     let service = Service::any().await;
     let merchant = service.app().await.merchant("DKK").await;
     let transaction = merchant.pay("EUR", 500).await;
     let captured = transaction.capture(500).await;
     let (gross, flat, rate) = parts(&captured["trail"][0]);
-    // A krone has been between 7.43 and 7.48 to the euro for decades; the spread is 2 %.
+    // A euro has been between 7.43 and 7.48 kroner for decades. The spread is 2 %.
     assert!((3640..=3666).contains(&gross), "{captured}");
     assert!((189..=191).contains(&flat), "{captured}");
     assert_eq!(rate, share(gross, 25, 1000));
@@ -37,7 +37,7 @@ async fn a_capture_is_exchanged_to_the_funding_currency_and_a_refund_takes_its_p
 }
 
 #[tokio::test]
-async fn a_line_tells_the_amount_in_the_currency_of_the_transaction() {
+async fn a_line_shows_the_amount_in_the_transaction_currency() {
     let service = Service::any().await;
     let merchant = service.app().await.merchant("DKK").await;
     let transaction = merchant.pay("EUR", 500).await;
@@ -49,18 +49,18 @@ async fn a_line_tells_the_amount_in_the_currency_of_the_transaction() {
 }
 
 #[tokio::test]
-async fn minor_units_are_those_of_each_currency() {
+async fn minor_units_differ_by_currency() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
-    // Yen have no minor units: 10,000 of them are some 60 euros, thousands of cents.
+    // Yen have no minor units: 10,000 yen are about 60 euros, which are thousands of cents.
     let yen = merchant.pay("JPY", 10_000).await.capture(10_000).await;
     let (gross, flat, rate) = parts(&yen["trail"][0]);
     assert!((3_000..=12_000).contains(&gross), "{yen}");
-    assert_eq!((flat, rate), (25, share(gross, 25, 1000)), "the flat fee is in euros already");
+    assert_eq!((flat, rate), (25, share(gross, 25, 1000)), "the flat fee is already in euros");
 }
 
 #[tokio::test]
-async fn the_flat_fee_is_exchanged_and_the_gross_is_not_when_only_the_fee_is_in_another_currency() {
+async fn only_amounts_in_another_currency_are_exchanged() {
     let service = Service::any().await;
     let merchant = service.app().await.merchant("DKK").await;
     let captured = merchant.pay("DKK", 10_000).await.capture(10_000).await;
@@ -70,7 +70,7 @@ async fn the_flat_fee_is_exchanged_and_the_gross_is_not_when_only_the_fee_is_in_
 }
 
 #[tokio::test]
-async fn what_many_small_captures_brought_comes_back_exactly_but_for_the_flat_fees() {
+async fn a_full_refund_leaves_only_the_flat_fees() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("JPY", 100).await;

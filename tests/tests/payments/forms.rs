@@ -1,18 +1,18 @@
-//! Bodies that are forms.
+//! Bodies in the format of HTML forms.
 
 use blackbox::payments::{App, Refusal as _, Service};
 use serde_json::{Value, json};
 
-/// What a merchant needs to be created, as a form.
+/// The smallest form that creates a merchant.
 const MINIMAL: &str = "currency=EUR&email=ann%40shop.example&website=test.com&descriptor=Corner+shop&company[country]=DK";
 
-/// The merchant made from a form.
+/// Creates a merchant from a form.
 async fn created(app: &App, form: &str) -> Value {
     app.post_form("/merchants", form).await.expect(201).json()["merchant"].clone()
 }
 
 #[tokio::test]
-async fn a_form_creates_the_merchant_that_json_does() {
+async fn a_form_creates_the_same_merchant_as_json() {
     let service = Service::any().await;
     let app = service.app().await;
     let form =
@@ -45,7 +45,7 @@ async fn brackets_may_be_percent_encoded_in_either_case() {
 }
 
 #[tokio::test]
-async fn booleans_have_several_names_and_nothing_else_is_one() {
+async fn only_the_known_names_of_booleans_are_accepted() {
     let service = Service::any().await;
     let app = service.app().await;
     for (names, value) in [(["yes", "y", "1", "true"], true), (["no", "n", "0", "false"], false)] {
@@ -90,7 +90,7 @@ async fn numbers_are_plain_digits() {
 }
 
 #[tokio::test]
-async fn a_key_given_twice_or_as_a_value_and_an_object_is_400() {
+async fn duplicate_or_conflicting_keys_are_400() {
     let service = Service::any().await;
     let app = service.app().await;
     for more in [
@@ -113,7 +113,7 @@ async fn a_key_given_twice_or_as_a_value_and_an_object_is_400() {
 }
 
 #[tokio::test]
-async fn members_that_are_not_known_are_ignored_whatever_they_are() {
+async fn unknown_members_of_any_shape_are_ignored() {
     let service = Service::any().await;
     let app = service.app().await;
     for more in ["tags[]=a&tags[]=b", "note=a&note=b", "note=a&note[b]=c", "company[tags][]=a"] {
@@ -126,7 +126,7 @@ async fn members_that_are_not_known_are_ignored_whatever_they_are() {
 }
 
 #[tokio::test]
-async fn what_is_no_form_or_no_text_is_400() {
+async fn malformed_text_is_400() {
     let service = Service::any().await;
     let app = service.app().await;
     for wrong in ["name=%ff", "name=%00", "name=%C3", "%ff=x", "name=%ED%A0%80"] {
@@ -137,7 +137,7 @@ async fn what_is_no_form_or_no_text_is_400() {
 }
 
 #[tokio::test]
-async fn everything_missing_from_a_form_is_named() {
+async fn all_missing_members_are_named() {
     let service = Service::any().await;
     let app = service.app().await;
     let required = ["currency", "email", "website", "descriptor", "company.country"];
@@ -146,7 +146,7 @@ async fn everything_missing_from_a_form_is_named() {
 }
 
 #[tokio::test]
-async fn the_other_calls_take_forms_too() {
+async fn other_requests_accept_forms() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let original = merchant.pay("EUR", 1000).await;

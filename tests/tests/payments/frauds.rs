@@ -1,4 +1,4 @@
-//! Suspicions of fraud.
+//! Fraud alerts of acquirers.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ async fn frauds(merchant: &Merchant) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn an_alert_says_what_is_known() {
+async fn an_alert_shows_the_reported_members() {
     let service = Service::with(&[SECRET]).await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
@@ -63,7 +63,7 @@ async fn alerts_are_listed_by_transaction() {
 }
 
 #[tokio::test]
-async fn the_sandbox_suspects_its_cards_when_they_are_captured_first() {
+async fn the_sandbox_reports_fraud_at_the_first_capture() {
     let service = Service::any().await;
     for card in ["4100000000000101", "4100000000000103"] {
         let merchant = service.merchant().await;

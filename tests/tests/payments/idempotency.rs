@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: one effect and one answer, however often it is asked.
+//! `Idempotency-Key`: repeated requests have one effect and one answer.
 
 use blackbox::{
     http::Answer,
@@ -13,7 +13,6 @@ fn key() -> String {
     format!("test {}", Uuid::new_v4())
 }
 
-/// A transaction to capture, and its merchant.
 async fn reserved(service: &Service) -> (Merchant, Transaction) {
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
@@ -29,7 +28,7 @@ fn is_replayed(answer: &Answer) -> bool {
     answer.header("idempotent-replayed") == Some("true")
 }
 
-/// The second answer is the first one again, and says so.
+/// Checks that the second answer equals the first one and is marked as replayed.
 #[track_caller]
 fn is_repeat(first: &Answer, second: &Answer) {
     assert!(!is_replayed(first), "{first:?}");
@@ -89,7 +88,7 @@ async fn every_post_with_credentials_takes_a_key() {
 }
 
 #[tokio::test]
-async fn the_key_of_a_request_without_credentials_is_not_looked_at() {
+async fn keys_without_credentials_are_ignored() {
     let service = Service::any().await;
     let key = key();
     let create = async || {
@@ -111,7 +110,7 @@ async fn another_request_under_the_same_key_is_422_and_has_no_effect() {
     for (path, body) in [
         (transaction.path_of(Move::Capture), json!({ "amount": 101 })),
         (transaction.path_of(Move::Capture), json!({ "amount": 100, "currency": "EUR" })),
-        // Nor does it matter that they could not be done.
+        // Requests that would fail are rejected in the same way.
         (transaction.path_of(Move::Capture), json!({})),
         (transaction.path_of(Move::Capture), json!({ "amount": 2000 })),
         (transaction.path_of(Move::Refund), json!({ "amount": 100 })),
@@ -164,7 +163,7 @@ async fn fifty_at_once_have_one_effect_and_get_one_answer() {
 }
 
 #[tokio::test]
-async fn what_the_acquirer_refused_is_kept_and_made_once() {
+async fn a_decline_is_kept_and_made_once() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let original = merchant.pay_with(Card::LATER_EMPTY, "EUR", 100).await;

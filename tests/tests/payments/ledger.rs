@@ -1,4 +1,4 @@
-//! The ledger against a naive model: every short sequence of operations, and random longer ones.
+//! Compares the ledger with a naive model: every short sequence of operations, and random longer ones.
 
 use blackbox::{
     payments::{Acquirer, Merchant, Move, Refusal as _, SECRET, Service, Transaction, int},
@@ -7,21 +7,21 @@ use blackbox::{
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
 
-/// What is reserved in each sequence.
+/// The amount that each sequence reserves.
 const RESERVED: i64 = 100;
 
-/// What merchants pay by default: cents, and parts of a thousand.
+/// The default fees: `FLAT` and `DISPUTE` in cents, `RATE` in thousandths.
 const FLAT: i64 = 25;
 const DISPUTE: i64 = 3500;
 const RATE: i64 = 25;
 
-/// Something that happens to a transaction.
+/// An operation on a transaction.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Move(Move, i64),
-    /// A dispute over this much.
+    /// Opens a dispute over this amount.
     Open(i64),
-    /// The end of the newest dispute that is open.
+    /// Decides the newest open dispute.
     End(&'static str),
 }
 
@@ -29,19 +29,19 @@ const CAPTURE: fn(i64) -> Step = |amount| Step::Move(Move::Capture, amount);
 const REFUND: fn(i64) -> Step = |amount| Step::Move(Move::Refund, amount);
 const VOID: fn(i64) -> Step = |amount| Step::Move(Move::Void, amount);
 
-/// Rounded half away from zero, of what is not negative.
+/// Rounds a fraction half away from zero. The numerator must not be negative.
 fn round(numerator: i128, denominator: i128) -> i64 {
     i64::try_from((2 * numerator + denominator) / (2 * denominator)).unwrap()
 }
 
-/// How many of the merchant's minor units a minor unit of the transaction's is, as a fraction.
+/// The merchant's minor units for one minor unit of the transaction's currency, as a fraction.
 #[derive(Clone, Copy)]
 struct Rate(i128, i128);
 
 impl Rate {
     const NONE: Self = Self(1, 1);
 
-    /// What one euro is in the rates that test merchants have.
+    /// The value of one euro at the rates of test merchants.
     fn of(currency: &str) -> Self {
         let rates = include_str!("../../../crates/payments-svc/assets/rates.xml");
         let (_, quote) = rates.split_once(&format!("currency=\"{currency}\" rate=\"")).unwrap();
@@ -51,12 +51,12 @@ impl Rate {
         Self(digits, 10_i128.pow(places.len().try_into().unwrap()))
     }
 
-    /// At the rate less 2 %.
+    /// Exchanges at the rate less 2 %.
     fn proceeds(self, amount: i64) -> i64 {
         self.shifted(amount, 98)
     }
 
-    /// At the rate and 2 %.
+    /// Exchanges at the rate plus 2 %.
     fn cost(self, amount: i64) -> i64 {
         self.shifted(amount, 102)
     }
@@ -76,7 +76,7 @@ struct Captured {
 }
 
 impl Captured {
-    /// Takes a part out: its gross and its fee.
+    /// Takes a part out of the capture, and returns its gross and its fee.
     fn take(&mut self, part: i64) -> [i64; 2] {
         self.amount_out += part;
         let due =
@@ -90,7 +90,8 @@ impl Captured {
     }
 }
 
-/// What a dispute holds: of which capture, unless it went before; how much; gross and fee.
+/// A slice of a dispute: capture, amount, and gross with fee. The capture is `None` if the slice
+/// exceeds the amount left in the captures.
 type Slice = (Option<usize>, i64, [i64; 2]);
 
 struct Model {
@@ -100,7 +101,7 @@ struct Model {
     voided: i64,
     disputed: i64,
     open: Vec<(String, Vec<Slice>)>,
-    /// What the merchant has of it.
+    /// The transaction's part of the merchant's balance.
     balance: i64,
     steps: usize,
 }
@@ -112,13 +113,13 @@ impl Model {
     }
 
     fn captured(&self) -> i64 {
-        self.captures.iter().map(|it| it.amount).sum()
+        self.captures.iter().map(|captured| captured.amount).sum()
     }
 
-    /// Whether it is done.
-    fn perform(&mut self, what: Move, amount: i64) -> bool {
+    /// Makes a move. Returns `false` if it exceeds its limit.
+    fn perform(&mut self, movement: Move, amount: i64) -> bool {
         let pending = RESERVED - self.captured() - self.voided;
-        let limit = match what {
+        let limit = match movement {
             Move::Capture | Move::Void => pending,
             Move::Refund => (self.captured() - self.refunded - self.disputed).max(0),
         };
@@ -126,7 +127,7 @@ impl Model {
             return false;
         }
         self.steps += 1;
-        match what {
+        match movement {
             Move::Void => self.voided += amount,
             Move::Capture => {
                 let gross = self.rate.proceeds(amount);
@@ -145,7 +146,7 @@ impl Model {
         true
     }
 
-    /// Takes from what is left of the captures, the oldest first, as far as it goes.
+    /// Takes up to `amount` from the rest of the captures, the oldest first.
     fn take(&mut self, amount: i64) -> Vec<Slice> {
         let mut left = amount;
         let mut taken = Vec::new();
@@ -166,10 +167,10 @@ impl Model {
         for (number, captured) in self.captures.iter().enumerate() {
             let part = if number + 1 == count { left } else { left.min(captured.amount) };
             if part > 0 {
-                let again = captured.worth.map(|whole| {
+                let repeated = captured.worth.map(|whole| {
                     round(i128::from(whole) * i128::from(part), captured.amount.into())
                 });
-                slices.push((None, part, again));
+                slices.push((None, part, repeated));
                 left -= part;
             }
         }
@@ -181,7 +182,7 @@ impl Model {
         self.open.push((name, slices));
     }
 
-    /// The dispute that ends, if one does.
+    /// Decides the newest open dispute, and returns its name. `None` if no dispute is open.
     fn end(&mut self, how: &str) -> Option<String> {
         let (name, slices) = self.open.pop()?;
         self.steps += 1;
@@ -198,12 +199,12 @@ impl Model {
         Some(name)
     }
 
-    fn is_what(&self, transaction: &Value, told: &[Step]) {
+    fn matches(&self, transaction: &Value, steps: &[Step]) {
         let names = ["capturedAmount", "refundedAmount", "voidedAmount", "disputedAmount"];
         let amounts = [self.captured(), self.refunded, self.voided, self.disputed];
-        assert_eq!(names.map(|name| int(&transaction[name])), amounts, "{told:?}: {transaction}");
+        assert_eq!(names.map(|name| int(&transaction[name])), amounts, "{steps:?}: {transaction}");
         let trail = transaction["trail"].as_array().unwrap();
-        assert_eq!(trail.len(), self.steps, "{told:?}: {transaction}");
+        assert_eq!(trail.len(), self.steps, "{steps:?}: {transaction}");
     }
 }
 
@@ -211,7 +212,7 @@ fn worth(slices: &[Slice]) -> i64 {
     slices.iter().map(|(.., [gross, fee])| gross - fee).sum()
 }
 
-/// A merchant, and the balance that it should have.
+/// A merchant and its expected balance.
 struct Account<'a> {
     service: &'a Service,
     merchant: Merchant,
@@ -226,25 +227,25 @@ impl<'a> Account<'a> {
         Self { service, merchant, rate, balance: 0 }
     }
 
-    /// Does all of this to a new transaction, each as the model says.
-    async fn goes(&mut self, steps: &[Step]) {
+    /// Runs the steps on a new transaction, and compares each result with the model.
+    async fn run(&mut self, steps: &[Step]) {
         let transaction = self.merchant.pay("EUR", RESERVED).await;
         let mut model = Model::new(self.rate);
         for (number, step) in steps.iter().enumerate() {
-            self.goes_on(&transaction, &mut model, (number, *step)).await;
+            self.perform(&transaction, &mut model, (number, *step)).await;
         }
-        model.is_what(&transaction.fetch().await, steps);
+        model.matches(&transaction.fetch().await, steps);
         self.balance += model.balance;
         assert_eq!(self.merchant.balance().await, self.balance, "{steps:?}");
     }
 
-    async fn goes_on(&self, transaction: &Transaction, model: &mut Model, step: (usize, Step)) {
+    async fn perform(&self, transaction: &Transaction, model: &mut Model, step: (usize, Step)) {
         let acquirer = Acquirer(self.service);
         match step {
-            (_, Step::Move(what, amount)) => {
-                let answer = transaction.ask(what, &json!({ "amount": amount })).await;
-                if model.perform(what, amount) {
-                    model.is_what(&answer.expect(201).json()["transaction"], &[step.1]);
+            (_, Step::Move(movement, amount)) => {
+                let answer = transaction.ask(movement, &json!({ "amount": amount })).await;
+                if model.perform(movement, amount) {
+                    model.matches(&answer.expect(201).json()["transaction"], &[step.1]);
                 } else {
                     answer.names(&["amount"]);
                 }
@@ -280,9 +281,9 @@ async fn every_short_sequence_goes_as_the_model_says() {
         for first in steps {
             for second in steps {
                 for third in steps {
-                    // Before the first capture nothing else is to be had.
+                    // Before the first capture, the other steps are rejected.
                     if matches!(first, Step::Move(Move::Capture, _) | Step::Open(_)) {
-                        account.goes(&[first, second, third]).await;
+                        account.run(&[first, second, third]).await;
                     }
                 }
             }
@@ -311,7 +312,7 @@ async fn long_sequences_go_as_the_model_says() {
                 }
             });
             let steps: Vec<_> = steps.collect();
-            account.goes(&steps).await;
+            account.run(&steps).await;
         }
         account.agrees().await;
     }

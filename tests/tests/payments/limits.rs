@@ -1,4 +1,4 @@
-//! Limits on repetition: attempts to pay, declined cards, new apps, invitations.
+//! Rate limits: payment attempts, declined cards, new apps and invitations.
 
 use std::time::{Duration, Instant};
 
@@ -15,14 +15,14 @@ const DECLINES: &str = "PAYMENTS_DECLINE_LIMIT";
 const CARDS: &str = "PAYMENTS_CARD_LIMIT";
 const APPS: &str = "PAYMENTS_APP_LIMIT";
 
-/// How many times the limits of a live merchant a test merchant has.
+/// Test merchants have the limits of live merchants times this factor.
 const TEST_FACTOR: u32 = 10;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// The number of a card that the sandbox does not know, and declines.
+/// A card number that the sandbox does not know and declines.
 fn unknown_card(number: u32) -> String {
     format!("43000000{number:08}")
 }
@@ -45,7 +45,7 @@ async fn live(service: &Service) -> Merchant {
     service.app().await.merchant_with(&minimal()).await
 }
 
-/// How many transactions a merchant has, up to 1000.
+/// The number of transactions of a merchant, up to 1000.
 async fn made(merchant: &Merchant) -> usize {
     merchant.list("/transactions?limit=1000").await.len()
 }
@@ -53,22 +53,22 @@ async fn made(merchant: &Merchant) -> usize {
 #[track_caller]
 fn limited(answer: &Answer) {
     answer.refused(429, "rate_limited");
-    waits(answer);
+    has_retry_after(answer);
 }
 
 #[track_caller]
-fn waits(answer: &Answer) {
+fn has_retry_after(answer: &Answer) {
     let seconds: u32 = answer.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=86_400).contains(&seconds), "{answer:?}");
 }
 
-/// Sends until a request is refused: after `count` of them, and as many as `period` gives back while
-/// they are sent.
+/// Sends requests until one is rejected. Checks that `count` requests were accepted, plus at most the
+/// share of `count` that the elapsed part of `period` restores.
 async fn limited_after(count: u32, period: Duration, send: impl AsyncFn(u32) -> Answer) {
     limited_after_batches(1, count, period, send).await;
 }
 
-/// The same for limits that give back fast: so many requests are sent at once.
+/// Like [`limited_after`], but sends `size` requests at once, for limits that restore fast.
 async fn limited_after_batches(
     size: u32,
     count: u32,
@@ -83,13 +83,13 @@ async fn limited_after_batches(
         accepted += size - u32::try_from(refused.len()).unwrap();
         let share = started.elapsed().as_secs_f64() / period.as_secs_f64();
         let most = f64::from(count) * (1.0 + share) + 1.0;
-        assert!(f64::from(accepted) <= most, "{accepted} are accepted");
+        assert!(f64::from(accepted) <= most, "{accepted} requests were accepted");
         if !refused.is_empty() {
-            assert!(accepted >= count, "refused after {accepted}: {refused:?}");
+            assert!(accepted >= count, "rejected after {accepted} requests: {refused:?}");
             return refused.into_iter().for_each(limited);
         }
     }
-    panic!("the requests took so long that the limit was not reached");
+    panic!("the limit was not reached because the requests took too long");
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn attempts_are_limited_by_default() {
 }
 
 #[tokio::test]
-async fn attempts_are_limited_on_the_whole_origin_before_anything_is_done() {
+async fn all_payment_requests_share_one_attempt_limit() {
     let service = Service::with(&[(ATTEMPTS, "3/1h")]).await;
     let merchant = live(&service).await;
     pay(&service, &merchant).await.declined(27);
@@ -113,10 +113,10 @@ async fn attempts_are_limited_on_the_whole_origin_before_anything_is_done() {
         limited(&pay(&service, &merchant).await);
         limited(&save(&service, &merchant, Card::VISA).await);
         let fresh = service.open(&link).await;
-        waits(&service.send_card(&fresh, Card::VISA).await.expect(429));
+        has_retry_after(&service.send_card(&fresh, Card::VISA).await.expect(429));
     }
     assert_eq!(made(&merchant).await, 2);
-    // What was accepted before is not paid again, and not said to have failed.
+    // A form that was accepted before is not paid again, and not shown as failed.
     assert_eq!(next(&service.send_card(&form, Card::VISA).await), form);
     let other = service.seen_from([127, 0, 0, 2]);
     pay(&other, &merchant).await.declined(27);
@@ -125,7 +125,7 @@ async fn attempts_are_limited_on_the_whole_origin_before_anything_is_done() {
 }
 
 #[tokio::test]
-async fn the_page_refuses_in_the_language_of_the_customer() {
+async fn the_limit_page_is_in_the_customers_language() {
     let service = Service::with(&[(ATTEMPTS, "1/1h")]).await;
     let merchant = live(&service).await;
     pay(&service, &merchant).await.declined(27);
@@ -137,7 +137,7 @@ async fn the_page_refuses_in_the_language_of_the_customer() {
     ] {
         let form = service.open(&link.clone().with("locale", locale)).await;
         let page = service.send_card(&form, Card::VISA).await.expect(429);
-        waits(&page);
+        has_retry_after(&page);
         let html = page.text();
         assert!(html.contains(&format!("<html lang=\"{locale}\">")), "{html}");
         assert!(html.contains(&format!("<title>{heading}</title>")), "{html}");
@@ -147,7 +147,7 @@ async fn the_page_refuses_in_the_language_of_the_customer() {
 }
 
 #[tokio::test]
-async fn an_attempt_with_an_unknown_key_counts_as_a_live_one() {
+async fn attempts_with_an_unknown_key_count_as_live() {
     let service = Service::with(&[(ATTEMPTS, "3/1h")]).await;
     let merchant = service.merchant().await;
     let unknown = Merchant { key: merchant.id.clone(), ..merchant.clone() };
@@ -163,7 +163,7 @@ async fn an_attempt_with_an_unknown_key_counts_as_a_live_one() {
 }
 
 #[tokio::test]
-async fn what_has_no_usable_shape_is_no_attempt() {
+async fn invalid_requests_do_not_count_as_attempts() {
     let service = Service::with(&[(ATTEMPTS, "1/1h")]).await;
     let merchant = live(&service).await;
     for path in ["/transactions", "/cards"].repeat(5) {
@@ -174,7 +174,7 @@ async fn what_has_no_usable_shape_is_no_attempt() {
 }
 
 #[tokio::test]
-async fn a_trusted_proxy_says_whose_attempts_count() {
+async fn trusted_proxies_determine_the_client_address() {
     for (proxies, tells_apart) in [("127.0.0.0/8", true), ("", false)] {
         let settings = [(ATTEMPTS, "1/1h"), (APPS, "2/1h"), ("TRUSTED_PROXIES", proxies)];
         let service = Service::with(&settings).await;
@@ -243,7 +243,7 @@ async fn only_declines_that_concern_a_card_count() {
 }
 
 #[tokio::test]
-async fn a_challenge_that_fails_counts_as_a_decline_of_its_customer() {
+async fn a_failed_challenge_counts_as_a_decline() {
     let service = Service::with(&[(DECLINES, "1/1h")]).await;
     let merchant = service.merchant().await;
     for _ in 0..TEST_FACTOR {
@@ -256,7 +256,7 @@ async fn a_challenge_that_fails_counts_as_a_decline_of_its_customer() {
 }
 
 #[tokio::test]
-async fn a_declined_card_is_limited_by_default_wherever_it_is_tried() {
+async fn declined_cards_are_limited_across_merchants_and_addresses() {
     let service = Service::with(&DEFAULT_LIMITS).await;
     let merchant = service.merchant().await;
     limited_after(5 * TEST_FACTOR, HOUR, async |number| match number % 3 {
@@ -295,7 +295,7 @@ async fn attempts_at_once_do_not_exceed_the_limit_of_a_card() {
 }
 
 #[tokio::test]
-async fn approved_payments_leave_no_count_of_a_card() {
+async fn approved_payments_do_not_count_against_a_card() {
     let service = Service::with(&[(CARDS, "1/1h"), (DECLINES, "1/1h")]).await;
     let merchant = service.merchant().await;
     for _ in 0..3 * TEST_FACTOR {
@@ -351,7 +351,7 @@ async fn new_apps_are_limited_by_default() {
 }
 
 #[tokio::test]
-async fn a_new_app_needs_the_token_when_one_is_set() {
+async fn a_new_app_requires_the_token_when_one_is_set() {
     let service = Service::with(&[("PAYMENTS_APPS_TOKEN", "open sesame")]).await;
     let make = async |credential: &str| {
         let request = service.request(Method::POST, "/apps").json(&json!({}));
@@ -362,7 +362,7 @@ async fn a_new_app_needs_the_token_when_one_is_set() {
         answer.refused(401, "unauthenticated");
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{answer:?}");
     }
-    // Before the body is looked at.
+    // The token is checked before the body.
     let request = service.request(Method::POST, "/apps").body_of("text/plain", "x");
     request.send().await.refused(401, "unauthenticated");
     let _ = make("Bearer open sesame").await.expect(201);
@@ -372,7 +372,7 @@ async fn a_new_app_needs_the_token_when_one_is_set() {
 }
 
 #[tokio::test]
-async fn wrong_tokens_count_as_requests_for_an_app() {
+async fn wrong_tokens_count_against_the_app_limit() {
     let settings = [("PAYMENTS_APPS_TOKEN", "open sesame"), (APPS, "3/1h")];
     let service = Service::with(&settings).await;
     for _ in 0..3 {
@@ -408,7 +408,7 @@ async fn an_invitation_counts_when_a_mail_is_queued() {
     }
     assert!(!merchant.invite(&email()).await);
     limited(&merchant.post("/users", &json!({ "email": email() })).await);
-    // What was done before is told again.
+    // The key returns the outcome of the earlier request.
     let replayed = merchant.app.post_once("key", &path, &body).await.expect(201);
     assert_eq!(replayed.header("idempotent-replayed"), Some("true"));
 }

@@ -4,7 +4,7 @@ use blackbox::payments::{Move, Service, int};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_merchant_begins_without_lines_and_with_nothing() {
+async fn a_new_merchant_has_no_lines_and_no_balance() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     assert!(merchant.list("/lines?limit=10").await.is_empty());
@@ -21,7 +21,7 @@ async fn a_capture_and_a_refund_each_leave_a_line() {
     transaction.capture(1000).await;
     let transaction = transaction.refund(400).await;
     let (capture, refund) = (&transaction["trail"][0], &transaction["trail"][1]);
-    let line = |step: &Value, balance: i64, fee: i64, amount: i64, what: Move| {
+    let line = |step: &Value, balance: i64, fee: i64, amount: i64, movement: Move| {
         let mut line = json!({
             "id": step["lineId"],
             "created": step["created"],
@@ -32,7 +32,7 @@ async fn a_capture_and_a_refund_each_leave_a_line() {
             "transactionId": transaction["id"],
             "amount": { "currency": "EUR", "amount": amount },
         });
-        line[what.name()] = true.into();
+        line[movement.name()] = true.into();
         line
     };
     let expected =
@@ -42,7 +42,7 @@ async fn a_capture_and_a_refund_each_leave_a_line() {
 }
 
 #[tokio::test]
-async fn a_line_can_be_fetched_and_is_the_one_of_the_list() {
+async fn a_fetched_line_equals_the_listed_line() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
@@ -69,7 +69,7 @@ async fn the_balance_is_the_sum_of_the_lines_of_all_transactions() {
         expected += int(&refunded["trail"][1]["balance"]);
     }
     assert_eq!(merchant.sum_of_lines().await, expected);
-    // What is left is the flat fee of five captures.
+    // The rest is the flat fee of five captures.
     assert_eq!(expected, -5 * 25);
 }
 

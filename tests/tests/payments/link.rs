@@ -1,11 +1,11 @@
-//! Payment links: their parameters, one by one.
+//! Payment links: each parameter of the URL.
 
 use blackbox::{
     http::Answer,
     payments::{Link, Merchant, Service, minimal, next},
 };
 
-/// Checks that the link is refused with a page that names this parameter, and no other.
+/// Checks that the link is rejected with a page that names only this parameter.
 #[track_caller]
 fn refused(page: &Answer, parameter: &str) {
     assert_eq!(page.status, 400, "{page:?}");
@@ -46,7 +46,7 @@ async fn a_parameter_that_is_wrong_is_named_on_a_page() {
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_is_named_at_once() {
+async fn all_invalid_parameters_are_named() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
     for (link, parameters) in [
@@ -64,7 +64,7 @@ async fn everything_that_is_wrong_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn places_are_those_of_the_currency() {
+async fn decimal_places_depend_on_the_currency() {
     let (service, merchant) = customer().await;
     for (currency, value, is_right) in [
         ("JPY", "995", true),
@@ -87,7 +87,7 @@ async fn places_are_those_of_the_currency() {
 }
 
 #[tokio::test]
-async fn a_link_is_for_a_test_merchant_or_a_live_one() {
+async fn a_link_must_match_a_test_or_live_merchant() {
     let (service, test) = customer().await;
     let live = test.app.merchant_with(&minimal()).await;
     refused(&service.show(&Link::to(&live).path()).await, "test");
@@ -98,7 +98,7 @@ async fn a_link_is_for_a_test_merchant_or_a_live_one() {
 }
 
 #[tokio::test]
-async fn what_is_given_twice_or_cannot_be_read_is_refused() {
+async fn duplicate_or_unreadable_parameters_are_rejected() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant).path();
     for (rest, parameter) in
@@ -112,7 +112,7 @@ async fn what_is_given_twice_or_cannot_be_read_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_of_the_specification_is_ignored_and_what_is_empty_is_absent() {
+async fn unknown_and_empty_parameters_are_ignored() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
     let form = service.open(&link).await;
@@ -123,7 +123,7 @@ async fn what_is_not_of_the_specification_is_ignored_and_what_is_empty_is_absent
 }
 
 #[tokio::test]
-async fn text_is_shown_as_it_is_and_kept_with_the_reference() {
+async fn text_is_escaped_and_kept_with_the_reference() {
     let (service, merchant) = customer().await;
     let hostile = [
         "<script>alert(1)</script>",

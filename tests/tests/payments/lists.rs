@@ -1,4 +1,4 @@
-//! Lists: pages, cursors, filters, and how they are framed.
+//! Lists: pages, cursors, filters and line breaks.
 
 use blackbox::{
     payments::{App, Merchant, Refusal as _, Service, ids, minimal},
@@ -7,7 +7,7 @@ use blackbox::{
 use futures_util::future::join_all;
 use tokio::time::timeout;
 
-/// Every list, as a path without a query.
+/// The paths of all lists, without a query.
 fn lists(merchant: &Merchant) -> [String; 5] {
     [
         merchant.app.merchants(""),
@@ -18,12 +18,12 @@ fn lists(merchant: &Merchant) -> [String; 5] {
     ]
 }
 
-/// The ids of a list, `query` included.
+/// The ids on a page of a list. The path includes the query.
 async fn ids_at(app: &App, path: &str) -> Vec<String> {
     ids(&app.list(path).await)
 }
 
-/// A merchant with so many transactions, and their ids, newest first.
+/// Creates a merchant with `count` transactions. Returns their ids, too, newest first.
 async fn filled(service: &Service, count: usize) -> (Merchant, Vec<String>) {
     let merchant = service.merchant().await;
     let mut ids = Vec::new();
@@ -33,13 +33,13 @@ async fn filled(service: &Service, count: usize) -> (Merchant, Vec<String>) {
     (merchant, ids)
 }
 
-/// The id that is so much larger.
+/// Adds `by` to an id.
 fn shifted(id: &str, by: i128) -> String {
     let value = i128::from_str_radix(id, 16).unwrap();
     format!("{:024x}", value + by)
 }
 
-/// What a page has to be: ids are newest first.
+/// The expected page. `ids` are newest first.
 fn page(ids: &[String], before: Option<&str>, after: Option<&str>, limit: usize) -> Vec<String> {
     let older = |id: &&String| before.is_none_or(|before| id.as_str() < before);
     let newer = |id: &&String| after.is_none_or(|after| id.as_str() > after);
@@ -52,7 +52,7 @@ fn page(ids: &[String], before: Option<&str>, after: Option<&str>, limit: usize)
 }
 
 #[tokio::test]
-async fn every_limit_and_every_cursor_gives_the_page_it_should() {
+async fn every_limit_and_cursor_returns_the_expected_page() {
     let service = Service::any().await;
     let (merchant, ids) = filled(&service, 4).await;
     let mut cursors = vec![None, Some("0".repeat(24)), Some("f".repeat(24))];
@@ -102,7 +102,7 @@ async fn every_list_is_newest_first_and_pages_both_ways() {
 }
 
 #[tokio::test]
-async fn a_limit_is_needed_and_is_a_number_from_1_to_1000() {
+async fn limit_is_required_and_from_1_to_1000() {
     let service = Service::any().await;
     let (merchant, _) = filled(&service, 1).await;
     for list in lists(&merchant) {
@@ -139,7 +139,7 @@ async fn a_cursor_is_24_hexadecimal_digits_in_either_case() {
 }
 
 #[tokio::test]
-async fn a_list_is_framed_by_line() {
+async fn a_list_has_one_item_per_line() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let empty = merchant.get("/lines?limit=10").await.expect(200);
@@ -156,11 +156,11 @@ async fn a_list_is_framed_by_line() {
     let lines: Vec<_> = two.text().split('\n').collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[1].ends_with("},") && lines[2].ends_with('}'));
-    assert!(one.text().contains(lines[2]), "an item is written as it was alone");
+    assert!(one.text().contains(lines[2]), "an item is the same in a longer list");
 }
 
 #[tokio::test]
-async fn what_is_listed_is_what_can_be_fetched() {
+async fn listed_items_equal_fetched_items() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
@@ -171,7 +171,7 @@ async fn what_is_listed_is_what_can_be_fetched() {
 }
 
 #[tokio::test]
-async fn merchants_are_filtered_by_whether_they_are_for_tests() {
+async fn merchants_can_be_filtered_by_test() {
     let service = Service::any().await;
     let app = service.app().await;
     let test = app.merchant("EUR").await.id;
@@ -187,7 +187,7 @@ async fn merchants_are_filtered_by_whether_they_are_for_tests() {
 }
 
 #[tokio::test]
-async fn transactions_are_filtered_by_whether_they_succeeded() {
+async fn transactions_can_be_filtered_by_successful() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let good = merchant.pay("EUR", 100).await.id;
@@ -204,7 +204,7 @@ async fn transactions_are_filtered_by_whether_they_succeeded() {
 }
 
 #[tokio::test]
-async fn filters_that_a_list_does_not_have_are_ignored() {
+async fn unknown_filters_are_ignored() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 100).await.id;
@@ -229,7 +229,7 @@ async fn filters_that_a_list_does_not_have_are_ignored() {
 }
 
 #[tokio::test]
-async fn a_filter_that_is_no_boolean_is_400() {
+async fn a_filter_that_is_not_a_boolean_is_400() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let test = merchant.app.merchants("?limit=10&filter[test]=maybe");
@@ -260,7 +260,7 @@ async fn pages_are_stable_while_items_are_inserted() {
 }
 
 #[tokio::test]
-async fn a_client_that_polls_with_after_misses_nothing() {
+async fn polling_with_after_misses_nothing() {
     const COUNT: usize = 100;
     let service = Service::any().await;
     let merchant = service.merchant().await;

@@ -1,4 +1,4 @@
-//! Several services on one PostgreSQL: they wait for each other's rows, but never for ever.
+//! Several services on one PostgreSQL database: they wait for each other's rows only for a limited time.
 
 use std::time::{Duration, Instant};
 
@@ -20,13 +20,13 @@ use tokio::{
 
 use crate::replicas::{agree, two};
 
-/// One row with one number.
+/// Runs a query that returns one number.
 fn number(database: &Database, sql: &str) -> i64 {
-    let said = database.run(sql);
-    said.parse().unwrap_or_else(|_| panic!("{sql}: {said}"))
+    let output = database.run(sql);
+    output.parse().unwrap_or_else(|_| panic!("{sql}: {output}"))
 }
 
-/// A merchant with a bank account and some transactions, at both services.
+/// A merchant with a bank account and some transactions. Pairs have one handle for each service.
 struct Shop {
     merchant: [Merchant; 2],
     transactions: Vec<[Transaction; 2]>,
@@ -49,9 +49,9 @@ impl Shop {
         Self { merchant: [merchant.clone(), merchant.by(&there)], transactions, emails }
     }
 
-    /// Sends one request of any kind to either service, and expects no answer but one that the
-    /// kind has.
-    async fn do_something(&self, services: &[Service; 2], (kind, one, other): (u8, usize, usize)) {
+    /// Sends one request of this kind to one of the services. Checks that the status is an expected
+    /// one, or 503.
+    async fn send(&self, services: &[Service; 2], (kind, one, other): (u8, usize, usize)) {
         let replica = one % 2;
         let (merchant, app) = (&self.merchant[replica], &self.merchant[replica].app);
         let transaction = &self.transactions[other % self.transactions.len()][replica];
@@ -61,8 +61,8 @@ impl Shop {
         let key = format!("key {other}");
         let (answer, expected): (_, &[u16]) = match kind {
             0..8 => {
-                let what = Move::ALL[usize::from(kind) % 3];
-                (transaction.ask(what, &amount).await, &[201, 400])
+                let movement = Move::ALL[usize::from(kind) % 3];
+                (transaction.ask(movement, &amount).await, &[201, 400])
             }
             8 => {
                 let path = transaction.path_of(Move::Capture);
@@ -98,13 +98,13 @@ impl Shop {
     }
 }
 
-/// The kinds of [`Shop::do_something`].
+/// Number of kinds in [`Shop::send`].
 const KINDS: u8 = 15;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_services_under_every_kind_of_load_never_deadlock() {
     let (database, services) = two(&[SECRET]).await;
-    // A deadlock is noticed by whoever waited that long.
+    // PostgreSQL looks for a deadlock after a session has waited this long.
     database.run(
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = 50',
              current_database()); END $$",
@@ -117,7 +117,7 @@ async fn two_services_under_every_kind_of_load_never_deadlock() {
         .map(|_| (rng.random_range(0..KINDS), rng.random_range(0..2), rng.random_range(0..40)));
     let drawn: Vec<_> = drawn.collect();
     let requests =
-        stream::iter(drawn).for_each_concurrent(128, |drawn| shop.do_something(&services, drawn));
+        stream::iter(drawn).for_each_concurrent(128, |drawn| shop.send(&services, drawn));
     let payouts = async {
         for day in 1..=5 {
             let place = services[day % 2].place();
@@ -129,22 +129,23 @@ async fn two_services_under_every_kind_of_load_never_deadlock() {
         }
     };
     let ((), ()) = tokio::join!(requests, payouts);
-    let met =
-        join_all(services.iter().map(|it| it.metric("payments_writes_postponed_total"))).await;
-    assert!(met.iter().sum::<u64>() > 0, "no request met another at the other service");
+    let postponed =
+        services.iter().map(|service| service.metric("payments_writes_postponed_total"));
+    let postponed = join_all(postponed).await;
+    assert!(postponed.iter().sum::<u64>() > 0, "no request waited for the other service");
     agree(services).await;
     let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
     assert_eq!(number(&database, deadlocks), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_that_another_service_holds_delay_their_own_transactions_only() {
+async fn locked_rows_delay_only_their_own_transactions() {
     let (database, [service, other]) = two(&[]).await;
     let merchant = service.merchant().await;
     let pay = |_| merchant.pay("EUR", 1_000_000);
     let held = join_all((0..64).map(pay)).await;
     let free = join_all((0..16).map(pay)).await;
-    // As a service that froze between reading its rows and writing them.
+    // Simulates a service that froze between reading its rows and writing them.
     let ids: Vec<_> = held.iter().map(|held| format!("'\\x{}'", held.id)).collect();
     let hold = format!(
         "BEGIN; SELECT FROM transactions WHERE id IN ({}) FOR UPDATE; SELECT pg_sleep(8); COMMIT",
@@ -180,7 +181,7 @@ async fn rows_that_another_service_holds_delay_their_own_transactions_only() {
         assert!(after < Duration::from_secs(7), "{after:?}");
     }
     let longest = others.into_iter().max().unwrap();
-    assert!(longest < Duration::from_millis(1500), "others waited {longest:?}");
+    assert!(longest < Duration::from_millis(1500), "other transactions waited {longest:?}");
     holder.await.unwrap();
     for held in &held {
         assert_eq!(held.fetch().await["capturedAmount"], 0);
@@ -190,7 +191,7 @@ async fn rows_that_another_service_holds_delay_their_own_transactions_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_services_share_a_transaction() {
+async fn both_services_make_progress_on_one_transaction() {
     let (_, services) = two(&[]).await;
     let merchant = services[0].merchant().await;
     let transaction = merchant.pay("EUR", 1_000_000_000).await;
@@ -211,12 +212,12 @@ async fn two_services_share_a_transaction() {
     };
     let (here, there) = tokio::join!(of(&transaction), of(&there));
     let (least, all) = (here.min(there), here + there);
-    assert!(least * 5 >= all, "one made {least} of {all} captures");
+    assert!(least * 5 >= all, "one service made only {least} of {all} captures");
     agree(services).await;
 }
 
-/// What the acquirer has told of a transaction: disputes and suspicions of fraud.
-async fn told(transaction: &Transaction) -> [usize; 2] {
+/// Counts the disputes and the fraud alerts of a transaction.
+async fn notifications(transaction: &Transaction) -> [usize; 2] {
     let merchant = &transaction.fetch().await["merchantId"];
     let merchant = merchant.as_str().unwrap();
     let of =
@@ -225,13 +226,13 @@ async fn told(transaction: &Transaction) -> [usize; 2] {
     [list("/disputes").await, list("/frauds").await]
 }
 
-async fn is_told(transaction: &Transaction) {
-    let told = async {
-        while told(transaction).await != [1, 1] {
+async fn is_notified(transaction: &Transaction) {
+    let notified = async {
+        while notifications(transaction).await != [1, 1] {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(DEADLINE, told).await.unwrap();
+    timeout(DEADLINE, notified).await.unwrap();
 }
 
 const INSTRUCTIONS: &str = "SELECT count(*) FROM instructions";
@@ -249,21 +250,21 @@ async fn a_notification_that_cannot_be_booked_is_booked_later() {
     transaction.capture(100).await;
     let failed = |line: &str| line.contains("booking a notification");
     service.process().logged(failed).await;
-    assert_eq!(number(&database, INSTRUCTIONS), 1, "it was confirmed");
+    assert_eq!(number(&database, INSTRUCTIONS), 1, "the instruction was confirmed too early");
     holder.await.unwrap();
-    is_told(&transaction).await;
+    is_notified(&transaction).await;
     let confirmed = async {
         while number(&database, INSTRUCTIONS) > 0 {
             sleep(Duration::from_millis(50)).await;
         }
     };
     timeout(DEADLINE, confirmed).await.unwrap();
-    assert_eq!(told(&transaction).await, [1, 1]);
+    assert_eq!(notifications(&transaction).await, [1, 1]);
     service.stop().await.agrees().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn acquirers_are_instructed_by_another_service_when_one_freezes() {
+async fn another_service_instructs_acquirers_when_one_freezes() {
     let (database, services) = two(&[]).await;
     let merchant = services[0].merchant().await;
     for frozen in [0, 1] {
@@ -272,7 +273,7 @@ async fn acquirers_are_instructed_by_another_service_when_one_freezes() {
         services[frozen].process().signal("STOP").await;
         let there = transaction.by(&merchant.app.at(healthy));
         there.capture(100).await;
-        is_told(&there).await;
+        is_notified(&there).await;
         services[frozen].process().signal("CONT").await;
     }
     sleep(Duration::from_secs(2)).await;
@@ -294,6 +295,6 @@ async fn captures_write_no_index_of_transactions() {
     let cold = "SELECT 100 * (n_tup_upd - n_tup_hot_upd) / n_tup_upd FROM pg_stat_user_tables
                 WHERE relname = 'transactions'";
     let cold = number(&database, cold);
-    // A page that is full takes no further version of its rows.
-    assert!(cold <= 20, "{cold} of 100 updates wrote the indexes");
+    // A full page has no space for new versions of its rows, so some updates cannot be HOT.
+    assert!(cold <= 20, "{cold} % of the updates wrote the indexes");
 }

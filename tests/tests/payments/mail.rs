@@ -1,4 +1,4 @@
-//! Invitations: mail that is sent once, however the server and the service fare.
+//! Invitations: each mail is sent once, despite failures of the mail server and of the service.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use tokio::time::{sleep, timeout};
 
 const FROM: &str = "Payments <payments@service.example>";
 
-/// A service that sends its mail to this server, and logs all there is but what the driver of the
-/// database puts into statements.
+/// A service that sends its mail to this server. It logs everything, except the statements of the
+/// database driver.
 fn place(server: &MailServer) -> Idle {
     sending(Idle::new(&[("RUST_LOG", "trace,tokio_postgres=info")]), server)
 }
@@ -24,22 +24,22 @@ fn sending(place: Idle, server: &MailServer) -> Idle {
     place.with("PAYMENTS_SMTP_URL", &server.url()).with("PAYMENTS_MAIL_FROM", FROM)
 }
 
-/// An address that nobody else has, and that the server treats in this way.
+/// A unique address. `way` selects the behaviour of the mail server.
 fn address(way: &str) -> String {
     format!("{way}-{}", email())
 }
 
-/// Stops a service, in which no invitation may be left.
+/// Stops a service, and checks that no invitation is left.
 async fn stop_empty(service: Service) {
-    timeout(DEADLINE, waits(&service, 0)).await.unwrap();
+    timeout(DEADLINE, pending(&service, 0)).await.unwrap();
     let place = service.stop().await;
     assert_eq!(place.change("DELETE FROM invitations"), 0);
 }
 
-/// Waits until so many invitations do.
-async fn waits(service: &Service, count: u32) {
+/// Waits until `count` invitations are pending.
+async fn pending(service: &Service, count: u32) {
     let line = format!("payments_invitations_waiting {count}");
-    while !service.fetch("/metrics").await.text().lines().any(|said| said == line) {
+    while !service.fetch("/metrics").await.text().lines().any(|found| found == line) {
         sleep(Duration::from_millis(100)).await;
     }
 }
@@ -52,7 +52,7 @@ fn assert_unlogged(service: &Service, addresses: &[&str]) {
 }
 
 #[tokio::test]
-async fn an_invitation_is_one_mail_to_the_user_that_names_the_merchant() {
+async fn an_invitation_sends_one_mail_that_names_the_merchant() {
     let server = MailServer::start().await;
     let service = place(&server).start().await;
     let mut body = minimal();
@@ -76,7 +76,7 @@ async fn an_invitation_is_one_mail_to_the_user_that_names_the_merchant() {
         assert!(id.starts_with('<') && id.ends_with("@service.example>"), "{id}");
         assert_eq!(id.len(), 1 + 24 + "@service.example>".len(), "{id}");
 
-        // Who is a member already is not invited.
+        // Members are not invited again.
         assert!(merchant.invite(&to).await);
     }
     assert_unlogged(&service, &[&to]);
@@ -87,7 +87,7 @@ async fn an_invitation_is_one_mail_to_the_user_that_names_the_merchant() {
 }
 
 #[tokio::test]
-async fn what_is_refused_or_cut_off_is_sent_later_and_keeps_nobody_else_waiting() {
+async fn failed_mails_are_retried_without_delaying_others() {
     let server = MailServer::start().await;
     let service = place(&server).start().await;
     let merchant = service.merchant().await;
@@ -97,15 +97,15 @@ async fn what_is_refused_or_cut_off_is_sent_later_and_keeps_nobody_else_waiting(
         merchant.invite(address).await;
     }
     server.received(&fine, 1).await;
-    assert!(started.elapsed() < Duration::from_secs(14), "the others kept it waiting");
+    assert!(started.elapsed() < Duration::from_secs(14), "the others delayed it");
     for address in [&later, &dropped] {
         server.received(address, 1).await;
-        assert!(started.elapsed() > Duration::from_secs(14), "{address} was not tried again");
+        assert!(started.elapsed() > Duration::from_secs(14), "{address} was not retried");
     }
     service.process().logged(|line| line.contains("refuses it with 550")).await;
     service.process().logged(|line| line.contains("refuses it with 451")).await;
     assert_unlogged(&service, &[&never, &later, &dropped, &fine]);
-    timeout(DEADLINE, waits(&service, 1)).await.unwrap();
+    timeout(DEADLINE, pending(&service, 1)).await.unwrap();
     let place = service.stop().await;
     assert_eq!(place.change("DELETE FROM invitations WHERE attempts BETWEEN 1 AND 3"), 1);
     for (address, mails) in [(never, 0), (later, 1), (dropped, 1), (fine, 1)] {
@@ -114,7 +114,7 @@ async fn what_is_refused_or_cut_off_is_sent_later_and_keeps_nobody_else_waiting(
 }
 
 #[tokio::test]
-async fn an_invitation_that_nobody_ever_takes_is_given_up() {
+async fn an_invitation_is_given_up_after_its_last_attempt() {
     let server = MailServer::start().await;
     let idle = Idle::new(&[]).start().await;
     let never = address("never");
@@ -128,7 +128,7 @@ async fn an_invitation_that_nobody_ever_takes_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_delays_no_request_and_gets_the_mail_later() {
+async fn a_silent_mail_server_delays_no_request() {
     let server = MailServer::start().await;
     let service = place(&server).start().await;
     let merchant = service.merchant().await;
@@ -148,7 +148,7 @@ async fn a_server_that_says_nothing_delays_no_request_and_gets_the_mail_later() 
 }
 
 #[tokio::test]
-async fn what_was_sent_when_the_service_was_killed_is_sent_once_more_and_is_the_same_mail() {
+async fn after_a_kill_a_mail_is_repeated_with_its_id() {
     let server = MailServer::start().await;
     let service = place(&server).start().await;
     let (mute, fine) = (address("mute"), address("fine"));
@@ -165,7 +165,7 @@ async fn what_was_sent_when_the_service_was_killed_is_sent_once_more_and_is_the_
 }
 
 #[tokio::test]
-async fn what_is_being_sent_when_the_service_stops_is_not_sent_again() {
+async fn a_mail_under_way_at_a_stop_is_sent_once() {
     let server = MailServer::start().await;
     let service = place(&server).start().await;
     let tardy = address("tardy");
@@ -175,7 +175,7 @@ async fn what_is_being_sent_when_the_service_stops_is_not_sent_again() {
     assert_eq!(place.change("DELETE FROM invitations"), 0);
 }
 
-/// Two users whose invitations wait, and the service that has no server to send them by.
+/// Invites two users at a service without a mail server, and stops the service.
 async fn waiting(idle: Idle) -> (Idle, Merchant, [String; 2]) {
     let service = idle.start().await;
     service.process().logged(|line| line.contains("PAYMENTS_SMTP_URL is not set")).await;
@@ -184,13 +184,13 @@ async fn waiting(idle: Idle) -> (Idle, Merchant, [String; 2]) {
     for user in &users {
         merchant.invite(user).await;
     }
-    timeout(DEADLINE, waits(&service, 2)).await.unwrap();
+    timeout(DEADLINE, pending(&service, 2)).await.unwrap();
     assert_unlogged(&service, &[&users[0], &users[1]]);
     (service.stop().await, merchant, users)
 }
 
 #[tokio::test]
-async fn without_a_server_invitations_wait_for_one_and_go_over_one_connection() {
+async fn invitations_wait_until_a_mail_server_is_configured() {
     let server = MailServer::start().await;
     let (idle, _, users) = waiting(Idle::new(&[])).await;
     let service = sending(idle, &server).start().await;
@@ -204,7 +204,7 @@ async fn without_a_server_invitations_wait_for_one_and_go_over_one_connection() 
 }
 
 #[tokio::test]
-async fn who_is_revoked_before_the_mail_is_sent_gets_none() {
+async fn a_user_revoked_before_sending_gets_no_mail() {
     let server = MailServer::start().await;
     let (idle, merchant, [kept, revoked]) = waiting(Idle::new(&[])).await;
     let service = idle.start().await;
@@ -239,7 +239,7 @@ async fn two_services_on_one_database_send_each_mail_once() {
 }
 
 #[tokio::test]
-async fn a_server_needs_a_sender_and_an_unusable_one_keeps_its_password() {
+async fn mail_settings_are_checked_without_printing_the_password() {
     for (url, from, reason) in [
         ("smtp://ann:xyzzy@mail.example", "", "PAYMENTS_MAIL_FROM (--mail-from)"),
         ("smtp://ann:xyzzy@mail.example", "nobody", "PAYMENTS_MAIL_FROM (--mail-from)"),
@@ -249,9 +249,10 @@ async fn a_server_needs_a_sender_and_an_unusable_one_keeps_its_password() {
     ] {
         let settings = [("PAYMENTS_SMTP_URL", url), ("PAYMENTS_MAIL_FROM", from)];
         let ended = process::run(Idle::on(None, &settings).command()).await;
-        let said = String::from_utf8(ended.stderr).unwrap();
-        assert!(!ended.status.success() && said.contains(reason), "{url}: {said}");
-        assert!(!said.contains("xyzzy") && said.trim_end().lines().count() == 1, "{url}: {said}");
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert!(!ended.status.success() && stderr.contains(reason), "{url}: {stderr}");
+        assert!(!stderr.contains("xyzzy"), "{url}: {stderr}");
+        assert_eq!(stderr.trim_end().lines().count(), 1, "{url}: {stderr}");
     }
     let server = MailServer::start().await;
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -1,6 +1,6 @@
-//! payments-svc, held against its specification and its contract.
+//! Tests payments-svc against its specification and its contract.
 
-#![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
+#![expect(clippy::unwrap_used, reason = "a test fails if its preparation fails")]
 
 mod access;
 mod apps;

@@ -8,7 +8,7 @@ fn user_of<'a>(users: &'a [Value], email: &str) -> Option<&'a Value> {
 }
 
 #[tokio::test]
-async fn a_user_is_a_member_once_invited() {
+async fn an_invited_user_is_a_member() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let email = email();
@@ -34,7 +34,7 @@ async fn a_user_may_be_a_member_of_several_merchants() {
 }
 
 #[tokio::test]
-async fn a_revoked_user_is_no_member_and_may_be_invited_again() {
+async fn a_revoked_user_can_be_invited_again() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let (kept, revoked) = (email(), email());
@@ -50,7 +50,7 @@ async fn a_revoked_user_is_no_member_and_may_be_invited_again() {
 }
 
 #[tokio::test]
-async fn an_invitation_needs_one_address() {
+async fn an_invitation_requires_exactly_one_address() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for body in [
@@ -68,7 +68,7 @@ async fn an_invitation_needs_one_address() {
 }
 
 #[tokio::test]
-async fn an_app_that_was_added_has_complete_access() {
+async fn an_added_app_has_full_access() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let app = service.app().await;
@@ -107,7 +107,7 @@ async fn the_creator_is_the_first_app() {
 }
 
 #[tokio::test]
-async fn an_app_to_add_has_to_be_one() {
+async fn only_existing_apps_can_be_added() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for body in [
@@ -127,7 +127,7 @@ async fn an_app_to_add_has_to_be_one() {
 }
 
 #[tokio::test]
-async fn a_revoked_app_has_no_access_from_the_next_request_on() {
+async fn a_revoked_app_loses_access_at_once() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let app = service.app().await;

@@ -1,9 +1,9 @@
-//! Merchants: what makes one, what it looks like, and what can be changed.
+//! Merchants: creation, members and changes.
 
 use blackbox::payments::{Merchant, Refusal as _, Service, minimal};
 use serde_json::{Value, json};
 
-/// A valid IBAN, as people write it.
+/// A valid IBAN in lower case and with spaces.
 const IBAN: &str = "dk50 0040 0440 1162 43";
 
 fn with(member: &str, value: Value) -> Value {
@@ -13,7 +13,7 @@ fn with(member: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_merchant_with_all_members_is_returned_whole() {
+async fn a_merchant_is_returned_with_all_its_members() {
     let service = Service::any().await;
     let app = service.app().await;
     let body = json!({
@@ -65,7 +65,7 @@ async fn a_merchant_with_all_members_is_returned_whole() {
 }
 
 #[tokio::test]
-async fn a_merchant_with_the_least_is_live_and_without_a_name() {
+async fn a_minimal_merchant_is_live_and_has_no_name() {
     let service = Service::any().await;
     let merchant = service.app().await.merchant_with(&minimal()).await.fetch().await;
     assert_eq!((&merchant["test"], &merchant["name"]), (&json!(false), &Value::Null));
@@ -74,7 +74,7 @@ async fn a_merchant_with_the_least_is_live_and_without_a_name() {
 }
 
 #[tokio::test]
-async fn null_and_for_optional_text_nothing_mean_absent() {
+async fn null_and_empty_optional_text_mean_absent() {
     let service = Service::any().await;
     let app = service.app().await;
     for (optional, bank) in
@@ -92,7 +92,7 @@ async fn null_and_for_optional_text_nothing_mean_absent() {
 }
 
 #[tokio::test]
-async fn every_funding_currency_is_taken() {
+async fn every_funding_currency_is_accepted() {
     let service = Service::any().await;
     let app = service.app().await;
     for currency in ["CHF", "CZK", "DKK", "EUR", "GBP", "HUF", "NOK", "PLN", "RON", "SEK", "USD"] {
@@ -101,7 +101,7 @@ async fn every_funding_currency_is_taken() {
 }
 
 #[tokio::test]
-async fn members_that_are_missing_are_named_all_at_once() {
+async fn all_missing_members_are_named() {
     let service = Service::any().await;
     let app = service.app().await;
     let required = ["currency", "email", "website", "descriptor", "company.country"];
@@ -117,7 +117,7 @@ async fn members_that_are_missing_are_named_all_at_once() {
 }
 
 #[tokio::test]
-async fn members_that_are_wrong_are_named_all_at_once() {
+async fn all_invalid_members_are_named() {
     let service = Service::any().await;
     let body = json!({
         "name": 1,
@@ -144,7 +144,7 @@ async fn members_that_are_wrong_are_named_all_at_once() {
 }
 
 #[tokio::test]
-async fn every_member_has_its_rules() {
+async fn every_member_is_validated() {
     let service = Service::any().await;
     let app = service.app().await;
     for (member, values) in [
@@ -174,7 +174,7 @@ async fn every_member_has_its_rules() {
 }
 
 #[tokio::test]
-async fn what_published_clients_send_is_taken() {
+async fn values_of_published_clients_are_accepted() {
     let service = Service::any().await;
     let app = service.app().await;
     for (member, value) in [
@@ -191,14 +191,14 @@ async fn what_published_clients_send_is_taken() {
     }
 }
 
-/// The merchant with some members changed.
+/// Changes members of a merchant, checks that the others stay the same, and returns the merchant.
 async fn changed(merchant: &Merchant, changes: &Value) -> Value {
     let before = merchant.fetch().await;
     let _ = merchant.app.put(&merchant.path(""), changes).await.expect(204);
     let after = merchant.fetch().await;
     for (member, value) in before.as_object().unwrap() {
         if changes.get(member).is_none() {
-            assert_eq!(&after[member], value, "{member} has changed too");
+            assert_eq!(&after[member], value, "{member} has changed, too");
         }
     }
     after
@@ -222,7 +222,7 @@ async fn name_email_and_descriptor_can_be_changed() {
 }
 
 #[tokio::test]
-async fn a_change_of_nothing_changes_nothing() {
+async fn empty_changes_have_no_effect() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     changed(&merchant, &json!({ "name": "Kept" })).await;
@@ -238,7 +238,7 @@ async fn a_change_of_nothing_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_changed_is_refused_by_name_and_nothing_is_changed() {
+async fn changes_of_fixed_members_are_rejected_by_name() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let before = merchant.fetch().await;
@@ -261,7 +261,7 @@ async fn what_cannot_be_changed_is_refused_by_name_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn a_change_that_is_wrong_is_refused_by_name_and_nothing_is_changed() {
+async fn invalid_changes_are_rejected_without_effect() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let before = merchant.fetch().await;

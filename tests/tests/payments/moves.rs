@@ -1,4 +1,4 @@
-//! Captures, refunds and voids: what they change, and what they may not.
+//! Captures, refunds and voids: their effects and their limits.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-/// Pending, captured, refunded, voided.
+/// Returns the pending, captured, refunded and voided amounts.
 fn amounts(transaction: &Value) -> [i64; 4] {
     let counters = ["pendingAmount", "capturedAmount", "refundedAmount", "voidedAmount"];
     counters.map(|counter| transaction[counter].as_i64().unwrap())
 }
 
-/// The last step of the trail.
+/// Returns the last step of the trail.
 fn last(transaction: &Value) -> &Value {
     transaction["trail"].as_array().unwrap().last().unwrap()
 }
@@ -27,15 +27,15 @@ async fn reserved(amount: i64) -> (Service, Transaction) {
     (service, transaction)
 }
 
-/// What was refused has changed nothing.
-async fn is_refused(transaction: &Transaction, what: Move, body: Value, field: &str) {
+/// Checks that the request is rejected because of `field`, and that nothing has changed.
+async fn is_refused(transaction: &Transaction, movement: Move, body: Value, field: &str) {
     let before = transaction.fetch().await;
-    transaction.ask(what, &body).await.names(&[field]);
-    assert_eq!(transaction.fetch().await, before, "{what:?} {body}");
+    transaction.ask(movement, &body).await.names(&[field]);
+    assert_eq!(transaction.fetch().await, before, "{movement:?} {body}");
 }
 
 #[tokio::test]
-async fn amounts_move_from_pending_to_captured_to_refunded_and_to_voided() {
+async fn moves_shift_amounts_between_the_four_counters() {
     let (_service, transaction) = reserved(1000).await;
     assert_eq!(amounts(&transaction.capture(300).await), [700, 300, 0, 0]);
     assert_eq!(amounts(&transaction.void(200).await), [500, 300, 0, 200]);
@@ -49,11 +49,11 @@ async fn amounts_move_from_pending_to_captured_to_refunded_and_to_voided() {
 }
 
 fn kind(step: &Value) -> Move {
-    Move::ALL.into_iter().find(|what| step[what.name()] == true).unwrap()
+    Move::ALL.into_iter().find(|movement| step[movement.name()] == true).unwrap()
 }
 
 #[tokio::test]
-async fn a_capture_costs_a_share_and_a_flat_fee() {
+async fn a_capture_costs_a_rate_fee_and_a_flat_fee() {
     let (_service, transaction) = reserved(1000).await;
     let captured = transaction.capture(1000).await;
     let step = last(&captured);
@@ -72,7 +72,7 @@ async fn a_capture_costs_a_share_and_a_flat_fee() {
 }
 
 #[tokio::test]
-async fn a_share_is_rounded_once_half_away_from_zero() {
+async fn the_rate_fee_is_rounded_once_half_away_from_zero() {
     let (_service, transaction) = reserved(10_000).await;
     for (amount, rate) in [(19, 0), (20, 1), (59, 1), (60, 2), (100, 3), (140, 4), (995, 25)] {
         let captured = transaction.capture(amount).await;
@@ -83,7 +83,7 @@ async fn a_share_is_rounded_once_half_away_from_zero() {
 }
 
 #[tokio::test]
-async fn a_refund_returns_the_share_and_not_the_flat_fee() {
+async fn a_refund_returns_only_the_rate_fee() {
     let (_service, transaction) = reserved(1000).await;
     transaction.capture(1000).await;
     let refunded = transaction.refund(400).await;
@@ -103,7 +103,7 @@ async fn a_refund_returns_the_share_and_not_the_flat_fee() {
 }
 
 #[tokio::test]
-async fn refunds_in_parts_return_exactly_what_was_captured() {
+async fn partial_refunds_add_up_to_the_captured_amount() {
     let (_service, transaction) = reserved(100).await;
     transaction.capture(60).await;
     transaction.capture(40).await;
@@ -115,15 +115,15 @@ async fn refunds_in_parts_return_exactly_what_was_captured() {
         assert!((-1..=0).contains(&balance) && (-1..=0).contains(&rate.unwrap()), "{step}");
         returned = (returned.0 + balance, returned.1 + rate.unwrap());
     }
-    // The shares of the captures were 1.5, so 2, and 1.
+    // The rate fees of the captures were 1.5, rounded to 2, and 1.
     assert_eq!(returned, (-97, -3));
     is_refused(&transaction, Move::Refund, json!({ "amount": 1 }), "amount").await;
 }
 
 #[tokio::test]
-async fn a_refund_comes_out_of_the_oldest_capture_first() {
+async fn a_refund_takes_from_the_oldest_capture_first() {
     let (_service, transaction) = reserved(1000).await;
-    // Of 19 the share is 0.475, so nothing; of 810 it is 20.25.
+    // The rate fee of 19 is 0.475, rounded to 0. The rate fee of 810 is 20.25.
     for _ in 0..10 {
         transaction.capture(19).await;
     }
@@ -135,7 +135,7 @@ async fn a_refund_comes_out_of_the_oldest_capture_first() {
 }
 
 #[tokio::test]
-async fn a_long_trail_is_shown_whole_and_refunded_in_its_order() {
+async fn a_long_trail_is_shown_completely_and_in_order() {
     const CAPTURES: usize = 70;
     let service = Service::any().await;
     let merchant = service.merchant().await;
@@ -143,7 +143,7 @@ async fn a_long_trail_is_shown_whole_and_refunded_in_its_order() {
     for _ in 0..CAPTURES {
         transaction.capture(2).await;
     }
-    // Each takes parts of two captures.
+    // Each refund takes parts of two captures.
     let refunds = (0..20).map(|_| transaction.refund(3));
     for refunded in join_all(refunds).await {
         let steps = refunded["trail"].as_array().unwrap().len();
@@ -173,26 +173,26 @@ async fn a_void_moves_no_money() {
 }
 
 #[tokio::test]
-async fn a_descriptor_may_be_given_with_a_capture_and_with_a_refund() {
+async fn captures_and_refunds_accept_a_descriptor() {
     let (_service, transaction) = reserved(1000).await;
     let body = json!({ "amount": 10, "descriptor": "Own #1" });
-    for what in [Move::Capture, Move::Refund] {
-        let made = transaction.make(what, &body).await;
+    for movement in [Move::Capture, Move::Refund] {
+        let made = transaction.make(movement, &body).await;
         assert_eq!(last(&made)["descriptor"], "Own #1");
         assert_eq!(made["descriptor"], "Corner shop");
         for wrong in ["twenty-three characters", "café", "a\nb"] {
             let body = json!({ "amount": 10, "descriptor": wrong });
-            is_refused(&transaction, what, body, "descriptor").await;
+            is_refused(&transaction, movement, body, "descriptor").await;
         }
         for absent in [Value::Null, json!(""), json!("   ")] {
             let body = json!({ "amount": 1, "descriptor": absent });
-            assert_eq!(last(&transaction.make(what, &body).await)["descriptor"], "Corner shop");
+            assert_eq!(last(&transaction.make(movement, &body).await)["descriptor"], "Corner shop");
         }
     }
 }
 
 #[tokio::test]
-async fn the_currency_of_a_capture_guards_against_another() {
+async fn a_capture_in_another_currency_is_rejected() {
     let (_service, transaction) = reserved(1000).await;
     for currency in [json!("USD"), json!("XXX"), json!("EURO"), json!(978)] {
         let body = json!({ "amount": 100, "currency": currency });
@@ -203,38 +203,38 @@ async fn the_currency_of_a_capture_guards_against_another() {
 }
 
 #[tokio::test]
-async fn over_a_limit_is_refused_by_amount_and_changes_nothing() {
+async fn amounts_over_the_limit_are_rejected_without_effect() {
     let (_service, transaction) = reserved(1000).await;
-    for (what, amount) in [
+    for (movement, amount) in [
         (Move::Capture, 1001),
         (Move::Capture, 1_000_000_000_000_i64),
         (Move::Void, 1001),
         (Move::Refund, 1),
     ] {
-        is_refused(&transaction, what, json!({ "amount": amount }), "amount").await;
+        is_refused(&transaction, movement, json!({ "amount": amount }), "amount").await;
     }
     transaction.capture(600).await;
-    for (what, amount) in [(Move::Capture, 401), (Move::Void, 401), (Move::Refund, 601)] {
-        is_refused(&transaction, what, json!({ "amount": amount }), "amount").await;
+    for (movement, amount) in [(Move::Capture, 401), (Move::Void, 401), (Move::Refund, 601)] {
+        is_refused(&transaction, movement, json!({ "amount": amount }), "amount").await;
     }
     transaction.void(400).await;
     transaction.refund(200).await;
-    for (what, amount) in [(Move::Capture, 1), (Move::Void, 1), (Move::Refund, 401)] {
-        is_refused(&transaction, what, json!({ "amount": amount }), "amount").await;
+    for (movement, amount) in [(Move::Capture, 1), (Move::Void, 1), (Move::Refund, 401)] {
+        is_refused(&transaction, movement, json!({ "amount": amount }), "amount").await;
     }
     transaction.refund(400).await;
     is_refused(&transaction, Move::Refund, json!({ "amount": 1 }), "amount").await;
 }
 
 #[tokio::test]
-async fn an_amount_is_needed_and_everything_wrong_is_named() {
+async fn the_amount_is_required_and_all_errors_are_named() {
     let (_service, transaction) = reserved(1000).await;
     transaction.capture(100).await;
-    for what in Move::ALL {
+    for movement in Move::ALL {
         for amount in [json!(null), json!(0), json!(-1), json!("1"), json!(1_000_000_000_001_i64)] {
-            is_refused(&transaction, what, json!({ "amount": amount }), "amount").await;
+            is_refused(&transaction, movement, json!({ "amount": amount }), "amount").await;
         }
-        is_refused(&transaction, what, json!({}), "amount").await;
+        is_refused(&transaction, movement, json!({}), "amount").await;
     }
     let body = json!({ "amount": 0, "currency": "x", "descriptor": "é" });
     let wrong = ["amount", "currency", "descriptor"];
@@ -251,7 +251,7 @@ async fn the_largest_amount_can_be_moved() {
 }
 
 #[tokio::test]
-async fn a_balance_at_its_limit_refuses_captures_and_can_still_be_read() {
+async fn a_balance_at_its_limit_rejects_captures_but_is_readable() {
     const MOST: i64 = 1 << 58;
     let service = Service::with(&[]).await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
@@ -273,13 +273,13 @@ async fn a_balance_at_its_limit_refuses_captures_and_can_still_be_read() {
 async fn a_failed_transaction_cannot_be_moved() {
     let service = Service::any().await;
     let failed = service.merchant().await.fail(1000).await;
-    for what in Move::ALL {
-        is_refused(&failed, what, json!({ "amount": 1 }), "amount").await;
+    for movement in Move::ALL {
+        is_refused(&failed, movement, json!({ "amount": 1 }), "amount").await;
     }
 }
 
 #[tokio::test]
-async fn an_authorisation_that_is_not_captured_in_time_is_voided() {
+async fn expired_authorisations_are_voided() {
     let service = Service::with(&[]).await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
     transaction.capture(300).await;
@@ -291,7 +291,7 @@ async fn an_authorisation_that_is_not_captured_in_time_is_voided() {
 }
 
 #[tokio::test]
-async fn each_old_authorisation_is_voided_once_whatever_time_to_live_was_set_before() {
+async fn old_authorisations_are_voided_once_when_the_ttl_changes() {
     let service = Service::with(&[]).await;
     let merchant = service.merchant().await;
     let first = merchant.pay("EUR", 1000).await;
@@ -310,9 +310,9 @@ async fn each_old_authorisation_is_voided_once_whatever_time_to_live_was_set_bef
     assert_eq!(second.fetch().await, after_second);
 }
 
-/// The service with another time to live of authorisations, and a transaction there. It starts in a
-/// later second than the transaction, as an id tells the second. It looks for old authorisations as
-/// soon as it starts.
+/// Restarts the service with another time to live of authorisations, and returns the transaction at
+/// the restarted service. It restarts in a later second than that of the transaction, because an id
+/// contains the second of its creation. The service looks for old authorisations when it starts.
 async fn restarted(
     service: Service,
     transaction: &Transaction,
@@ -327,7 +327,7 @@ async fn restarted(
     (service, transaction)
 }
 
-/// The transaction once some of it is voided.
+/// Waits until a part of the transaction is voided.
 async fn voided(transaction: &Transaction) -> Value {
     let voided = async {
         loop {

@@ -1,4 +1,4 @@
-//! What acquirers tell: whether it is them, and what they may say.
+//! Notifications of acquirers: their signatures and their members.
 
 use blackbox::payments::{
     Acquirer, Refusal as _, SECRET, Service, Transaction, seconds, signature,
@@ -6,7 +6,7 @@ use blackbox::payments::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A service that listens to acquirers, and a transaction that was captured.
+/// Starts a service with a webhook secret, and captures a transaction.
 async fn captured() -> (Service, Transaction) {
     let service = Service::with(&[SECRET]).await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
@@ -20,7 +20,7 @@ fn opened(transaction: &Transaction) -> Value {
 }
 
 #[tokio::test]
-async fn who_does_not_sign_is_not_heard() {
+async fn notifications_without_a_valid_signature_are_401() {
     let (service, transaction) = captured().await;
     let before = transaction.fetch().await;
     let body = opened(&transaction).to_string();
@@ -50,7 +50,7 @@ async fn who_does_not_sign_is_not_heard() {
 }
 
 #[tokio::test]
-async fn an_api_key_is_no_signature() {
+async fn an_api_key_does_not_replace_a_signature() {
     let (service, transaction) = captured().await;
     let event = opened(&transaction);
     transaction.app.post("/acquirer/events", &event).await.refused(401, "unauthenticated");
@@ -58,7 +58,7 @@ async fn an_api_key_is_no_signature() {
 }
 
 #[tokio::test]
-async fn a_signature_is_good_for_five_minutes_and_while_a_secret_is_changed() {
+async fn signatures_are_valid_for_five_minutes_and_during_secret_rotation() {
     let (service, transaction) = captured().await;
     let acquirer = Acquirer(&service);
     for shift in [-290, 290] {
@@ -72,7 +72,7 @@ async fn a_signature_is_good_for_five_minutes_and_while_a_secret_is_changed() {
 }
 
 #[tokio::test]
-async fn without_a_secret_there_is_no_such_path() {
+async fn without_a_secret_the_path_is_404() {
     let service = Service::with(&[]).await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
     let answer = Acquirer(&service).tell(&opened(&transaction)).await;
@@ -80,7 +80,7 @@ async fn without_a_secret_there_is_no_such_path() {
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_is_named() {
+async fn all_invalid_members_are_named() {
     let (service, transaction) = captured().await;
     let before = transaction.fetch().await;
     let kinds = ["dispute.opened", "dispute.won", "dispute.lost", "fraud.reported"];

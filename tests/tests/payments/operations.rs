@@ -14,10 +14,10 @@ async fn health_ready_metrics_and_the_document_need_no_credentials() {
 }
 
 #[tokio::test]
-async fn the_document_that_is_served_is_the_one_the_answers_are_held_against() {
+async fn the_served_document_is_the_one_the_tests_use() {
     let service = Service::any().await;
     let mut served: Value = service.fetch("/openapi.json").await.expect(200).json();
-    // The address of the payment page is the service's own.
+    // The address of the payment page depends on the service.
     for path in ["/transactions", "/cards"] {
         let place = format!("/paths/{}/servers", path.replace('/', "~1"));
         *served.pointer_mut(&place).unwrap() = DOCUMENT.at(&place).clone();
@@ -26,7 +26,7 @@ async fn the_document_that_is_served_is_the_one_the_answers_are_held_against() {
     assert_eq!(served["info"]["version"], "0.1.0");
 }
 
-/// How many requests for this path were answered with this status.
+/// The number of requests for this path that were answered with this status.
 async fn counted(service: &Service, path: &str, status: &str) -> f64 {
     let scraped = service.fetch("/metrics").await.expect(200);
     let [path, status] = [path, status].map(|label| format!("\"{label}\""));
@@ -50,7 +50,7 @@ async fn requests_are_counted_by_route_and_status() {
 }
 
 #[tokio::test]
-async fn no_client_can_make_new_series() {
+async fn clients_cannot_create_metric_series() {
     let service = Service::with(&[]).await;
     let app = service.app().await;
     for number in 0..20 {
@@ -116,7 +116,7 @@ async fn declines_are_counted_and_logged_by_code_and_origin() {
 }
 
 #[tokio::test]
-async fn metrics_ask_for_the_token_when_one_is_set() {
+async fn metrics_require_the_token_when_one_is_set() {
     let service = Service::with(&[("METRICS_TOKEN", "open sesame")]).await;
     let scrape = async |credential: &str| {
         let request = service.request(Method::GET, "/metrics");

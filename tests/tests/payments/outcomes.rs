@@ -1,4 +1,4 @@
-//! An acquirer that takes its time, or never answers: no request reserves money twice.
+//! Slow and silent acquirers: no request reserves money twice.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use blackbox::{
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-/// The time an acquirer takes that never answers.
+/// The delay of an acquirer that never answers within a test.
 const NEVER: &str = "1h";
 
-/// A merchant with an original, at a service whose acquirer has these manners from then on, and what
-/// makes another transaction of it.
+/// Creates a merchant and an original, and restarts the service with these settings of the acquirer.
+/// Returns the body that creates another transaction from the original, too.
 async fn behind(settings: &[(&str, &str)]) -> (Service, Merchant, Value) {
     let service = Service::with(&[]).await;
     let merchant = service.merchant().await;
@@ -33,7 +33,7 @@ async fn create(merchant: &Merchant, key: &str, body: &Value) -> Answer {
     merchant.app.post_once(key, &merchant.path("/transactions"), body).await
 }
 
-/// Asks again until an answer is kept, and returns it.
+/// Repeats a request until its outcome is final, and returns the answer.
 async fn concluded(merchant: &Merchant, key: &str, body: &Value) -> Answer {
     let concluded = async {
         loop {
@@ -59,16 +59,16 @@ async fn a_repeat_waits_for_the_first_and_gets_its_answer() {
 }
 
 #[tokio::test]
-async fn a_payment_without_an_outcome_yet_is_counted_in_the_metrics() {
+async fn pending_payments_are_counted_in_the_metrics() {
     let (service, merchant, body) = behind(&[("PAYMENTS_SANDBOX_DELAY", "3s")]).await;
     let waiting = async |count: u32| {
         let line = format!("payments_operations_waiting {count}");
-        let told = async {
-            while !service.fetch("/metrics").await.text().lines().any(|said| said == line) {
+        let counted = async {
+            while !service.fetch("/metrics").await.text().lines().any(|found| found == line) {
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        timeout(DEADLINE, told).await.unwrap();
+        timeout(DEADLINE, counted).await.unwrap();
     };
     waiting(0).await;
     let (made, ()) = tokio::join!(create(&merchant, "key", &body), waiting(1));
@@ -114,7 +114,7 @@ async fn without_an_answer_it_is_503_and_the_transaction_has_failed() {
 }
 
 #[tokio::test]
-async fn a_customer_without_an_answer_has_not_paid() {
+async fn an_unanswered_customer_payment_fails() {
     let manners = [("PAYMENTS_SANDBOX_DELAY", NEVER), ("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")];
     let (_service, merchant, _) = behind(&manners).await;
     let answer = merchant.charge(&merchant.payment(Card::VISA, "EUR", 995)).await;
@@ -134,12 +134,12 @@ async fn a_customer_without_an_answer_has_not_paid() {
 }
 
 #[tokio::test]
-async fn a_key_never_reserves_twice_when_the_service_is_killed_at_the_acquirer() {
+async fn a_key_reserves_once_when_the_service_is_killed() {
     let manners = [("PAYMENTS_SANDBOX_DELAY", NEVER), ("PAYMENTS_ACQUIRER_TIMEOUT", "500ms")];
     let (service, merchant, body) = behind(&manners).await;
     let mut other = body.clone();
     other["amount"] = 101.into();
-    // One of them is at the acquirer as soon as the other is told that the key is taken.
+    // When one request is rejected because the key is in use, the other is at the acquirer.
     let under_way = tokio::select! {
         answer = create(&merchant, "key", &body) => (answer, other),
         answer = create(&merchant, "key", &other) => (answer, body),

@@ -1,4 +1,4 @@
-//! The payment page without a browser: what it shows, what it does once, and its headers.
+//! The payment page without a browser: its content, its single payment per form, and its headers.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ async fn only(merchant: &Merchant) -> Value {
     made.remove(0)
 }
 
-/// The group of a decline that the page shows; nothing where the payment succeeded.
+/// The group of the decline on the page. `None` if the payment succeeded.
 #[track_caller]
 fn group(page: &Answer) -> Option<&str> {
     assert!(!page.text().contains("data-code"), "{page:?}");
@@ -33,7 +33,7 @@ fn group(page: &Answer) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn a_good_card_pays_and_the_transaction_is_a_customers() {
+async fn paying_with_a_good_card_creates_a_transaction() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant).with("text", "Two mugs").with("reference", "5011");
     let form = service.open(&link).await;
@@ -54,7 +54,7 @@ async fn a_good_card_pays_and_the_transaction_is_a_customers() {
 }
 
 #[tokio::test]
-async fn a_refused_card_is_shown_by_group_and_can_be_tried_again() {
+async fn a_decline_shows_its_group_and_allows_another_try() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
     let mut texts = BTreeSet::new();
@@ -88,7 +88,7 @@ async fn a_form_pays_once_however_often_it_is_sent() {
     assert_eq!(only(&merchant).await, made);
 }
 
-/// The page at a form once it no longer says that the payment is being processed.
+/// Waits until the page of a form shows the outcome of the payment.
 async fn settled(service: &Service, form: &str) -> Answer {
     let settled = async {
         loop {
@@ -103,7 +103,7 @@ async fn settled(service: &Service, form: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_payment_that_nobody_answers_is_shown_as_under_way_and_then_as_failed() {
+async fn an_unanswered_payment_is_pending_and_then_failed() {
     let manners = [("PAYMENTS_SANDBOX_DELAY", "1h"), ("PAYMENTS_ACQUIRER_TIMEOUT", "500ms")];
     let service = Service::with(&manners).await;
     let merchant = service.merchant().await;
@@ -115,7 +115,7 @@ async fn a_payment_that_nobody_answers_is_shown_as_under_way_and_then_as_failed(
 }
 
 #[tokio::test]
-async fn a_form_is_of_one_link() {
+async fn a_form_belongs_to_one_link() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
     let (form, _) = service.pay_at(&link, Card::VISA).await;
@@ -141,7 +141,7 @@ async fn a_form_is_of_one_link() {
 }
 
 #[tokio::test]
-async fn a_form_that_was_not_made_here_or_is_a_day_old_is_replaced() {
+async fn unknown_and_expired_forms_are_replaced() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
     for stale in ["4b1f0a4e-6f0f-4d53-9f0c-0d6f8c2a9b11", "0192f2a0-0000-7000-8000-000000000000"] {
@@ -155,7 +155,7 @@ async fn a_form_that_was_not_made_here_or_is_a_day_old_is_replaced() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_card_is_said_beside_it_and_nothing_is_echoed() {
+async fn card_errors_are_shown_beside_fields_without_echoing_input() {
     let (service, merchant) = customer().await;
     let form = service.open(&Link::to(&merchant)).await;
     let right = [("number", "4100 0000 0000 0000"), ("expiry", "02 / 48"), ("code", "739")];
@@ -195,7 +195,7 @@ async fn what_is_wrong_with_a_card_is_said_beside_it_and_nothing_is_echoed() {
 }
 
 #[tokio::test]
-async fn a_wrong_amount_is_told_the_decimal_places_of_its_currency() {
+async fn an_amount_error_names_the_decimal_places_of_its_currency() {
     let (service, merchant) = customer().await;
     let open = Link::to(&merchant).without("value");
     for (link, text) in [
@@ -210,7 +210,7 @@ async fn a_wrong_amount_is_told_the_decimal_places_of_its_currency() {
 }
 
 #[tokio::test]
-async fn who_has_paid_is_sent_back_with_the_transaction() {
+async fn a_paid_customer_is_redirected_with_the_transaction_id() {
     let (service, merchant) = customer().await;
     for (redirect, before, after) in [
         ("https://shop.example", "https://shop.example/?", ""),
@@ -283,7 +283,7 @@ async fn every_page_has_headers_that_let_nobody_frame_keep_or_leak_it() {
 }
 
 #[tokio::test]
-async fn the_files_of_the_page_may_be_kept_under_their_version() {
+async fn static_files_are_cacheable_under_their_version() {
     let (service, merchant) = customer().await;
     let page = service.show(&service.open(&Link::to(&merchant)).await).await;
     for (file, media) in [("page.css", "text/css"), ("page.js", "text/javascript")] {
@@ -297,7 +297,7 @@ async fn the_files_of_the_page_may_be_kept_under_their_version() {
 }
 
 #[tokio::test]
-async fn the_language_is_the_links_then_the_browsers_then_english() {
+async fn the_link_then_the_browser_determines_the_language() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
     for (locale, accepted, code, amount) in [
@@ -329,7 +329,7 @@ async fn a_live_merchant_without_an_acquirer_cannot_take_a_payment() {
 }
 
 #[tokio::test]
-async fn a_customer_is_told_when_the_card_is_kept_and_when_it_is_a_test() {
+async fn the_page_announces_saved_cards_and_test_payments() {
     let (service, merchant) = customer().await;
     let kept = "Your card will be saved";
     let link = Link::to(&merchant);
@@ -344,7 +344,7 @@ async fn a_customer_is_told_when_the_card_is_kept_and_when_it_is_a_test() {
 }
 
 #[tokio::test]
-async fn what_is_no_form_is_refused_on_a_page() {
+async fn invalid_bodies_are_rejected_with_a_page() {
     let (service, merchant) = customer().await;
     let form = service.open(&Link::to(&merchant)).await;
     let request = service.pos(Method::POST, &form).body_of("text/plain", "number=1");

@@ -1,17 +1,16 @@
-//! Paths and methods, and who is invited.
+//! Paths, methods and cross-origin requests.
 
 use blackbox::payments::{Merchant, Service, Transaction, minimal};
 use reqwest::Method;
 use serde_json::json;
 
-/// A transaction, and its merchant.
 async fn reserved(service: &Service) -> (Merchant, Transaction) {
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
     (merchant, transaction)
 }
 
-/// Every path with the methods it takes.
+/// All paths with their supported methods.
 fn routes(merchant: &Merchant, transaction: &Transaction) -> Vec<(String, Vec<Method>)> {
     let id = "6b016ea00000000000000001";
     let (get, post) = (vec![Method::GET], vec![Method::POST]);
@@ -46,7 +45,7 @@ fn routes(merchant: &Merchant, transaction: &Transaction) -> Vec<(String, Vec<Me
 }
 
 #[tokio::test]
-async fn a_method_that_a_path_does_not_take_is_405_and_allow_says_which_it_takes() {
+async fn an_unsupported_method_is_405_with_the_allowed_methods() {
     let service = Service::any().await;
     let (merchant, transaction) = reserved(&service).await;
     let brew = Method::from_bytes(b"BREW").unwrap();
@@ -73,7 +72,7 @@ async fn a_method_that_a_path_does_not_take_is_405_and_allow_says_which_it_takes
 }
 
 #[tokio::test]
-async fn a_path_that_is_none_is_404() {
+async fn an_unknown_path_is_404() {
     let service = Service::any().await;
     let (merchant, transaction) = reserved(&service).await;
     for path in [
@@ -97,7 +96,7 @@ async fn a_path_that_is_none_is_404() {
 }
 
 #[tokio::test]
-async fn a_slash_at_the_end_of_a_path_changes_nothing() {
+async fn a_trailing_slash_is_ignored() {
     let service = Service::any().await;
     let app = service.app().await;
     let _ = service.request(Method::POST, "/apps/").send().await.expect(201);
@@ -116,7 +115,7 @@ async fn a_slash_at_the_end_of_a_path_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_browser_of_another_origin_is_not_invited() {
+async fn cross_origin_requests_are_not_allowed() {
     let service = Service::any().await;
     let app = service.app().await;
     let preflight = app
@@ -127,7 +126,7 @@ async fn a_browser_of_another_origin_is_not_invited() {
     for answer in
         [preflight.send().await.expect(405), from("/me").send().await, from("/nope").send().await]
     {
-        let invites = |name: &str| name.starts_with("access-control");
-        assert!(!answer.headers.keys().any(|name| invites(name.as_str())), "{answer:?}");
+        let is_cross_origin = |name: &str| name.starts_with("access-control");
+        assert!(!answer.headers.keys().any(|name| is_cross_origin(name.as_str())), "{answer:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! `payout`: what merchants have goes to their bank accounts, once.
+//! `payout`: transfers the balances of merchants to their bank accounts, exactly once.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use tokio::{
 const DANISH: &str = "DK5000400440116243";
 const GERMAN: &str = "DE89370400440532013000";
 
-/// A test merchant in this currency with a name and an account, if it has them.
+/// Creates a test merchant with this currency, name and bank account.
 async fn merchant(
     service: &Service,
     currency: &str,
@@ -38,22 +38,22 @@ async fn merchant(
     service.app().await.merchant_with(&body).await
 }
 
-/// A merchant in euros that has `995 - 25 - 25` minor units of them.
+/// Creates a merchant with a balance of `995 - 25 - 25` cents.
 async fn funded(service: &Service, iban: Option<&str>) -> Merchant {
     let merchant = merchant(service, "EUR", None, iban).await;
     merchant.pay("EUR", 995).await.capture(995).await;
     merchant
 }
 
-/// Where the files of these tests go, beside the data.
+/// The path of the payout file, beside the data.
 fn file(place: &Idle) -> PathBuf {
     place.data().join("transfers.csv")
 }
 
-/// Runs the program, which has to succeed, and returns the file it wrote.
+/// Runs a payout, which must succeed, and returns the content of its file.
 async fn pay_out(place: &Idle, options: &[&str]) -> String {
-    let (succeeded, said) = try_to(place, options, &file(place)).await;
-    assert!(succeeded, "{said}");
+    let (succeeded, stderr) = try_to(place, options, &file(place)).await;
+    assert!(succeeded, "{stderr}");
     fs::read_to_string(file(place)).unwrap()
 }
 
@@ -64,7 +64,7 @@ async fn try_to(place: &Idle, options: &[&str], to: &Path) -> (bool, String) {
     (ended.status.success(), String::from_utf8(ended.stderr).unwrap())
 }
 
-/// The transfers in a file, by the names of their columns.
+/// Parses the transfers in a file into objects with a member for each column.
 fn transfers(file: &str) -> Vec<Value> {
     let mut reader = csv::Reader::from_reader(file.as_bytes());
     let names = reader.headers().unwrap().clone();
@@ -78,7 +78,7 @@ fn transfers(file: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_merchant_with_money_and_an_account_is_paid_all_it_has_and_nobody_else_is() {
+async fn only_merchants_with_money_and_an_account_are_paid() {
     let service = Service::with(&[]).await;
     let paid = funded(&service, Some("dk50 0040 0440 1162 43")).await;
     let other = funded(&service, Some(GERMAN)).await;
@@ -122,7 +122,7 @@ async fn a_merchant_with_money_and_an_account_is_paid_all_it_has_and_nobody_else
 }
 
 #[tokio::test]
-async fn merchants_for_tests_and_others_are_never_in_one_file() {
+async fn test_and_live_merchants_are_never_in_one_file() {
     let service = Service::with(&[]).await;
     let [test, live] = [funded(&service, Some(DANISH)).await, funded(&service, Some(GERMAN)).await];
     let place = service.stop().await;
@@ -138,7 +138,7 @@ async fn merchants_for_tests_and_others_are_never_in_one_file() {
 }
 
 #[tokio::test]
-async fn done_twice_it_pays_once_and_writes_the_same_file() {
+async fn a_second_run_pays_nothing_and_writes_the_same_file() {
     let service = Service::with(&[]).await;
     let merchant = funded(&service, Some(DANISH)).await;
     let first = pay_out(service.place(), &["--test"]).await;
@@ -146,7 +146,7 @@ async fn done_twice_it_pays_once_and_writes_the_same_file() {
     let mode = fs::metadata(file(service.place())).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
-    // What comes in later is for another day, and so is a name.
+    // Later captures and a new name belong to the payout of another day.
     merchant.pay("EUR", 995).await.capture(995).await;
     let _ = merchant.app.put(&merchant.path(""), &json!({ "name": "New" })).await.expect(204);
     funded(&service, Some(GERMAN)).await;
@@ -166,7 +166,7 @@ async fn done_twice_it_pays_once_and_writes_the_same_file() {
 }
 
 #[tokio::test]
-async fn several_at_once_pay_once_and_write_the_same_file() {
+async fn concurrent_runs_pay_once_and_write_the_same_file() {
     let service = Service::with(&[]).await;
     for _ in 0..5 {
         funded(&service, Some(DANISH)).await;
@@ -174,8 +174,8 @@ async fn several_at_once_pay_once_and_write_the_same_file() {
     let place = service.place();
     let files: Vec<_> = (0..4).map(|number| place.data().join(format!("{number}.csv"))).collect();
     let runs = files.iter().map(async |file| try_to(place, &["--test"], file).await);
-    for (succeeded, said) in futures_util::future::join_all(runs).await {
-        assert!(succeeded, "{said}");
+    for (succeeded, stderr) in futures_util::future::join_all(runs).await {
+        assert!(succeeded, "{stderr}");
     }
     let written: Vec<_> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     assert_eq!(transfers(&written[0]).len(), 5);
@@ -202,7 +202,7 @@ async fn the_next_request_shows_a_payout() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_lost_of_what_is_captured_meanwhile() {
+async fn captures_during_a_payout_are_not_lost() {
     let service = Service::with(&[]).await;
     let mut merchants = Vec::new();
     for _ in 0..8 {
@@ -233,7 +233,10 @@ async fn nothing_is_lost_of_what_is_captured_meanwhile() {
         assert_eq!(merchant.balance().await, 945 + 60 * 950 - paid);
         let lines = merchant.list("/lines?limit=1000").await;
         let ids: Vec<_> = lines.iter().map(|line| line["id"].as_str().unwrap()).collect();
-        assert!(ids.windows(2).all(|pair| pair[0] > pair[1]), "ids are given twice");
+        assert!(
+            ids.windows(2).all(|pair| pair[0] > pair[1]),
+            "ids are not unique and newest first"
+        );
         let payouts = lines.iter().filter(|line| line["payout"] == true);
         assert_eq!(payouts.map(|line| -int(&line["balance"])).sum::<i64>(), paid);
         merchant.sum_of_lines().await;
@@ -243,17 +246,17 @@ async fn nothing_is_lost_of_what_is_captured_meanwhile() {
 }
 
 #[tokio::test]
-async fn what_was_booked_is_in_the_file_of_the_next_run_whenever_the_first_was_killed() {
+async fn booked_payouts_of_a_killed_run_are_written_next_time() {
     let service = Service::with(&[]).await;
     for _ in 0..20 {
         funded(&service, Some(DANISH)).await;
     }
     let place = service.stop().await;
-    let (succeeded, said) = try_to(&place, &["--test"], &place.data().join("no/such/file")).await;
-    assert!(!succeeded && said.contains("no/such/file"), "{said}");
+    let (succeeded, stderr) = try_to(&place, &["--test"], &place.data().join("no/such/file")).await;
+    assert!(!succeeded && stderr.contains("no/such/file"), "{stderr}");
     let day = ["--test", "--day", "2026-01-01"];
     let rows = transfers(&pay_out(&place, &["--test"]).await);
-    assert_eq!(rows.len(), 20, "what was booked before the file could not be written");
+    assert_eq!(rows.len(), 20, "payouts were booked before the file could not be written");
     assert!(transfers(&pay_out(&place, &day).await).is_empty());
 
     let service = place.start().await;
@@ -276,7 +279,7 @@ async fn what_was_booked_is_in_the_file_of_the_next_run_whenever_the_first_was_k
 }
 
 #[tokio::test]
-async fn names_and_amounts_reach_the_bank_as_they_are_and_are_no_formulas() {
+async fn names_and_amounts_are_written_unchanged_but_never_as_formulas() {
     let service = Service::with(&[]).await;
     let names = [
         ("Ann & Søn, \"the\" shop; 'new'", "Ann & Søn, \"the\" shop; 'new'"),
@@ -313,7 +316,7 @@ async fn names_and_amounts_reach_the_bank_as_they_are_and_are_no_formulas() {
 }
 
 #[tokio::test]
-async fn it_needs_a_store_and_a_day_that_has_begun() {
+async fn a_payout_requires_a_store_and_a_started_day() {
     let service = Service::with(&[]).await;
     let to = file(service.place());
     for (options, reason) in [
@@ -321,18 +324,18 @@ async fn it_needs_a_store_and_a_day_that_has_begun() {
         (&["--day", "yesterday"], "--day"),
         (&["--day", "2026-02-30"], "--day"),
     ] {
-        let (succeeded, said) = try_to(service.place(), options, &to).await;
-        assert!(!succeeded && said.contains(reason), "{said}");
-        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        let (succeeded, stderr) = try_to(service.place(), options, &to).await;
+        assert!(!succeeded && stderr.contains(reason), "{stderr}");
+        assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     }
     let empty = Idle::on(None, &[]);
-    let (succeeded, said) = try_to(&empty, &[], &file(&empty)).await;
-    assert!(!succeeded && said.trim_end().lines().count() == 1, "{said}");
-    assert_eq!(fs::read_dir(empty.data()).unwrap().count(), 0, "something was made");
+    let (succeeded, stderr) = try_to(&empty, &[], &file(&empty)).await;
+    assert!(!succeeded && stderr.trim_end().lines().count() == 1, "{stderr}");
+    assert_eq!(fs::read_dir(empty.data()).unwrap().count(), 0, "the failed run created a file");
 }
 
 #[tokio::test]
-async fn payouts_that_were_changed_are_found() {
+async fn changed_payouts_are_found() {
     let service = Service::with(&[]).await;
     let merchant = funded(&service, Some(DANISH)).await;
     let transaction = merchant.pay("EUR", 100).await;
@@ -344,8 +347,8 @@ async fn payouts_that_were_changed_are_found() {
         ("postings SET account = 'fees' WHERE account = 'bank'", ""),
     ] {
         assert_eq!(place.change(&format!("UPDATE {change}")), 1);
-        let (agrees, said) = place.check().await;
-        assert!(!agrees, "{change}: nothing is found: {said}");
+        let (agrees, stderr) = place.check().await;
+        assert!(!agrees, "{change} was not found: {stderr}");
         let back = if back.is_empty() {
             "postings SET account = 'bank' WHERE account = 'fees' AND amount = 945"
         } else {

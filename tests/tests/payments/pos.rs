@@ -1,10 +1,10 @@
-//! What customers send: `POST /transactions` and `POST /cards` on the origin of the payment page.
+//! Requests of customers: `POST /transactions` and `POST /cards` on the origin of the payment page.
 
 use blackbox::payments::{Card, EXPIRY, Merchant, Refusal as _, Service, minimal};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A payment with one of its members changed; a path such as `card.code` leads there.
+/// A payment with one member changed. `path` names the member, for example `card.code`.
 fn with(merchant: &Merchant, path: &str, value: Value) -> Value {
     let mut body = merchant.payment(Card::VISA, "EUR", 1000);
     *body.pointer_mut(&format!("/{}", path.replace('.', "/"))).unwrap() = value;
@@ -12,7 +12,7 @@ fn with(merchant: &Merchant, path: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_good_card_is_charged_and_the_transaction_is_whole() {
+async fn a_good_card_is_charged_and_the_transaction_is_complete() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for (card, scheme) in Card::GOOD {
@@ -52,7 +52,7 @@ async fn a_good_card_is_charged_and_the_transaction_is_whole() {
 }
 
 #[tokio::test]
-async fn a_bad_card_is_refused_and_the_failed_transaction_is_kept() {
+async fn a_declined_payment_is_kept_as_a_failed_transaction() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for (card, code) in Card::BAD {
@@ -72,7 +72,7 @@ async fn a_bad_card_is_refused_and_the_failed_transaction_is_kept() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_whose_fault_it_may_be() {
+async fn a_decline_shows_who_may_be_at_fault() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for (number, client, for_merchant) in
@@ -85,7 +85,7 @@ async fn a_refusal_says_whose_fault_it_may_be() {
 }
 
 #[tokio::test]
-async fn a_card_that_has_expired_is_refused_and_kept() {
+async fn a_payment_with_an_expired_card_is_declined_and_kept() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let body = with(&merchant, "card.expiry", json!({ "month": 2, "year": 2020 }));
@@ -96,7 +96,7 @@ async fn a_card_that_has_expired_is_refused_and_kept() {
 }
 
 #[tokio::test]
-async fn members_that_are_missing_are_named_all_at_once_and_nothing_is_kept() {
+async fn missing_members_are_all_named_and_nothing_is_kept() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let card = ["card.number", "card.expiry.month", "card.expiry.year", "card.code"];
@@ -111,7 +111,7 @@ async fn members_that_are_missing_are_named_all_at_once_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn members_without_a_usable_shape_are_named_and_nothing_is_kept() {
+async fn invalid_members_are_named_and_nothing_is_kept() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for (path, values) in [
@@ -193,7 +193,7 @@ async fn every_currency_can_be_charged() {
 }
 
 #[tokio::test]
-async fn a_browser_of_any_origin_is_invited() {
+async fn cross_origin_requests_are_allowed_from_any_origin() {
     let service = Service::any().await;
     for path in ["/transactions", "/cards"] {
         let preflight = service
@@ -204,8 +204,8 @@ async fn a_browser_of_any_origin_is_invited() {
         let answer = preflight.send().await.expect(200);
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
         for (name, wanted) in [("methods", "post"), ("headers", "content-type")] {
-            let said = answer.header(&format!("access-control-allow-{name}")).unwrap();
-            assert!(said == "*" || said.to_lowercase().contains(wanted), "{answer:?}");
+            let allowed = answer.header(&format!("access-control-allow-{name}")).unwrap();
+            assert!(allowed == "*" || allowed.to_lowercase().contains(wanted), "{answer:?}");
         }
         assert_eq!(answer.header("access-control-allow-credentials"), None);
         let request = service.pos(Method::POST, path).header("origin", "https://shop.example");
@@ -216,7 +216,7 @@ async fn a_browser_of_any_origin_is_invited() {
 }
 
 #[tokio::test]
-async fn the_origin_of_the_payment_page_serves_nothing_of_the_interface_for_apps() {
+async fn the_payment_origin_does_not_serve_the_app_api() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for path in ["/me", "/apps", "/merchants", &merchant.path(""), "/openapi.json"] {
@@ -235,7 +235,7 @@ async fn the_origin_of_the_payment_page_serves_nothing_of_the_interface_for_apps
 }
 
 #[tokio::test]
-async fn what_a_customer_sends_may_have_100_kib() {
+async fn customer_requests_are_limited_to_100_kib() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     for path in ["/transactions", "/cards"] {

@@ -1,4 +1,4 @@
-//! The store on PostgreSQL: what is not as it is on the embedded engine.
+//! The store on PostgreSQL: differences from the embedded engine.
 
 use std::{fs, time::Duration};
 
@@ -11,13 +11,13 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
-/// A service on a database of its own.
+/// Starts a service on a new database.
 async fn service() -> Service {
     Idle::on(Some(Cluster::shared().database()), &[]).start().await
 }
 
 #[tokio::test]
-async fn a_database_that_goes_away_is_503_and_one_that_comes_back_is_used_again() {
+async fn an_unavailable_database_is_503_until_it_returns() {
     let cluster = Cluster::start();
     let service = Idle::on(Some(cluster.database()), &[]).start().await;
     let merchant = service.merchant().await;
@@ -39,18 +39,18 @@ async fn a_database_that_goes_away_is_503_and_one_that_comes_back_is_used_again(
     service.stop().await.agrees().await;
 }
 
-/// Waits until the service says that it is ready, or that it is not.
+/// Waits until `/ready` answers with this status.
 pub(crate) async fn is_ready(service: &Service, status: u16) {
-    let says = async {
+    let answered = async {
         while service.fetch("/ready").await.status != status {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(DEADLINE, says).await.unwrap();
+    timeout(DEADLINE, answered).await.unwrap();
 }
 
 #[tokio::test]
-async fn tls_is_spoken_with_a_database_that_proves_its_name_and_with_no_other() {
+async fn tls_requires_a_trusted_database_certificate() {
     let (cluster, certificate) = Cluster::secured();
     let database = cluster.database();
     let url = database.url_of_tcp();
@@ -59,8 +59,8 @@ async fn tls_is_spoken_with_a_database_that_proves_its_name_and_with_no_other() 
     let known = known.path().to_str().unwrap();
     for mode in ["", "?sslmode=prefer", "?sslmode=require"] {
         let place = Idle::on(None, &[]).with("PAYMENTS_DATABASE_URL", &format!("{url}{mode}"));
-        let said = process::complaint(place.command()).await;
-        assert!(said.contains("certificate"), "{mode}: {said}");
+        let stderr = process::complaint(place.command()).await;
+        assert!(stderr.contains("certificate"), "{mode}: {stderr}");
 
         let service = place.with("PAYMENTS_DATABASE_CA_FILE", known).start().await;
         service.merchant().await;
@@ -92,7 +92,7 @@ async fn sessions_that_the_database_ends_are_replaced() {
 }
 
 #[tokio::test]
-async fn whoever_holds_a_lock_for_long_stops_nobody_for_ever() {
+async fn a_long_table_lock_causes_503_until_it_ends() {
     let service = service().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1_000_000).await;
@@ -110,16 +110,16 @@ async fn whoever_holds_a_lock_for_long_stops_nobody_for_ever() {
 }
 
 #[tokio::test]
-async fn a_backup_is_left_to_the_tools_of_the_database() {
+async fn backup_refers_to_pg_dump() {
     let place = service().await.stop().await;
     let mut command = place.command();
     command.args(["backup", "--to", "copy.db"]);
-    let said = process::complaint(command).await;
-    assert!(said.contains("pg_dump"), "{said}");
+    let stderr = process::complaint(command).await;
+    assert!(stderr.contains("pg_dump"), "{stderr}");
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_be_used_ends_the_process_with_one_line_that_keeps_its_password() {
+async fn an_unusable_database_url_is_reported_without_its_password() {
     for (url, reason) in [
         ("postgres://ann:xyzzy@127.0.0.1:1/none", "refused"),
         ("postgres://ann:xyzzy@127.0.0.1:1/none?sslmode=maybe", "sslmode"),
@@ -131,19 +131,22 @@ async fn a_database_that_cannot_be_used_ends_the_process_with_one_line_that_keep
             let place = Idle::on(None, &[]).with("PAYMENTS_DATABASE_URL", url);
             let mut command = place.command();
             command.args(Some(subcommand).filter(|name| !name.is_empty()));
-            let said = process::complaint(command).await;
-            assert!(said.contains("PAYMENTS_DATABASE_URL") && said.contains(reason), "{said}");
-            assert!(!said.contains("xyzzy"), "{said}");
+            let stderr = process::complaint(command).await;
+            assert!(
+                stderr.contains("PAYMENTS_DATABASE_URL") && stderr.contains(reason),
+                "{stderr}"
+            );
+            assert!(!stderr.contains("xyzzy"), "{stderr}");
         }
     }
 }
 
 #[tokio::test]
-async fn no_write_reads_a_table_from_end_to_end() {
+async fn no_write_scans_a_whole_table() {
     let place = Idle::on(Some(Cluster::shared().database()), &[SECRET]);
     let place = place.start().await.stop().await;
     let database = place.database().unwrap();
-    // Tables of few rows are read whole otherwise, whatever indexes they have.
+    // Otherwise the planner scans small tables despite their indexes.
     database.run(
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET enable_seqscan = off', current_database());
          END $$",
@@ -151,16 +154,16 @@ async fn no_write_reads_a_table_from_end_to_end() {
     database.run("SELECT pg_stat_reset()");
     let service = place.start().await;
     write_everything(&service).await;
-    // What sessions have counted is told when they end.
+    // Sessions report their statistics when they end.
     let place = service.stop().await;
-    // The first two have three rows at most, the last is read at the start.
+    // `expiry` and `leases` have at most three rows. The history is read at the start.
     let read = "SELECT coalesce(string_agg(relname, ', '), 'none') FROM pg_stat_user_tables
                 WHERE seq_scan > 0 AND relname NOT IN ('expiry', 'leases', 'refinery_schema_history')";
     let written = "SELECT count(*) FROM pg_stat_user_tables WHERE n_tup_ins > 0 AND idx_scan > 0";
     let database = place.database().unwrap();
     assert_eq!(database.run(read), "none");
     let written: u32 = database.run(written).parse().unwrap();
-    assert!(written >= 15, "{written} tables were written and read");
+    assert!(written >= 15, "only {written} tables were written and read");
     place.agrees().await;
 }
 
@@ -179,7 +182,8 @@ async fn a_service_that_stops_ends_its_leases() {
     assert_eq!(leases(), "0");
 }
 
-/// The database counts the rows of its tables, and again minutes later. In between, the trail grows.
+/// The planner has outdated statistics: the database counts the rows of its tables only every few
+/// minutes, and the trail grows in between.
 #[tokio::test]
 async fn no_capture_reads_the_trails_of_other_transactions() {
     const TRANSACTIONS: usize = 200;
@@ -190,7 +194,9 @@ async fn no_capture_reads_the_trails_of_other_transactions() {
     let transactions: Vec<_> = more.buffer_unordered(16).collect().await;
     database.run("ANALYZE");
     for _ in 0..3 {
-        stream::iter(&transactions).for_each(async |it| drop(it.capture(1).await)).await;
+        stream::iter(&transactions)
+            .for_each(async |transaction| drop(transaction.capture(1).await))
+            .await;
     }
     service.stop().await;
     for index in ["trail_pkey", "captures_pkey", "transactions_pkey", "transactions_of_merchants"] {
@@ -201,7 +207,7 @@ async fn no_capture_reads_the_trails_of_other_transactions() {
     }
 }
 
-/// Makes a write of each kind, with a key where one is taken, and some that are refused.
+/// Makes a write of each kind, with a key where keys are accepted, and some rejected writes.
 async fn write_everything(service: &Service) {
     let (merchant, other) = (service.merchant().await, service.app().await);
     let app = &merchant.app;

@@ -1,4 +1,4 @@
-//! The program: its settings, its help, its subcommands.
+//! The program: settings, help and subcommands.
 
 use std::{fs, process::Output};
 
@@ -40,8 +40,8 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("PAYMENTS_AUTHORIZATION_TTL", "30"),
     ] {
         println!("{name}={value}");
-        let said = process::complaint(Idle::new(&[]).with(name, value).command()).await;
-        assert!(said.contains(name), "{name}={value}: {said}");
+        let stderr = process::complaint(Idle::new(&[]).with(name, value).command()).await;
+        assert!(stderr.contains(name), "{name}={value}: {stderr}");
     }
 }
 
@@ -52,12 +52,12 @@ async fn a_store_of_a_newer_version_is_refused_with_one_line() {
         "INSERT INTO refinery_schema_history
          VALUES (1000, 'future', '2030-01-01T00:00:00Z', '1')",
     );
-    let said = process::complaint(place.command()).await;
-    assert!(said.contains("newer version of this program wrote the store"), "{said}");
+    let stderr = process::complaint(place.command()).await;
+    assert!(stderr.contains("newer version of this program wrote the store"), "{stderr}");
 }
 
 #[tokio::test]
-async fn what_merchants_pay_is_a_setting_that_holds_for_those_created_later() {
+async fn fee_settings_apply_to_merchants_created_later() {
     let service = Service::with(&[]).await;
     let before = service.merchant().await;
     let place = service.stop().await.with("PAYMENTS_FEE_RATE", "0.015");
@@ -127,7 +127,7 @@ async fn help_names_every_variable_and_shows_no_value() {
 }
 
 #[tokio::test]
-async fn a_seed_is_made_once_and_holds_a_link_to_pay_at() {
+async fn seed_creates_its_data_once_with_a_payment_link() {
     let place = Idle::new(&[]).with("PAYMENTS_POS_URL", "https://pay.example/page/");
     let seed = async || {
         let mut command = place.command();
@@ -146,7 +146,7 @@ async fn a_seed_is_made_once_and_holds_a_link_to_pay_at() {
 }
 
 #[tokio::test]
-async fn healthcheck_tells_whether_a_service_listens() {
+async fn healthcheck_succeeds_only_while_the_service_listens() {
     let service = Service::with(&[]).await;
     let port = service.process().address().port().to_string();
     let check = async || {
@@ -161,7 +161,7 @@ async fn healthcheck_tells_whether_a_service_listens() {
 }
 
 #[tokio::test]
-async fn a_backup_made_while_the_service_runs_is_the_service_when_put_in_its_place() {
+async fn a_backup_of_a_running_service_can_be_restored() {
     let service = Idle::on(None, &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;

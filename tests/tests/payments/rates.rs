@@ -1,4 +1,4 @@
-//! Exchange rates for live merchants: a file, and how old it may be.
+//! Exchange rates for live merchants: the file and its maximum age.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
-/// What the European Central Bank publishes, with one rate, so many days old.
+/// Writes a file in the format of the European Central Bank with one rate, dated `days` ago.
 fn published(directory: &TempDir, days: i64, now: Timestamp) -> String {
     let quoted = now.checked_sub(SignedDuration::from_hours(24 * days)).unwrap();
     let date = quoted.to_zoned(TimeZone::UTC).date();
@@ -28,13 +28,13 @@ fn published(directory: &TempDir, days: i64, now: Timestamp) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// What time it is by the service.
+/// The time of the service's clock.
 async fn now(service: &Service) -> Timestamp {
     let identity = service.app().await.get("/me").await.expect(200).json();
     identity["identity"]["created"].as_str().unwrap().parse().unwrap()
 }
 
-/// A live merchant that is funded in euros. Without an acquirer it gets code 27 at best.
+/// A live merchant that is funded in euros. Without an acquirer, accepted payments fail with code 27.
 async fn live(service: &Service) -> Merchant {
     service.app().await.merchant_with(&minimal()).await
 }
@@ -77,13 +77,13 @@ async fn a_rate_for_a_live_merchant_is_at_most_seven_days_old() {
         let merchant = live(&service).await;
         is_not_charged_in(&merchant, "USD").await;
         is_charged_in(&merchant, "EUR").await;
-        // Test merchants have rates of their own.
+        // Test merchants use built-in rates.
         service.merchant().await.pay("USD", 100).await.capture(100).await;
     }
 }
 
 #[tokio::test]
-async fn a_file_of_rates_that_changes_is_read_again_while_the_service_goes_on() {
+async fn a_changed_rates_file_is_reloaded_while_the_service_runs() {
     let directory = tempfile::tempdir().unwrap();
     let now = Timestamp::now();
     let path = published(&directory, 30, now);
@@ -96,7 +96,10 @@ async fn a_file_of_rates_that_changes_is_read_again_while_the_service_goes_on() 
     let begun = Instant::now();
     let payment = merchant.payment(Card("4000056655665556"), "USD", 100);
     while merchant.charge(&payment).await.json()["code"] != 27 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the new rates are not read");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "the new rates were not read within 20 s"
+        );
         sleep(Duration::from_millis(50)).await;
     }
     fs::write(&path, "not rates").unwrap();

@@ -1,5 +1,5 @@
-//! What is kept with an `Idempotency-Key`: an outcome of each kind is told again byte for byte,
-//! whatever has happened since.
+//! Outcomes that are kept under an `Idempotency-Key`: each kind is replayed byte for byte, even after
+//! later changes.
 
 use blackbox::{
     http::Answer,
@@ -10,7 +10,7 @@ use blackbox::{
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-/// A request with a key, and its first answer.
+/// A request with a key and its first answer.
 struct Kept {
     key: String,
     path: String,
@@ -26,7 +26,7 @@ impl Kept {
         Self { key, path, body, answer }
     }
 
-    async fn is_told_again(&self, app: &App) {
+    async fn is_replayed(&self, app: &App) {
         let again = app.post_once(&self.key, &self.path, &self.body).await;
         assert_eq!(again.header("idempotent-replayed"), Some("true"), "{again:?}");
         assert_eq!((again.status, again.text()), (self.answer.status, self.answer.text()));
@@ -38,7 +38,7 @@ impl Kept {
     }
 }
 
-/// A merchant with a transaction, and an outcome of each kind that is kept.
+/// A merchant with a transaction and a kept outcome of each kind.
 struct Shop {
     merchant: Merchant,
     transaction: Transaction,
@@ -77,19 +77,19 @@ impl Shop {
         ] {
             kept.push(Kept::of(&merchant.app, status, path, body).await);
         }
-        // While something is disputed.
+        // This outcome is kept while a dispute is open.
         let dispute = Acquirer(service).open(&transaction, 200).await;
         kept.push(Kept::of(&merchant.app, 201, captures, json!({ "amount": 10 })).await);
         Self { merchant, transaction, kept, dispute }
     }
 
-    async fn is_told_again(&self) {
+    async fn is_replayed(&self) {
         for kept in &self.kept {
-            kept.is_told_again(&self.merchant.app).await;
+            kept.is_replayed(&self.merchant.app).await;
         }
     }
 
-    /// Changes what can be changed of all that outcomes tell of.
+    /// Changes everything that the kept outcomes show and that can be changed.
     async fn change(&self, service: &Service) {
         let app = &self.merchant.app;
         let made = self.kept.iter().filter(|kept| kept.path == "/merchants");
@@ -107,15 +107,15 @@ impl Shop {
         Acquirer(service).end(&self.transaction, &dispute, "lost").await;
     }
 
-    /// The same at a service that was started again.
+    /// The same shop at a restarted service.
     fn at_another(self, service: &Service) -> Self {
         let app = self.merchant.app.at(service);
         let (merchant, transaction) = (self.merchant.by(&app), self.transaction.by(&app));
         Self { merchant, transaction, ..self }
     }
 
-    /// Puts what is kept into the columns that the release before this one had: the status in two
-    /// bytes and the body. It kept movements as they are kept now.
+    /// Rewrites the kept outcomes in the format of the previous release: a receipt of the status in
+    /// two bytes and the body. Outcomes of movements have the same format in both releases.
     fn age(&self, place: &Idle) {
         for Kept { key, path, answer, .. } in &self.kept {
             let of = format!("WHERE key = '{key}' AND receipt IS NULL AND operation IS NULL");
@@ -125,8 +125,8 @@ impl Shop {
                 assert_eq!(place.change(&moved), 1, "{path}");
                 continue;
             }
-            let told = [&answer.status.as_u16().to_be_bytes()[..], &answer.body].concat();
-            let bytes = place.bytes(&hex::encode(told));
+            let receipt = [&answer.status.as_u16().to_be_bytes()[..], &answer.body].concat();
+            let bytes = place.bytes(&hex::encode(receipt));
             let set = format!("UPDATE idempotency SET receipt = {bytes}, outcome = NULL {of}");
             assert_eq!(place.change(&set), 1, "{path}");
         }
@@ -134,28 +134,28 @@ impl Shop {
 }
 
 #[tokio::test]
-async fn every_kind_of_outcome_is_told_again_whatever_happened_since() {
+async fn every_kind_of_outcome_is_replayed_after_later_changes() {
     let service = Service::with(&[SECRET]).await;
     let shop = Shop::at(&service).await;
-    shop.is_told_again().await;
+    shop.is_replayed().await;
     shop.change(&service).await;
-    shop.is_told_again().await;
+    shop.is_replayed().await;
     let service = service.kill().await.start().await;
     let shop = shop.at_another(&service);
-    shop.is_told_again().await;
+    shop.is_replayed().await;
     service.stop().await.agrees().await;
 }
 
 #[tokio::test]
-async fn what_the_release_before_this_one_kept_is_told_again() {
+async fn outcomes_of_the_previous_release_are_replayed() {
     let service = Service::with(&[SECRET]).await;
     let shop = Shop::at(&service).await;
     let place = service.stop().await;
     shop.age(&place);
     let service = place.start().await;
     let shop = shop.at_another(&service);
-    shop.is_told_again().await;
+    shop.is_replayed().await;
     shop.change(&service).await;
-    shop.is_told_again().await;
+    shop.is_replayed().await;
     service.stop().await.agrees().await;
 }

@@ -1,4 +1,4 @@
-//! Two services on one database are one service.
+//! Two services on one database behave like one service.
 
 use std::{
     env::consts::ARCH,
@@ -24,26 +24,26 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// Two services that start at the same time on a database that neither has seen before.
+/// Starts two services at the same time on an empty database.
 pub(crate) async fn two(settings: &[(&str, &str)]) -> (Database, [Service; 2]) {
     let database = Cluster::shared().database();
     let started = join_all((0..2).map(|_| Idle::on(Some(database.clone()), settings).start()));
     (database, started.await.try_into().unwrap())
 }
 
-/// A merchant as each of the services shows it.
+/// Creates a merchant. Returns one handle for each service.
 async fn shared(services: &[Service; 2]) -> [Merchant; 2] {
     let merchant = services[0].merchant().await;
     [merchant.clone(), merchant.by(&merchant.app.at(&services[1]))]
 }
 
-/// A transaction as each of the services shows it.
+/// Creates a transaction. Returns one handle for each service.
 async fn paid(merchants: &[Merchant; 2], amount: i64) -> [Transaction; 2] {
     let transaction = merchants[0].pay("EUR", amount).await;
     [transaction.clone(), transaction.by(&merchants[1].app)]
 }
 
-/// Checks the books while each service runs, and again when it has stopped.
+/// Checks the books while each service runs, and again after it has stopped.
 pub(crate) async fn agree(services: [Service; 2]) {
     for service in services {
         service.place().agrees().await;
@@ -63,23 +63,25 @@ async fn whatever_happens_to_a_transaction_at_both_its_counters_are_exact() {
         let steps: Vec<_> = (0..400)
             .map(|number| (number % 2, Move::ALL[rng.random_range(0..3)], rng.random_range(1..150)))
             .collect();
-        let made = stream::iter(steps).map(async |(replica, what, amount)| {
+        let made = stream::iter(steps).map(async |(replica, movement, amount)| {
             let body = json!({ "amount": amount });
-            let answer = transaction[replica].ask_until_heard(what, &body).await;
+            let answer = transaction[replica].ask_until_heard(movement, &body).await;
             if answer.status == 201 {
-                return Some((what, amount));
+                return Some((movement, amount));
             }
             answer.names(&["amount"]);
             None
         });
         let made: Vec<(Move, i64)> =
             made.buffer_unordered(64).filter_map(async |made| made).collect().await;
-        let sum = |what| made.iter().filter(|made| made.0 == what).map(|made| made.1).sum::<i64>();
+        let sum = |movement| {
+            made.iter().filter(|made| made.0 == movement).map(|made| made.1).sum::<i64>()
+        };
         for seen in &transaction {
             let seen = seen.fetch().await;
             assert_eq!(seen["trail"].as_array().unwrap().len(), made.len());
-            for what in Move::ALL {
-                assert_eq!(int(&seen[what.counter()]), sum(what), "{seen}");
+            for movement in Move::ALL {
+                assert_eq!(int(&seen[movement.counter()]), sum(movement), "{seen}");
             }
         }
     }
@@ -130,13 +132,15 @@ async fn a_payment_that_is_sent_to_both_under_one_key_is_made_once() {
     }
     let listed = merchants[1].ids("/transactions?limit=1000").await;
     assert_eq!(listed.len(), 1 + rounds(10, 200));
-    let met = join_all(services.iter().map(|it| it.metric("payments_batch_conflicts_total"))).await;
-    assert!(met.iter().sum::<u64>() > 0, "no key was ever claimed by both at once");
+    let conflicts =
+        join_all(services.iter().map(|service| service.metric("payments_batch_conflicts_total")))
+            .await;
+    assert!(conflicts.iter().sum::<u64>() > 0, "no key was claimed by both at once");
     agree(services).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_form_of_the_payment_page_that_is_sent_to_both_pays_once() {
+async fn a_form_that_is_sent_to_both_services_pays_once() {
     let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     for _ in 0..rounds(10, 200) {
@@ -153,7 +157,7 @@ async fn a_form_of_the_payment_page_that_is_sent_to_both_pays_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_customer_who_is_asked_by_one_may_answer_at_the_other() {
+async fn a_challenge_can_be_answered_at_the_other_service() {
     let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     let (form, _) = services[0].pay_at(&Link::to(&merchants[0]), Card::CHALLENGED[0].0).await;
@@ -168,11 +172,11 @@ async fn a_customer_who_is_asked_by_one_may_answer_at_the_other() {
     agree(services).await;
 }
 
-/// The lines of a merchant of these tests, all of them.
+/// All lines of a merchant of these tests.
 const ALL: &str = "/lines?limit=1000";
 
-/// Lists a merchant's lines from the oldest on, by polling with the last id as the cursor, until
-/// nothing more can come.
+/// Polls a merchant's lines with `after`, from the oldest on, until the last line after the end of
+/// the writes.
 async fn poll(merchant: &Merchant, is_over: &AtomicBool) -> Vec<Value> {
     let (mut seen, mut cursor) = (Vec::new(), "0".repeat(24));
     let begun = Instant::now();
@@ -181,18 +185,20 @@ async fn poll(merchant: &Merchant, is_over: &AtomicBool) -> Vec<Value> {
         let page = merchant.list(&format!("/lines?limit=1000&after={cursor}")).await;
         match ids(&page).pop() {
             Some(last) => cursor = last,
-            // Somebody who is stuck in the midst of a transaction holds up what may be shown.
+            // An open database transaction delays the lines that may be shown.
             None if was_over && merchant.ids("/lines?limit=1").await == [cursor.clone()] => {
                 return seen;
             }
-            None => assert!(begun.elapsed() < Duration::from_secs(30), "the page stays empty"),
+            None => {
+                assert!(begun.elapsed() < Duration::from_secs(30), "the page stays empty for 30 s")
+            }
         }
         seen.extend(page);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_that_polls_with_after_misses_nothing_that_either_inserts() {
+async fn polling_misses_no_lines_inserted_by_either_service() {
     let (_, services) = two(&[]).await;
     for _ in 0..rounds(2, 50) {
         let merchants = shared(&services).await;
@@ -226,7 +232,7 @@ async fn a_replica_that_freezes_keeps_the_other_for_seconds_at_most() {
     let captures: JoinSet<_> = (0..16)
         .map(|_| {
             let one = one.clone();
-            // They end when the process is killed, if not before.
+            // The requests end when the process is killed, or before.
             async move {
                 let path = one.path_of(Move::Capture);
                 let request = || one.app.request(Method::POST, &path).json(&json!({ "amount": 1 }));
@@ -265,7 +271,7 @@ async fn an_approval_that_comes_after_the_payment_was_given_up_changes_nothing()
     let path = merchant.path("/transactions");
     let failed = || merchant.list("/transactions?limit=10&filter[successful]=no");
 
-    // Frozen while the acquirer thinks about it, until the other has given it up.
+    // Freezes while the acquirer processes the payment, until the other service gives it up.
     let asked = tokio::spawn({
         let (app, path, body) = (there.app.clone(), path.clone(), body.clone());
         async move { app.post_once("key", &path, &body).await }
@@ -294,7 +300,7 @@ async fn an_approval_that_comes_after_the_payment_was_given_up_changes_nothing()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_whose_clock_is_ahead_ends_nothing_early() {
+async fn a_clock_that_is_ahead_expires_nothing_early() {
     let database = Cluster::shared().database();
     let slow = [("PAYMENTS_SANDBOX_DELAY", "4s"), ("PAYMENTS_ACQUIRER_TIMEOUT", "20s")];
     let healthy = Idle::on(Some(database.clone()), &slow).start().await;

@@ -1,4 +1,4 @@
-//! What was acknowledged is there after any end.
+//! Acknowledged requests survive every end of the service or of the database.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,20 +19,20 @@ use tokio::{
 
 use crate::postgres::is_ready;
 
-/// Customers who pay at the same time.
+/// Number of concurrent writers.
 const WRITERS: u64 = 8;
 
-/// What was acknowledged of one transaction.
+/// The acknowledged state of one transaction.
 #[derive(Clone)]
 struct Record {
     id: String,
-    /// The last state that an answer showed.
+    /// The transaction in the last answer.
     shown: Value,
-    /// Whether a step was asked for that nobody answered.
+    /// Whether a request for a step is unanswered.
     open: bool,
 }
 
-/// Writes until a request goes unanswered.
+/// Pays and moves until a request stays unanswered.
 async fn write(merchant: Merchant, rng: u64, answered: Arc<watch::Sender<usize>>) -> Vec<Record> {
     let mut rng = StdRng::seed_from_u64(rng);
     let mut records = Vec::new();
@@ -40,10 +40,10 @@ async fn write(merchant: Merchant, rng: u64, answered: Arc<watch::Sender<usize>>
         answered.send_modify(|count| *count += 1);
         records.push(Record { id, shown: json!({ "trail": [] }), open: false });
         let record = records.last_mut().unwrap();
-        for what in [Move::Capture, Move::Refund, Move::Void, Move::Capture] {
+        for movement in [Move::Capture, Move::Refund, Move::Void, Move::Capture] {
             let amount = rng.random_range(1..100);
             record.open = true;
-            let Some(shown) = make(&merchant.app, &record.id, what, amount).await else {
+            let Some(shown) = make(&merchant.app, &record.id, movement, amount).await else {
                 return records;
             };
             answered.send_modify(|count| *count += 1);
@@ -54,7 +54,7 @@ async fn write(merchant: Merchant, rng: u64, answered: Arc<watch::Sender<usize>>
     records
 }
 
-/// Customers who pay until they are not answered, once there have been some answers.
+/// Starts writers, which run until a request stays unanswered. Returns after some answers.
 async fn load(merchant: &Merchant, rng: &mut StdRng) -> JoinSet<Vec<Record>> {
     let (sender, mut answered) = watch::channel(0);
     let sender = Arc::new(sender);
@@ -68,7 +68,7 @@ async fn load(merchant: &Merchant, rng: &mut StdRng) -> JoinSet<Vec<Record>> {
     writers
 }
 
-/// The id of a new transaction, if there is an answer that tells it.
+/// Returns the id of a new transaction. `None` if the request was not answered or got a 503.
 async fn pay(merchant: &Merchant) -> Option<String> {
     let body = merchant.payment(Card::VISA, "EUR", 1000);
     let request = merchant.app.customer("/transactions").json(&body);
@@ -76,10 +76,10 @@ async fn pay(merchant: &Merchant) -> Option<String> {
     (answer.status != 503).then(|| merchant.transaction(&answer.expect(201)).id)
 }
 
-/// The transaction after a step, nothing when the step was refused, and no answer when there is none
-/// or none that tells what came of it.
-async fn make(app: &App, id: &str, what: Move, amount: i64) -> Option<Option<Value>> {
-    let path = format!("/transactions/{id}/{}s", what.name());
+/// Makes a step. Returns the transaction, `Some(None)` if the step was rejected, and `None` if the
+/// outcome is unknown: no answer, or a 503.
+async fn make(app: &App, id: &str, movement: Move, amount: i64) -> Option<Option<Value>> {
+    let path = format!("/transactions/{id}/{}s", movement.name());
     let request = app.request(Method::POST, &path).json(&json!({ "amount": amount }));
     let answer = request.attempt().await?;
     match answer.status.as_u16() {
@@ -90,7 +90,7 @@ async fn make(app: &App, id: &str, what: Move, amount: i64) -> Option<Option<Val
     }
 }
 
-/// The transaction is what was shown last, with at most the one step more that nobody answered.
+/// Checks that the transaction equals its last answer, plus at most the unanswered step.
 async fn is_kept(merchant: &Merchant, record: &Record) {
     let transaction = Transaction { app: merchant.app.clone(), id: record.id.clone() };
     let fetched = transaction.fetch().await;
@@ -101,7 +101,7 @@ async fn is_kept(merchant: &Merchant, record: &Record) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_that_is_killed_under_load_has_everything_it_acknowledged_when_it_is_back() {
+async fn a_service_killed_under_load_keeps_acknowledged_requests() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
@@ -125,7 +125,7 @@ async fn a_service_that_is_killed_under_load_has_everything_it_acknowledged_when
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_crashes_under_load_has_everything_that_was_acknowledged() {
+async fn a_database_crashed_under_load_keeps_acknowledged_requests() {
     let seed = seed();
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
@@ -149,7 +149,7 @@ async fn a_database_that_crashes_under_load_has_everything_that_was_acknowledged
 }
 
 #[tokio::test]
-async fn everything_is_there_after_a_stop() {
+async fn everything_is_kept_after_a_stop() {
     let service = Service::with(&[]).await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;

@@ -1,4 +1,4 @@
-//! Keys, card numbers and security codes appear nowhere but where they belong.
+//! Keys, card numbers and security codes appear only where the specification requires them.
 
 use std::{fs, path::Path};
 
@@ -10,7 +10,7 @@ use blackbox::{
 use reqwest::Method;
 use serde_json::json;
 
-/// Cards that are charged, refused, and not known; none is a part of an id.
+/// Charged, declined and unknown cards. No number is a part of an id.
 const NUMBERS: [&str; 5] = [
     "4100000000000207",
     "4100000000000008",
@@ -19,11 +19,11 @@ const NUMBERS: [&str; 5] = [
     "4000056655665556",
 ];
 
-/// How the security code 739 looks where somebody writes it down.
+/// Ways in which the security code 739 could be written to a log or an answer.
 const CODES: [&str; 7] =
     ["\"739\"", "\\\"739\\\"", "=739&", "=739\"", "code: 739", "code=739", "code\":739"];
 
-/// What customers and the merchant's server do with these cards, and what is answered.
+/// Sends requests with these cards to the payment endpoints, and returns the answers.
 async fn use_cards(service: &Service, merchant: &Merchant) -> Vec<Answer> {
     let mut answers = Vec::new();
     for number in NUMBERS {
@@ -52,8 +52,8 @@ async fn use_cards(service: &Service, merchant: &Merchant) -> Vec<Answer> {
     answers
 }
 
-/// What customers do with these cards on the payment page, and what is answered: they pay, they
-/// mistype, they are asked, and they come back.
+/// Uses these cards on the payment page, and returns the answers. Covers payments, typing errors,
+/// challenges and returning to the page.
 async fn use_cards_on_the_page(service: &Service, merchant: &Merchant) -> Vec<Answer> {
     let mut answers = Vec::new();
     let link = Link::to(merchant).with("text", "Two mugs").with("recurring", "y");
@@ -81,11 +81,11 @@ async fn use_cards_on_the_page(service: &Service, merchant: &Merchant) -> Vec<An
         }
     }
     let made = merchant.list("/transactions?limit=100").await;
-    assert!(made.iter().any(|made| made["tds"] == "full"), "nobody was asked");
+    assert!(made.iter().any(|made| made["tds"] == "full"), "no payment was challenged");
     answers
 }
 
-/// Everything that stands in the files of a directory.
+/// Reads all files of a directory and its subdirectories.
 fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let mut found = Vec::new();
@@ -137,7 +137,7 @@ async fn nothing_secret_is_logged_stored_or_shown_whatever_happens() {
     let mut secrets = vec![app.key.as_str(), credentials.as_str(), "metrics-token-8c1f"];
     secrets.extend(NUMBERS);
     let log = service.process().log();
-    assert!(log.len() > 50, "the log is not at its most talkative: {}", log.len());
+    assert!(log.len() > 50, "the log has only {} lines at level trace", log.len());
     for secret in secrets.iter().chain(&CODES) {
         let line = log.iter().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret} is logged");
@@ -156,7 +156,7 @@ async fn nothing_secret_is_logged_stored_or_shown_whatever_happens() {
 }
 
 #[tokio::test]
-async fn a_key_is_shown_by_no_other_call_than_the_one_that_makes_it() {
+async fn only_creating_an_app_returns_its_key() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let (app, other) = (&merchant.app, service.app().await);

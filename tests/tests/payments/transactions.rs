@@ -1,14 +1,14 @@
-//! Transactions of a merchant's server, made from an original.
+//! Transactions that a merchant's server creates from an original.
 
 use blackbox::payments::{Card, Merchant, Move, Refusal as _, Service, Transaction};
 use serde_json::{Value, json};
 
-/// What makes a transaction of an original.
+/// The body that creates a transaction from an original.
 fn from(original: &Transaction) -> Value {
     json!({ "transactionId": original.id, "currency": "EUR", "amount": 100 })
 }
 
-/// The transaction that is made of this.
+/// Creates a transaction and fetches it.
 async fn created(merchant: &Merchant, body: &Value) -> Value {
     let answer = merchant.post("/transactions", body).await.expect(201);
     merchant.transaction(&answer).fetch().await
@@ -27,7 +27,7 @@ async fn a_transaction_is_made_from_an_original_and_is_recurring() {
         assert_eq!(fetched["card"][member], before["card"][member]);
     }
     assert_eq!((&fetched["custom"], &fetched["tds"]), (&Value::Null, &json!("none")));
-    assert_eq!(original.fetch().await, before, "the original is as it was");
+    assert_eq!(original.fetch().await, before, "the original has changed");
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn an_original_may_be_called_an_authorization() {
 }
 
 #[tokio::test]
-async fn the_members_that_published_clients_send_besides_are_ignored() {
+async fn extra_members_of_published_clients_are_ignored() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let mut body = from(&merchant.pay("EUR", 1000).await);
@@ -59,7 +59,7 @@ async fn the_members_that_published_clients_send_besides_are_ignored() {
 }
 
 #[tokio::test]
-async fn only_an_original_of_a_customer_of_the_same_merchant_that_succeeded_will_do() {
+async fn originals_must_be_successful_customer_payments_of_the_merchant() {
     let service = Service::any().await;
     let app = service.app().await;
     let (merchant, other) = (app.merchant("EUR").await, app.merchant("EUR").await);
@@ -68,7 +68,7 @@ async fn only_an_original_of_a_customer_of_the_same_merchant_that_succeeded_will
         ("of the server", json!(merchant.repeat(&original, 100).await.id)),
         ("failed", json!(merchant.fail(100).await.id)),
         ("of another merchant", json!(other.pay("EUR", 100).await.id)),
-        ("of nobody", json!("ffffffffffffffffffffffff")),
+        ("unknown", json!("ffffffffffffffffffffffff")),
         ("of another kind", json!(merchant.id)),
         ("no id", json!("x")),
         ("a number", json!(1)),
@@ -87,7 +87,7 @@ async fn only_an_original_of_a_customer_of_the_same_merchant_that_succeeded_will
 }
 
 #[tokio::test]
-async fn members_that_are_missing_or_wrong_are_named_all_at_once() {
+async fn all_missing_or_invalid_members_are_named() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let original = merchant.pay("EUR", 1000).await;
@@ -108,7 +108,7 @@ async fn members_that_are_missing_or_wrong_are_named_all_at_once() {
 }
 
 #[tokio::test]
-async fn a_descriptor_is_the_transactions_own_or_the_merchants() {
+async fn the_descriptor_defaults_to_the_merchants() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let original = merchant.pay("EUR", 1000).await;
@@ -118,11 +118,15 @@ async fn a_descriptor_is_the_transactions_own_or_the_merchants() {
     let change = json!({ "descriptor": "Changed" });
     let _ = merchant.app.put(&merchant.path(""), &change).await.expect(204);
     assert_eq!(created(&merchant, &from(&original)).await["descriptor"], "Changed");
-    assert_eq!(original.fetch().await["descriptor"], "Corner shop", "what was made stays");
+    assert_eq!(
+        original.fetch().await["descriptor"],
+        "Corner shop",
+        "an existing transaction has changed"
+    );
 }
 
 #[tokio::test]
-async fn a_card_that_is_refused_later_leaves_a_failed_transaction() {
+async fn a_declined_repeat_leaves_a_failed_transaction() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let original = merchant.pay_with(Card::LATER_EMPTY, "EUR", 1000).await;
@@ -132,8 +136,8 @@ async fn a_card_that_is_refused_later_leaves_a_failed_transaction() {
     let fetched = failed.fetch().await;
     assert_eq!((&fetched["successful"], &fetched["recurring"]), (&json!(false), &json!(true)));
     assert_eq!((&fetched["error"]["code"], &fetched["pendingAmount"]), (&json!(7), &json!(0)));
-    for what in Move::ALL {
-        failed.ask(what, &json!({ "amount": 1 })).await.names(&["amount"]);
+    for movement in Move::ALL {
+        failed.ask(movement, &json!({ "amount": 1 })).await.names(&["amount"]);
     }
     assert_eq!(failed.fetch().await, fetched);
     original.capture(1000).await;
@@ -163,18 +167,18 @@ async fn custom_data_is_returned_as_sent() {
     }
 }
 
-/// An object with so many keys.
+/// An object with `count` keys.
 fn keys(count: usize) -> Value {
     (0..count).map(|number| (format!("key-{number}"), json!(number))).collect()
 }
 
-/// An object with so many levels.
+/// An object with `levels` levels.
 fn nested(levels: usize) -> Value {
     (1..levels).fold(json!({}), |inner, _| json!({ "a": inner }))
 }
 
 #[tokio::test]
-async fn custom_data_has_fewer_than_100_keys_fewer_than_10_levels_and_at_most_50_kb() {
+async fn custom_data_is_limited_in_keys_levels_and_size() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let mut body = from(&merchant.pay("EUR", 1000).await);

@@ -1,4 +1,4 @@
-//! Bodies, whatever they are about.
+//! Request and response bodies of every endpoint: media types, JSON syntax and size.
 
 use blackbox::{
     http::Answer,
@@ -7,17 +7,16 @@ use blackbox::{
 use reqwest::Method;
 use serde_json::Value;
 
-/// The answer to a body of this type.
+/// Sends a body of this media type.
 async fn send(app: &App, path: &str, media: &str, body: impl Into<Vec<u8>>) -> Answer {
     app.request(Method::POST, path).body_of(media, body).send().await
 }
 
-/// The answer to a JSON body that is written by hand.
+/// Sends text as a JSON body.
 async fn send_json(app: &App, path: &str, body: impl Into<Vec<u8>>) -> Answer {
     send(app, path, "application/json", body).await
 }
 
-/// A transaction to capture, and its merchant.
 async fn reserved(service: &Service) -> (Merchant, Transaction) {
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
@@ -25,7 +24,7 @@ async fn reserved(service: &Service) -> (Merchant, Transaction) {
 }
 
 #[tokio::test]
-async fn json_may_be_called_by_any_of_its_names() {
+async fn every_json_media_type_is_accepted() {
     let service = Service::any().await;
     let app = service.app().await;
     for media in [
@@ -63,7 +62,7 @@ async fn a_body_of_another_type_is_415() {
 }
 
 #[tokio::test]
-async fn no_body_and_an_empty_array_or_object_of_any_type_are_no_arguments() {
+async fn empty_bodies_of_any_type_mean_no_arguments() {
     let service = Service::any().await;
     let (merchant, transaction) = reserved(&service).await;
     let captures = format!("{}/captures", transaction.path());
@@ -83,7 +82,7 @@ async fn no_body_and_an_empty_array_or_object_of_any_type_are_no_arguments() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_object_is_400_as_a_whole() {
+async fn a_body_that_is_not_a_json_object_is_400() {
     let service = Service::any().await;
     let app = service.app().await;
     let body = minimal().to_string();
@@ -111,7 +110,7 @@ async fn what_is_no_json_object_is_400_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_member_that_is_given_twice_is_400() {
+async fn a_duplicate_member_is_400() {
     let service = Service::any().await;
     let (merchant, transaction) = reserved(&service).await;
     let path = format!("{}/captures", transaction.path());
@@ -123,7 +122,7 @@ async fn a_member_that_is_given_twice_is_400() {
 }
 
 #[tokio::test]
-async fn numbers_are_whole_and_written_so() {
+async fn numbers_must_be_written_as_integers() {
     let service = Service::any().await;
     let (merchant, transaction) = reserved(&service).await;
     let path = format!("{}/captures", transaction.path());
@@ -160,7 +159,7 @@ async fn numbers_are_whole_and_written_so() {
 }
 
 #[tokio::test]
-async fn u0000_and_lone_surrogates_are_400_wherever_they_stand() {
+async fn u0000_and_lone_surrogates_are_400_everywhere() {
     let service = Service::any().await;
     let (merchant, transaction) = reserved(&service).await;
     let original = &transaction.id;
@@ -187,7 +186,7 @@ async fn u0000_and_lone_surrogates_are_400_wherever_they_stand() {
 }
 
 #[tokio::test]
-async fn a_body_may_have_100_kib_and_no_more() {
+async fn bodies_are_limited_to_100_kib() {
     let service = Service::any().await;
     let app = service.app().await;
     let sized = |bytes: usize| {

@@ -1,4 +1,4 @@
-//! Clients of every service, at work without pause.
+//! Continuous load: clients of every service that send requests without pause.
 
 use std::sync::{
     Arc,
@@ -10,22 +10,22 @@ use tokio::{sync::watch, task::JoinSet, time::timeout};
 
 use crate::worker::Worker;
 
-/// Clients of each service.
+/// Number of clients per service.
 const CLIENTS: usize = 4;
 
-/// Pieces of work that show that a service goes on.
+/// The number of finished tasks that shows that a service works.
 const ENOUGH: usize = 200;
 
-/// Clients at work.
+/// Running clients.
 pub(crate) struct Load {
     workers: JoinSet<Worker>,
-    /// What was done so far, at each service.
+    /// Finished tasks of each service.
     done: watch::Receiver<[usize; 3]>,
     over: Arc<AtomicBool>,
 }
 
 impl Load {
-    /// Sets clients to work at the services that the four URLs name.
+    /// Starts clients of the services that the four URLs name.
     pub(crate) async fn start() -> Self {
         let (sender, done) = watch::channel([0; 3]);
         let (sender, over) = (Arc::new(sender), Arc::new(AtomicBool::new(false)));
@@ -51,15 +51,15 @@ impl Load {
         load
     }
 
-    /// Waits until every service has done more.
+    /// Waits until every service has finished [`ENOUGH`] more tasks.
     pub(crate) async fn goes_on(&mut self) {
         let goal = self.done.borrow().map(|done| done + ENOUGH);
         let enough = |done: &[usize; 3]| done.iter().zip(goal).all(|(done, goal)| *done >= goal);
         let went_on = timeout(DEADLINE * 3, self.done.wait_for(enough)).await.is_ok();
-        assert!(went_on, "{:?} of {goal:?}", self.done.borrow());
+        assert!(went_on, "{:?} tasks of {goal:?} are done", self.done.borrow());
     }
 
-    /// Ends their work, and says how much it was. Whatever they were told has been done stands.
+    /// Stops the clients, checks that all acknowledged work is stored, and returns a summary.
     pub(crate) async fn stop(mut self) -> String {
         self.goes_on().await;
         self.over.store(true, Ordering::Relaxed);
@@ -69,6 +69,6 @@ impl Load {
             worker.verify().await;
         }
         let [visits, objects, sales] = *self.done.borrow();
-        format!("{visits} visits, {objects} objects, {sales} sales; {retried} requests sent twice")
+        format!("{visits} visits, {objects} objects, {sales} sales; {retried} requests retried")
     }
 }

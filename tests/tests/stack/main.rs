@@ -1,7 +1,7 @@
-//! The replicas of `deploy/compose.scale.yml` behind their proxy, which the four URLs name, while
-//! something happens to them: to those who ask, it is one service that never ends.
+//! The replicas of `deploy/compose.scale.yml` behind their proxy, which the four URLs name. Replicas
+//! and the database fail or restart. Clients must see one service without interruption.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a test fails if its preparation fails")]
 
 mod compose;
 mod load;

@@ -1,4 +1,4 @@
-//! Replicas that are killed and replaced, and a database that restarts, under load.
+//! Kills and replaces replicas, and restarts the database, under load.
 
 use crate::{
     compose::{REPLICAS, compose, compose_at},
@@ -6,7 +6,7 @@ use crate::{
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replica_that_is_killed_costs_a_request_one_repetition_at_most() {
+async fn a_killed_replica_costs_at_most_one_retry() {
     let mut load = Load::start().await;
     for replicas in REPLICAS {
         compose(&["kill", replicas[0]]).await;
@@ -18,7 +18,7 @@ async fn a_replica_that_is_killed_costs_a_request_one_repetition_at_most() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_is_restarted_costs_a_request_one_repetition_at_most() {
+async fn a_restarted_database_costs_at_most_one_retry() {
     let mut load = Load::start().await;
     compose_at(&["restart"], "postgres").await;
     load.goes_on().await;
@@ -27,7 +27,7 @@ async fn a_database_that_is_restarted_costs_a_request_one_repetition_at_most() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replacing_one_container_after_another_costs_a_request_one_repetition_at_most() {
+async fn replacing_containers_one_by_one_costs_at_most_one_retry() {
     let mut load = Load::start().await;
     for replica in REPLICAS.concat() {
         compose_at(&["up", "--detach", "--no-deps", "--force-recreate"], replica).await;

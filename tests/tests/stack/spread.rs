@@ -1,4 +1,4 @@
-//! Who serves what: the proxy says it of every answer.
+//! The distribution of requests: the proxy adds the header `x-replica` to every answer.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ async fn requests_are_spread_over_the_replicas() {
 }
 
 #[tokio::test]
-async fn a_change_reaches_every_socket_whatever_replica_it_is_at() {
+async fn a_change_reaches_the_sockets_of_every_replica() {
     let service = objstore::Service::any().await;
     let clients = join_all((0..8).map(|_| service.client())).await;
     let kind = unique("spread");

@@ -1,4 +1,4 @@
-//! A client that tries a second time what went wrong, but no third time.
+//! A client that retries a failed request once.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use serde_json::json;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-/// How long a client waits before it tries again.
+/// The delay before the retry.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// What a sale is over, in cents.
+/// The amount of a sale, in cents.
 const AMOUNT: i64 = 1000;
 
 /// A client of one of the services.
@@ -25,13 +25,13 @@ pub(crate) struct Worker {
     retried: usize,
 }
 
-/// What it does, and what it knows of it.
+/// The task of a client and the state to verify.
 enum Role {
-    /// Signs in.
+    /// Signs in repeatedly.
     Visitor(authsvc::Service),
-    /// Sets an object that nobody else sets.
+    /// Sets an object that no other client sets.
     Writer { client: Client, object: Object, number: usize },
-    /// Sells, at a shop of its own, what brings it so much each time.
+    /// Makes sales as its own merchant. `proceeds` is the balance that each sale adds.
     Seller { merchant: Merchant, proceeds: i64, sales: i64 },
 }
 
@@ -52,12 +52,12 @@ impl Worker {
         Self { role: Role::Seller { merchant, proceeds, sales: 1 }, retried: 0 }
     }
 
-    /// How many requests it has sent twice.
+    /// The number of retried requests.
     pub(crate) fn retried(&self) -> usize {
         self.retried
     }
 
-    /// Does a piece of work.
+    /// Performs one task.
     pub(crate) async fn work(&mut self) {
         let retried = &mut self.retried;
         match &mut self.role {
@@ -89,7 +89,7 @@ impl Worker {
         }
     }
 
-    /// Checks that what it was told has been done is there, once.
+    /// Checks that all acknowledged work is stored exactly once.
     pub(crate) async fn verify(self) {
         match self.role {
             Role::Visitor(_) => {}
@@ -103,7 +103,7 @@ impl Worker {
     }
 }
 
-/// The answer to a request, or else to its repetition.
+/// Sends a request, and retries it once if it fails. Returns the answer.
 async fn patiently(retried: &mut usize, request: impl Fn() -> Request, status: u16) -> Answer {
     let first = request().attempt_undescribed().await;
     if let Some(answer) = first.filter(|answer| answer.status == status) {

@@ -1,4 +1,4 @@
-//! The payment page as it is seen and used: in each language, on a phone, by keyboard.
+//! The payment page in each language, on a phone and by keyboard.
 
 use blackbox::{
     browser::{Page, visit},
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{address, comes_out, customer, made, pay, typed};
 
-/// Every language of the contract, with the words for what was paid.
+/// All languages of the contract, with their heading of a paid page.
 const LANGUAGES: [(&str, &str); 27] = [
     ("bg", "Успешно плащане"),
     ("cs", "Platba proběhla úspěšně"),
@@ -62,13 +62,13 @@ async fn every_language_has_its_pages_and_fits_a_phone() {
         }
         buttons.sort();
         buttons.dedup();
-        // Danish and Norwegian say it with the same words, but not with the same marks.
+        // Danish and Norwegian have the same words, but a different notation of amounts.
         assert!(buttons.len() > 20, "{buttons:?}");
     })
     .await;
 }
 
-/// Nothing is wider than the screen, and nothing that is pressed is smaller than a finger.
+/// Checks that nothing is wider than the screen, and that no control is lower than 44 pixels.
 async fn fits(page: &Page, locale: &str) {
     let sizes = "const { scrollWidth, clientWidth } = document.documentElement;
         const pressed = [...document.querySelectorAll('input:not([type=hidden]), button, nav a')];
@@ -108,7 +108,7 @@ async fn a_long_text_and_a_large_amount_fit_a_phone() {
 }
 
 #[tokio::test]
-async fn typing_is_made_easier_and_mistakes_are_told_before_anything_is_sent() {
+async fn input_is_formatted_and_checked_before_submission() {
     let (service, merchant) = customer().await;
     visit(&address(&service, &Link::to(&merchant)), async |page| {
         page.write("#number", "5100000000000000").await;
@@ -116,7 +116,7 @@ async fn typing_is_made_easier_and_mistakes_are_told_before_anything_is_sent() {
         page.write("#code", "7x39").await;
         assert_eq!(typed(page).await, json!(["5100 0000 0000 0000", "08 / 48", "739"]));
         assert_eq!(page.text("#scheme").await, "Mastercard");
-        // In the midst of the number, the cursor stays where it is.
+        // Editing within the number does not move the cursor to the end.
         page.run("$('#number').focus(); $('#number').setSelectionRange(2, 2)").await;
         page.press(Key::Backspace.into()).await;
         page.press('2').await;
@@ -135,10 +135,10 @@ async fn typing_is_made_easier_and_mistakes_are_told_before_anything_is_sent() {
         page.until("$('#expiry-error').textContent.includes('must not have expired')").await;
         page.click("button").await;
         for field in ["number", "expiry", "code"] {
-            let said = format!(
+            let shown = format!(
                 "!$('#{field}-error').hidden && $('#{field}').getAttribute('aria-invalid')"
             );
-            page.until(&said).await;
+            page.until(&shown).await;
         }
         assert_eq!(page.run("return document.activeElement.id").await, "number");
         page.write("#number", "000000000000").await;
@@ -150,7 +150,7 @@ async fn typing_is_made_easier_and_mistakes_are_told_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_keyboard_is_enough_and_every_field_has_a_name() {
+async fn the_page_works_by_keyboard_and_labels_every_field() {
     let (service, merchant) = customer().await;
     visit(&address(&service, &Link::to(&merchant)), async |page| {
         let unnamed = "return [...document.querySelectorAll('input')]
