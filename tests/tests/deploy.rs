@@ -11,7 +11,8 @@ use serde_norway::Value;
 /// The services with a folder in `deploy`.
 const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
 
-/// Settings whose value in a container differs from the default, or is specific to the site.
+/// Settings whose value in a container differs from the default, or which have no generally usable
+/// default.
 const PLACE: [&str; 8] = [
     "HOST",
     "OBJSTORE_DATA_DIR",

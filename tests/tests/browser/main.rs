@@ -30,12 +30,13 @@ async fn fill(page: &Page, known: &Known) {
 
 /// Sends the form, and returns the shown status line.
 async fn send(page: &Page) -> String {
-    let _ = page.run("$('#response').dataset.state = 'before'").await; // Clears the state of the last request.
+    // Clears the state of the last request.
+    let _ = page.run("$('#response').dataset.state = 'before'").await;
     page.click("#send").await;
     answered(page).await
 }
 
-/// Waits until the request has this state: `sending`, `done`, `redirect` or `cancelled`.
+/// Waits until the request has this state, for example `sending` or `done`.
 async fn reaches(page: &Page, state: &str) {
     page.until(&format!("$('#response').dataset.state === '{state}'")).await;
 }

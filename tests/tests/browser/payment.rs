@@ -205,7 +205,7 @@ async fn customers_return_to_the_shop() {
             let expected = shop.replace('#', &format!("&transactionId={id}#"));
             assert_eq!(page.run("return location.href").await, expected);
             assert_eq!(page.run("return document.referrer").await, "");
-            // The form shows the paid page, which redirects again. Going back must still be possible.
+            // The form shows the paid page, which redirects again. Going back must still work.
             let mut backs = 0;
             while page.run("return location.href").await == expected {
                 backs += 1;

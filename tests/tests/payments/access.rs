@@ -82,7 +82,7 @@ fn with_id(path: &str, id: Option<&str>) -> String {
 }
 
 /// Sends a body that is too large, of an unsupported type and malformed.
-async fn ask_badly(app: &App, method: &Method, path: &str) -> Answer {
+async fn send_invalid(app: &App, method: &Method, path: &str) -> Answer {
     let request = app.request(method.clone(), path);
     if method == Method::GET || method == Method::DELETE {
         request.send().await
@@ -98,7 +98,7 @@ async fn resources_of_another_app_are_403_before_other_errors() {
     let stranger = service.app().await;
     for (method, path) in shop.paths() {
         println!("{method} {path}");
-        let answer = ask_badly(&stranger, &method, &with_id(&path, None)).await;
+        let answer = send_invalid(&stranger, &method, &with_id(&path, None)).await;
         answer.refused(403, "forbidden");
         let bare = stranger.request(method, &with_id(&path, None)).send().await;
         bare.refused(403, "forbidden");
@@ -115,7 +115,7 @@ async fn unknown_ids_are_404_before_other_errors() {
         for id in UNKNOWN {
             println!("{method} {path} {id}");
             let path = with_id(&path, Some(id));
-            ask_badly(&shop.merchant.app, &method, &path).await.refused(404, "not_found");
+            send_invalid(&shop.merchant.app, &method, &path).await.refused(404, "not_found");
         }
     }
 }

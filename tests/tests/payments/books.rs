@@ -67,8 +67,8 @@ async fn correct_books_agree() {
 }
 
 /// Checks that a full check finds the change. A check since the first line must find it, too, unless
-/// it is a change of balances, which such a check does not read.
-async fn finds(place: &Idle, change: &str) {
+/// it is a change of balances, which only a full check reads.
+async fn is_found(place: &Idle, change: &str) {
     let (agrees, report) = place.check().await;
     assert!(!agrees && report.contains(" is kept, "), "nothing found after {change}: {report}");
     if !change.starts_with("UPDATE balances") {
@@ -123,7 +123,7 @@ async fn every_changed_number_is_found() {
     ] {
         let change = format!("UPDATE {table} SET {number} = {number} + 1 WHERE {rows}");
         assert!(place.change(&change) > 0, "{change}");
-        finds(&place, &change).await;
+        is_found(&place, &change).await;
         place.change(&format!("UPDATE {table} SET {number} = {number} - 1 WHERE {rows}"));
         place.agrees().await;
     }
@@ -154,7 +154,7 @@ async fn every_changed_text_is_found() {
         let back = set(to, from);
         let changed = place.change(&change);
         assert!(changed > 0, "{change}");
-        finds(&place, &change).await;
+        is_found(&place, &change).await;
         assert_eq!(place.change(&back), changed);
         place.agrees().await;
     }
@@ -176,7 +176,7 @@ async fn missing_rows_are_found() {
     ] {
         let place = booked().await;
         assert!(place.change(&format!("DELETE FROM {missing}")) > 0);
-        finds(&place, missing).await;
+        is_found(&place, missing).await;
     }
 }
 
@@ -198,7 +198,7 @@ async fn contradicting_rows_are_found() {
     ] {
         let place = booked().await;
         assert!(place.change(change) > 0);
-        finds(&place, change).await;
+        is_found(&place, change).await;
         let (_, report) = place.check().await;
         assert!(report.contains(rule), "{report}");
     }
@@ -215,7 +215,7 @@ async fn a_wrong_instruction_is_found() {
     place.change("DELETE FROM instructions");
     let wrong = format!("{instruct} {}", from("amount + 1"));
     place.change(&wrong);
-    finds(&place, &wrong).await;
+    is_found(&place, &wrong).await;
 }
 
 #[tokio::test]

@@ -46,7 +46,7 @@ fn define(place: &Idle, postgres: &str, sqlite: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_that_cannot_be_read_fails_its_own_request_alone() {
+async fn an_unreadable_row_fails_only_its_own_request() {
     let (service, transactions) = captured().await;
     let id = service.place().bytes(&transactions[0].id);
     let set =
@@ -59,7 +59,7 @@ async fn a_row_that_cannot_be_read_fails_its_own_request_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_row_that_the_database_refuses_fails_its_own_request_alone() {
+async fn a_rejected_row_fails_only_its_own_request() {
     let (service, transactions) = captured().await;
     let id = service.place().bytes(&transactions[0].id);
     define(

@@ -1,4 +1,4 @@
-//! Saved cards. The specification deprecates them.
+//! Saved cards, a deprecated feature.
 
 use blackbox::payments::{Card, EXPIRY, Merchant, Refusal as _, Service};
 use serde_json::{Value, json};

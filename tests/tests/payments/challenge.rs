@@ -30,7 +30,7 @@ async fn answer(service: &Service, form: &str, answer: &str) -> Answer {
     service.send_form(&form.replace("/?", "/challenge?"), &format!("answer={answer}")).await
 }
 
-async fn only(merchant: &Merchant) -> Value {
+async fn only_transaction(merchant: &Merchant) -> Value {
     let mut made = merchant.list("/transactions?limit=10").await;
     assert_eq!(made.len(), 1, "{made:?}");
     made.remove(0)
@@ -44,7 +44,7 @@ async fn confirming_pays_if_the_card_allows_it() {
         let form = challenged(&service, &merchant, card).await;
         assert!(merchant.list("/transactions?limit=10").await.is_empty());
         assert_eq!(next(&answer(&service, &form, "confirm").await), form);
-        let made = only(&merchant).await;
+        let made = only_transaction(&merchant).await;
         let page = service.show(&form).await.expect(200);
         assert!(page.text().contains(made["id"].as_str().unwrap()), "{page:?}");
         assert_eq!(made["tds"], tds.unwrap_or("none"));
@@ -83,7 +83,7 @@ async fn cancelling_fails_the_payment() {
         assert!(
             service.show(&form).await.expect(200).text().contains("data-group=\"unconfirmed\"")
         );
-        let made = only(&merchant).await;
+        let made = only_transaction(&merchant).await;
         assert_eq!((&made["error"]["code"], &made["tds"]), (&json!(31), &json!("none")));
     }
 }
@@ -97,13 +97,13 @@ async fn only_the_first_answer_counts() {
         assert_eq!(next(&answer(&service, &form, again).await), form);
     }
     assert_eq!(next(&service.send_card(&form, Card::DECLINED).await), form);
-    assert_eq!(only(&merchant).await["tds"], "full");
+    assert_eq!(only_transaction(&merchant).await["tds"], "full");
 
     let merchant = service.merchant().await;
     let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
     let sent = join_all(["confirm"; 8].map(|sent| answer(&service, &form, sent))).await;
     assert!(sent.iter().all(|answer| next(answer) == form), "{sent:?}");
-    assert_eq!(only(&merchant).await["tds"], "full");
+    assert_eq!(only_transaction(&merchant).await["tds"], "full");
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn a_challenge_outlives_the_service_and_keeps_no_card_number() {
     sleep(Duration::from_millis(2500)).await;
     assert!(service.show(&form).await.expect(200).text().contains("action=\"challenge?"));
     assert_eq!(next(&answer(&service, &form, "confirm").await), form);
-    let made = only(&merchant).await;
+    let made = only_transaction(&merchant).await;
     assert_eq!((&made["tds"], &made["card"]["last4"]), (&json!("full"), &json!("0030")));
     service.place().agrees().await;
 }
@@ -148,11 +148,11 @@ async fn unanswered_challenges_fail_when_they_expire() {
         }
     };
     timeout(DEADLINE, over).await.unwrap();
-    let made = only(&merchant).await;
+    let made = only_transaction(&merchant).await;
     assert_eq!((&made["error"]["code"], &made["card"]["last4"]), (&json!(31), &json!("0030")));
     assert!(service.show(&form).await.expect(200).text().contains("data-group=\"unconfirmed\""));
     assert_eq!(next(&answer(&service, &form, "confirm").await), form);
-    assert_eq!(only(&merchant).await, made);
+    assert_eq!(only_transaction(&merchant).await, made);
     let log = service.process().log();
     assert!(!log.iter().any(|line| line.contains("given up")), "{log:?}");
     service.place().agrees().await;

@@ -19,7 +19,7 @@ type Step = (Move, i64);
 
 /// Requests all steps concurrently, and returns those that were made. The others must have been
 /// rejected because of their amount.
-async fn scramble(transaction: &Transaction, steps: Vec<Step>) -> Vec<Step> {
+async fn run_concurrently(transaction: &Transaction, steps: Vec<Step>) -> Vec<Step> {
     let made = stream::iter(steps).map(async |(movement, amount)| {
         let answer = transaction.ask_until_heard(movement, &json!({ "amount": amount })).await;
         if answer.status == 201 {
@@ -81,7 +81,7 @@ async fn whatever_happens_at_once_no_limit_is_passed_and_everything_agrees() {
             let amount = rng.random_range(1..200);
             (Move::ALL[rng.random_range(0..3)], amount)
         });
-        let made = scramble(&transaction, steps.collect()).await;
+        let made = run_concurrently(&transaction, steps.collect()).await;
         let after = transaction.fetch().await;
         holds_exactly(&after, &made);
         let [captured, refunded, voided] = Move::ALL.map(|movement| sum(&made, movement));
@@ -95,11 +95,11 @@ async fn exactly_as_many_captures_as_fit_are_made() {
     let service = Service::any().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 505).await;
-    let made = scramble(&transaction, vec![(Move::Capture, 10); 200]).await;
+    let made = run_concurrently(&transaction, vec![(Move::Capture, 10); 200]).await;
     assert_eq!(made.len(), 50);
-    let made = scramble(&transaction, vec![(Move::Refund, 7); 200]).await;
+    let made = run_concurrently(&transaction, vec![(Move::Refund, 7); 200]).await;
     assert_eq!(made.len(), 71);
-    let made = scramble(&transaction, vec![(Move::Void, 1); 50]).await;
+    let made = run_concurrently(&transaction, vec![(Move::Void, 1); 50]).await;
     assert_eq!(made.len(), 5);
     let after = transaction.fetch().await;
     assert_eq!(int(&after["pendingAmount"]), 0);
@@ -111,7 +111,7 @@ async fn captures_and_voids_share_the_pending_amount() {
     let service = Service::any().await;
     let transaction = service.merchant().await.pay("EUR", 100).await;
     let halves = [(Move::Capture, 100), (Move::Void, 100)].repeat(50);
-    let made = scramble(&transaction, halves).await;
+    let made = run_concurrently(&transaction, halves).await;
     assert_eq!(made.len(), 1, "{made:?}");
     holds_exactly(&transaction.fetch().await, &made);
 }
@@ -123,7 +123,7 @@ async fn many_transactions_of_one_merchant_at_once_add_up() {
     let transactions = join_all((0..20).map(async |number| {
         let transaction = merchant.pay("EUR", 1000 + number).await;
         let steps = (0..10).map(|step| (Move::ALL[step % 3], 90)).collect();
-        let made = scramble(&transaction, steps).await;
+        let made = run_concurrently(&transaction, steps).await;
         let after = transaction.fetch().await;
         holds_exactly(&after, &made);
         after

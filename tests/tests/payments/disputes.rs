@@ -31,7 +31,7 @@ async fn disputes(merchant: &Merchant) -> Vec<Value> {
 }
 
 /// The merchant's disputes of one transaction, newest first.
-async fn about(merchant: &Merchant, transaction: &str) -> Vec<Value> {
+async fn disputes_of(merchant: &Merchant, transaction: &str) -> Vec<Value> {
     let query = format!("filter[merchantId]={}&filter[transactionId]={transaction}", merchant.id);
     merchant.app.list(&format!("/disputes?limit=100&{query}")).await
 }
@@ -277,7 +277,7 @@ async fn disputes_are_listed_by_merchant_and_by_transaction() {
     let amounts =
         |found: Vec<Value>| found.iter().map(|dispute| int(&dispute["amount"])).collect::<Vec<_>>();
     let all = disputes(&merchant).await;
-    assert_eq!(about(&merchant, &transaction.id).await, [all[0].clone(), all[2].clone()]);
+    assert_eq!(disputes_of(&merchant, &transaction.id).await, [all[0].clone(), all[2].clone()]);
     let path = |rest: &str| format!("/disputes?filter[merchantId]={}&{rest}", merchant.id);
     let oldest = ids(&all).pop().unwrap();
     let page = merchant.app.list(&path(&format!("limit=1&after={oldest}"))).await;
@@ -285,7 +285,7 @@ async fn disputes_are_listed_by_merchant_and_by_transaction() {
     assert_eq!(amounts(all), [3, 2, 1]);
     let foreign = service.merchant().await.pay("EUR", 100).await;
     for nothing in [&foreign.id, "ffffffffffffffffffffffff"] {
-        assert_eq!(about(&merchant, nothing).await, Vec::<Value>::new());
+        assert_eq!(disputes_of(&merchant, nothing).await, Vec::<Value>::new());
     }
     for list in ["/disputes", "/frauds"] {
         let bad = |query: String| {

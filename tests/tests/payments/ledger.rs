@@ -1,4 +1,5 @@
-//! Compares the ledger with a naive model: every short sequence of operations, and random longer ones.
+//! Compares the ledger with a naive model: all short sequences of operations, and random longer
+//! ones.
 
 use blackbox::{
     payments::{Acquirer, Merchant, Move, Refusal as _, SECRET, Service, Transaction, int},
@@ -90,8 +91,8 @@ impl Captured {
     }
 }
 
-/// A slice of a dispute: capture, amount, and gross with fee. The capture is `None` if the slice
-/// exceeds the amount left in the captures.
+/// A slice of a dispute: capture, amount, and gross with fee. The capture is `None` for
+/// money that a refund or another dispute took before.
 type Slice = (Option<usize>, i64, [i64; 2]);
 
 struct Model {

@@ -62,8 +62,8 @@ fn has_retry_after(answer: &Answer) {
     assert!((1..=86_400).contains(&seconds), "{answer:?}");
 }
 
-/// Sends requests until one is rejected. Checks that `count` requests were accepted, plus at most the
-/// share of `count` that the elapsed part of `period` restores.
+/// Sends requests until one is rejected. Checks that `count` requests were accepted, plus at most
+/// the share of `count` that the elapsed part of `period` restores.
 async fn limited_after(count: u32, period: Duration, send: impl AsyncFn(u32) -> Answer) {
     limited_after_batches(1, count, period, send).await;
 }

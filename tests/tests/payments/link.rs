@@ -22,7 +22,7 @@ async fn customer() -> (Service, Merchant) {
 }
 
 #[tokio::test]
-async fn a_parameter_that_is_wrong_is_named_on_a_page() {
+async fn invalid_parameters_are_named_on_a_page() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
     for (name, values) in [
@@ -152,7 +152,7 @@ async fn text_is_escaped_and_kept_with_the_reference() {
 }
 
 #[tokio::test]
-async fn an_amount_that_the_link_leaves_open_is_entered_first() {
+async fn open_amounts_and_currencies_are_entered_first() {
     let (service, merchant) = customer().await;
     let open = Link::to(&merchant).without("value");
     let page = service.show(&open.path()).await.expect(200);

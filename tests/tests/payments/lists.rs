@@ -156,7 +156,7 @@ async fn a_list_has_one_item_per_line() {
     let lines: Vec<_> = two.text().split('\n').collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[1].ends_with("},") && lines[2].ends_with('}'));
-    assert!(one.text().contains(lines[2]), "an item is the same in a longer list");
+    assert!(one.text().contains(lines[2]), "an item differs in a longer list");
 }
 
 #[tokio::test]

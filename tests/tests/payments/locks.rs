@@ -1,4 +1,5 @@
-//! Several services on one PostgreSQL database: they wait for each other's rows only for a limited time.
+//! Several services on one PostgreSQL database: they wait only a
+//! limited time for each other's rows.
 
 use std::time::{Duration, Instant};
 

@@ -13,9 +13,9 @@ use tokio::time::{sleep, timeout};
 /// The delay of an acquirer that never answers within a test.
 const NEVER: &str = "1h";
 
-/// Creates a merchant and an original, and restarts the service with these settings of the acquirer.
-/// Returns the body that creates another transaction from the original, too.
-async fn behind(settings: &[(&str, &str)]) -> (Service, Merchant, Value) {
+/// Creates a merchant and an original, and restarts the service with these acquirer settings. Also
+/// returns the body that creates another transaction from the original.
+async fn with_acquirer(settings: &[(&str, &str)]) -> (Service, Merchant, Value) {
     let service = Service::with(&[]).await;
     let merchant = service.merchant().await;
     let original = merchant.pay("EUR", 1000).await;
@@ -34,8 +34,8 @@ async fn create(merchant: &Merchant, key: &str, body: &Value) -> Answer {
 }
 
 /// Repeats a request until its outcome is final, and returns the answer.
-async fn concluded(merchant: &Merchant, key: &str, body: &Value) -> Answer {
-    let concluded = async {
+async fn final_answer(merchant: &Merchant, key: &str, body: &Value) -> Answer {
+    let final_answer = async {
         loop {
             let answer = create(merchant, key, body).await;
             if ![409, 503].contains(&answer.status.as_u16()) {
@@ -44,12 +44,12 @@ async fn concluded(merchant: &Merchant, key: &str, body: &Value) -> Answer {
             sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(DEADLINE, concluded).await.unwrap()
+    timeout(DEADLINE, final_answer).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_repeat_waits_for_the_first_and_gets_its_answer() {
-    let (_service, merchant, body) = behind(&[("PAYMENTS_SANDBOX_DELAY", "1s")]).await;
+    let (_service, merchant, body) = with_acquirer(&[("PAYMENTS_SANDBOX_DELAY", "1s")]).await;
     let (one, other) =
         tokio::join!(create(&merchant, "key", &body), create(&merchant, "key", &body));
     assert_eq!((one.status.as_u16(), one.text()), (201, other.text()));
@@ -60,7 +60,7 @@ async fn a_repeat_waits_for_the_first_and_gets_its_answer() {
 
 #[tokio::test]
 async fn pending_payments_are_counted_in_the_metrics() {
-    let (service, merchant, body) = behind(&[("PAYMENTS_SANDBOX_DELAY", "3s")]).await;
+    let (service, merchant, body) = with_acquirer(&[("PAYMENTS_SANDBOX_DELAY", "3s")]).await;
     let waiting = async |count: u32| {
         let line = format!("payments_operations_waiting {count}");
         let counted = async {
@@ -80,7 +80,7 @@ async fn pending_payments_are_counted_in_the_metrics() {
 
 #[tokio::test]
 async fn a_repeat_that_waits_too_long_is_409() {
-    let (_service, merchant, body) = behind(&[("PAYMENTS_SANDBOX_DELAY", "8s")]).await;
+    let (_service, merchant, body) = with_acquirer(&[("PAYMENTS_SANDBOX_DELAY", "8s")]).await;
     let (one, other) =
         tokio::join!(create(&merchant, "key", &body), create(&merchant, "key", &body));
     let (first, waited) = if one.status == 201 { (one, other) } else { (other, one) };
@@ -92,7 +92,7 @@ async fn a_repeat_that_waits_too_long_is_409() {
 
 #[tokio::test]
 async fn another_request_under_a_key_in_flight_does_not_wait() {
-    let (_service, merchant, body) = behind(&[("PAYMENTS_SANDBOX_DELAY", "1s")]).await;
+    let (_service, merchant, body) = with_acquirer(&[("PAYMENTS_SANDBOX_DELAY", "1s")]).await;
     let mut other = body.clone();
     other["amount"] = 101.into();
     let (one, two) =
@@ -104,10 +104,10 @@ async fn another_request_under_a_key_in_flight_does_not_wait() {
 
 #[tokio::test]
 async fn without_an_answer_it_is_503_and_the_transaction_has_failed() {
-    let manners = [("PAYMENTS_SANDBOX_DELAY", NEVER), ("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")];
-    let (_service, merchant, body) = behind(&manners).await;
+    let settings = [("PAYMENTS_SANDBOX_DELAY", NEVER), ("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")];
+    let (_service, merchant, body) = with_acquirer(&settings).await;
     create(&merchant, "key", &body).await.refused(503, "outcome_unknown");
-    let answer = concluded(&merchant, "key", &body).await;
+    let answer = final_answer(&merchant, "key", &body).await;
     let failed = answer.declined(12);
     assert_eq!(answer.header("idempotent-replayed"), Some("true"));
     assert_eq!(merchant.ids("/transactions?limit=10&filter[successful]=no").await, [failed]);
@@ -115,8 +115,8 @@ async fn without_an_answer_it_is_503_and_the_transaction_has_failed() {
 
 #[tokio::test]
 async fn an_unanswered_customer_payment_fails() {
-    let manners = [("PAYMENTS_SANDBOX_DELAY", NEVER), ("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")];
-    let (_service, merchant, _) = behind(&manners).await;
+    let settings = [("PAYMENTS_SANDBOX_DELAY", NEVER), ("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")];
+    let (_service, merchant, _) = with_acquirer(&settings).await;
     let answer = merchant.charge(&merchant.payment(Card::VISA, "EUR", 995)).await;
     answer.refused(503, "outcome_unknown");
     let failed = async {
@@ -135,8 +135,8 @@ async fn an_unanswered_customer_payment_fails() {
 
 #[tokio::test]
 async fn a_key_reserves_once_when_the_service_is_killed() {
-    let manners = [("PAYMENTS_SANDBOX_DELAY", NEVER), ("PAYMENTS_ACQUIRER_TIMEOUT", "500ms")];
-    let (service, merchant, body) = behind(&manners).await;
+    let settings = [("PAYMENTS_SANDBOX_DELAY", NEVER), ("PAYMENTS_ACQUIRER_TIMEOUT", "500ms")];
+    let (service, merchant, body) = with_acquirer(&settings).await;
     let mut other = body.clone();
     other["amount"] = 101.into();
     // When one request is rejected because the key is in use, the other is at the acquirer.
@@ -149,7 +149,7 @@ async fn a_key_reserves_once_when_the_service_is_killed() {
     let place = service.kill().await.with("PAYMENTS_SANDBOX_DELAY", "0s");
     let service = place.start().await;
     let merchant = merchant.by(&merchant.app.at(&service));
-    let answer = concluded(&merchant, "key", &body).await;
+    let answer = final_answer(&merchant, "key", &body).await;
     let failed = answer.declined(12);
     assert_eq!(merchant.ids("/transactions?limit=10&filter[successful]=no").await, [failed]);
     assert_eq!(merchant.list("/transactions?limit=10").await.len(), 2);

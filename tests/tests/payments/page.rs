@@ -104,8 +104,8 @@ async fn settled(service: &Service, form: &str) -> Answer {
 
 #[tokio::test]
 async fn an_unanswered_payment_is_pending_and_then_failed() {
-    let manners = [("PAYMENTS_SANDBOX_DELAY", "1h"), ("PAYMENTS_ACQUIRER_TIMEOUT", "500ms")];
-    let service = Service::with(&manners).await;
+    let settings = [("PAYMENTS_SANDBOX_DELAY", "1h"), ("PAYMENTS_ACQUIRER_TIMEOUT", "500ms")];
+    let service = Service::with(&settings).await;
     let merchant = service.merchant().await;
     let (form, page) = service.pay_at(&Link::to(&merchant), Card::VISA).await;
     assert!(page.expect(200).text().contains("http-equiv=\"refresh\""));

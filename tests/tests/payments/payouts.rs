@@ -52,12 +52,12 @@ fn file(place: &Idle) -> PathBuf {
 
 /// Runs a payout, which must succeed, and returns the content of its file.
 async fn pay_out(place: &Idle, options: &[&str]) -> String {
-    let (succeeded, stderr) = try_to(place, options, &file(place)).await;
+    let (succeeded, stderr) = try_to_pay_out(place, options, &file(place)).await;
     assert!(succeeded, "{stderr}");
     fs::read_to_string(file(place)).unwrap()
 }
 
-async fn try_to(place: &Idle, options: &[&str], to: &Path) -> (bool, String) {
+async fn try_to_pay_out(place: &Idle, options: &[&str], to: &Path) -> (bool, String) {
     let mut command = place.command();
     command.arg("payout").args(options).arg("--to").arg(to);
     let ended = process::run(command).await;
@@ -173,7 +173,7 @@ async fn concurrent_runs_pay_once_and_write_the_same_file() {
     }
     let place = service.place();
     let files: Vec<_> = (0..4).map(|number| place.data().join(format!("{number}.csv"))).collect();
-    let runs = files.iter().map(async |file| try_to(place, &["--test"], file).await);
+    let runs = files.iter().map(async |file| try_to_pay_out(place, &["--test"], file).await);
     for (succeeded, stderr) in futures_util::future::join_all(runs).await {
         assert!(succeeded, "{stderr}");
     }
@@ -252,7 +252,8 @@ async fn booked_payouts_of_a_killed_run_are_written_next_time() {
         funded(&service, Some(DANISH)).await;
     }
     let place = service.stop().await;
-    let (succeeded, stderr) = try_to(&place, &["--test"], &place.data().join("no/such/file")).await;
+    let (succeeded, stderr) =
+        try_to_pay_out(&place, &["--test"], &place.data().join("no/such/file")).await;
     assert!(!succeeded && stderr.contains("no/such/file"), "{stderr}");
     let day = ["--test", "--day", "2026-01-01"];
     let rows = transfers(&pay_out(&place, &["--test"]).await);
@@ -324,12 +325,12 @@ async fn a_payout_requires_a_store_and_a_started_day() {
         (&["--day", "yesterday"], "--day"),
         (&["--day", "2026-02-30"], "--day"),
     ] {
-        let (succeeded, stderr) = try_to(service.place(), options, &to).await;
+        let (succeeded, stderr) = try_to_pay_out(service.place(), options, &to).await;
         assert!(!succeeded && stderr.contains(reason), "{stderr}");
         assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     }
     let empty = Idle::on(None, &[]);
-    let (succeeded, stderr) = try_to(&empty, &[], &file(&empty)).await;
+    let (succeeded, stderr) = try_to_pay_out(&empty, &[], &file(&empty)).await;
     assert!(!succeeded && stderr.trim_end().lines().count() == 1, "{stderr}");
     assert_eq!(fs::read_dir(empty.data()).unwrap().count(), 0, "the failed run created a file");
 }

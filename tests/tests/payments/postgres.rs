@@ -182,8 +182,8 @@ async fn a_service_that_stops_ends_its_leases() {
     assert_eq!(leases(), "0");
 }
 
-/// The planner has outdated statistics: the database counts the rows of its tables only every few
-/// minutes, and the trail grows in between.
+/// The planner works with outdated statistics: the database updates the row counts of its tables
+/// only every few minutes, and the trail grows in between.
 #[tokio::test]
 async fn no_capture_reads_the_trails_of_other_transactions() {
     const TRANSACTIONS: usize = 200;

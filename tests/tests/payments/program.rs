@@ -46,7 +46,7 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
 }
 
 #[tokio::test]
-async fn a_store_of_a_newer_version_is_refused_with_one_line() {
+async fn a_store_of_a_newer_version_is_rejected() {
     let place = Service::with(&[]).await.stop().await;
     place.change(
         "INSERT INTO refinery_schema_history

@@ -34,7 +34,8 @@ async fn now(service: &Service) -> Timestamp {
     identity["identity"]["created"].as_str().unwrap().parse().unwrap()
 }
 
-/// A live merchant that is funded in euros. Without an acquirer, accepted payments fail with code 27.
+/// A live merchant that is funded in euros. There is no acquirer, so its accepted payments fail
+/// with code 27.
 async fn live(service: &Service) -> Merchant {
     service.app().await.merchant_with(&minimal()).await
 }
@@ -50,7 +51,7 @@ async fn is_not_charged_in(merchant: &Merchant, currency: &str) {
 }
 
 #[tokio::test]
-async fn without_rates_a_live_merchant_is_charged_in_its_own_currency_only() {
+async fn without_rates_live_merchants_accept_only_their_currency() {
     let service = Service::with(&[]).await;
     let merchant = live(&service).await;
     is_charged_in(&merchant, "EUR").await;

@@ -1,5 +1,5 @@
-//! Outcomes that are kept under an `Idempotency-Key`: each kind is replayed byte for byte, even after
-//! later changes.
+//! Outcomes that are kept under an `Idempotency-Key`: each kind is replayed byte for byte, even
+//! after later changes.
 
 use blackbox::{
     http::Answer,

@@ -1,4 +1,5 @@
-//! Keys, card numbers and security codes appear only where the specification requires them.
+//! Keys, card numbers and security codes are never logged or stored. Only the answer that creates
+//! a key shows it.
 
 use std::{fs, path::Path};
 

@@ -47,21 +47,21 @@ impl Load {
                 });
             }
         }
-        load.goes_on().await;
+        load.makes_progress().await;
         load
     }
 
     /// Waits until every service has finished [`ENOUGH`] more tasks.
-    pub(crate) async fn goes_on(&mut self) {
+    pub(crate) async fn makes_progress(&mut self) {
         let goal = self.done.borrow().map(|done| done + ENOUGH);
         let enough = |done: &[usize; 3]| done.iter().zip(goal).all(|(done, goal)| *done >= goal);
-        let went_on = timeout(DEADLINE * 3, self.done.wait_for(enough)).await.is_ok();
-        assert!(went_on, "{:?} tasks of {goal:?} are done", self.done.borrow());
+        let progressed = timeout(DEADLINE * 3, self.done.wait_for(enough)).await.is_ok();
+        assert!(progressed, "{:?} tasks of {goal:?} are done", self.done.borrow());
     }
 
     /// Stops the clients, checks that all acknowledged work is stored, and returns a summary.
     pub(crate) async fn stop(mut self) -> String {
-        self.goes_on().await;
+        self.makes_progress().await;
         self.over.store(true, Ordering::Relaxed);
         let mut retried = 0;
         for worker in self.workers.join_all().await {

@@ -10,7 +10,7 @@ async fn a_killed_replica_costs_at_most_one_retry() {
     let mut load = Load::start().await;
     for replicas in REPLICAS {
         compose(&["kill", replicas[0]]).await;
-        load.goes_on().await;
+        load.makes_progress().await;
         compose_at(&["start"], replicas[0]).await;
     }
     println!("{}", load.stop().await);
@@ -21,7 +21,7 @@ async fn a_killed_replica_costs_at_most_one_retry() {
 async fn a_restarted_database_costs_at_most_one_retry() {
     let mut load = Load::start().await;
     compose_at(&["restart"], "postgres").await;
-    load.goes_on().await;
+    load.makes_progress().await;
     println!("{}", load.stop().await);
     the_books_agree().await;
 }
@@ -31,7 +31,7 @@ async fn replacing_containers_one_by_one_costs_at_most_one_retry() {
     let mut load = Load::start().await;
     for replica in REPLICAS.concat() {
         compose_at(&["up", "--detach", "--no-deps", "--force-recreate"], replica).await;
-        load.goes_on().await;
+        load.makes_progress().await;
     }
     println!("{}", load.stop().await);
     the_books_agree().await;

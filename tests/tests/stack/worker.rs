@@ -64,7 +64,7 @@ impl Worker {
             Role::Visitor(service) => {
                 let student = json!({ "username": "QLV1UG23CS217", "password": "demo-asha" });
                 let ask = || service.request(Method::POST, "/authenticate").json(&student);
-                patiently(retried, ask, 200).await;
+                send_with_retry(retried, ask, 200).await;
             }
             Role::Writer { client, object, number } => {
                 *number += 1;
@@ -72,18 +72,18 @@ impl Worker {
                 let set = || {
                     client.request(Method::POST, "/set").body_of("application/json", body.clone())
                 };
-                patiently(retried, set, 204).await;
+                send_with_retry(retried, set, 204).await;
             }
             Role::Seller { merchant, sales, .. } => {
                 let payment = merchant.payment(Card::VISA, "EUR", AMOUNT);
                 let pay = || merchant.app.customer("/transactions").json(&payment);
-                let paid = merchant.transaction(&patiently(retried, pay, 201).await);
+                let paid = merchant.transaction(&send_with_retry(retried, pay, 201).await);
                 let (path, key) = (paid.path_of(Move::Capture), Uuid::new_v4().to_string());
                 let capture = || {
                     let request = merchant.app.request(Method::POST, &path);
                     request.header("idempotency-key", &key).json(&json!({ "amount": AMOUNT }))
                 };
-                patiently(retried, capture, 201).await;
+                send_with_retry(retried, capture, 201).await;
                 *sales += 1;
             }
         }
@@ -104,7 +104,11 @@ impl Worker {
 }
 
 /// Sends a request, and retries it once if it fails. Returns the answer.
-async fn patiently(retried: &mut usize, request: impl Fn() -> Request, status: u16) -> Answer {
+async fn send_with_retry(
+    retried: &mut usize,
+    request: impl Fn() -> Request,
+    status: u16,
+) -> Answer {
     let first = request().attempt_undescribed().await;
     if let Some(answer) = first.filter(|answer| answer.status == status) {
         return answer;
