@@ -66,8 +66,8 @@ async fn correct_books_agree() {
     assert!(agrees, "{report}");
 }
 
-/// Checks that a full check finds the change. A check since the first line must find it, too, unless
-/// it is a change of balances, which only a full check reads.
+/// Checks that a full check finds the change. A check since the first line must also find it,
+/// unless it is a change of balances, which only a full check reads.
 async fn is_found(place: &Idle, change: &str) {
     let (agrees, report) = place.check().await;
     assert!(!agrees && report.contains(" is kept, "), "nothing found after {change}: {report}");

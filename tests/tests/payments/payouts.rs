@@ -348,8 +348,8 @@ async fn changed_payouts_are_found() {
         ("postings SET account = 'fees' WHERE account = 'bank'", ""),
     ] {
         assert_eq!(place.change(&format!("UPDATE {change}")), 1);
-        let (agrees, stderr) = place.check().await;
-        assert!(!agrees, "{change} was not found: {stderr}");
+        let (agrees, report) = place.check().await;
+        assert!(!agrees, "{change} was not found: {report}");
         let back = if back.is_empty() {
             "postings SET account = 'bank' WHERE account = 'fees' AND amount = 945"
         } else {

@@ -62,7 +62,7 @@ async fn every_language_has_its_pages_and_fits_a_phone() {
         }
         buttons.sort();
         buttons.dedup();
-        // Danish and Norwegian have the same words, but a different notation of amounts.
+        // Danish and Norwegian use the same words, but different marks in numbers.
         assert!(buttons.len() > 20, "{buttons:?}");
     })
     .await;
