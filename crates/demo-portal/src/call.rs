@@ -1,4 +1,4 @@
-//! A call, read: what it says, and whether it says it the way the mobile app does.
+//! Reads a call and checks whether it has the form that the mobile app sends.
 
 use axum::{body::Body, extract::Request, http::Extensions};
 use common::body;
@@ -15,24 +15,22 @@ use crate::{
     script::Operation,
 };
 
-/// Bytes of the longest form that is read.
+/// Longest form that is read, in bytes.
 const MAX_FORM: usize = 64 * 1024;
 
-/// A call.
 pub(crate) struct Call {
-    /// Which of the two it is by its path, whatever its method.
+    /// Determined by the path alone. `None` for an unknown path.
     pub(crate) operation: Option<Operation>,
-    /// As it is kept.
     pub(crate) received: Received,
-    /// Whether the body is a form of plain fields.
-    pub(crate) plain: bool,
+    /// Whether the body is a form of text fields, without files.
+    is_text_form: bool,
 }
 
 impl Call {
     pub(crate) async fn read(request: Request, connection: u64) -> Self {
         let (head, body) = request.into_parts();
         let form = fields(&head.headers, body).await;
-        let plain = form.is_some();
+        let is_text_form = form.is_some();
         let received = Received {
             connection,
             method: head.method.to_string(),
@@ -41,24 +39,24 @@ impl Call {
             fields: form.unwrap_or_default(),
             outcome: Outcome::Underway,
         };
-        Self { operation: Operation::at(head.uri.path()), received, plain }
+        Self { operation: Operation::at(head.uri.path()), received, is_text_form }
     }
 
-    /// Who the call names: the user who signs in, or the holder of its token.
+    /// The user of the call: the holder of its token, or else the user who signs in.
     pub(crate) fn user(&self, desk: &Desk) -> Option<String> {
         let typed = || self.received.field("userName").map(str::to_owned);
         self.holder(desk).or_else(typed)
     }
 
-    /// The holder of its bearer token.
+    /// The user to whom its bearer token was issued.
     pub(crate) fn holder(&self, desk: &Desk) -> Option<String> {
         let credential = self.received.header(AUTHORIZATION.as_str())?;
         desk.holder(credential.strip_prefix("Bearer ")?)
     }
 
-    /// Whether it is sent the way that the mobile app does.
+    /// Whether the mobile app could have sent it.
     pub(crate) fn is_mobile(&self) -> bool {
-        self.plain && self.received.header("x-client-type") == Some("MOBILE")
+        self.is_text_form && self.received.header("x-client-type") == Some("MOBILE")
     }
 
     pub(crate) fn is_post(&self) -> bool {
@@ -71,7 +69,8 @@ fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
     headers.iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect()
 }
 
-/// The fields of a form. None when it is no form, is too long, or has a file in it.
+/// Reads the fields of a form. Returns `None` if the body is not a form, is too long or contains a
+/// file.
 async fn fields(headers: &HeaderMap, body: Body) -> Option<Vec<(String, String)>> {
     let body = body::read(&Extensions::new(), body, MAX_FORM).await.ok()?;
     let content_type = headers.get(CONTENT_TYPE)?.to_str().ok()?;

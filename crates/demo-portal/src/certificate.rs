@@ -1,5 +1,5 @@
-//! The portal's certificates: an authority made at start, what it signed, and what no client
-//! should believe.
+//! The portal's certificates: a CA made at start, the certificates that it signed, and certificates
+//! that clients must reject.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ use rustls::{
 
 use crate::{StartError, script::Tls};
 
-/// The names that every portal has.
+/// Host names and addresses of every certificate except `other_host`.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
-/// A set-up of TLS for each certificate that can be shown.
+/// One TLS configuration for each certificate.
 pub(crate) struct Certificates {
     pub(crate) ca_pem: String,
     valid: Arc<ServerConfig>,
@@ -30,7 +30,7 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// Makes them, for these names beside the usual ones.
+    /// Makes the certificates for [`NAMES`] and `more_names`.
     pub(crate) fn new(more_names: &[String]) -> Result<Self, StartError> {
         let names = NAMES.iter().map(ToString::to_string).chain(more_names.iter().cloned());
         let names: Vec<_> = names.collect();
@@ -39,7 +39,7 @@ impl Certificates {
         expired.not_before = date_time_ymd(2000, 1, 1);
         expired.not_after = date_time_ymd(2001, 1, 1);
         let other_host = CertificateParams::new(vec!["elsewhere.example".to_owned()])?;
-        let unknown = self::authority("an authority that nobody knows")?;
+        let unknown = self::authority("unknown authority")?;
         Ok(Self {
             ca_pem: authority.pem(),
             valid: config(CertificateParams::new(names.clone())?, &authority)?,
@@ -49,7 +49,7 @@ impl Certificates {
         })
     }
 
-    /// The set-up for a way to receive a connection, where it comes to a certificate at all.
+    /// Returns `None` if the handshake ends before a certificate is sent.
     pub(crate) fn config(&self, tls: Tls) -> Option<Arc<ServerConfig>> {
         let config = match tls {
             Tls::Valid => &self.valid,

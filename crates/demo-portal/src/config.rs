@@ -1,4 +1,4 @@
-//! The settings of the binary.
+//! The command line of the binary.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -7,54 +7,54 @@ use common::config::{ServerConfig, duration};
 
 use crate::Options;
 
-/// The port the portal listens on unless it is told another.
+/// Port of the portal if `--port` and `PORT` are absent.
 pub const DEFAULT_PORT: &str = "5443";
 
 /// A stand-in for the academic portal, over TLS, with a few demo students
 #[derive(Debug, Parser)]
 #[command(name = "demo-portal", version)]
 pub struct Cli {
-    /// What to do instead of serving.
+    /// Runs instead of the server, if given.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// The settings.
+    /// Settings from flags and environment variables; a flag wins.
     #[command(flatten)]
     pub config: Config,
 }
 
-/// What the binary does beside serving.
+/// Subcommands of the binary.
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub enum Command {
-    /// Greets the running portal as a client that trusts the CA file; exits 0 when it is well
+    /// Calls the running portal, trusting only the CA file; exits 0 if it answers
     Healthcheck,
 }
 
-/// The settings of a portal that is to be started.
+/// Settings of the portal. Convert them with [`Options::from`] to start one.
 #[derive(Debug, Clone, Args)]
 pub struct Config {
-    /// Those all services have.
+    /// Settings that all services share: address, drain timeout, log.
     #[command(flatten)]
     pub server: ServerConfig,
 
-    /// Where to write the certificate of the authority made at start, for clients to trust
+    /// File to which the portal writes its CA certificate at start, for clients to trust
     #[arg(long, env = "DEMO_PORTAL_CA_FILE")]
     pub ca_file: Option<PathBuf>,
 
-    /// Names and addresses, beside localhost, that the certificate is for, separated by commas
+    /// Host names and addresses in the certificate, in addition to localhost, separated by commas
     #[arg(long, env = "DEMO_PORTAL_NAMES", value_delimiter = ',')]
     pub names: Vec<String>,
 
-    /// How long to wait before every answer
+    /// How long the portal waits before each answer
     #[arg(long, env = "DEMO_PORTAL_DELAY", default_value = "0s", value_parser = duration)]
     pub delay: Duration,
 
-    /// Port of the control interface, for tests: whoever reaches it reads what people sign in
-    /// with. None without it
+    /// Port of the control interface for tests. Its callers can read the passwords of sign-ins.
+    /// Unset: no control interface
     #[arg(long, env = "DEMO_PORTAL_CONTROL_PORT")]
     pub control_port: Option<u16>,
 }
 
-/// Calls are kept for the control interface only: nobody else may read what people sign in with.
+/// Records calls only if there is a control interface, because calls contain passwords.
 impl From<Config> for Options {
     fn from(config: Config) -> Self {
         let ServerConfig { host, port, drain_timeout, .. } = config.server;

@@ -1,4 +1,5 @@
-//! The connections: accepted, greeted with TLS, served call by call, and ended as the script says.
+//! Accepts connections, performs the TLS handshake, answers calls, and ends connections as scripts
+//! require.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -21,22 +22,23 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     call::Call,
     certificate::Certificates,
-    delivery::{BrokenOff, Parcel},
+    delivery::{BrokenOff, Reply},
     desk::Desk,
     honest,
     script::{Delivery, Tls},
 };
 
-/// How long a client may take for its part of the handshake, and for the head of a call.
+/// Timeout for the handshake, and for reading the head of a call.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Pause after an accept that failed for want of something, so that the loop does not spin.
+/// Pause after a failed accept, so that the loop does not spin while, for example, no file
+/// descriptor is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// A fatal alert of TLS: `handshake_failure`.
+/// A TLS record with the fatal alert `handshake_failure`.
 const HANDSHAKE_FAILURE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
 
-/// Serves until `shutdown`, then lets calls in flight finish for `drain`.
+/// Serves until `shutdown`, then waits up to `drain` for calls in flight.
 pub(crate) async fn serve(
     listener: TcpListener,
     desk: Desk,
@@ -48,10 +50,10 @@ pub(crate) async fn serve(
     while let Some(accepted) = shutdown.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, _)) => {
-                let seat = Seat::take(desk.clone());
-                connections.spawn(receive(
+                let connection = Connection::open(desk.clone());
+                connections.spawn(accept(
                     stream,
-                    seat,
+                    connection,
                     Arc::clone(&certificates),
                     shutdown.clone(),
                 ));
@@ -64,12 +66,12 @@ pub(crate) async fn serve(
     }
     drop(listener);
     connections.close();
-    // What is still open after this is cut off with the runtime.
+    // Dropping the runtime closes the connections that are still open.
     let _ = timeout(drain, connections.wait()).await;
 }
 
-/// An open connection: counted, and remembered with who called last on it.
-struct Seat {
+/// An open connection, which is counted until it is dropped.
+struct Connection {
     desk: Desk,
     number: u64,
     state: Mutex<State>,
@@ -77,12 +79,14 @@ struct Seat {
 
 #[derive(Default)]
 struct State {
+    /// The user of the latest call.
     user: String,
+    /// The delivery of the latest answer, which decides how the connection ends.
     delivery: Delivery,
 }
 
-impl Seat {
-    fn take(desk: Desk) -> Arc<Self> {
+impl Connection {
+    fn open(desk: Desk) -> Arc<Self> {
         let mut number = 0;
         desk.count(|counters| {
             counters.connections += 1;
@@ -92,7 +96,8 @@ impl Seat {
         Arc::new(Self { desk, number, state: Mutex::default() })
     }
 
-    /// Who a call is of, when it names `named`.
+    /// Returns the user to whom a call is attributed: `named`, or else the user of the previous
+    /// call.
     fn user(&self, named: Option<String>) -> String {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(named) = named {
@@ -101,7 +106,7 @@ impl Seat {
         state.user.clone()
     }
 
-    fn begin(&self, delivery: Delivery) {
+    fn set_delivery(&self, delivery: Delivery) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).delivery = delivery;
     }
 
@@ -110,98 +115,104 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Connection {
     fn drop(&mut self) {
         self.desk.count(|counters| counters.open -= 1);
     }
 }
 
-async fn receive(
+async fn accept(
     mut stream: TcpStream,
-    seat: Arc<Seat>,
+    connection: Arc<Connection>,
     certificates: Arc<Certificates>,
     shutdown: CancellationToken,
 ) {
-    let tls = seat.desk.tls();
+    let tls = connection.desk.tls();
     let Some(config) = certificates.config(tls) else {
-        seat.desk.count(|counters| counters.failed_handshakes += 1);
-        // A client that is gone already has got what it was to get.
-        let _ = turn_away(&mut stream, tls).await;
+        connection.desk.count(|counters| counters.failed_handshakes += 1);
+        // An error means that the client has disconnected, which is the intended result as well.
+        let _ = fail_handshake(&mut stream, tls).await;
         return;
     };
-    // An answer is not held back until the client has acknowledged the session tickets before it,
-    // which takes it 40 ms. Where that cannot be had, the answer is late.
+    // Without TCP_NODELAY, the first answer waits until the client acknowledges the session
+    // tickets, which takes 40 ms. If the option cannot be set, the answer is only late.
     let _ = stream.set_nodelay(true);
     let accepted = timeout(CLIENT_TIMEOUT, TlsAcceptor::from(config).accept(stream)).await;
     let Ok(Ok(stream)) = accepted else {
-        seat.desk.count(|counters| counters.failed_handshakes += 1);
+        connection.desk.count(|counters| counters.failed_handshakes += 1);
         return;
     };
     let resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
-    seat.desk.count(|counters| {
+    connection.desk.count(|counters| {
         counters.handshakes += 1;
         counters.resumptions += u64::from(resumed);
     });
-    converse(stream, seat, shutdown).await;
+    serve_calls(stream, connection, shutdown).await;
 }
 
-async fn turn_away(stream: &mut TcpStream, tls: Tls) -> std::io::Result<()> {
-    let mut greeting = [0; 4096];
+async fn fail_handshake(stream: &mut TcpStream, tls: Tls) -> std::io::Result<()> {
+    let mut buffer = [0; 4096];
     match tls {
         Tls::Reset => return stream.set_zero_linger(),
         Tls::Refuse => {
-            let _ = stream.read(&mut greeting).await?;
+            let _ = stream.read(&mut buffer).await?;
             stream.write_all(&HANDSHAKE_FAILURE).await?;
             stream.shutdown().await?;
         }
         _ => {}
     }
-    // Until the client goes.
-    while stream.read(&mut greeting).await? > 0 {}
+    // Wait until the client disconnects.
+    while stream.read(&mut buffer).await? > 0 {}
     Ok(())
 }
 
-/// Serves the calls of one connection.
-async fn converse(stream: TlsStream<TcpStream>, seat: Arc<Seat>, shutdown: CancellationToken) {
+async fn serve_calls(
+    stream: TlsStream<TcpStream>,
+    connection: Arc<Connection>,
+    shutdown: CancellationToken,
+) {
     let service = service_fn(|request: Request<Incoming>| {
-        answer(request.map(Body::new), Arc::clone(&seat)).boxed()
+        answer(request.map(Body::new), Arc::clone(&connection)).boxed()
     });
-    let mut connection = http1::Builder::new()
+    let mut serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(CLIENT_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
     let ended = tokio::select! {
-        ended = &mut connection => ended,
+        ended = &mut serving => ended,
         () = shutdown.cancelled() => {
-            std::pin::Pin::new(&mut connection).graceful_shutdown();
-            (&mut connection).await
+            std::pin::Pin::new(&mut serving).graceful_shutdown();
+            (&mut serving).await
         }
     };
     if ended.is_err() {
-        let stream = connection.into_parts().io.into_inner();
-        // A client that is gone already cannot be told.
-        let _ = end(stream, seat.delivery()).await;
+        let stream = serving.into_parts().io.into_inner();
+        // An error means that the client has already disconnected.
+        let _ = end(stream, connection.delivery()).await;
     }
 }
 
-async fn answer(request: Request<Body>, seat: Arc<Seat>) -> Result<Response, BrokenOff> {
-    let desk = &seat.desk;
-    let call = Call::read(request, seat.number).await;
-    let user = seat.user(call.user(desk));
+async fn answer(
+    request: Request<Body>,
+    connection: Arc<Connection>,
+) -> Result<Response, BrokenOff> {
+    let desk = &connection.desk;
+    let call = Call::read(request, connection.number).await;
+    let user = connection.user(call.user(desk));
     let underway = desk.record(&user, call.received.clone());
     let behaviour = call.operation.map(|known| desk.behaviour(&user, known)).unwrap_or_default();
-    tracing::debug!(connection = seat.number, operation = ?call.operation, "call received");
+    tracing::debug!(connection = connection.number, operation = ?call.operation, "call received");
     sleep(Duration::from_millis(behaviour.delay_ms)).await;
     let (answer, mut headers) = match behaviour.answer {
         Some(answer) => (answer, Vec::new()),
         None => honest::answer(desk, &call),
     };
     headers.extend(behaviour.headers);
-    seat.begin(behaviour.delivery);
-    Parcel { answer, headers, call: underway }.deliver(behaviour.delivery).await
+    connection.set_delivery(behaviour.delivery);
+    Reply { answer, headers, call: underway }.deliver(behaviour.delivery).await
 }
 
-/// Ends a connection that was broken off.
+/// Ends a connection whose answer stays incomplete.
 async fn end(mut stream: TlsStream<TcpStream>, delivery: Delivery) -> std::io::Result<()> {
     match delivery {
         Delivery::ResetBefore | Delivery::ResetMidway => stream.get_ref().0.set_zero_linger(),

@@ -1,5 +1,5 @@
-//! The control interface: what [`Desk`] offers, for tests in another process. Plain HTTP, on a port
-//! of its own, so that it works whatever TLS is told to do and is in none of the counts.
+//! The control interface: the methods of [`Desk`] over HTTP, for tests in another process. It has a
+//! separate port without TLS, so that scripts of TLS and the counters do not affect it.
 
 use axum::{
     Json, Router,
@@ -16,7 +16,7 @@ use crate::{
     student::Student,
 };
 
-/// The routes, as the documentation of the crate lists them.
+/// The routes. The documentation of the crate lists them.
 pub(crate) fn router(desk: Desk) -> Router {
     Router::new()
         .route("/_script/{username}", put(script))
@@ -27,7 +27,7 @@ pub(crate) fn router(desk: Desk) -> Router {
         .with_state(desk)
 }
 
-/// The scripts of a user; what is left out stays as it is.
+/// The scripts of a user. An absent script leaves the current one unchanged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Scripts {

@@ -1,4 +1,4 @@
-//! How an answer is sent: whole, slowly, without end, or not to its end.
+//! Sends an answer: complete, slowly, endless or incomplete.
 
 use std::{future, time::Duration};
 
@@ -16,30 +16,30 @@ use crate::{
     script::{Answer, Delivery},
 };
 
-/// Between two bytes of a body that drips.
-const DRIP: Duration = Duration::from_secs(1);
+/// Pause between two bytes of [`Delivery::Drip`].
+const DRIP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Between the last bytes of an answer and the reset after them, which would take those with it that
-/// the client has not read.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// Pause between the last byte of an answer and the reset after it. A reset discards bytes that the
+/// client has not read yet.
+const RESET_DELAY: Duration = Duration::from_millis(500);
 
-/// A piece of a flood.
-const WAVE: Bytes = Bytes::from_static(&[b' '; 64 * 1024]);
+/// One chunk of [`Delivery::Flood`].
+const FLOOD_CHUNK: Bytes = Bytes::from_static(&[b' '; 64 * 1024]);
 
-/// The end of a connection whose answer is not to be finished.
+/// The script ends the connection before the answer is complete.
 #[derive(Debug, thiserror::Error)]
-#[error("broken off, as the script says")]
+#[error("the script ended the connection")]
 pub(crate) struct BrokenOff;
 
-/// What to send, and what becomes of the call that asked for it.
-pub(crate) struct Parcel {
+/// An answer to send, with the call that it answers.
+pub(crate) struct Reply {
     pub(crate) answer: Answer,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) call: Underway,
 }
 
-impl Parcel {
-    /// The response to give to the connection, or an error when it has to end instead.
+impl Reply {
+    /// Returns the response to send, or an error if the connection must end instead.
     pub(crate) async fn deliver(mut self, delivery: Delivery) -> Result<Response, BrokenOff> {
         let body = self.answer.body.into_bytes();
         let announced = match delivery {
@@ -82,15 +82,15 @@ fn head(status: u16, headers: Vec<(String, String)>) -> Option<(StatusCode, Head
     Some((status, map))
 }
 
-/// The answer to a call whose script holds no HTTP.
+/// The answer to a call whose script cannot be sent as HTTP.
 fn unsendable() -> Response {
     let mut response =
-        Response::new(Body::from("the script has a status or header that HTTP has not"));
+        Response::new(Body::from("the script has a status or a header that HTTP does not allow"));
     *response.status_mut() = StatusCode::NOT_IMPLEMENTED;
     response
 }
 
-/// A body on its way.
+/// A body that is being sent in pieces.
 struct Sending {
     rest: Bytes,
     delivery: Delivery,
@@ -103,24 +103,24 @@ impl Sending {
             if self.rest.is_empty() {
                 return None;
             }
-            sleep(DRIP).await;
-            let drop = self.rest.split_to(1);
+            sleep(DRIP_INTERVAL).await;
+            let byte = self.rest.split_to(1);
             if self.rest.is_empty() {
                 self.call.end(Outcome::Answered);
             }
-            return Some((Ok(drop), self));
+            return Some((Ok(byte), self));
         }
         if !self.rest.is_empty() {
             let whole = std::mem::take(&mut self.rest);
             return Some((Ok(whole), self));
         }
         if self.delivery == Delivery::Flood {
-            return Some((Ok(WAVE), self));
+            return Some((Ok(FLOOD_CHUNK), self));
         }
         if self.delivery == Delivery::ResetMidway {
-            sleep(LAST_WORDS).await;
+            sleep(RESET_DELAY).await;
         } else {
-            // What is pending is flushed.
+            // Lets the connection flush the bytes that it has received so far.
             yield_now().await;
         }
         self.call.end(Outcome::BrokenOff);

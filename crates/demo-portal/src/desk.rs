@@ -1,4 +1,4 @@
-//! The portal's desk: where students are enrolled, scripts handed in, and calls looked up.
+//! The shared state of a portal: students, scripts, recorded calls and counters.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,20 +16,22 @@ use crate::{
     student::{Student, demo_students},
 };
 
-/// Calls that are kept of one user; older ones go first.
-const KEPT: usize = 1000;
+/// Recorded calls per user. The oldest are deleted first.
+const MAX_RECORDED: usize = 1000;
 
-/// Where tests say what the portal is to do, and read what it received. Clones share one desk.
+/// The interface for tests: enrols students, sets scripts, returns received calls and counters.
+/// Clones share the same state.
 #[derive(Clone)]
 pub struct Desk {
-    papers: Arc<Mutex<Papers>>,
+    state: Arc<Mutex<State>>,
     changed: watch::Sender<()>,
-    seal: Uuid,
+    /// Signs tokens, so that a portal accepts only its own.
+    secret: Uuid,
     recording: bool,
 }
 
 #[derive(Default)]
-struct Papers {
+struct State {
     students: HashMap<String, Arc<Student>>,
     scripts: HashMap<(String, Operation), Script<Behaviour>>,
     tls: Option<Script<Tls>>,
@@ -40,52 +42,55 @@ struct Papers {
 impl Desk {
     pub(crate) fn new(recording: bool) -> Self {
         let changed = watch::Sender::new(());
-        let desk = Self { papers: Arc::default(), changed, seal: Uuid::new_v4(), recording };
+        let desk = Self { state: Arc::default(), changed, secret: Uuid::new_v4(), recording };
         for student in demo_students() {
             desk.enrol(student);
         }
         desk
     }
 
-    /// Lets a student sign in under each of their names, instead of who had the name before.
+    /// Lets a student sign in with each of their usernames. Replaces students with the same
+    /// username.
     pub fn enrol(&self, student: Student) {
         let student = Arc::new(student);
-        let mut papers = self.papers();
+        let mut state = self.state();
         for name in &student.usernames {
-            papers.students.insert(name.clone(), Arc::clone(&student));
+            state.students.insert(name.clone(), Arc::clone(&student));
         }
     }
 
-    /// Says how the calls of a user are answered from now on, in place of what was said before.
-    /// The user is the name that is typed, known to the portal or not, or [`ANYONE`].
+    /// Sets how an operation of a user is answered. Replaces the previous script. `username` is the
+    /// name that the user types, whether or not the portal knows it, or [`ANYONE`].
     pub fn script(
         &self,
         username: &str,
         operation: Operation,
         script: impl Into<Script<Behaviour>>,
     ) {
-        self.papers().scripts.insert((username.to_owned(), operation), script.into());
+        self.state().scripts.insert((username.to_owned(), operation), script.into());
     }
 
-    /// Says how connections are received from now on, whoever they are of.
+    /// Sets how the TLS handshakes of all connections end. Replaces the previous script.
     pub fn script_tls(&self, script: impl Into<Script<Tls>>) {
-        self.papers().tls = Some(script.into());
+        self.state().tls = Some(script.into());
     }
 
-    /// The latest thousand calls of a user, oldest first. A call that names nobody belongs to who
-    /// called last on its connection, or else to the user of the empty name.
+    /// Returns the latest 1000 calls of a user, oldest first. Empty if calls are not recorded. A
+    /// call without a username belongs to the user of the previous call on its connection. Without
+    /// a previous call, it belongs to the empty username.
     pub fn received(&self, username: &str) -> Vec<Received> {
-        let papers = self.papers();
-        let calls = papers.received.get(username).into_iter().flatten();
+        let state = self.state();
+        let calls = state.received.get(username).into_iter().flatten();
         calls.map(|call| call.lock().unwrap_or_else(PoisonError::into_inner).clone()).collect()
     }
 
-    /// What has happened on all connections.
+    /// Returns a copy of the counters of all connections.
     pub fn counters(&self) -> Counters {
-        self.papers().counters
+        self.state().counters
     }
 
-    /// Resolves when the condition holds, which is asked again whenever something happens.
+    /// Waits until the condition holds, without a timeout. Checks it after each recorded call, each
+    /// outcome and each change of a counter.
     pub async fn until(&self, condition: impl Fn(&Self) -> bool) {
         let mut changed = self.changed.subscribe();
         while !condition(self) {
@@ -96,64 +101,65 @@ impl Desk {
     }
 
     pub(crate) fn student(&self, username: &str) -> Option<Arc<Student>> {
-        self.papers().students.get(username).cloned()
+        self.state().students.get(username).cloned()
     }
 
     pub(crate) fn behaviour(&self, username: &str, operation: Operation) -> Behaviour {
-        let mut papers = self.papers();
+        let mut state = self.state();
         let behaviour = [username, ANYONE].into_iter().find_map(|name| {
-            papers.scripts.get_mut(&(name.to_owned(), operation)).and_then(Script::advance)
+            state.scripts.get_mut(&(name.to_owned(), operation)).and_then(Script::advance)
         });
         behaviour.unwrap_or_default()
     }
 
     pub(crate) fn tls(&self) -> Tls {
-        self.papers().tls.as_mut().and_then(Script::advance).unwrap_or_default()
+        self.state().tls.as_mut().and_then(Script::advance).unwrap_or_default()
     }
 
-    /// Keeps a call, if calls are kept.
+    /// Records a call if recording is on.
     pub(crate) fn record(&self, username: &str, call: Received) -> Underway {
         let call = Arc::new(Mutex::new(Received { outcome: Outcome::Underway, ..call }));
         if self.recording {
-            let mut papers = self.papers();
-            let calls = papers.received.entry(username.to_owned()).or_default();
+            let mut state = self.state();
+            let calls = state.received.entry(username.to_owned()).or_default();
             calls.push_back(Arc::clone(&call));
-            if calls.len() > KEPT {
+            if calls.len() > MAX_RECORDED {
                 calls.pop_front();
             }
-            drop(papers);
+            drop(state);
             self.changed.send_replace(());
         }
         Underway::new(call, self.changed.clone())
     }
 
     pub(crate) fn count(&self, change: impl FnOnce(&mut Counters)) {
-        change(&mut self.papers().counters);
+        change(&mut self.state().counters);
         self.changed.send_replace(());
     }
 
-    /// A token for a user, another one each time.
+    /// Issues a new token to a user: a random part, the username and a signature.
     pub(crate) fn issue(&self, username: &str) -> String {
-        let stem = format!("{}.{}", Uuid::new_v4().simple(), encode(username));
-        format!("{stem}.{}", self.sign(&stem))
+        let signed = format!("{}.{}", Uuid::new_v4().simple(), encode(username));
+        format!("{signed}.{}", self.sign(&signed))
     }
 
-    /// Who a token was issued to.
+    /// The user to whom a token was issued. `None` for a token of another portal.
     pub(crate) fn holder(&self, token: &str) -> Option<String> {
-        let (stem, signature) = token.rsplit_once('.')?;
-        let (_, username) = stem.split_once('.')?;
-        let genuine = signature == self.sign(stem);
+        let (signed, signature) = token.rsplit_once('.')?;
+        let (_, username) = signed.split_once('.')?;
+        let genuine = signature == self.sign(signed);
         let username = BASE64_URL_SAFE_NO_PAD.decode(username).ok().filter(|_| genuine)?;
         String::from_utf8(username).ok()
     }
 
-    fn sign(&self, stem: &str) -> String {
-        encode(Sha256::new().chain_update(self.seal).chain_update(stem).finalize())
+    fn sign(&self, signed: &str) -> String {
+        encode(Sha256::new().chain_update(self.secret).chain_update(signed).finalize())
     }
 
-    // A std mutex: it is held for a look-up or an insertion, and never while anything is awaited.
-    fn papers(&self) -> MutexGuard<'_, Papers> {
-        self.papers.lock().unwrap_or_else(PoisonError::into_inner)
+    // A std mutex suffices, because it is only held for a look-up or an insertion, never across an
+    // await.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

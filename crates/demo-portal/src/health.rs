@@ -1,7 +1,6 @@
-//! The health check of a container that has no other client.
+//! The `healthcheck` subcommand, for container images that contain no HTTP client.
 
 use std::{
-    fs,
     io::{self, Read as _, Write as _},
     net::{Ipv4Addr, SocketAddr, TcpStream},
     sync::Arc,
@@ -16,33 +15,33 @@ use rustls::{
 
 use crate::config::Config;
 
-/// How long a portal that is well may take.
+/// Timeout for connecting, and for each read and write.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Why a portal is not well.
+/// Why the health check failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HealthError {
-    /// There is no CA file to check with.
+    /// [`Config::ca_file`] is unset, so no certificate can be trusted.
     #[error("DEMO_PORTAL_CA_FILE (--ca-file) is not set")]
     NoCaFile,
-    /// The CA file holds no certificate.
-    #[error("DEMO_PORTAL_CA_FILE (--ca-file) cannot be used: {0}")]
+    /// The CA file cannot be read or holds no certificate.
+    #[error("cannot read a certificate from DEMO_PORTAL_CA_FILE (--ca-file): {0}")]
     CaFile(#[from] rustls::pki_types::pem::Error),
-    /// TLS cannot be set up.
+    /// rustls rejected the certificate or the configuration.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
-    /// The portal does not answer as it should.
-    #[error("no answer: {0}")]
+    /// The connection failed, or another server answered.
+    #[error("the portal did not answer: {0}")]
     Silent(#[from] io::Error),
 }
 
-/// Asks the portal with these settings for a page it does not have, trusting the CA file alone: so
-/// the portal serves, and the file is of its certificate.
+/// Requests a page that does not exist from the portal with these settings, and expects 404. Trusts
+/// only the CA file. Success means that the portal serves and that the CA file belongs to its
+/// certificate. Blocks the thread.
 pub fn healthcheck(config: &Config) -> Result<(), HealthError> {
     let path = config.ca_file.as_ref().ok_or(HealthError::NoCaFile)?;
     let mut roots = RootCertStore::empty();
-    let pem = fs::read(path)?;
-    roots.add(CertificateDer::from_pem_slice(&pem)?)?;
+    roots.add(CertificateDer::from_pem_file(path)?)?;
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
@@ -62,6 +61,6 @@ pub fn healthcheck(config: &Config) -> Result<(), HealthError> {
     if answer.starts_with("HTTP/1.1 404 ") {
         Ok(())
     } else {
-        Err(io::Error::other("not the portal's").into())
+        Err(io::Error::other("another server answered").into())
     }
 }

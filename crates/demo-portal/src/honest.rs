@@ -1,4 +1,4 @@
-//! What the portal answers when nobody tells it otherwise.
+//! The answers of a portal without a script.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -9,10 +9,11 @@ use crate::{
     script::{Answer, Operation},
 };
 
-/// The fields that choose a student's profile among what the dispatcher does.
+/// The form fields with which the dispatcher returns a student's profile. It serves other requests,
+/// too.
 const PROFILE_FIELDS: [(&str, &str); 3] = [("action", "27"), ("mode", "1"), ("menuId", "11172")];
 
-/// The answer, and the headers that come with it.
+/// Returns the answer and its headers.
 pub(crate) fn answer(desk: &Desk, call: &Call) -> (Answer, Vec<(String, String)>) {
     let answer = match call.operation {
         None => error(404, "Not Found"),

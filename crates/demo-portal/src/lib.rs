@@ -1,9 +1,10 @@
-//! The stand-in for the academic portal that authsvc signs in at: the same two calls over TLS, a
-//! few demo students, and any failure on demand. Institution and people are invented.
+//! A stand-in for the academic portal of authsvc, for tests and development. It serves the same two
+//! calls over TLS to a few demo students. Scripts make it fail as a portal, a network or a
+//! certificate can fail. Institution and people are invented.
 //!
-//! [`Portal::start`] starts one, on a free port and with threads of its own. It dereferences to its
-//! [`Desk`], where tests enrol students, hand in scripts and read what was received. Tests that
-//! share a portal do not disturb each other when each makes up its own user.
+//! [`Portal::start`] starts a portal on a free port and on separate threads. A [`Portal`]
+//! dereferences to its [`Desk`], which enrols students, sets scripts and returns received calls.
+//! Tests can share a portal if each test uses its own username.
 //!
 //! ```no_run
 //! use demo_portal::{Behaviour, Delivery, Operation, Options, Portal, Script, Student};
@@ -18,18 +19,18 @@
 //!
 //! # The control interface
 //!
-//! The same for tests in another process: plain HTTP, on a port of its own, JSON in and out.
+//! The functions of [`Desk`] for tests in another process: JSON over plain HTTP on a separate port.
 //!
 //! | request | body | answer |
 //! |---|---|---|
-//! | `PUT /_students/{username}` | a [`Student`]: `{"password": "…"}` is an ordinary one | 204 |
-//! | `PUT /_script/{username}` | `{"login": S, "profile": S}`, each a [`Script`] of [`Behaviour`]s or left out; `*` is [`ANYONE`] | 204 |
+//! | `PUT /_students/{username}` | a [`Student`]; `{"password": "…"}` has the default profile | 204 |
+//! | `PUT /_script/{username}` | `{"login": S, "profile": S}`, each a [`Script`] of [`Behaviour`]s or absent; `*` is [`ANYONE`] | 204 |
 //! | `PUT /_tls` | a [`Script`] of [`Tls`]: `{"next": ["expired"], "then": "valid"}` | 204 |
 //! | `GET /_received/{username}` | | a list of [`Received`] |
 //! | `GET /_counters` | | [`Counters`] |
 //!
-//! A script that answers 401 once, then honestly but half a second late, and the next two logins
-//! with a reset:
+//! In this example, the first profile request gets 401, and all others get an honest answer after
+//! half a second. The next two logins end with a reset:
 //!
 //! ```json
 //! {"profile": {"next": [{"answer": {"status": 401, "body": {"text": ""}}}], "then": {"delay_ms": 500}},

@@ -1,4 +1,4 @@
-//! The binary: reads the settings, then serves until it is told to stop.
+//! The binary: reads the settings, then serves until SIGTERM or SIGINT.
 
 use std::process::ExitCode;
 

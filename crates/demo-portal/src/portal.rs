@@ -1,4 +1,4 @@
-//! A portal as a value: started, reached, stopped.
+//! Starts and stops a portal on its own threads.
 
 use std::{
     fs, io,
@@ -21,23 +21,23 @@ use crate::{
     script::{ANYONE, Behaviour, Operation},
 };
 
-/// How to start a portal. The default is one for tests: a free port on loopback, calls kept, no
+/// How to start a portal. The default suits tests: a free port on loopback, recording on, no
 /// control interface.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where to listen; port 0 picks a free one.
+    /// Address to listen on. Port 0 picks a free port.
     pub address: SocketAddr,
-    /// Where to listen for control; not at all without it.
+    /// Address of the control interface. `None` disables it.
     pub control: Option<SocketAddr>,
-    /// Names and addresses the certificate is for, beside localhost, 127.0.0.1 and ::1.
+    /// Names and addresses in the certificate, in addition to localhost, 127.0.0.1 and ::1.
     pub names: Vec<String>,
-    /// Where to write the authority's certificate.
+    /// File to which the CA certificate is written, as PEM. Readers never see a partial file.
     pub ca_file: Option<PathBuf>,
-    /// How long to wait before the answers to everyone without a script.
+    /// Delay before each answer to a user without a script.
     pub delay: Duration,
-    /// How long calls in flight may take to finish when the portal is stopped.
+    /// How long [`Portal::stop`] waits for calls in flight.
     pub drain: Duration,
-    /// Whether to keep what was received, passwords included.
+    /// Whether to record received calls, including passwords.
     pub recording: bool,
 }
 
@@ -55,49 +55,49 @@ impl Default for Options {
     }
 }
 
-/// Why a portal did not start. One line, which names what to mend.
+/// Why a portal did not start. The message is one line and names the setting to correct.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// An address cannot be listened on.
-    #[error("{address} cannot be listened on: {source}")]
+    /// The portal cannot listen on an address, for example because the port is in use.
+    #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The address.
+        /// The address of the portal or of its control interface.
         address: SocketAddr,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A certificate cannot be made; most likely, a name cannot be in one.
+    /// A certificate cannot be made, usually because of a name that certificates do not allow.
     #[error("DEMO_PORTAL_NAMES (--names): {0}")]
     Certificate(#[from] rcgen::Error),
-    /// TLS cannot be set up.
+    /// rustls rejected the configuration.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
-    /// The authority's certificate cannot be written.
-    #[error("DEMO_PORTAL_CA_FILE (--ca-file) is {path:?}: {source}")]
+    /// The CA certificate cannot be written.
+    #[error("DEMO_PORTAL_CA_FILE (--ca-file) is {path:?}, which cannot be written: {source}")]
     CaFile {
-        /// The file.
+        /// The value of [`Options::ca_file`].
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// There is no thread to be had.
-    #[error("no thread to serve on: {0}")]
+    /// The operating system refused a thread or another resource of the runtime.
+    #[error("cannot start a thread to serve on: {0}")]
     Thread(#[from] io::Error),
 }
 
-/// A portal that listens, until it is stopped or dropped.
+/// A running portal. Dropping it stops it without waiting for calls in flight.
 pub struct Portal {
     desk: Desk,
     address: SocketAddr,
     control: Option<SocketAddr>,
     ca_pem: String,
     shutdown: CancellationToken,
-    serving: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Portal {
-    /// Makes the certificates, and listens on threads of its own: the portal outlives the runtime
-    /// of the test that starts it.
+    /// Makes the certificates and starts to listen. Returns when the portal accepts connections. It
+    /// runs on its own threads, so that it can outlive the runtime of the test that starts it.
     pub fn start(options: Options) -> Result<Self, StartError> {
         let certificates = Certificates::new(&options.names)?;
         let ca_pem = certificates.ca_pem.clone();
@@ -108,52 +108,52 @@ impl Portal {
             }
         }
         let shutdown = CancellationToken::new();
-        let work = Work {
+        let worker = Worker {
             desk: desk.clone(),
             certificates: Arc::new(certificates),
             shutdown: shutdown.clone(),
             drain: options.drain,
         };
-        let (starting, started) = mpsc::channel();
+        let (sender, started) = mpsc::channel();
         let addresses = (options.address, options.control);
-        let serving = thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("demo-portal".to_owned())
-            .spawn(move || work.run(addresses, &starting))?;
-        let serving = Some(serving);
+            .spawn(move || worker.run(addresses, &sender))?;
+        let thread = Some(thread);
         let (address, control) = started.recv().map_err(io::Error::other)??;
-        let portal = Self { desk, address, control, ca_pem, shutdown, serving };
+        let portal = Self { desk, address, control, ca_pem, shutdown, thread };
         if let Some(path) = options.ca_file {
             write(&path, &portal.ca_pem).map_err(|source| StartError::CaFile { path, source })?;
         }
         Ok(portal)
     }
 
-    /// The address it listens on.
+    /// Returns the address of the portal, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of its control interface.
+    /// Returns the address of the control interface, with the actual port, if there is one.
     pub fn control_address(&self) -> Option<SocketAddr> {
         self.control
     }
 
-    /// What `PORTAL_URL` of authsvc on the same machine is to be.
+    /// Returns the value for `PORTAL_URL` of an authsvc on the same machine.
     pub fn url(&self) -> String {
         format!("https://localhost:{}", self.address.port())
     }
 
-    /// The certificate to trust, as PEM.
+    /// Returns the CA certificate that clients must trust, as PEM.
     pub fn ca_pem(&self) -> &str {
         &self.ca_pem
     }
 
-    /// Takes no more connections, lets calls in flight finish for as long as the options say, and
-    /// cuts off the rest.
+    /// Stops accepting connections, waits up to [`Options::drain`] for calls in flight, and closes
+    /// the others. Blocks the thread until then.
     pub fn stop(mut self) {
         self.shutdown.cancel();
-        if self.serving.take().is_some_and(|serving| serving.join().is_err()) {
-            tracing::error!("the portal had panicked");
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the portal panicked");
         }
     }
 }
@@ -172,38 +172,40 @@ impl Drop for Portal {
     }
 }
 
-/// Where it listens, and where for control.
+/// The address of the portal, and of its control interface.
 type Addresses = (SocketAddr, Option<SocketAddr>);
 
-/// What the threads of a portal do.
-struct Work {
+/// Serves one portal on its own runtime.
+struct Worker {
     desk: Desk,
     certificates: Arc<Certificates>,
     shutdown: CancellationToken,
     drain: Duration,
 }
 
-impl Work {
-    fn run(self, addresses: Addresses, starting: &mpsc::Sender<Result<Addresses, StartError>>) {
+impl Worker {
+    fn run(self, addresses: Addresses, sender: &mpsc::Sender<Result<Addresses, StartError>>) {
         let runtime = runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        // Who started the portal waits for this one message.
+        // The channel carries one message, for which `Portal::start` waits. Sending fails only if
+        // that function has panicked.
         let _ = match runtime {
-            Ok(runtime) => runtime.block_on(self.serve(addresses, starting)),
-            Err(error) => starting.send(Err(error.into())),
+            Ok(runtime) => runtime.block_on(self.serve(addresses, sender)),
+            Err(error) => sender.send(Err(error.into())),
         };
     }
 
     async fn serve(
         self,
         (address, control): Addresses,
-        starting: &mpsc::Sender<Result<Addresses, StartError>>,
+        sender: &mpsc::Sender<Result<Addresses, StartError>>,
     ) -> Result<(), mpsc::SendError<Result<Addresses, StartError>>> {
-        let bound = listen(address).and_then(|it| Ok((it, control.map(listen).transpose()?)));
+        let bound =
+            listen(address).and_then(|portal| Ok((portal, control.map(listen).transpose()?)));
         let ((listener, address), control) = match bound {
             Ok(bound) => bound,
-            Err(error) => return starting.send(Err(error)),
+            Err(error) => return sender.send(Err(error)),
         };
-        starting.send(Ok((address, control.as_ref().map(|(_, address)| *address))))?;
+        sender.send(Ok((address, control.as_ref().map(|(_, address)| *address))))?;
         if let Some((listener, _)) = control {
             let router = control::router(self.desk.clone());
             let shutdown = self.shutdown.clone().cancelled_owned();
@@ -223,7 +225,7 @@ fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> 
     bound.map_err(|source| StartError::Listen { address, source })
 }
 
-/// Writes a file that readers see whole or not at all.
+/// Writes a file so that readers see all of it or none.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");

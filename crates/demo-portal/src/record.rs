@@ -1,34 +1,34 @@
-//! What the portal has received, for tests to assert on.
+//! Received calls and counters, for tests to assert on.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-/// A call as it arrived.
+/// A received call, unchanged. Passwords are in plain text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Received {
-    /// The connection it came on, counted from 1.
+    /// Number of its connection, counted from 1 for each portal.
     pub connection: u64,
-    /// `POST`, or what it was instead.
+    /// The HTTP method, in upper case. An honest portal accepts only `POST`.
     pub method: String,
-    /// The path, with the query if there was one.
+    /// The path, including the query, if any.
     pub path: String,
-    /// Names in lower case, and values.
+    /// Names in lower case with their values, in the order of arrival.
     pub headers: Vec<(String, String)>,
-    /// The fields of its form in their order, the password as it was typed.
+    /// The fields of its form in order. Empty if the body was not a form of text fields.
     pub fields: Vec<(String, String)>,
-    /// What has become of it so far.
+    /// Changes until the call has ended.
     pub outcome: Outcome,
 }
 
 impl Received {
-    /// The first header of this name (in lower case).
+    /// Returns the first header with this name, which must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)
     }
 
-    /// The first field of this name.
+    /// Returns the first form field with this name.
     pub fn field(&self, name: &str) -> Option<&str> {
         find(&self.fields, name)
     }
@@ -38,36 +38,36 @@ fn find<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
-/// What has become of a call.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It has not been answered to the end.
+    /// The answer is not complete yet.
     Underway,
-    /// The whole answer is on its way.
+    /// The whole answer was passed to the connection.
     Answered,
-    /// The portal broke it off, as its script says.
+    /// The portal ended it without a complete answer, because its script requires this.
     BrokenOff,
-    /// The client went away before the end of the answer.
+    /// The client disconnected before the end of the answer.
     Abandoned,
 }
 
-/// What has happened on all connections since the portal started.
+/// Counters of all connections since the portal started. The control interface is not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Connections accepted.
+    /// Accepted TCP connections, whether or not their handshake succeeded.
     pub connections: u64,
-    /// Connections that are open.
+    /// Connections that are open at the moment.
     pub open: u64,
-    /// TLS handshakes that were completed.
+    /// Completed TLS handshakes.
     pub handshakes: u64,
-    /// Those of them that took up an earlier session.
+    /// Completed handshakes that resumed an earlier session. Included in `handshakes`.
     pub resumptions: u64,
-    /// TLS handshakes that failed, for the client's reasons or the script's.
+    /// Failed TLS handshakes, whether caused by the client or by the script.
     pub failed_handshakes: u64,
 }
 
-/// A call whose outcome is not known yet. Dropped before its end, it was abandoned.
+/// A call without an outcome yet. Dropping it records [`Outcome::Abandoned`].
 pub(crate) struct Underway {
     call: Arc<Mutex<Received>>,
     changed: watch::Sender<()>,
@@ -79,7 +79,7 @@ impl Underway {
         Self { call, changed, ended: false }
     }
 
-    /// Settles the outcome; the first one stands.
+    /// Sets the outcome. Only the first call has an effect.
     pub(crate) fn end(&mut self, outcome: Outcome) {
         if !std::mem::replace(&mut self.ended, true) {
             self.call.lock().unwrap_or_else(PoisonError::into_inner).outcome = outcome;

@@ -1,5 +1,5 @@
-//! What the portal is told to do instead of what is right: values of the library, and the JSON of
-//! the control interface.
+//! Scripts: how the portal deviates from honest answers. The types are also the JSON of the control
+//! interface.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -7,10 +7,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The user whose script is everybody's who has none of their own.
+/// The username whose scripts apply to all users without a script.
 pub const ANYONE: &str = "*";
 
-/// One of the two calls of the interface.
+/// One of the two calls that authsvc sends to the portal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -21,7 +21,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The path that it is called at.
+    /// Returns the path of its URL, without host and query.
     pub fn path(self) -> &'static str {
         match self {
             Operation::Login => "/MAcademy/mobile/mobilelogin/auth",
@@ -34,20 +34,20 @@ impl Operation {
     }
 }
 
-/// What happens on the next occasions, and on all after them. An empty script changes nothing.
+/// A sequence of deviations, one per call or connection. An empty script changes nothing.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script<T> {
-    /// What happens once each, in order.
+    /// Each is used once, in this order.
     #[serde(default = "VecDeque::new")]
     pub next: VecDeque<T>,
-    /// What happens from then on; what is usual without it.
+    /// Used after `next`, without end. If it is absent, the portal is honest again.
     #[serde(default = "Option::default")]
     pub then: Option<T>,
 }
 
 impl<T> Script<T> {
-    /// Each of these once, then what is usual.
+    /// Uses each of these once. Afterwards, the portal is honest again.
     pub fn queue(next: impl IntoIterator<Item = T>) -> Self {
         Self { next: next.into_iter().collect(), then: None }
     }
@@ -59,7 +59,7 @@ impl<T: Clone> Script<T> {
     }
 }
 
-/// A script that never ends.
+/// A script that always uses the same value.
 impl<T> From<T> for Script<T> {
     fn from(then: T) -> Self {
         Self { next: VecDeque::new(), then: Some(then) }
@@ -72,11 +72,11 @@ impl<T> From<T> for Script<T> {
 pub struct Behaviour {
     /// Milliseconds to wait before anything is sent.
     pub delay_ms: u64,
-    /// What to answer; the honest answer without it.
+    /// Replaces the honest answer, if present.
     pub answer: Option<Answer>,
-    /// Headers to add to the answer.
+    /// Added to the answer, as names and values.
     pub headers: Vec<(String, String)>,
-    /// How the answer is sent.
+    /// How much of the answer is sent, and how fast.
     pub delivery: Delivery,
 }
 
@@ -86,32 +86,32 @@ impl Behaviour {
         Self::default()
     }
 
-    /// A status from 200 to 999 and a body.
+    /// Answers with a status from 200 to 999 and a body. Any other status results in 501.
     pub fn answer(status: u16, body: impl Into<Content>) -> Self {
         let answer = Some(Answer { status, body: body.into() });
         Self { answer, ..Self::default() }
     }
 
-    /// A 302 to the place that was called.
+    /// Answers 302 with the path of `operation` as the location.
     pub fn redirect(operation: Operation) -> Self {
         Self::answer(302, "").header("location", operation.path())
     }
 
-    /// The same with a header more.
+    /// Adds a header to the answer. A name or value that HTTP does not allow results in 501.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same, this much later.
+    /// Delays the answer. Replaces an earlier delay.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         self
     }
 
-    /// The same, sent like this.
+    /// Sets how the answer is sent.
     #[must_use]
     pub fn delivered(mut self, delivery: Delivery) -> Self {
         self.delivery = delivery;
@@ -119,20 +119,20 @@ impl Behaviour {
     }
 }
 
-/// The honest answer, sent like this.
+/// The honest answer, sent in this way.
 impl From<Delivery> for Behaviour {
     fn from(delivery: Delivery) -> Self {
         Self::honest().delivered(delivery)
     }
 }
 
-/// A status and a body.
+/// An answer without its headers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// From 200 to 999.
     pub status: u16,
-    /// What comes with it.
+    /// Sent unchanged, whether or not the status allows a body.
     pub body: Content,
 }
 
@@ -140,11 +140,11 @@ pub struct Answer {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// As it stands.
+    /// UTF-8 text, which need not be JSON.
     Text(String),
     /// A JSON value.
     Json(Value),
-    /// What need not be text.
+    /// Any bytes, for example invalid UTF-8.
     Bytes(Vec<u8>),
 }
 
@@ -182,49 +182,50 @@ impl From<Vec<u8>> for Content {
     }
 }
 
-/// How an answer is sent.
+/// How an answer is sent, or how the connection ends instead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// As it should be.
+    /// The complete answer at once.
     #[default]
     Whole,
-    /// Not at all: the connection stays open and silent.
+    /// No answer. The connection stays open.
     Hang,
     /// The head at once, then one byte a second.
     Drip,
-    /// The body, then white space without end. With a `content-length` header, as much as it says.
+    /// The body, then white space without end. A `content-length` header limits it to that length.
     Flood,
     /// A reset (RST) instead of an answer.
     ResetBefore,
-    /// The head and the body, then (half a second later, so that they are read) a reset, where the
-    /// head announces one byte more.
+    /// The head and the body, then a reset instead of the last byte that the head announces. The
+    /// reset follows half a second later, so that the client can read the rest.
     ResetMidway,
-    /// The head and the body, then a proper end of TLS, where the head announces one byte more.
+    /// The head and the body, then a proper end of TLS instead of the last byte that the head
+    /// announces.
     CloseEarly,
-    /// The connection ends properly, without an answer.
+    /// A proper end of TLS instead of an answer.
     CloseBefore,
-    /// Bytes that are no HTTP.
+    /// Bytes that are not HTTP.
     NotHttp,
 }
 
-/// How a connection is received. The default is [`Tls::Valid`].
+/// The TLS handshake of a connection. The default is [`Tls::Valid`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tls {
-    /// A certificate of the portal's own authority, for its names.
+    /// A valid certificate of the portal's CA for the portal's names.
     #[default]
     Valid,
-    /// One that ended in 2001.
+    /// A certificate that expired in 2001.
     Expired,
-    /// One for another host.
+    /// A certificate for another host.
     OtherHost,
-    /// One of an authority that nobody knows.
+    /// A certificate of a CA that no client trusts.
     UnknownAuthority,
-    /// A fatal alert for an answer to the client's greeting.
+    /// A fatal alert as the answer to the ClientHello.
     Refuse,
-    /// Nothing for an answer to it.
+    /// No answer to the ClientHello.
     Hang,
-    /// A reset (RST) at once.
+    /// A reset (RST) before the portal reads anything.
     Reset,
 }

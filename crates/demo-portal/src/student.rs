@@ -1,66 +1,66 @@
-//! Students: how they sign in, and what the portal has on them.
+//! Students: their credentials and their profiles.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// The names of the two campuses that have a code, in the order of their codes. Joined with `;`
-/// they are what `PORTAL_CAMPUSES` of authsvc is to be.
+/// The names of the two campuses that have a code, in the order of their codes. Joined with `;`,
+/// they are the value for `PORTAL_CAMPUSES` of authsvc.
 pub const CAMPUSES: [&str; 2] =
     ["Qalvora University, Lakeside Campus", "Qalvora University, Hill Road Campus"];
 
-/// A picture of one pixel.
+/// A PNG image of one pixel, in base64.
 const PHOTO: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/// Somebody who can sign in.
+/// A student who can sign in.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Student {
-    /// What they may type as their name: SRN, PRN, e-mail address, phone number.
+    /// The usernames that the portal accepts: SRN, PRN, e-mail address, phone number.
     #[serde(default)]
     pub usernames: Vec<String>,
-    /// What they have to type as their password.
+    /// Compared byte by byte, without trimming.
     pub password: String,
-    /// `STUDENT_INFO`; an ordinary student's when absent from JSON.
-    #[serde(default = "ordinary_info")]
+    /// `STUDENT_INFO` of the profile. If absent from JSON, that of the default student.
+    #[serde(default = "default_info")]
     pub info: Map<String, Value>,
-    /// `STUDENT_PHOTO`; an ordinary student's when absent from JSON.
-    #[serde(default = "ordinary_photo")]
+    /// `STUDENT_PHOTO` of the profile. If absent from JSON, that of the default student.
+    #[serde(default = "default_photo")]
     pub photo: Map<String, Value>,
 }
 
 impl Student {
-    /// An ordinary student of the first campus who signs in like this.
+    /// Returns a student of the first campus with the default profile and these credentials.
     pub fn new(username: &str, password: &str) -> Self {
         Self {
             usernames: vec![username.to_owned()],
             password: password.to_owned(),
-            info: ordinary_info(),
-            photo: ordinary_photo(),
+            info: default_info(),
+            photo: default_photo(),
         }
     }
 
-    /// The same with another name to sign in with.
+    /// Adds another username.
     #[must_use]
     pub fn or(mut self, username: &str) -> Self {
         self.usernames.push(username.to_owned());
         self
     }
 
-    /// The same with this in `STUDENT_INFO`, whatever its shape.
+    /// Sets a member of `STUDENT_INFO` to any JSON value, valid or not.
     #[must_use]
     pub fn info(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.info.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The same with this in `STUDENT_PHOTO`, whatever its shape.
+    /// Sets a member of `STUDENT_PHOTO` to any JSON value, valid or not.
     #[must_use]
     pub fn photo(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.photo.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The same without this key in either of the two.
+    /// Removes a member from `STUDENT_INFO` and `STUDENT_PHOTO`.
     #[must_use]
     pub fn without(mut self, key: &str) -> Self {
         self.info.remove(key);
@@ -74,13 +74,15 @@ impl Student {
         self.info("MiddleName", middle).info("LastName", last)
     }
 
-    /// PRN, SRN, e-mail address and phone number.
+    /// Sets the members for PRN, SRN, e-mail address and phone number, in this order.
     fn known_as(self, [prn, srn, email, mobile]: [&str; 4]) -> Self {
         self.info("LoginId", prn).info("SRN", srn).info("Email", email).info("Mobile", mobile)
     }
 }
 
-/// The students that every portal has. Institution, people and numbers are invented.
+/// Returns the students that every portal knows. Together, their profiles contain the special cases
+/// that authsvc must handle: null, empty, padded and `NA` values, and an unknown campus.
+/// Institution, people and numbers are invented.
 pub fn demo_students() -> Vec<Student> {
     let asha = ["QLV1202300217", "QLV1UG23CS217", "asha@students.qalvora.example", "5550100217"];
     let bela = ["QLV2201900041", "QLV2PG19VD041", "bela@students.qalvora.example", "5550100041"];
@@ -120,7 +122,7 @@ pub fn demo_students() -> Vec<Student> {
     ]
 }
 
-fn ordinary_info() -> Map<String, Value> {
+fn default_info() -> Map<String, Value> {
     object(json!({
         "NameAsInSSLC": "Asha Miren Kaldev",
         "LoginId": "QLV1202300217",
@@ -147,7 +149,7 @@ fn ordinary_info() -> Map<String, Value> {
     }))
 }
 
-fn ordinary_photo() -> Map<String, Value> {
+fn default_photo() -> Map<String, Value> {
     object(json!({ "instituteName": CAMPUSES[0], "gender": "Female", "photo": PHOTO }))
 }
 

@@ -1,4 +1,4 @@
-//! The binary, and its control interface.
+//! The binary and its control interface.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ use crate::client::{builder, login};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_demo-portal");
 
-/// A running binary, told to stop when the test is over.
+/// A running binary, which is killed when dropped.
 struct Process {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -68,7 +68,7 @@ impl Process {
         check.stderr(Stdio::null()).status().unwrap().success()
     }
 
-    /// Everything that it logged.
+    /// Stops the binary with SIGTERM and returns its log.
     fn stop(mut self) -> String {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -80,13 +80,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It has ended already, unless the test failed.
+        // Fails if the process has ended, as it has unless the test failed.
         let _ = self.child.kill();
     }
 }
 
 #[tokio::test]
-async fn the_binary_serves_what_it_says_and_logs_no_password_it_was_sent() {
+async fn the_binary_serves_and_logs_no_received_password() {
     let process = Process::start(&["--delay", "1ms"]);
     assert!(process.shown.contains("\"password\":\"demo-asha\""));
     assert!(process.healthcheck(process.folder.path().join("ca.pem").to_str().unwrap()));
@@ -99,7 +99,7 @@ async fn the_binary_serves_what_it_says_and_logs_no_password_it_was_sent() {
 }
 
 #[tokio::test]
-async fn the_control_interface_does_what_the_desk_does() {
+async fn the_control_interface_offers_the_functions_of_the_desk() {
     let process = Process::start(&["--control-port", "0"]);
     let base = format!("http://{}", process.listening["control.address"].as_str().unwrap());
     let client = Client::builder().no_proxy().tls_backend_preconfigured(tls()).build().unwrap();
@@ -128,7 +128,7 @@ async fn the_control_interface_does_what_the_desk_does() {
     assert!(!process.stop().contains("s3cret"));
 }
 
-/// The library of HTTP wants to know how TLS is done, for plain HTTP too.
+/// reqwest requires a TLS configuration, even for plain HTTP.
 fn tls() -> rustls::ClientConfig {
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider);

@@ -1,4 +1,4 @@
-//! What the tests sign in with: a client that trusts one portal, and the two calls.
+//! A client for the tests, which trusts one portal, and the two calls of the portal.
 
 use std::{
     sync::{Arc, LazyLock},
@@ -15,7 +15,7 @@ use rustls::{
 };
 use serde_json::Value;
 
-/// The portal of all tests that make up their own user.
+/// Shared by the tests that use their own username.
 pub(crate) static SHARED: LazyLock<Portal> =
     LazyLock::new(|| Portal::start(Options::default()).unwrap());
 
@@ -32,7 +32,7 @@ pub(crate) fn builder(ca_pem: &str, resumption: Resumption) -> ClientBuilder {
     client.timeout(Duration::from_secs(10)).tls_backend_preconfigured(tls)
 }
 
-/// A client as authsvc makes one for a sign-in.
+/// A client without session resumption, as authsvc uses for a sign-in.
 pub(crate) fn client(portal: &Portal) -> Client {
     builder(portal.ca_pem(), Resumption::disabled()).build().unwrap()
 }
@@ -59,7 +59,7 @@ pub(crate) async fn profile(client: &Client, url: &str, token: &str) -> Result<R
     call.multipart(form).send().await
 }
 
-/// Both calls, as JSON.
+/// Performs both calls and returns the answers to the login and to the profile request.
 pub(crate) async fn sign_in(portal: &Portal, username: &str, password: &str) -> (Value, Value) {
     let client = client(portal);
     let login = login(&client, &portal.url(), username, password).await.unwrap();
@@ -71,7 +71,7 @@ pub(crate) async fn sign_in(portal: &Portal, username: &str, password: &str) -> 
     (login, profile.json().await.unwrap())
 }
 
-/// Waits for something to be true of a portal.
+/// Waits up to 10 s for a condition.
 pub(crate) async fn until(portal: &Portal, condition: impl Fn(&Desk) -> bool) {
     tokio::time::timeout(Duration::from_secs(10), portal.until(condition)).await.unwrap();
 }

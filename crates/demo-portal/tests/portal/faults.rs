@@ -1,4 +1,4 @@
-//! What scripts make of an answer.
+//! Scripted answers.
 
 use std::{
     error::Error as _,
@@ -23,7 +23,7 @@ async fn scripted(
     login(&client(&SHARED), &SHARED.url(), username, "x").await
 }
 
-/// What the system said, of all that an error is made of.
+/// The kind of the first I/O error among the sources of `error`.
 fn kind(error: &reqwest::Error) -> Option<ErrorKind> {
     let mut source = error.source();
     while let Some(error) = source {
@@ -40,7 +40,7 @@ fn outcome(username: &str) -> Outcome {
 }
 
 #[tokio::test]
-async fn any_status_header_and_body_is_answered() {
+async fn a_script_sets_status_headers_and_body() {
     let behaviour =
         Behaviour::answer(599, vec![0xff, 0]).header("x-a", "1").header("set-cookie", "a=b");
     let answer = scripted("any", behaviour).await.unwrap();
@@ -60,7 +60,7 @@ async fn any_status_header_and_body_is_answered() {
 }
 
 #[tokio::test]
-async fn a_script_that_holds_no_http_is_501() {
+async fn a_script_that_http_does_not_allow_is_501() {
     for behaviour in [
         Behaviour::answer(101, ""),
         Behaviour::answer(1000, ""),
@@ -71,7 +71,7 @@ async fn a_script_that_holds_no_http_is_501() {
 }
 
 #[tokio::test]
-async fn a_queue_runs_out_and_users_do_not_share_it() {
+async fn a_queue_ends_and_belongs_to_one_user() {
     let client = client(&SHARED);
     let status = async |username| {
         login(&client, &SHARED.url(), username, "x").await.unwrap().status().as_u16()
@@ -88,7 +88,7 @@ async fn a_queue_runs_out_and_users_do_not_share_it() {
 }
 
 #[tokio::test]
-async fn a_script_for_anyone_yields_to_ones_own() {
+async fn a_user_script_overrides_the_script_for_anyone() {
     let portal = Portal::start(Options::default()).unwrap();
     portal.script(ANYONE, Operation::Login, Behaviour::answer(500, ""));
     portal.script("own", Operation::Login, Behaviour::answer(503, ""));
@@ -99,7 +99,7 @@ async fn a_script_for_anyone_yields_to_ones_own() {
 }
 
 #[tokio::test]
-async fn a_profile_is_scripted_after_a_login_with_any_token() {
+async fn a_profile_with_an_invented_token_follows_the_script() {
     let client = client(&SHARED);
     let accepted = json!({ "mobileJsonObject": { "login": "SUCCESS" }, "accessToken": "made up" });
     SHARED.script("made-up", Operation::Login, Behaviour::answer(200, accepted));
@@ -111,7 +111,7 @@ async fn a_profile_is_scripted_after_a_login_with_any_token() {
 }
 
 #[tokio::test]
-async fn a_delay_passes_before_the_answer() {
+async fn an_answer_waits_for_its_delay() {
     let started = Instant::now();
     let late = Behaviour::answer(200, "late").after(Duration::from_millis(300));
     assert_eq!(scripted("late", late).await.unwrap().status(), 200);
@@ -119,7 +119,7 @@ async fn a_delay_passes_before_the_answer() {
 }
 
 #[tokio::test]
-async fn a_client_that_gives_up_is_seen() {
+async fn a_client_that_disconnects_is_recorded_as_abandoned() {
     let impatient =
         builder(SHARED.ca_pem(), Resumption::disabled()).timeout(Duration::from_millis(500));
     let impatient: Client = impatient.build().unwrap();
@@ -138,7 +138,7 @@ async fn a_client_that_gives_up_is_seen() {
 }
 
 #[tokio::test]
-async fn a_body_drips_to_its_end() {
+async fn a_dripped_body_is_complete() {
     let started = Instant::now();
     let mut answer =
         scripted("drip", Behaviour::answer(200, "ab").delivered(Delivery::Drip)).await.unwrap();
@@ -151,7 +151,7 @@ async fn a_body_drips_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_flood_has_no_end() {
+async fn a_flood_ends_only_at_its_content_length() {
     let mut answer =
         scripted("flood", Behaviour::answer(200, "{}").delivered(Delivery::Flood)).await.unwrap();
     let mut taken = 0;
@@ -167,7 +167,7 @@ async fn a_flood_has_no_end() {
 }
 
 #[tokio::test]
-async fn a_connection_ends_before_its_answer() {
+async fn a_connection_can_end_before_its_answer() {
     for (username, delivery, expected) in [
         ("before-1", Delivery::ResetBefore, Some(ErrorKind::ConnectionReset)),
         ("before-2", Delivery::CloseBefore, None),
@@ -179,7 +179,7 @@ async fn a_connection_ends_before_its_answer() {
 }
 
 #[tokio::test]
-async fn a_connection_ends_before_its_body_does() {
+async fn a_connection_can_end_before_its_body_is_complete() {
     for (username, delivery, expected) in [
         ("midway-1", Delivery::ResetMidway, Some(ErrorKind::ConnectionReset)),
         ("midway-2", Delivery::CloseEarly, Some(ErrorKind::UnexpectedEof)),

@@ -1,4 +1,4 @@
-//! Nobody tells the portal anything.
+//! The portal without a script, and what it records.
 
 use std::time::Duration;
 
@@ -28,10 +28,11 @@ async fn every_demo_student_signs_in_under_every_name() {
 }
 
 #[test]
-fn the_demo_students_have_the_corners_that_profiles_have() {
+fn demo_students_cover_the_special_cases_of_profiles() {
     let students = demo_students();
-    let all =
-        |key: &str| -> Vec<Value> { students.iter().map(|it| it.info[key].clone()).collect() };
+    let all = |key: &str| -> Vec<Value> {
+        students.iter().map(|student| student.info[key].clone()).collect()
+    };
     assert_eq!(students[0].usernames.len(), 4);
     assert_eq!((&all("ClassName")[1], &all("SectionName")[1]), (&Value::Null, &Value::Null));
     assert_eq!(all("MiddleName")[2], "");
@@ -52,7 +53,7 @@ async fn a_wrong_password_and_an_unknown_user_are_401() {
 }
 
 #[tokio::test]
-async fn a_profile_asks_for_a_token_of_this_portal() {
+async fn a_profile_requires_a_token_of_this_portal() {
     let elsewhere = Portal::start(Options::default()).unwrap();
     elsewhere.enrol(Student::new("token-1", "right"));
     SHARED.enrol(Student::new("token-1", "right"));
@@ -68,7 +69,7 @@ async fn a_profile_asks_for_a_token_of_this_portal() {
 }
 
 #[tokio::test]
-async fn a_call_that_no_mobile_app_sends_is_refused() {
+async fn a_call_that_differs_from_the_mobile_app_is_rejected() {
     let client = client(&SHARED);
     let address = |path: &str| format!("{}/MAcademy/mobile/{path}", SHARED.url());
     let form = || Form::new().text("userName", "odd").text("password", "x").text("j_appId", "YES");
@@ -91,7 +92,7 @@ async fn a_call_that_no_mobile_app_sends_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_received_is_kept_as_it_was_sent() {
+async fn calls_are_recorded_unchanged() {
     let portal = Portal::start(Options::default()).unwrap();
     portal.enrol(Student::new("kept", " pässword "));
     sign_in(&portal, "kept", " pässword ").await;
@@ -122,7 +123,7 @@ async fn what_is_received_is_kept_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn cookies_and_resumed_sessions_are_seen() {
+async fn cookies_and_resumed_sessions_are_recorded() {
     let portal = Portal::start(Options::default()).unwrap();
     portal.enrol(Student::new("leaky", "right"));
     let leaky = builder(portal.ca_pem(), Resumption::in_memory_sessions(8));
@@ -148,12 +149,12 @@ async fn a_call_in_flight_is_answered_while_the_portal_stops() {
 }
 
 #[tokio::test]
-async fn a_redirect_that_is_followed_is_seen() {
+async fn a_followed_redirect_is_recorded() {
     let nosy = builder(SHARED.ca_pem(), Resumption::disabled());
     let nosy = nosy.redirect(Policy::limited(3)).build().unwrap();
     SHARED.script("followed", Operation::Login, Behaviour::redirect(Operation::Login));
     assert!(login(&nosy, &SHARED.url(), "followed", "x").await.unwrap_err().is_redirect());
-    let methods: Vec<_> = SHARED.received("followed").into_iter().map(|it| it.method).collect();
+    let methods: Vec<_> = SHARED.received("followed").into_iter().map(|call| call.method).collect();
     assert_eq!(methods, ["POST", "GET", "GET", "GET"]);
 }
 

@@ -1,6 +1,6 @@
-//! The portal from outside: a client signs in, honestly answered or not.
+//! Black-box tests of the portal: a client signs in and checks honest and scripted answers.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be set up is a failed test")]
+#![expect(clippy::unwrap_used, reason = "a failed setup is a failed test")]
 
 mod binary;
 mod client;

@@ -1,4 +1,4 @@
-//! What scripts make of a handshake.
+//! Scripted TLS handshakes, certificates and errors at start.
 
 use std::{net::TcpStream, time::Duration};
 
@@ -8,7 +8,7 @@ use rustls::client::Resumption;
 use crate::client::{builder, client, login};
 
 #[tokio::test]
-async fn no_client_gets_through_a_handshake_that_fails() {
+async fn scripted_handshake_failures_end_the_connection() {
     let portal = Portal::start(Options::default()).unwrap();
     for (tls, expected) in [
         (Tls::Expired, "Expired"),
@@ -28,7 +28,7 @@ async fn no_client_gets_through_a_handshake_that_fails() {
 }
 
 #[tokio::test]
-async fn a_handshake_hangs() {
+async fn a_handshake_can_hang() {
     let portal = Portal::start(Options::default()).unwrap();
     portal.script_tls(Tls::Hang);
     let impatient = builder(portal.ca_pem(), Resumption::disabled());
@@ -38,7 +38,7 @@ async fn a_handshake_hangs() {
 }
 
 #[tokio::test]
-async fn the_certificate_is_for_the_names_that_were_asked_for() {
+async fn the_certificate_contains_the_requested_names() {
     let names = vec!["portal.example".to_owned()];
     let portal = Portal::start(Options { names, ..Options::default() }).unwrap();
     let port = portal.address().port();
@@ -53,11 +53,11 @@ async fn the_certificate_is_for_the_names_that_were_asked_for() {
 }
 
 #[test]
-fn a_portal_that_cannot_start_says_why_in_a_line() {
+fn start_errors_name_the_address_or_the_setting() {
     let portal = Portal::start(Options::default()).unwrap();
     let start = |options| Portal::start(options).err().unwrap().to_string();
     let taken = start(Options { address: portal.address(), ..Options::default() });
-    assert!(taken.starts_with(&format!("{} cannot be listened on: ", portal.address())), "{taken}");
+    assert!(taken.starts_with(&format!("cannot listen on {}: ", portal.address())), "{taken}");
     let ca_file = Some("/nowhere/ca.pem".into());
     let unwritable = start(Options { ca_file, ..Options::default() });
     assert!(unwritable.starts_with("DEMO_PORTAL_CA_FILE (--ca-file) is "), "{unwritable}");
