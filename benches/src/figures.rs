@@ -1,4 +1,5 @@
-//! The figures, their order, and what they share: the sizes of a run and the store of a million objects.
+//! The figures, that is, the measurements, and what they share: the sizes of a run and a store with
+//! a million objects.
 
 mod authenticate;
 mod captures;
@@ -34,31 +35,32 @@ use crate::{
     versions,
 };
 
-/// What can be measured.
+/// A measurement. The comments are the texts of `--help`: the load, then the peers.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize, Subcommand)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Figure {
     /// Durable sets of 256 B values: etcd, Redis
     Set,
-    /// Deliveries a second to sockets that all watch everything
+    /// Deliveries per second to sockets that all watch every change
     Watch,
-    /// From a set to its push, at a steady thousand sets a second
+    /// Latency from a set to its push, at 1,000 sets per second
     PushLatency,
     /// Resident memory of idle watching sockets
     Idle,
-    /// First byte, time and memory of a find that matches a million objects
+    /// Time to the first byte, duration and memory of a find that matches a million objects
     Find,
-    /// Sets, gets and pushes on PostgreSQL, through one replica and three: pgbench
+    /// Sets, gets and pushes on PostgreSQL, through one replica and through three: pgbench
     Replicas,
     /// Reads of 256 B values among a million objects: a bare axum route
     Get,
-    /// Answers that ask nobody, `GET /health` and a sign-in that breaks rules: a bare axum route, FastAPI
+    /// Answers of authsvc without the portal, `GET /health` and an invalid sign-in: a bare axum
+    /// route, FastAPI
     Health,
-    /// Sign-ins at the demo portal, as many as go and at a steady rate: a bare relay
+    /// Sign-ins at demo-portal, as fast as possible and at a steady rate: a bare relay
     Authenticate,
     /// Resident memory of authsvc after a hundred thousand requests
     SignInMemory,
-    /// Durable captures of one merchant and of a hundred, on SQLite and on PostgreSQL: pgbench
+    /// Durable captures of one merchant and of 100, on SQLite and on PostgreSQL: pgbench
     Captures,
     /// Reads and pages of a million transactions: a bare axum route
     Transactions,
@@ -67,8 +69,8 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    /// In the order they are measured and printed. Those that share the store of a million objects come last, as it goes on
-    /// running.
+    /// In the order of measurement. The figures that share the store with a million objects come
+    /// last, because that store runs until the end.
     pub(crate) const ALL: [Self; 13] = [
         Self::Health,
         Self::Authenticate,
@@ -85,7 +87,7 @@ impl Figure {
         Self::Get,
     ];
 
-    /// The service that is measured.
+    /// The measured service.
     pub(crate) fn service(self) -> &'static str {
         match self {
             Self::Health | Self::Authenticate | Self::SignInMemory | Self::SlowPortal => "authsvc",
@@ -95,79 +97,76 @@ impl Figure {
     }
 }
 
-/// The programs to measure.
 #[derive(Args)]
 pub(crate) struct Programs {
-    /// The object store to measure [default: objstore-svc beside this executable]
+    /// Path of objstore-svc [default: in the folder of this executable]
     #[arg(long, global = true)]
     service: Option<PathBuf>,
-    /// The authsvc to measure [default: authsvc beside this executable]
+    /// Path of authsvc [default: in the folder of this executable]
     #[arg(long, global = true)]
     authsvc: Option<PathBuf>,
-    /// The payments-svc to measure [default: payments-svc beside this executable]
+    /// Path of payments-svc [default: in the folder of this executable]
     #[arg(long, global = true)]
     payments: Option<PathBuf>,
-    /// The portal it signs in at [default: demo-portal beside this executable]
+    /// Path of demo-portal [default: in the folder of this executable]
     #[arg(long, global = true)]
     portal: Option<PathBuf>,
 }
 
-/// How much of everything.
+/// The sizes of a run.
 pub(crate) struct Scale {
-    /// Rounds of each comparison; the median is printed.
+    /// Rounds of each comparison. The median is printed.
     pub(crate) rounds: usize,
-    /// How long a round is measured.
+    /// Duration of the measurement in a round.
     pub(crate) measured: Duration,
-    /// How long a round runs before it is measured.
+    /// Duration of the load before the measurement.
     pub(crate) warm_up: Duration,
-    /// Keys that sets are spread over.
+    /// Number of keys of sets.
     pub(crate) keys: u64,
     /// Objects stored for `get` and `find`.
     pub(crate) objects: u64,
     /// Sockets of `watch` and `push-latency`.
     pub(crate) sockets: usize,
-    /// Sockets of `idle`.
     pub(crate) idle_sockets: usize,
-    /// Transactions that are captured.
+    /// Transactions that `captures` captures, again and again.
     pub(crate) captured: u64,
     /// Transactions stored for `transactions`.
     pub(crate) transactions: u64,
-    /// Requests before memory is looked at.
+    /// Requests before `sign-in-memory` reads the memory.
     pub(crate) requests: u64,
-    /// Sign-ins that wait for a slow portal.
+    /// Sign-ins that wait in `slow-portal`.
     pub(crate) waiting: u64,
-    /// How long it takes.
+    /// Delay of each answer of the slow portal.
     pub(crate) delay: Duration,
 }
 
-/// One run: what to measure with, and the store that several figures share.
+/// One run: the programs, the sizes, and the store that several figures share.
 pub(crate) struct Bench {
-    /// The object store's executable.
+    /// Path of objstore-svc.
     pub(crate) service: PathBuf,
-    /// The executable of authsvc.
+    /// Path of authsvc.
     pub(crate) authsvc: PathBuf,
-    /// The executable of payments-svc.
+    /// Path of payments-svc.
     pub(crate) payments: PathBuf,
-    /// The executable of the demo portal.
+    /// Path of demo-portal.
     pub(crate) portal: PathBuf,
     /// Directory for the servers' data.
     pub(crate) data: PathBuf,
-    /// How much of everything.
     pub(crate) scale: Scale,
     quick: bool,
     filled: OnceCell<Filled>,
 }
 
-/// A running service with `Scale::objects` objects in it.
+/// A running objstore-svc with [`Scale::objects`] objects.
 pub(crate) struct Filled {
-    /// The service, started anew after it was filled.
+    /// The service, restarted after it was filled.
     pub(crate) server: Server,
-    /// A session at it.
+    /// Value of the Cookie header of a registered client.
     pub(crate) cookie: String,
 }
 
 impl Bench {
-    /// A run at full size or, `quick`, one of seconds.
+    /// A run at full size, or a smoke run if `quick`.
     pub(crate) fn new(quick: bool, programs: Programs, data: Option<PathBuf>) -> Result<Self> {
         let executable = std::env::current_exe()?;
         let beside = executable.parent().context("the executable has no directory")?;
@@ -216,7 +215,8 @@ impl Bench {
         })
     }
 
-    /// Measures the figures one after the other; one that fails says so in its table and does not stop the others.
+    /// Measures the figures one after the other. A failure is noted in the table of its figure and
+    /// does not stop the run.
     pub(crate) async fn measure(&self, figures: &[Figure]) -> Result<Results> {
         let machine = Machine::here(&self.data).await?;
         let versions = versions::installed(self).await;
@@ -247,7 +247,7 @@ impl Bench {
         Ok(Results { date, quick: self.quick, machine, versions, tables })
     }
 
-    /// A round of as many requests as `server` takes.
+    /// A round of requests to `server`, as fast as it replies.
     pub(crate) fn exchange(&self, server: &Server, call: Call, connections: u64) -> Exchange {
         Exchange {
             address: server.address,
@@ -263,7 +263,7 @@ impl Bench {
         }
     }
 
-    /// The store of a million objects, filled when it is first asked for.
+    /// Returns the store with a million objects. The first call fills it.
     pub(crate) async fn filled(&self) -> Result<&Filled> {
         self.filled.get_or_try_init(|| self.fill()).await
     }
@@ -278,8 +278,8 @@ impl Bench {
             count: self.scale.objects,
             names: None,
         };
-        load::elsewhere(&fill, Duration::from_secs(180)).await.context("filling the store")?;
-        // Memory is measured from a process that has done nothing yet.
+        load::run_in_child(&fill, Duration::from_secs(180)).await.context("filling the store")?;
+        // Memory must be measured in a fresh process.
         server.restart().await?;
         Ok(Filled { server, cookie })
     }

@@ -1,4 +1,5 @@
-//! Load clients as processes of their own: a job goes out as an argument, its outcome comes back as a line.
+//! Runs load clients as separate processes. The job is an argument of the child, as JSON. The child
+//! prints the outcome as one line of JSON.
 
 pub(crate) mod api;
 #[cfg(feature = "etcd")]
@@ -21,19 +22,19 @@ use crate::{
     load::exchange::{Exchange, Fill},
 };
 
-/// One stretch of load.
+/// A task of a load client.
 pub(crate) trait Job: Serialize + DeserializeOwned {
-    /// Names the job on the command line.
+    /// Identifies the type of the job on the command line.
     const KIND: &'static str;
-    /// What was seen.
+    /// The measurements.
     type Outcome: Serialize + DeserializeOwned;
 
-    /// Does it, in this process.
+    /// Performs the job in this process.
     async fn perform(self) -> Result<Self::Outcome>;
 }
 
-/// Does the job in a process of its own, which is ended when `limit` has passed.
-pub(crate) async fn elsewhere<J: Job>(job: &J, limit: Duration) -> Result<J::Outcome> {
+/// Performs the job in a child process. Fails, and kills the child, after `limit`.
+pub(crate) async fn run_in_child<J: Job>(job: &J, limit: Duration) -> Result<J::Outcome> {
     let client = Command::new(std::env::current_exe()?)
         .args(["load", J::KIND, &serde_json::to_string(job)?])
         .stdin(Stdio::null())
@@ -53,8 +54,8 @@ pub(crate) async fn elsewhere<J: Job>(job: &J, limit: Duration) -> Result<J::Out
     Ok(serde_json::from_slice(&ended.stdout)?)
 }
 
-/// Does the job that [`elsewhere`] wrote down, and gives its outcome as JSON.
-pub(crate) async fn here(kind: &str, job: &str) -> Result<String> {
+/// Performs the job that [`run_in_child`] passed to this process. Returns the outcome as JSON.
+pub(crate) async fn run_job(kind: &str, job: &str) -> Result<String> {
     match kind {
         Exchange::KIND => perform::<Exchange>(job).await,
         Fill::KIND => perform::<Fill>(job).await,
@@ -62,7 +63,7 @@ pub(crate) async fn here(kind: &str, job: &str) -> Result<String> {
         Idle::KIND => perform::<Idle>(job).await,
         PushLatency::KIND => perform::<PushLatency>(job).await,
         Watch::KIND => perform::<Watch>(job).await,
-        _ => bail!("no job is called {kind}"),
+        _ => bail!("unknown kind of job: {kind}"),
     }
 }
 
@@ -71,7 +72,7 @@ async fn perform<J: Job>(job: &str) -> Result<String> {
     Ok(serde_json::to_string(&job.perform().await?)?)
 }
 
-/// Waits for all tasks; the first that fails ends the others.
+/// Waits for all tasks. The first error aborts the others and is returned.
 pub(crate) async fn all(mut workers: JoinSet<Result<()>>) -> Result<()> {
     while let Some(ended) = workers.join_next().await {
         ended??;

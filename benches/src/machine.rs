@@ -1,4 +1,4 @@
-//! The machine of a run.
+//! Describes the machine of a run.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -16,10 +16,9 @@ use tokio::process::Command;
 
 use crate::report::{Spread, count};
 
-/// Writes that the disk is asked to keep, one after the other.
+/// Synced writes for [`Machine::sync`].
 const SYNCS: usize = 200;
 
-/// A machine, as its kernel describes it.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Machine {
     pub(crate) processor: String,
@@ -35,7 +34,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// This machine, whose servers keep their data in the directory.
+    /// Describes this machine. `data` is the directory of the servers' data.
     pub(crate) async fn here(data: &Path) -> Result<Self> {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let (processors, memory) = (read("/proc/cpuinfo"), read("/proc/meminfo"));
@@ -69,7 +68,7 @@ impl Display for Machine {
     }
 }
 
-/// The value of the first line with this name.
+/// Returns the value of the first line `name: value`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -77,14 +76,15 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     })
 }
 
+/// Measures [`Machine::sync`].
 fn sync(data: &Path) -> Result<f64> {
     let mut file = NamedTempFile::new_in(data)?;
     let mut milliseconds = Spread::default();
     for _ in 0..SYNCS {
-        let begun = Instant::now();
+        let start = Instant::now();
         file.write_all(&[b'x'; 4096])?;
         file.as_file().sync_data()?;
-        milliseconds.add(begun.elapsed().as_secs_f64() * 1e3);
+        milliseconds.add(start.elapsed().as_secs_f64() * 1e3);
     }
     Ok(milliseconds.median())
 }

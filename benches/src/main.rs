@@ -1,8 +1,11 @@
-//! Load on the services, side by side with what a user would pick instead.
+//! Measures the services under load and compares them with their alternatives (the peers).
 //!
-//! `bench` starts every server itself, on free ports of 127.0.0.1 with their data on disk beside its own executable, and runs each
-//! load client as a process of its own (`bench load …`). Comparisons are made in interleaved rounds, and the medians printed as a table;
-//! `--publish` draws them and writes them into the documents as well.
+//! 1. `bench` starts every server itself, on free ports of 127.0.0.1. The data is on disk, beside
+//!    the executable of `bench` or in `--data`.
+//! 2. Each load client is a separate process (`bench load …`).
+//! 3. Contenders are measured in interleaved rounds, so that a disturbance affects all of them. The
+//!    medians are printed as a table.
+//! 4. `--publish` also writes the numbers, the plots and the page into the documents.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -40,19 +43,19 @@ use crate::{
     report::text::Terminal,
 };
 
-/// Every process of a bench allocates as the services do, so no ratio compares allocators.
+/// The services use the same allocator, so that no ratio compares allocators.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Load, side by side with what a user would pick instead.
+/// Measures the services under load and compares them with alternatives
 #[derive(Parser)]
 struct Cli {
-    /// A smoke run of seconds: every figure, too short to mean anything
+    /// Smoke run: measures for one second or less, so the numbers mean nothing
     #[arg(long, global = true)]
     quick: bool,
     #[command(flatten)]
     programs: Programs,
-    /// Where servers keep their data while they run; a real disk [default: beside this executable]
+    /// Folder for the data of the servers, on a real disk [default: the folder of this executable]
     #[arg(long, global = true)]
     data: Option<PathBuf>,
     #[command(subcommand)]
@@ -61,20 +64,20 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Every figure (the default)
+    /// Measures every figure (the default)
     All {
-        /// Folder of the documents that the results are written to
+        /// Also publishes the results in this folder of documents
         #[arg(long)]
         publish: Option<PathBuf>,
     },
-    /// Writes the plots and the page of published results again
+    /// Draws the plots and the page of the published numbers again
     Plot {
-        /// Folder of the documents
+        /// Folder of the documents, which contains the published numbers
         documents: PathBuf,
     },
     #[command(flatten)]
     One(Figure),
-    /// One load client: performs a job and prints its outcome
+    /// Load client: performs a job and prints its outcome as JSON
     #[command(hide = true)]
     Load {
         /// The kind of job
@@ -82,22 +85,22 @@ enum Command {
         /// The job, as JSON
         job: String,
     },
-    /// The peer of `get` and `health`: bare axum routes
+    /// Peer of several figures: bare axum routes
     #[command(hide = true)]
     Bare {
-        /// Where to listen on 127.0.0.1
+        /// Port on 127.0.0.1
         port: u16,
-        /// Size of the constant answer
+        /// Size of the constant answer in bytes
         bytes: usize,
     },
-    /// The peer of `authenticate`: a bare relay to the portal
+    /// Peer of `authenticate`: a bare relay to the portal
     #[command(hide = true)]
     Relay {
-        /// Where to listen on 127.0.0.1
+        /// Port on 127.0.0.1
         port: u16,
         /// Base address of the portal
         url: String,
-        /// File of the certificates to trust
+        /// File of the trusted root certificates
         ca_file: PathBuf,
     },
 }
@@ -118,7 +121,7 @@ fn run(cli: Cli) -> Result<()> {
         Some(Command::Plot { documents }) => return report::render(&documents),
         Some(Command::Load { kind, job }) => {
             rlimit::increase_nofile_limit(u64::MAX)?;
-            println!("{}", one_thread.block_on(load::here(&kind, &job))?);
+            println!("{}", one_thread.block_on(load::run_job(&kind, &job))?);
             return Ok(());
         }
         Some(Command::Bare { port, bytes }) => {
@@ -135,12 +138,12 @@ fn run(cli: Cli) -> Result<()> {
     one_thread.block_on(measure(&bench, &figures, published.as_deref()))
 }
 
-/// What a server among the peers runs on, as the services do.
+/// A runtime with a thread per core, as the services use.
 fn all_cores() -> io::Result<Runtime> {
     Builder::new_multi_thread().enable_all().build()
 }
 
-/// Measures, prints and publishes; an interruption ends the servers as well.
+/// Measures, prints and publishes. On a signal, it returns an error, which stops the servers.
 async fn measure(bench: &Bench, figures: &[Figure], published: Option<&Path>) -> Result<()> {
     let results = tokio::select! {
         results = bench.measure(figures) => results?,
@@ -150,11 +153,11 @@ async fn measure(bench: &Bench, figures: &[Figure], published: Option<&Path>) ->
     if let Some(documents) = published {
         report::publish(&results, documents)?;
     }
-    ensure!(results.is_complete(), "not everything could be measured");
+    ensure!(results.is_complete(), "some figures could not be measured: see the notes above");
     Ok(())
 }
 
-/// Returns when this process is asked to end.
+/// Waits for SIGTERM or SIGINT.
 async fn interrupted() {
     let terminated = async {
         match signal(SignalKind::terminate()) {

@@ -1,4 +1,5 @@
-//! How each server is started: what stores is durable before it answers, otherwise everything is as it comes.
+//! Starts the services and their peers. Every store must sync its data before it answers, so that
+//! comparisons are fair. All other settings have their defaults, except limits, which are off.
 
 pub(crate) mod bare;
 pub(crate) mod portal;
@@ -23,15 +24,15 @@ use crate::{
     },
 };
 
-/// The object store under measurement, on SQLite.
+/// Starts objstore-svc on SQLite.
 pub(crate) async fn objstore(bench: &Bench) -> Result<Server> {
     objstore_with(bench, "").await
 }
 
-/// All load comes from one address.
+/// Raises the limit per address, because all load comes from one address.
 const CONNECTIONS: (&str, &str) = ("MAX_CONNECTIONS_PER_ADDRESS", "1000000");
 
-/// A replica of it on PostgreSQL.
+/// Starts a replica of objstore-svc on PostgreSQL.
 pub(crate) async fn objstore_on(bench: &Bench, postgres: &Postgres) -> Result<Server> {
     objstore_with(bench, &postgres.url()).await
 }
@@ -47,11 +48,12 @@ async fn objstore_with(bench: &Bench, database: &str) -> Result<Server> {
         .env("OBJSTORE_REGISTER_LIMIT", "off")
         .env(CONNECTIONS.0, CONNECTIONS.1);
     Server::start(command, port, Ready::Answering, directory).await?.with_context(|| {
-        format!("{} is not there: cargo build --release -p objstore-svc", bench.service.display())
+        let program = bench.service.display();
+        format!("{program} does not exist: run cargo build --release -p objstore-svc")
     })
 }
 
-/// The authsvc under measurement. Without a portal nobody can sign in.
+/// Starts authsvc. Without a portal, every sign-in fails.
 pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Server> {
     let port = free_port()?;
     let mut command = Command::new(&bench.authsvc);
@@ -64,16 +66,17 @@ pub(crate) async fn authsvc(bench: &Bench, portal: Option<&Portal>) -> Result<Se
         command.env("PORTAL_URL", portal.url()).env("PORTAL_CA_FILE", &portal.ca_file);
     }
     Server::start(command, port, Ready::Accepting, directory(bench)?).await?.with_context(|| {
-        format!("{} is not there: cargo build --release -p authsvc", bench.authsvc.display())
+        let program = bench.authsvc.display();
+        format!("{program} does not exist: run cargo build --release -p authsvc")
     })
 }
 
-/// The payments service under measurement, on SQLite.
+/// Starts payments-svc on SQLite.
 pub(crate) async fn payments(bench: &Bench) -> Result<Shop> {
     payments_with(bench, "").await
 }
 
-/// A replica of it on PostgreSQL.
+/// Starts a replica of payments-svc on PostgreSQL.
 pub(crate) async fn payments_on(bench: &Bench, postgres: &Postgres) -> Result<Shop> {
     payments_with(bench, &postgres.url()).await
 }
@@ -92,7 +95,8 @@ async fn payments_with(bench: &Bench, database: &str) -> Result<Shop> {
         command
     };
     let missing = || {
-        format!("{} is not there: cargo build --release -p payments-svc", bench.payments.display())
+        let program = bench.payments.display();
+        format!("{program} does not exist: run cargo build --release -p payments-svc")
     };
     let seeded = command(&["seed"]).status().await.with_context(missing)?;
     ensure!(seeded.success(), "payments-svc seed failed");
@@ -102,7 +106,7 @@ async fn payments_with(bench: &Bench, database: &str) -> Result<Shop> {
     Shop::new(server.with_context(missing)?, pos_port, &keys, names)
 }
 
-/// The relay to `portal` that does nothing else.
+/// Starts the bare relay to `portal`.
 pub(crate) async fn relay(bench: &Bench, portal: &Portal) -> Result<Server> {
     let port = free_port()?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -112,10 +116,10 @@ pub(crate) async fn relay(bench: &Bench, portal: &Portal) -> Result<Server> {
         .context("this executable is gone")
 }
 
-/// The programs of FastAPI, from the folder of this crate.
+/// Folder of the programs of FastAPI, relative to the folder of this crate.
 pub(crate) const FASTAPI: &str = "../target/tools/fastapi/bin";
 
-/// FastAPI on uvicorn with one worker; `None` when it is not installed.
+/// Starts FastAPI on uvicorn with one worker. Returns `None` if it is not installed.
 pub(crate) async fn fastapi(bench: &Bench) -> Result<Option<Server>> {
     let port = free_port()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -131,7 +135,8 @@ pub(crate) async fn fastapi(bench: &Bench) -> Result<Option<Server>> {
     Server::start(command, port, Ready::Accepting, directory(bench)?).await
 }
 
-/// Redis with an append-only file that is synced before every answer; `None` when it is not installed.
+/// Starts Redis with an append-only file, which it syncs before every answer. Returns `None` if it
+/// is not installed.
 pub(crate) async fn redis(bench: &Bench) -> Result<Option<Server>> {
     let (port, directory) = (free_port()?, directory(bench)?);
     let mut command = Command::new("redis-server");
@@ -152,7 +157,7 @@ pub(crate) async fn redis(bench: &Bench) -> Result<Option<Server>> {
     Server::start(command, port, Ready::Accepting, directory).await
 }
 
-/// A cluster of one etcd; `None` when it is not installed.
+/// Starts a cluster of one etcd. Returns `None` if it is not installed.
 #[cfg(feature = "etcd")]
 pub(crate) async fn etcd(bench: &Bench) -> Result<Option<Server>> {
     let (port, directory) = (free_port()?, directory(bench)?);
@@ -178,7 +183,7 @@ pub(crate) async fn etcd(bench: &Bench) -> Result<Option<Server>> {
     Server::start(command, port, Ready::Accepting, directory).await
 }
 
-/// Bare axum routes that answer `bytes` bytes.
+/// Starts the bare axum routes, whose answers have `bytes` bytes.
 pub(crate) async fn bare(bench: &Bench, bytes: usize) -> Result<Server> {
     let port = free_port()?;
     let mut command = Command::new(std::env::current_exe()?);

@@ -1,4 +1,5 @@
-//! The outcome of a run, as numbers: a table per figure, with a row per contender.
+//! The results of a run: one table per figure, one row per contender. They are stored as JSON, so
+//! names of fields and variants are part of the file format.
 
 mod page;
 mod plot;
@@ -17,15 +18,15 @@ pub(crate) use page::{publish, render};
 pub(crate) use spread::{Rounds, Spread};
 pub(crate) use text::count;
 
-/// Cores busy with neither the server nor the load, from which on a figure is not to be trusted. Less is the kernel at work for both.
-const DISTURBING: f64 = 0.3;
+/// Busy cores, apart from the server and the load, above which a row cannot be trusted. A lower
+/// value is work of the kernel for server and load.
+const DISTURBED: f64 = 0.3;
 
-/// The outcome of a run.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Results {
-    /// When it ended, in UTC.
+    /// Date of the end, in UTC.
     pub(crate) date: String,
-    /// Whether it was a smoke run.
+    /// Whether it was a smoke run, whose numbers mean nothing.
     pub(crate) quick: bool,
     pub(crate) machine: Machine,
     /// Names and versions of the services and the peers.
@@ -33,27 +34,27 @@ pub(crate) struct Results {
     pub(crate) tables: Vec<Table>,
 }
 
-/// The outcome of one figure.
+/// The results of one figure.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Table {
     pub(crate) figure: Figure,
     pub(crate) rows: Vec<Row>,
     /// Remarks under the rows.
     pub(crate) notes: Vec<String>,
-    /// Why the figure could not be measured.
+    /// The reason if the figure could not be measured.
     pub(crate) failure: Option<String>,
 }
 
-/// One contender under one load. A field that does not apply is `None`.
+/// One contender under one load. Fields that do not apply are `None`.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Row {
-    /// The load: rows with the same title are compared.
+    /// The load. Rows with the same title are compared.
     pub(crate) title: String,
     /// The contender.
     pub(crate) who: String,
-    /// Whether the contender is one of the services, not a peer.
+    /// Whether the contender is a service and not a peer.
     pub(crate) ours: bool,
-    /// Whether the load sets the rate, not the contender.
+    /// Whether the load determines the rate, and not the contender.
     pub(crate) steady: bool,
     pub(crate) result: Option<Amount>,
     /// Medians of the rounds.
@@ -66,27 +67,27 @@ pub(crate) struct Row {
     pub(crate) notes: Vec<String>,
 }
 
-/// The same number from one or more rounds.
+/// A number that was measured in one or more rounds.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Amount {
     pub(crate) median: f64,
     pub(crate) least: f64,
     pub(crate) most: f64,
-    /// Follows the number, with the space between them if there is one.
+    /// Appended to the number, so it begins with a space if one is needed.
     pub(crate) unit: String,
 }
 
-/// A number that has to stay on one side of a limit.
+/// A measured number and the limit that it must respect.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Target {
     pub(crate) measured: f64,
     pub(crate) bound: Bound,
     pub(crate) limit: f64,
-    /// Follows the limit, with the space between them if there is one.
+    /// Appended to the limit, so it begins with a space if one is needed.
     pub(crate) unit: String,
 }
 
-/// The side of the limit.
+/// The kind of a limit.
 #[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Bound {
@@ -102,7 +103,6 @@ impl Results {
 }
 
 impl Table {
-    /// A table without rows.
     pub(crate) fn new(figure: Figure) -> Self {
         Self { figure, rows: Vec::new(), notes: Vec::new(), failure: None }
     }
@@ -112,14 +112,14 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Adds a remark.
+    /// Adds a remark under the rows.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 }
 
 impl Row {
-    /// A row of a service.
+    /// A row for a service.
     pub(crate) fn ours(title: impl Into<String>, who: &str) -> Self {
         Self {
             title: title.into(),
@@ -135,23 +135,23 @@ impl Row {
         }
     }
 
-    /// A row of a peer.
+    /// A row for a peer.
     pub(crate) fn peer(title: impl Into<String>, who: &str) -> Self {
         Self { ours: false, ..Self::ours(title, who) }
     }
 
-    /// Says that the load sets the rate.
+    /// Marks the rate as determined by the load.
     pub(crate) fn steady(mut self) -> Self {
         self.steady = true;
         self
     }
 
-    /// A number of a single round.
+    /// Sets the result to a number that was measured once.
     pub(crate) fn once(self, number: f64, unit: &str) -> Self {
         self.result(&Spread::from(vec![number]), unit)
     }
 
-    /// The same number from several rounds.
+    /// Sets the result to a number that was measured in several rounds.
     pub(crate) fn result(mut self, rounds: &Spread, unit: &str) -> Self {
         let (least, most) = rounds.range();
         let unit = unit.to_owned();
@@ -159,12 +159,12 @@ impl Row {
         self
     }
 
-    /// A rate as the result.
+    /// Sets the result to a rate per second.
     pub(crate) fn rate(self, rate: &Spread) -> Self {
         self.result(rate, "/s")
     }
 
-    /// Medians of the percentiles.
+    /// Sets the latency to the medians of the percentiles.
     pub(crate) fn latency(mut self, rounds: &[Latency]) -> Self {
         let median = |of: fn(&Latency) -> f64| Spread::of(rounds, of).median();
         self.latency = Some(Latency {
@@ -175,7 +175,8 @@ impl Row {
         self
     }
 
-    /// Medians of the cores that server and load kept busy; a remark if something else took part of the machine.
+    /// Sets the busy cores to the medians. Adds a remark if other programs disturbed the
+    /// measurement.
     pub(crate) fn busy(mut self, rounds: &[Busy]) -> Self {
         let median = |of: fn(&Busy) -> f64| Spread::of(rounds, of).median();
         let busy = Busy {
@@ -188,31 +189,31 @@ impl Row {
         if busy.upstream > 0.0 {
             self = self.note(format!("{:.2} cores busy behind the server", busy.upstream));
         }
-        if busy.others > DISTURBING {
+        if busy.others > DISTURBED {
             self.note(format!("disturbed: {:.1} cores were busy elsewhere", busy.others))
         } else {
             self
         }
     }
 
-    /// Everything known of a closed loop.
+    /// Sets rate, latency and busy cores.
     pub(crate) fn exchanges(self, rounds: &Rounds) -> Self {
         let row = self.rate(&rounds.rate).latency(&rounds.latency);
         if rounds.busy.is_empty() { row } else { row.busy(&rounds.busy) }
     }
 
-    /// The service divided by this contender, and the least it has to be.
+    /// Sets the rate of the service divided by that of this contender, and its target.
     pub(crate) fn ratio(mut self, ratio: f64, target: f64) -> Self {
         self.ratio = Some(ratio);
         self.at_least(ratio, target, " ×")
     }
 
-    /// A target to reach.
+    /// Sets a target that `measured` must reach.
     pub(crate) fn at_least(self, measured: f64, limit: f64, unit: &str) -> Self {
         self.target(measured, Bound::AtLeast, limit, unit)
     }
 
-    /// A target to stay within.
+    /// Sets a target that `measured` must not exceed.
     pub(crate) fn at_most(self, measured: f64, limit: f64, unit: &str) -> Self {
         self.target(measured, Bound::AtMost, limit, unit)
     }
@@ -222,7 +223,7 @@ impl Row {
         self
     }
 
-    /// A remark, after those there are.
+    /// Adds a remark.
     pub(crate) fn note(mut self, note: String) -> Self {
         self.notes.push(note);
         self
@@ -230,7 +231,7 @@ impl Row {
 }
 
 impl Target {
-    /// Whether the number is on the right side; the limit itself is.
+    /// A number that equals the limit meets the target.
     pub(crate) fn is_met(&self) -> bool {
         match self.bound {
             Bound::AtLeast => self.measured >= self.limit,
@@ -239,12 +240,12 @@ impl Target {
     }
 }
 
-/// Results that are the same every time.
+/// Constant results for tests.
 #[cfg(test)]
 mod sample {
     use super::*;
 
-    /// One met target, one missed, and a figure that could not be measured.
+    /// Contains a target that is met, one that is missed, and a figure that could not be measured.
     pub(super) fn results() -> Results {
         let latency = Latency { p50: 1.0, p99: 2.5, p999: 3.0 };
         let mut set = Table::new(Figure::Set);

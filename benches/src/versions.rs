@@ -1,4 +1,4 @@
-//! The versions of the services and of every peer.
+//! Versions of the services and of the peers.
 
 use std::{ffi::OsStr, path::Path};
 
@@ -12,21 +12,21 @@ use crate::{
 const REQUIREMENTS: &str = include_str!("../fastapi/requirements.txt");
 const LOCKED: &str = include_str!("../../Cargo.lock");
 
-/// Names and versions of what is installed, the services first.
+/// Returns names and versions of the installed programs and libraries, the services first.
 pub(crate) async fn installed(bench: &Bench) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pgbench = postgres::programs().unwrap_or_default().join("pgbench");
     let python = root.join(FASTAPI).join("python");
-    let python = said_by(&python, &["--version"]).await;
+    let python = output_of(&python, &["--version"]).await;
     let described =
-        said_by("git", &["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"]);
+        output_of("git", &["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty"]);
     let known = [
-        ("objstore-svc", said_by(&bench.service, &["--version"]).await),
-        ("authsvc", said_by(&bench.authsvc, &["--version"]).await),
-        ("payments-svc", said_by(&bench.payments, &["--version"]).await),
-        ("etcd", said_by("etcd", &["--version"]).await),
-        ("Redis", said_by("redis-server", &["--version"]).await),
-        ("PostgreSQL and pgbench", said_by(&pgbench, &["--version"]).await),
+        ("objstore-svc", output_of(&bench.service, &["--version"]).await),
+        ("authsvc", output_of(&bench.authsvc, &["--version"]).await),
+        ("payments-svc", output_of(&bench.payments, &["--version"]).await),
+        ("etcd", output_of("etcd", &["--version"]).await),
+        ("Redis", output_of("redis-server", &["--version"]).await),
+        ("PostgreSQL and pgbench", output_of(&pgbench, &["--version"]).await),
         ("axum", locked("axum").map(str::to_owned)),
         ("FastAPI", python.as_ref().and(required("fastapi")).map(str::to_owned)),
         ("uvicorn", python.as_ref().and(required("uvicorn")).map(str::to_owned)),
@@ -40,24 +40,24 @@ pub(crate) async fn installed(bench: &Bench) -> Vec<(String, String)> {
     versions
 }
 
-/// The output of a program that succeeds.
-async fn said_by(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
+/// Returns the output of a program. `None` if the program is missing or fails.
+async fn output_of(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<String> {
     let ended = Command::new(program).args(arguments).output().await.ok()?;
     ended.status.success().then(|| String::from_utf8_lossy(&ended.stdout).into_owned())
 }
 
-/// The first version number in a text.
+/// Returns the first word that begins with a digit.
 fn number(text: &str) -> Option<&str> {
     let mut words = text.split(|c: char| c.is_whitespace() || c == '=');
     words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The version of a Python package.
+/// Returns the version of a Python package in `requirements.txt`.
 fn required(package: &str) -> Option<&'static str> {
     REQUIREMENTS.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))
 }
 
-/// The version of a crate.
+/// Returns the version of a crate in `Cargo.lock`.
 fn locked(package: &str) -> Option<&'static str> {
     let (_, entry) = LOCKED.split_once(&format!("name = \"{package}\"\nversion = \""))?;
     entry.split('"').next()
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_found_however_a_program_says_it() {
+    fn a_version_is_found_in_the_output_of_each_program() {
         for (text, version) in [
             ("authsvc 0.1.0\n", "0.1.0"),
             ("etcd Version: 3.4.23\nGo Version: go1.19.8\n", "3.4.23"),

@@ -1,4 +1,4 @@
-//! Sign-ins at the demo portal, side by side with a relay that does nothing else.
+//! Sign-ins at demo-portal, compared with the bare relay.
 
 use std::time::Duration;
 
@@ -12,14 +12,13 @@ use crate::{
 };
 
 const CONNECTIONS: u64 = 64;
-/// What a sign-in has to reach of the relay.
-const OF_RELAY: f64 = 0.8;
-/// Sign-ins that leave the machine mostly idle.
-const A_SECOND: u64 = 200;
-/// What authsvc may add to the relay's 99th percentile at that rate, in milliseconds.
-const ADDED: f64 = 1.0;
+/// Target: ratio of rates.
+const TARGET_OF_RELAY: f64 = 0.8;
+/// Sign-ins per second at the steady rate, which leaves the machine mostly idle.
+const RATE: u64 = 200;
+/// Target: milliseconds that authsvc adds to the p99 of the relay at the steady rate.
+const TARGET_ADDED: f64 = 1.0;
 
-/// Measures sign-ins a second, and how long they take at a steady rate.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let portal = Portal::start(bench, Duration::ZERO).await?;
     let ours = peers::authsvc(bench, Some(&portal)).await?;
@@ -29,7 +28,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         ..bench.exchange(server, sign_in::accepted(), CONNECTIONS)
     };
     let steady = |server: &Server| Exchange {
-        rate: Some(A_SECOND),
+        rate: Some(RATE),
         measured: bench.scale.measured * 4,
         ..round(server)
     };
@@ -38,26 +37,26 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let figure = format!("POST /authenticate, {CONNECTIONS} connections");
     table.row(Row::ours(figure.clone(), "authsvc").exchanges(&own));
     let ratio = own.rate.median() / theirs.rate.median();
-    table.row(Row::peer(figure, "bare relay").exchanges(&theirs).ratio(ratio, OF_RELAY));
+    table.row(Row::peer(figure, "bare relay").exchanges(&theirs).ratio(ratio, TARGET_OF_RELAY));
 
     let (own, theirs) = compare(bench, [steady(&ours), steady(&relay)]).await?;
-    let figure = format!("POST /authenticate, {} a second", count(A_SECOND as f64));
+    let figure = format!("POST /authenticate, {} a second", count(RATE as f64));
     let added = own.p99() - theirs.p99();
     table.row(Row::ours(figure.clone(), "authsvc").exchanges(&own).steady().at_most(
         added,
-        ADDED,
+        TARGET_ADDED,
         " ms added to the p99 of the relay",
     ));
     table.row(Row::peer(figure, "bare relay").exchanges(&theirs).steady());
     Ok(())
 }
 
-/// Measures both, round by round.
+/// Measures both, in interleaved rounds.
 async fn compare(bench: &Bench, [ours, theirs]: [Exchange; 2]) -> Result<(Rounds, Rounds)> {
     let mut rounds = (Rounds::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
-        rounds.0.add(load::elsewhere(&ours, Duration::from_secs(60)).await?);
-        rounds.1.add(load::elsewhere(&theirs, Duration::from_secs(60)).await?);
+        rounds.0.add(load::run_in_child(&ours, Duration::from_secs(60)).await?);
+        rounds.1.add(load::run_in_child(&theirs, Duration::from_secs(60)).await?);
     }
     Ok(rounds)
 }

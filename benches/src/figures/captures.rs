@@ -1,4 +1,4 @@
-//! Durable captures: of one merchant and of a hundred, on SQLite and on PostgreSQL, side by side with pgbench.
+//! Durable captures of one merchant and of 100, on SQLite and on PostgreSQL, compared with pgbench.
 
 use std::{path::Path, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::{
     load::{
         self,
         exchange::{Exchange, Exchanged},
-        line::{Call, HOLE},
+        line::{Call, PLACEHOLDER},
     },
     peers::{
         self,
@@ -21,18 +21,17 @@ use crate::{
 
 const CONNECTIONS: u64 = 64;
 const MERCHANTS: usize = 100;
-/// Captures a second there have to be.
-const RATE: f64 = 10_000.0;
-/// The rate of one merchant must reach this part of the rate of a hundred.
-const OF_MANY: f64 = 0.9;
-/// Captures on PostgreSQL must be this many times those of pgbench.
-const OF_PGBENCH: f64 = 4.0;
-/// Two replicas together must reach this part of one.
-const OF_ONE: f64 = 1.0;
-/// Longest p99 on PostgreSQL, in milliseconds.
-const P99: f64 = 60.0;
+/// Target: captures per second on SQLite.
+const TARGET_RATE: f64 = 10_000.0;
+/// Target: rate of one merchant divided by the rate of 100.
+const TARGET_OF_MANY: f64 = 0.9;
+/// Target: rate on PostgreSQL divided by the rate of pgbench.
+const TARGET_OF_PGBENCH: f64 = 4.0;
+/// Target: rate of two replicas divided by the rate of one.
+const TARGET_OF_ONE: f64 = 1.0;
+/// Target: p99 on PostgreSQL in milliseconds.
+const TARGET_P99: f64 = 60.0;
 
-/// Measures captures a second.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let shop = peers::payments(bench).await?;
     let (single, many) = (shop.merchants(1).await?, shop.merchants(MERCHANTS).await?);
@@ -47,9 +46,13 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let figure = format!("Durable captures on SQLite, {CONNECTIONS} connections");
     let (rate, ratio) = (of_many.rate.median(), of_one.rate.median() / of_many.rate.median());
     let who = format!("payments-svc, {MERCHANTS} merchants");
-    table.row(Row::ours(figure.clone(), &who).exchanges(&of_many).at_least(rate, RATE, "/s"));
+    table.row(Row::ours(figure.clone(), &who).exchanges(&of_many).at_least(
+        rate,
+        TARGET_RATE,
+        "/s",
+    ));
     let row = Row::ours(figure, "payments-svc, one merchant").exchanges(&of_one);
-    table.row(row.at_least(ratio, OF_MANY, " × 100 merchants"));
+    table.row(row.at_least(ratio, TARGET_OF_MANY, " × 100 merchants"));
     drop(shop);
     on_postgres(bench, table).await
 }
@@ -80,34 +83,34 @@ async fn on_postgres(bench: &Bench, table: &mut Table) -> Result<()> {
     let rate = of_many.rate.median();
     let who = format!("payments-svc, {MERCHANTS} merchants");
     let row = Row::ours(figure.clone(), &who).exchanges(&of_many);
-    table.row(row.at_most(of_many.p99(), P99, " ms p99"));
+    table.row(row.at_most(of_many.p99(), TARGET_P99, " ms p99"));
     let row = Row::ours(figure.clone(), "payments-svc, one merchant").exchanges(&of_one);
-    table.row(row.at_least(of_one.rate.median() / rate, OF_MANY, " × 100 merchants"));
+    table.row(row.at_least(of_one.rate.median() / rate, TARGET_OF_MANY, " × 100 merchants"));
     let who = format!("2 replicas × {CONNECTIONS} connections");
     let row = Row::ours(figure.clone(), &who).rate(&together);
-    table.row(row.at_least(together.median() / rate, OF_ONE, " × one replica"));
+    table.row(row.at_least(together.median() / rate, TARGET_OF_ONE, " × one replica"));
     let row = Row::peer(figure, "pgbench, the same statements").exchanges(&theirs);
-    table.row(row.ratio(rate / theirs.rate.median(), OF_PGBENCH));
+    table.row(row.ratio(rate / theirs.rate.median(), TARGET_OF_PGBENCH));
     Ok(())
 }
 
-/// Captures of these transactions.
+/// Runs one round of captures of the transactions in the file `ids`.
 async fn load(
     bench: &Bench,
-    on: Option<&Postgres>,
+    postgres: Option<&Postgres>,
     (server, credentials): (&Server, &str),
     ids: &Path,
 ) -> Result<Exchanged> {
     let call = Call::Http {
-        path: format!("/transactions/{HOLE}/captures"),
+        path: format!("/transactions/{PLACEHOLDER}/captures"),
         headers: credentials.to_owned(),
         body: r#"{"amount":100}"#.to_owned(),
     };
     let exchange = Exchange {
-        upstream: on.map(Postgres::pid),
+        upstream: postgres.map(Postgres::pid),
         keys: bench.scale.captured,
         names: Some(ids.to_owned()),
         ..bench.exchange(server, call, CONNECTIONS)
     };
-    load::elsewhere(&exchange, Duration::from_secs(30)).await
+    load::run_in_child(&exchange, Duration::from_secs(30)).await
 }

@@ -1,4 +1,4 @@
-//! A `find` that matches everything in a store of a million objects.
+//! A `find` that matches all objects of a store with a million objects.
 
 use std::{
     net::SocketAddr,
@@ -17,10 +17,10 @@ use crate::{
     report::{Row, Spread, Table, count},
 };
 
-/// Braces that open in one object of the store: the object, its key, its value.
+/// Opening braces per object: the object, its key, its value. Counting braces counts objects.
 const BRACES: usize = 3;
 
-/// Reads the whole answer, several times.
+/// Sends the `find` several times and reads the complete answers.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Find {
     address: SocketAddr,
@@ -30,20 +30,18 @@ pub(crate) struct Find {
     rounds: usize,
 }
 
-/// What came of it.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Found {
-    /// Per round: from before the request is sent until the first byte of the body, in milliseconds.
+    /// Per round: time from before the request until the first byte of the body, in milliseconds.
     first_byte: Vec<f64>,
-    /// Per round: until the last byte, in seconds.
+    /// Per round: time from before the request until the last byte, in seconds.
     total: Vec<f64>,
-    /// Of the last round.
+    /// Size of the body in the last round.
     bytes: usize,
-    /// The most resident memory over all rounds, less that before the first, in bytes.
+    /// Peak of resident memory minus the resident memory before the first round, in bytes.
     growth: u64,
 }
 
-/// Measures a `find` over the filled store.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let filled = bench.filled().await?;
     let find = Find {
@@ -53,7 +51,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         objects: bench.scale.objects,
         rounds: bench.scale.rounds,
     };
-    let found = load::elsewhere(&find, Duration::from_secs(120)).await?;
+    let found = load::run_in_child(&find, Duration::from_secs(120)).await?;
     let (mut first, mut total) = (Spread::default(), Spread::default());
     found.first_byte.iter().for_each(|&milliseconds| first.add(milliseconds));
     found.total.iter().for_each(|&seconds| total.add(seconds));
@@ -84,7 +82,7 @@ impl Job for Find {
     async fn perform(self) -> Result<Found> {
         let mut found = Found { first_byte: Vec::new(), total: Vec::new(), bytes: 0, growth: 0 };
         let mut api = Api::connect(self.address).await?;
-        process::forget_peak(self.pid)?;
+        process::reset_peak(self.pid)?;
         let before = process::resident(self.pid)?;
         for _ in 0..self.rounds {
             self.once(&mut api, &mut found).await?;
@@ -96,7 +94,7 @@ impl Job for Find {
 
 impl Find {
     async fn once(&self, api: &mut Api, found: &mut Found) -> Result<()> {
-        let begun = Instant::now();
+        let start = Instant::now();
         let answer = api
             .send(Method::POST, "/find", &self.cookie, object::key(object::TYPE, "", ""))
             .await?;
@@ -105,20 +103,21 @@ impl Find {
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame?.into_data() else { continue };
             if !data.is_empty() {
-                first_byte.get_or_insert_with(|| begun.elapsed());
+                first_byte.get_or_insert_with(|| start.elapsed());
                 last = data.last().copied();
             }
             bytes += data.len();
             braces += memchr::memchr_iter(b'{', &data).count();
         }
-        ensure!(last == Some(b']'), "the array is not closed");
+        ensure!(last == Some(b']'), "the array in the answer is not closed");
         ensure!(
             u64::try_from(braces)? == self.objects * BRACES as u64,
-            "{} objects",
-            braces / BRACES
+            "{} objects instead of {}",
+            braces / BRACES,
+            self.objects
         );
-        found.first_byte.push(first_byte.context("an empty answer")?.as_secs_f64() * 1e3);
-        found.total.push(begun.elapsed().as_secs_f64());
+        found.first_byte.push(first_byte.context("the answer is empty")?.as_secs_f64() * 1e3);
+        found.total.push(start.elapsed().as_secs_f64());
         found.bytes = bytes;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What authsvc answers without the portal, side by side with a route that does nothing and with FastAPI.
+//! Answers of authsvc that do not need the portal, compared with a bare route and with FastAPI.
 
 use std::time::Duration;
 
@@ -14,42 +14,45 @@ use crate::{
 };
 
 const CONNECTIONS: u64 = 64;
-/// What an answer has to reach of the bare route.
-const OF_BARE: f64 = 0.85;
-/// What it has to reach of FastAPI.
-const OF_FASTAPI: f64 = 10.0;
+/// Target: ratio of rates.
+const TARGET_OF_BARE: f64 = 0.85;
+/// Target: ratio of rates.
+const TARGET_OF_FASTAPI: f64 = 10.0;
 
-/// Measures answers a second: that the service is well, and that a sign-in breaks rules.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let ours = peers::authsvc(bench, None).await?;
     let fastapi = peers::fastapi(bench).await?;
     if fastapi.is_none() {
-        table.note(format!("FastAPI (target {OF_FASTAPI} ×) is left out: scripts/install bench."));
+        table.note(format!(
+            "FastAPI (target {TARGET_OF_FASTAPI} ×) is left out: scripts/install bench."
+        ));
     }
     for (figure, call) in [
         ("GET /health", sign_in::health()),
         ("POST /authenticate that breaks rules", sign_in::refused()),
     ] {
         let bare = peers::bare(bench, size(&ours, &call).await?).await?;
-        let mut peers = vec![("bare axum route", &bare, OF_BARE)];
-        peers.extend(fastapi.as_ref().map(|it| ("FastAPI, one worker", it, OF_FASTAPI)));
+        let mut peers = vec![("bare axum route", &bare, TARGET_OF_BARE)];
+        peers.extend(
+            fastapi.as_ref().map(|server| ("FastAPI, one worker", server, TARGET_OF_FASTAPI)),
+        );
         let figure = format!("{figure}, {CONNECTIONS} connections");
         compare(bench, table, &figure, &call, &ours, &peers).await?;
     }
     Ok(())
 }
 
-/// The bytes of the answer's body.
+/// Returns the size of the answer's body in bytes.
 async fn size(server: &Server, call: &Call) -> Result<usize> {
     let (method, path, body) = match call {
         Call::Refused { path, body } => (Method::POST, path.as_str(), body.clone()),
         _ => (Method::GET, "/health", String::new()),
     };
-    let answer = Api::connect(server.address).await?.ask(method, path, "", body).await?;
+    let answer = Api::connect(server.address).await?.send_any(method, path, "", body).await?;
     Ok(answer.into_body().collect().await?.to_bytes().len())
 }
 
-/// Measures `ours` and its peers, each of which has a name and a target.
+/// Measures `ours` and its peers. Each peer has a name, a server and a target.
 async fn compare(
     bench: &Bench,
     table: &mut Table,
@@ -76,5 +79,5 @@ async fn compare(
 
 async fn load(bench: &Bench, server: &Server, call: &Call) -> Result<Exchanged> {
     let exchange = bench.exchange(server, call.clone(), CONNECTIONS);
-    load::elsewhere(&exchange, Duration::from_secs(30)).await
+    load::run_in_child(&exchange, Duration::from_secs(30)).await
 }

@@ -1,4 +1,4 @@
-//! Resident memory of sockets that watch and wait, each of a client of its own.
+//! Resident memory of idle sockets that watch. Each socket belongs to a different client.
 
 use std::{
     net::SocketAddr,
@@ -20,7 +20,7 @@ use crate::{
     figures::Bench,
     load::{
         self, Job, all, api,
-        line::{Call, HOLE, Line, Template},
+        line::{Call, Line, PLACEHOLDER, Template},
         object,
         socket::Socket,
     },
@@ -29,10 +29,10 @@ use crate::{
 };
 
 const NAMESPACE: &str = "idle";
-/// The service pings every socket at least every 20 s.
+/// Longer than the interval of the service's pings, which is at most 20 s.
 const PING_LIMIT: Duration = Duration::from_secs(25);
 
-/// Opens sockets and looks at the service's memory.
+/// Opens sockets and reads the service's memory.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Idle {
     address: SocketAddr,
@@ -40,38 +40,39 @@ pub(crate) struct Idle {
     sockets: usize,
 }
 
-/// Resident memory of the service in bytes, from moment to moment.
+/// Resident memory of the service in bytes, at successive points in time.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Idled {
     started: u64,
-    /// Every client is registered and watches its key.
+    /// After every client was registered and watched its key.
     enrolled: u64,
-    /// Every socket is open.
+    /// After every socket was opened.
     opened: u64,
-    /// Every socket has had a ping and answered it.
+    /// After every socket received and answered a ping.
     pinged: u64,
-    /// Every socket has had a push as well.
+    /// After every socket also received a push.
     pushed: u64,
 }
 
-/// Measures memory per socket: all that the service grew by, clients and watches included, after every socket had a ping and a push.
+/// Measures memory per socket: the growth of the service, including clients and watches, after
+/// every socket received a ping and a push.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let server = peers::objstore(bench).await?;
     let idle = Idle { address: server.address, pid: server.pid, sockets: bench.scale.idle_sockets };
-    let idled = load::elsewhere(&idle, Duration::from_secs(120)).await?;
+    let idled = load::run_in_child(&idle, Duration::from_secs(120)).await?;
     let kib_each = |bytes: u64| bytes as f64 / 1024.0 / bench.scale.idle_sockets as f64;
-    let grown = |moment: u64| kib_each(moment.saturating_sub(idled.started));
+    let growth = |resident: u64| kib_each(resident.saturating_sub(idled.started));
     let figure = format!(
         "Resident memory of {} idle watching sockets",
         count(bench.scale.idle_sockets as f64)
     );
     let note = format!(
         "before the first push {:.1}; registered, no socket {:.1}; whole process {:.0} MiB",
-        grown(idled.opened.max(idled.pinged)),
-        grown(idled.enrolled),
+        growth(idled.opened.max(idled.pinged)),
+        growth(idled.enrolled),
         idled.pushed as f64 / 1024.0 / 1024.0
     );
-    let each = grown(idled.pushed);
+    let each = growth(idled.pushed);
     table.row(
         Row::ours(figure, "objstore-svc")
             .once(each, " KiB a socket")
@@ -87,7 +88,8 @@ impl Job for Idle {
 
     async fn perform(self) -> Result<Idled> {
         let started = process::resident(self.pid)?;
-        let names = (0..self.sockets).map(|index| format!("{index:0width$}", width = HOLE.len()));
+        let names =
+            (0..self.sockets).map(|index| format!("{index:0width$}", width = PLACEHOLDER.len()));
         let cookies = api::enroll(
             self.address,
             names.map(|name| object::key(object::TYPE, NAMESPACE, &name)).collect(),
@@ -97,25 +99,25 @@ impl Job for Idle {
         let seen = Arc::new(Seen::default());
         let mut sockets = JoinSet::new();
         for cookie in &cookies {
-            sockets.spawn(wait(Socket::open(self.address, cookie).await?, Arc::clone(&seen)));
+            sockets.spawn(listen(Socket::open(self.address, cookie).await?, Arc::clone(&seen)));
         }
         let opened = process::resident(self.pid)?;
-        let moments = async {
+        let measuring = async {
             timeout(PING_LIMIT, reached(&seen.pinged, self.sockets))
                 .await
-                .context("a socket was not pinged in time")?;
+                .context("a ping is missing")?;
             let pinged = process::resident(self.pid)?;
             self.push(cookies.first().context("no sockets")?).await?;
             timeout(PING_LIMIT, reached(&seen.pushed, self.sockets))
                 .await
                 .context("a push is missing")?;
-            // The acknowledgements that follow.
+            // The clients' acknowledgements follow the pushes.
             sleep(Duration::from_secs(2)).await;
             Ok(Idled { started, enrolled, opened, pinged, pushed: process::resident(self.pid)? })
         };
         tokio::select! {
             ended = all(sockets) => ended.and(Err(anyhow!("a socket ended"))),
-            idled = moments => idled,
+            idled = measuring => idled,
         }
     }
 }
@@ -123,7 +125,7 @@ impl Job for Idle {
 impl Idle {
     /// Sets every key once.
     async fn push(&self, cookie: &str) -> Result<()> {
-        let body = object::object(NAMESPACE, HOLE, &object::value(256));
+        let body = object::object(NAMESPACE, PLACEHOLDER, &object::value(256));
         let template = Template::new(&Call::set(cookie, body), None)?;
         let mut line = Line::open(self.address).await?;
         for number in 0..u64::try_from(self.sockets)? {
@@ -133,14 +135,14 @@ impl Idle {
     }
 }
 
-/// How many sockets have had a ping, and a push.
+/// Number of sockets that received a ping, and of pushes received.
 #[derive(Default)]
 struct Seen {
     pinged: AtomicUsize,
     pushed: AtomicUsize,
 }
 
-async fn wait(mut socket: Socket, seen: Arc<Seen>) -> Result<()> {
+async fn listen(mut socket: Socket, seen: Arc<Seen>) -> Result<()> {
     loop {
         let pings = socket.pings;
         socket

@@ -1,4 +1,4 @@
-//! From a set to its push, at a steady rate that leaves the machine mostly idle.
+//! Latency from a set to its push, at a steady rate that leaves the machine mostly idle.
 
 use std::{
     net::SocketAddr,
@@ -31,15 +31,16 @@ use crate::{
 };
 
 const NAMESPACE: &str = "push";
-/// Connections that set, each one set every `SETTERS` milliseconds.
+/// Connections that set. Each sends a set every `SETTERS` milliseconds.
 const SETTERS: u64 = 32;
-const SETS_A_SECOND: u64 = 1_000;
+const SETS_PER_SECOND: u64 = 1_000;
 
-/// Sockets that each watch a key of their own, and sets of these keys at a steady rate.
+/// Sockets that each watch a different key, and sets of these keys at a steady rate.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct PushLatency {
+    /// The replica of the sockets.
     address: SocketAddr,
-    /// Where they are set.
+    /// The replica of the sets.
     setters: SocketAddr,
     pid: u32,
     sockets: usize,
@@ -47,19 +48,18 @@ pub(crate) struct PushLatency {
     measured: Duration,
 }
 
-/// What came of it.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Pushed {
-    /// Pushes a second.
+    /// Pushes per second.
     rate: f64,
-    /// From before a set is sent, or from when it was due if that was earlier, until its push is there.
+    /// From before a set is sent, or from when it was due if that was earlier, until its push
+    /// arrives.
     push: Latency,
-    /// From there until the set's own answer is there.
+    /// From the same start until the answer to the set arrives.
     set: Latency,
     busy: Busy,
 }
 
-/// Measures the latency of pushes.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let (mut rate, mut p99, mut p999) = (Spread::default(), Spread::default(), Spread::default());
     let (mut pushes, mut sets, mut busy) = (Vec::new(), Vec::new(), Vec::new());
@@ -73,7 +73,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
             warm_up: bench.scale.warm_up,
             measured: bench.scale.measured * 2,
         };
-        let pushed = load::elsewhere(&load, Duration::from_secs(60)).await?;
+        let pushed = load::run_in_child(&load, Duration::from_secs(60)).await?;
         rate.add(pushed.rate);
         p99.add(pushed.push.p99);
         p999.add(pushed.push.p999);
@@ -83,7 +83,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     }
     let figure = format!(
         "Set to push, {} sets a second, {} sockets",
-        count(SETS_A_SECOND as f64),
+        count(SETS_PER_SECOND as f64),
         count(bench.scale.sockets as f64)
     );
     let row = Row::ours(figure.clone(), "objstore-svc, push")
@@ -100,7 +100,8 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Measures the latency of pushes through another replica than that of the sets.
+/// Measures the latency if sets and sockets use different replicas. `longest` is the target for p99
+/// in milliseconds.
 pub(crate) async fn across(
     bench: &Bench,
     table: &mut Table,
@@ -117,12 +118,12 @@ pub(crate) async fn across(
             warm_up: bench.scale.warm_up,
             measured: bench.scale.measured * 2,
         };
-        let pushed = load::elsewhere(&load, Duration::from_secs(60)).await?;
+        let pushed = load::run_in_child(&load, Duration::from_secs(60)).await?;
         rate.add(pushed.rate);
         p99.add(pushed.push.p99);
         pushes.push(pushed.push);
     }
-    let rate_of_sets = count(SETS_A_SECOND as f64);
+    let rate_of_sets = count(SETS_PER_SECOND as f64);
     let figure = format!("Set to push through another replica, {rate_of_sets} sets a second");
     let row =
         Row::ours(figure, "objstore-svc on PostgreSQL, push").rate(&rate).latency(&pushes).steady();
@@ -149,41 +150,42 @@ impl Job for PushLatency {
             let body = object::object(NAMESPACE, name, &object::stamped_value(256));
             templates.push(Template::new(&Call::set(cookie, body), None)?);
         }
-        let course = Arc::new(Course::new(&self, templates)?);
+        let progress = Arc::new(Progress::new(&self, templates)?);
         let mut receivers = JoinSet::new();
         for socket in sockets {
-            receivers.spawn(receive(socket, Arc::clone(&course)));
+            receivers.spawn(receive(socket, Arc::clone(&progress)));
         }
         tokio::select! {
             ended = all(receivers) => ended.and(Err(anyhow!("a socket ended"))),
-            pushed = self.drive(&course) => pushed,
+            pushed = self.drive(&progress) => pushed,
         }
     }
 }
 
 impl PushLatency {
-    async fn drive(&self, course: &Arc<Course>) -> Result<Pushed> {
+    async fn drive(&self, progress: &Arc<Progress>) -> Result<Pushed> {
         let mut setters = JoinSet::new();
         for index in 0..SETTERS {
             let line = Line::open(self.setters).await?;
-            setters.spawn(set(line, index, Arc::clone(course)));
+            setters.spawn(set(line, index, Arc::clone(progress)));
         }
-        let (busy, ()) = tokio::try_join!(course.pushes.window.busy(self.pid, None), all(setters))?;
-        timeout(Duration::from_secs(10), course.finished())
+        let (busy, ()) =
+            tokio::try_join!(progress.pushes.window.busy(self.pid, None), all(setters))?;
+        timeout(Duration::from_secs(10), progress.finished())
             .await
             .context("pushes are missing 10 s after the last set")?;
         Ok(Pushed {
-            rate: course.pushes.rate(),
-            push: course.pushes.latency(),
-            set: course.answers.latency(),
+            rate: progress.pushes.rate(),
+            push: progress.pushes.latency(),
+            set: progress.answers.latency(),
             busy,
         })
     }
 }
 
-/// What setters and sockets share.
-struct Course {
-    /// Stamps are nanoseconds since then.
+/// State that setters and sockets share.
+struct Progress {
+    /// Stamps are nanoseconds since this instant.
     epoch: Instant,
     templates: Vec<Template>,
     pushes: Tally,
@@ -192,7 +194,7 @@ struct Course {
     delivered: AtomicU64,
 }
 
-impl Course {
+impl Progress {
     fn new(load: &PushLatency, templates: Vec<Template>) -> Result<Self> {
         let window = Window::after(load.warm_up, load.measured);
         Ok(Self {
@@ -212,28 +214,29 @@ impl Course {
     }
 }
 
-/// Sets at its own steady pace. One that cannot be sent when it is due, because the last is not answered, still counts from then.
-async fn set(mut line: Line, index: u64, course: Arc<Course>) -> Result<()> {
-    let mut numbers = Numbers::new(index, u64::try_from(course.templates.len())?);
-    let mut pace = Pace::share(course.epoch, index, SETTERS, SETS_A_SECOND);
+/// Sends sets at a steady rate. The latency of a set is measured from when it is due, even if it is
+/// sent later because the previous answer is missing.
+async fn set(mut line: Line, index: u64, progress: Arc<Progress>) -> Result<()> {
+    let mut numbers = Numbers::new(index, u64::try_from(progress.templates.len())?);
+    let mut pace = Pace::share(progress.epoch, index, SETTERS, SETS_PER_SECOND);
     loop {
-        let begun = pace.next().await;
-        if begun >= course.pushes.window.closes {
+        let start = pace.next().await;
+        if start >= progress.pushes.window.closes {
             return Ok(());
         }
-        let template = &course.templates[usize::try_from(numbers.draw())?];
-        line.exchange(template, u64::try_from((begun - course.epoch).as_nanos())?).await?;
-        course.answers.note(begun);
-        course.sets.fetch_add(1, Relaxed);
+        let template = &progress.templates[usize::try_from(numbers.draw())?];
+        line.exchange(template, u64::try_from((start - progress.epoch).as_nanos())?).await?;
+        progress.answers.note(start);
+        progress.sets.fetch_add(1, Relaxed);
     }
 }
 
-async fn receive(mut socket: Socket, course: Arc<Course>) -> Result<()> {
+async fn receive(mut socket: Socket, progress: Arc<Progress>) -> Result<()> {
     loop {
         socket
             .receive(|push| {
-                course.pushes.note(course.epoch + Duration::from_nanos(object::stamp(push)?));
-                course.delivered.fetch_add(1, Relaxed);
+                progress.pushes.note(progress.epoch + Duration::from_nanos(object::stamp(push)?));
+                progress.delivered.fetch_add(1, Relaxed);
                 Ok(())
             })
             .await?;

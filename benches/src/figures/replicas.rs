@@ -1,4 +1,5 @@
-//! The object store on PostgreSQL, side by side with pgbench on the same one, and several replicas of it.
+//! objstore-svc on PostgreSQL, compared with pgbench on the same PostgreSQL, and three replicas
+//! compared with one.
 
 use std::time::Duration;
 
@@ -20,16 +21,15 @@ use crate::{
     report::{Rounds, Row, Spread, Table},
 };
 
-const SETTING: u64 = 256;
-const GETTING: u64 = 64;
-/// What a set has to reach of pgbench's upsert, and several replicas together of one.
-const OF_UPSERT: f64 = 1.0;
-/// What a get has to reach of pgbench's select.
-const OF_SELECT: f64 = 0.5;
-/// Longest that a push through another replica may take, in milliseconds.
-const PUSH: f64 = 30.0;
+const SET_CONNECTIONS: u64 = 256;
+const GET_CONNECTIONS: u64 = 64;
+/// Target: ratio of rates, both to pgbench's upsert and of three replicas to one.
+const TARGET_OF_UPSERT: f64 = 1.0;
+/// Target: ratio of rates.
+const TARGET_OF_SELECT: f64 = 0.5;
+/// Target: p99 of a push through another replica in milliseconds.
+const TARGET_P99: f64 = 30.0;
 
-/// Measures sets, gets and pushes.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let Some(postgres) = Postgres::start(bench).await? else {
         table.note("PostgreSQL is left out: install Debian's postgresql.");
@@ -40,7 +40,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let cookie = replicas[0].session().await?;
     sets(bench, table, &postgres, &replicas, &cookie).await?;
     gets(bench, table, &postgres, &replicas[0], &cookie).await?;
-    push_latency::across(bench, table, &replicas, PUSH).await
+    push_latency::across(bench, table, &replicas, TARGET_P99).await
 }
 
 async fn sets(
@@ -54,20 +54,22 @@ async fn sets(
     let (mut one, mut three, mut more, mut upserts) =
         (Rounds::default(), Spread::default(), Spread::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
-        one.add(exchange(bench, postgres, &replicas[0], &call, SETTING).await?);
-        three.add(together(bench, postgres, replicas, &call, SETTING / 3).await?);
-        more.add(together(bench, postgres, replicas, &call, SETTING).await?);
-        upserts.add_transacted(&postgres.pgbench(bench, Script::Upsert, SETTING).await?);
+        one.add(exchange(bench, postgres, &replicas[0], &call, SET_CONNECTIONS).await?);
+        three.add(together(bench, postgres, replicas, &call, SET_CONNECTIONS / 3).await?);
+        more.add(together(bench, postgres, replicas, &call, SET_CONNECTIONS).await?);
+        upserts.add_transacted(&postgres.pgbench(bench, Script::Upsert, SET_CONNECTIONS).await?);
     }
-    let figure = format!("Durable set on PostgreSQL, 256 B, {SETTING} connections");
+    let figure = format!("Durable set on PostgreSQL, 256 B, {SET_CONNECTIONS} connections");
     table.row(Row::ours(figure.clone(), "objstore-svc set").exchanges(&one));
-    let row = Row::ours(figure.clone(), &format!("3 replicas × {} connections", SETTING / 3))
-        .rate(&three);
-    table.row(row.at_least(three.median() / one.rate.median(), OF_UPSERT, " × one replica"));
-    let row = Row::ours(figure.clone(), &format!("3 replicas × {SETTING} connections")).rate(&more);
-    table.row(row.at_least(more.median() / one.rate.median(), OF_UPSERT, " × one replica"));
+    let row =
+        Row::ours(figure.clone(), &format!("3 replicas × {} connections", SET_CONNECTIONS / 3))
+            .rate(&three);
+    table.row(row.at_least(three.median() / one.rate.median(), TARGET_OF_UPSERT, " × one replica"));
+    let row = Row::ours(figure.clone(), &format!("3 replicas × {SET_CONNECTIONS} connections"))
+        .rate(&more);
+    table.row(row.at_least(more.median() / one.rate.median(), TARGET_OF_UPSERT, " × one replica"));
     let row = Row::peer(figure, "pgbench upsert").exchanges(&upserts);
-    table.row(row.ratio(one.rate.median() / upserts.rate.median(), OF_UPSERT));
+    table.row(row.ratio(one.rate.median() / upserts.rate.median(), TARGET_OF_UPSERT));
     Ok(())
 }
 
@@ -81,25 +83,26 @@ async fn gets(
     let fill = Fill {
         address: server.address,
         call: object::set_call(cookie),
-        connections: SETTING,
+        connections: SET_CONNECTIONS,
         count: bench.scale.keys,
         names: None,
     };
-    load::elsewhere(&fill, Duration::from_secs(120)).await?;
+    load::run_in_child(&fill, Duration::from_secs(120)).await?;
     let call = object::get_call(cookie);
     let (mut ours, mut theirs) = (Rounds::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
-        ours.add(exchange(bench, postgres, server, &call, GETTING).await?);
-        theirs.add_transacted(&postgres.pgbench(bench, Script::Select, GETTING).await?);
+        ours.add(exchange(bench, postgres, server, &call, GET_CONNECTIONS).await?);
+        theirs.add_transacted(&postgres.pgbench(bench, Script::Select, GET_CONNECTIONS).await?);
     }
-    let figure = format!("Get on PostgreSQL, 256 B, {GETTING} connections");
+    let figure = format!("Get on PostgreSQL, 256 B, {GET_CONNECTIONS} connections");
     table.row(Row::ours(figure.clone(), "objstore-svc get").exchanges(&ours));
     let row = Row::peer(figure, "pgbench select").exchanges(&theirs);
-    table.row(row.ratio(ours.rate.median() / theirs.rate.median(), OF_SELECT));
+    table.row(row.ratio(ours.rate.median() / theirs.rate.median(), TARGET_OF_SELECT));
     Ok(())
 }
 
-/// What several replicas do in a second, each with so many connections.
+/// Measures three replicas at the same time, each with `connections`. Returns the sum of their
+/// rates.
 async fn together(
     bench: &Bench,
     postgres: &Postgres,
@@ -123,5 +126,5 @@ async fn exchange(
         upstream: Some(postgres.pid()),
         ..bench.exchange(server, call.clone(), connections)
     };
-    load::elsewhere(&exchange, Duration::from_secs(30)).await
+    load::run_in_child(&exchange, Duration::from_secs(30)).await
 }

@@ -1,4 +1,4 @@
-//! Durable writes, side by side with etcd and Redis.
+//! Durable writes, compared with etcd and Redis.
 
 use std::time::Duration;
 
@@ -12,20 +12,19 @@ use crate::{
 };
 
 const CONNECTIONS: [u64; 2] = [64, 256];
-/// What a set has to reach of etcd's put.
-const OF_ETCD: f64 = 2.0;
-/// What a set has to reach of Redis's SET.
-const OF_REDIS: f64 = 0.5;
+/// Target: ratio of rates.
+const TARGET_OF_ETCD: f64 = 2.0;
+/// Target: ratio of rates.
+const TARGET_OF_REDIS: f64 = 0.5;
 
 struct Contender {
     name: &'static str,
     server: Server,
     call: Call,
-    /// The least ratio of ours to it.
+    /// Target for the rate of the service divided by that of this peer. `None` for the service.
     target: Option<f64>,
 }
 
-/// Measures sets a second.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let contenders = contenders(bench, table).await?;
     for connections in CONNECTIONS {
@@ -58,20 +57,20 @@ async fn contenders(bench: &Bench, table: &mut Table) -> Result<Vec<Contender>> 
             name: "etcd put",
             server,
             call: object::etcd_call(),
-            target: Some(OF_ETCD),
+            target: Some(TARGET_OF_ETCD),
         }),
         None => table.note("etcd is left out: install Debian's etcd-server."),
     }
     #[cfg(not(feature = "etcd"))]
     table.note(format!(
-        "etcd (target {OF_ETCD} ×) is left out: install Debian's etcd-server, protobuf-compiler and libprotobuf-dev, and build with `--features etcd`."
+        "etcd (target {TARGET_OF_ETCD} ×) is left out: install Debian's etcd-server, protobuf-compiler and libprotobuf-dev, and build with `--features etcd`."
     ));
     match peers::redis(bench).await? {
         Some(server) => contenders.push(Contender {
             name: "Redis SET",
             server,
             call: object::redis_call(),
-            target: Some(OF_REDIS),
+            target: Some(TARGET_OF_REDIS),
         }),
         None => table.note("Redis is left out: install Debian's redis-server."),
     }
@@ -80,5 +79,5 @@ async fn contenders(bench: &Bench, table: &mut Table) -> Result<Vec<Contender>> 
 
 async fn load(bench: &Bench, contender: &Contender, connections: u64) -> Result<Exchanged> {
     let exchange = bench.exchange(&contender.server, contender.call.clone(), connections);
-    load::elsewhere(&exchange, Duration::from_secs(30)).await
+    load::run_in_child(&exchange, Duration::from_secs(30)).await
 }

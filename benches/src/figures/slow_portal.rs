@@ -1,4 +1,4 @@
-//! What is noticed of sign-ins that wait for a slow portal by who does not need the portal.
+//! The effect of sign-ins that wait for a slow portal on requests that do not need the portal.
 
 use std::time::{Duration, Instant};
 
@@ -17,12 +17,13 @@ use crate::{
 };
 
 const CONNECTIONS: u64 = 16;
-const A_SECOND: u64 = 500;
-/// What the 99th percentile may be, in milliseconds.
-const AT_MOST: f64 = 20.0;
+const RATE: u64 = 500;
+/// Target: p99 in milliseconds.
+const TARGET: f64 = 20.0;
 
-/// Measures `GET /health` at a steady rate. The sign-ins begin over the time that one takes, and each is followed by another; there are a
-/// tenth more of them than have to wait, as some are just answered.
+/// Measures `GET /health` at a steady rate while sign-ins wait. The starts of the sign-ins are
+/// spread over the delay of the portal. Each connection signs in again after its answer. There are
+/// 10 % more connections than sign-ins that must wait, because some have just got their answer.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let (waiting, delay) = (bench.scale.waiting, bench.scale.delay);
     let portal = Portal::start(bench, delay).await?;
@@ -30,19 +31,19 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let callers = waiting + waiting / 10;
     let sign_ins = Exchange {
         rate: Some(callers / delay.as_secs().max(1)),
-        // Ended by the end of what is measured.
+        // The end of the measurement stops this load.
         measured: Duration::from_secs(300),
         ..bench.exchange(&server, sign_in::accepted(), callers)
     };
     let measured = tokio::select! {
-        ended = load::elsewhere(&sign_ins, Duration::from_secs(120)) => {
+        ended = load::run_in_child(&sign_ins, Duration::from_secs(120)) => {
             ended.and(Err(anyhow!("the sign-ins ended")))
         }
         measured = health(bench, &server, &portal) => measured,
     };
     let (rounds, least) = measured?;
     let figure = format!(
-        "GET /health, {A_SECOND} a second, while {} sign-ins wait for {} s",
+        "GET /health, {RATE} a second, while {} sign-ins wait for {} s",
         count(waiting as f64),
         delay.as_secs()
     );
@@ -52,36 +53,36 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
             .exchanges(&rounds)
             .steady()
             .note(format!("at least {least} sign-ins in flight; resident {resident:.1} MiB"))
-            .at_most(rounds.p99(), AT_MOST, " ms p99"),
+            .at_most(rounds.p99(), TARGET, " ms p99"),
     );
     Ok(())
 }
 
-/// The rounds, and the fewest sign-ins that were in flight before, between and after them.
+/// Returns the rounds, and the lowest number of sign-ins in flight before, between and after them.
 async fn health(bench: &Bench, server: &Server, portal: &Portal) -> Result<(Rounds, u64)> {
-    let enough = bench.scale.waiting;
+    let required = bench.scale.waiting;
     let started = Instant::now();
     let mut least = in_flight(server).await?;
-    while least < enough {
+    while least < required {
         ensure!(started.elapsed() < bench.scale.delay * 6, "only {least} sign-ins are in flight");
         sleep(Duration::from_millis(50)).await;
         least = in_flight(server).await?;
     }
     let exchange = Exchange {
         upstream: Some(portal.server.pid),
-        rate: Some(A_SECOND),
+        rate: Some(RATE),
         ..bench.exchange(server, sign_in::health(), CONNECTIONS)
     };
     let mut rounds = Rounds::default();
     for _ in 0..bench.scale.rounds {
-        rounds.add(load::elsewhere(&exchange, Duration::from_secs(30)).await?);
+        rounds.add(load::run_in_child(&exchange, Duration::from_secs(30)).await?);
         least = least.min(in_flight(server).await?);
     }
-    ensure!(least >= enough, "only {least} sign-ins were in flight");
+    ensure!(least >= required, "only {least} sign-ins were in flight");
     Ok((rounds, least))
 }
 
-/// The requests in flight beside the one that asks.
+/// Returns the requests in flight, without the one that reads the metrics.
 async fn in_flight(server: &Server) -> Result<u64> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -92,6 +93,6 @@ async fn in_flight(server: &Server) -> Result<u64> {
     let mut api = Api::connect(server.address).await?;
     let answer = api.send(Method::GET, "/metrics?fmt=json", "", String::new()).await?;
     let body = answer.into_body().collect().await?.to_bytes();
-    let metrics: Metrics = serde_json::from_slice(&body).context("the metrics")?;
+    let metrics: Metrics = serde_json::from_slice(&body).context("parsing the metrics")?;
     Ok(metrics.requests_in_flight.saturating_sub(1))
 }

@@ -1,4 +1,5 @@
-//! Deliveries a second when every socket watches everything: each change goes to all of them, and is checked to arrive once and in order.
+//! Deliveries per second if every socket watches every change. Each change must arrive at each
+//! socket once, and in the same order at all sockets.
 
 use std::{
     collections::HashMap,
@@ -32,13 +33,14 @@ use crate::{
 };
 
 const NAMESPACE: &str = "watch";
-/// Connections that set, each its own object.
+/// Connections that set. Each sets a different object.
 const SETTERS: u64 = 32;
-/// Changes that are under way at once: a set waits until the slowest socket has the change that many sets before.
-const UNDER_WAY: usize = 256;
-/// Changes that a job has room for.
-const MOST: usize = 1 << 20;
-/// Numbers of one setter.
+/// Changes in flight. A set waits until the slowest socket has received the change that many sets
+/// before.
+const MAX_IN_FLIGHT: usize = 256;
+/// Limit of changes per job.
+const MAX_CHANGES: usize = 1 << 20;
+/// Numbers per setter. A number divided by this is the index of the setter.
 const NUMBERS: u64 = 1_000_000_000;
 
 /// Sockets that watch one pattern, and sets that match it.
@@ -51,17 +53,15 @@ pub(crate) struct Watch {
     measured: Duration,
 }
 
-/// What came of it.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Watched {
-    /// Deliveries a second.
+    /// Deliveries per second.
     rate: f64,
     /// Size of one push.
     push_bytes: usize,
     busy: Busy,
 }
 
-/// Measures deliveries a second.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let (mut rate, mut busy, mut push_bytes) = (Spread::default(), Vec::new(), 0);
     for _ in 0..bench.scale.rounds {
@@ -73,7 +73,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
             warm_up: bench.scale.warm_up,
             measured: bench.scale.measured,
         };
-        let watched = load::elsewhere(&watch, Duration::from_secs(90)).await?;
+        let watched = load::run_in_child(&watch, Duration::from_secs(90)).await?;
         rate.add(watched.rate);
         busy.push(watched.busy);
         push_bytes = watched.push_bytes;
@@ -96,21 +96,21 @@ impl Job for Watch {
 
     async fn perform(self) -> Result<Watched> {
         let pattern = object::key(object::TYPE, NAMESPACE, "");
-        let course = Arc::new(Course::new(self.sockets)?);
+        let progress = Arc::new(Progress::new(self.sockets)?);
         let mut sockets = JoinSet::new();
         for cookie in api::enroll(self.address, vec![pattern; self.sockets]).await? {
             let socket = Socket::open(self.address, &cookie).await?;
-            sockets.spawn(follow(socket, Arc::clone(&course)));
+            sockets.spawn(follow(socket, Arc::clone(&progress)));
         }
         tokio::select! {
             ended = all(sockets) => ended.and(Err(anyhow!("a socket ended"))),
-            watched = self.drive(&course) => watched,
+            watched = self.drive(&progress) => watched,
         }
     }
 }
 
 impl Watch {
-    async fn drive(&self, course: &Arc<Course>) -> Result<Watched> {
+    async fn drive(&self, progress: &Arc<Progress>) -> Result<Watched> {
         let window = Window::after(self.warm_up, self.measured);
         let cookie = api::session(self.address).await?;
         let mut setters = JoinSet::new();
@@ -118,27 +118,27 @@ impl Watch {
             let line = Line::open(self.address).await?;
             let template = Template::new(&Call::set(&cookie, push(setter)), None)?;
             let setter = Setter { line, template, next: setter * NUMBERS };
-            setters.spawn(setter.run(window.closes, Arc::clone(course)));
+            setters.spawn(setter.run(window.closes, Arc::clone(progress)));
         }
         let (busy, delivered, ()) = tokio::try_join!(
             window.busy(self.pid, None),
-            async { Ok(window.growth(&course.delivered).await) },
+            async { Ok(window.growth(&progress.delivered).await) },
             all(setters)
         )?;
-        timeout(Duration::from_secs(30), course.finished())
+        timeout(Duration::from_secs(30), progress.finished())
             .await
             .context("pushes are missing 30 s after the last set")?;
-        course.check_order()?;
+        progress.check_order()?;
         Ok(Watched { rate: window.rate(delivered), push_bytes: push(0).len(), busy })
     }
 }
 
-/// The object that a setter sets, which is what is pushed: 300 B.
+/// Returns the object of a setter, which is also the push: 300 B.
 fn push(setter: u64) -> String {
     object::object(NAMESPACE, &format!("{setter:02}"), &object::stamped_value(219))
 }
 
-/// A connection that sets its own object again and again.
+/// A connection that sets the same object repeatedly.
 struct Setter {
     line: Line,
     template: Template,
@@ -146,68 +146,69 @@ struct Setter {
 }
 
 impl Setter {
-    async fn run(mut self, closes: Instant, course: Arc<Course>) -> Result<()> {
+    async fn run(mut self, closes: Instant, progress: Arc<Progress>) -> Result<()> {
         while Instant::now() < closes {
-            course.free.acquire().await?.forget();
+            progress.permits.acquire().await?.forget();
             self.line.exchange(&self.template, self.next).await?;
-            course.sets.fetch_add(1, Relaxed);
+            progress.sets.fetch_add(1, Relaxed);
             self.next += 1;
         }
         Ok(())
     }
 }
 
-async fn follow(mut socket: Socket, course: Arc<Course>) -> Result<()> {
-    let mut place = 0;
+async fn follow(mut socket: Socket, progress: Arc<Progress>) -> Result<()> {
+    let mut position = 0;
     loop {
-        let before = place;
+        let before = position;
         socket
             .receive(|push| {
-                course.arrive(place, object::stamp(push)?)?;
-                place += 1;
+                progress.arrive(position, object::stamp(push)?)?;
+                position += 1;
                 Ok(())
             })
             .await?;
-        course.delivered.fetch_add(u64::try_from(place - before)?, Relaxed);
+        progress.delivered.fetch_add(u64::try_from(position - before)?, Relaxed);
     }
 }
 
-/// The one order in which every socket has to see the changes.
-struct Course {
+/// The common order of the changes, and the progress of the sockets.
+struct Progress {
     sockets: u32,
-    /// One more than the number of the change at each place, as the first socket to get there saw it.
+    /// For each position: the number of the change plus one, as the first socket received it. 0 if
+    /// no socket has received a change at this position.
     order: Vec<AtomicU64>,
-    /// How many sockets have got there.
+    /// For each position: the number of sockets that have received the change.
     arrived: Vec<AtomicU32>,
     delivered: AtomicU64,
     sets: AtomicU64,
-    /// Sets that may be made before more changes have arrived everywhere.
-    free: Semaphore,
+    /// A permit per set. A set takes one. It is added again when all sockets have the change.
+    permits: Semaphore,
 }
 
-impl Course {
+impl Progress {
     fn new(sockets: usize) -> Result<Self> {
         Ok(Self {
             sockets: u32::try_from(sockets)?,
-            order: (0..MOST).map(|_| AtomicU64::new(0)).collect(),
-            arrived: (0..MOST).map(|_| AtomicU32::new(0)).collect(),
+            order: (0..MAX_CHANGES).map(|_| AtomicU64::new(0)).collect(),
+            arrived: (0..MAX_CHANGES).map(|_| AtomicU32::new(0)).collect(),
             delivered: AtomicU64::new(0),
             sets: AtomicU64::new(0),
-            free: Semaphore::new(UNDER_WAY),
+            permits: Semaphore::new(MAX_IN_FLIGHT),
         })
     }
 
-    fn arrive(&self, place: usize, number: u64) -> Result<()> {
-        let order = self.order.get(place).context("more changes than there is room for")?;
+    fn arrive(&self, position: usize, number: u64) -> Result<()> {
+        let order = self.order.get(position).context("more changes than the limit of a job")?;
         if let Err(seen) = order.compare_exchange(0, number + 1, Relaxed, Relaxed) {
             ensure!(
                 seen == number + 1,
-                "change {place} is {number} at one socket and {} at another",
+                "change {position} is {number} at one socket and {} at another",
                 seen - 1
             );
         }
-        if self.arrived[place].fetch_add(1, Relaxed) + 1 == self.sockets {
-            self.free.add_permits(1);
+        if self.arrived[position].fetch_add(1, Relaxed) + 1 == self.sockets {
+            self.permits.add_permits(1);
         }
         Ok(())
     }
@@ -218,17 +219,17 @@ impl Course {
         }
     }
 
-    /// Every set once, those of one setter in its order.
+    /// Checks that every set was pushed once, and that the sets of each setter kept their order.
     fn check_order(&self) -> Result<()> {
         let sets = usize::try_from(self.sets.load(Relaxed))?;
         ensure!(self.order[sets].load(Relaxed) == 0, "more pushes than sets");
         let mut next: HashMap<u64, u64> = HashMap::new();
-        for place in &self.order[..sets] {
-            let number = place.load(Relaxed) - 1;
+        for slot in &self.order[..sets] {
+            let number = slot.load(Relaxed) - 1;
             let expected = next.entry(number / NUMBERS).or_default();
             ensure!(
                 number % NUMBERS == *expected,
-                "setter {} set {expected} and not yet {number}",
+                "setter {}: number {number} was pushed instead of {expected}",
                 number / NUMBERS
             );
             *expected += 1;

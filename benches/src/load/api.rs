@@ -1,4 +1,4 @@
-//! The service's interface, for everything that is not a hot loop.
+//! An HTTP client of the services, for requests outside of the measured loops.
 
 use std::net::SocketAddr;
 
@@ -21,17 +21,17 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    /// Connects.
     pub(crate) async fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-        // Ends when `sender` is dropped.
+        // The task ends when `sender` is dropped.
         tokio::spawn(connection);
         Ok(Self { sender })
     }
 
-    /// Sends a request that is to succeed, and gives the answer with its body still to be read.
+    /// Sends a request. Returns the head of the answer and its unread body. Fails if the status is
+    /// not 2xx.
     pub(crate) async fn send(
         &mut self,
         method: Method,
@@ -39,13 +39,13 @@ impl Api {
         cookie: &str,
         body: String,
     ) -> Result<Response<Incoming>> {
-        let response = self.ask(method, path, cookie, body).await?;
+        let response = self.send_any(method, path, cookie, body).await?;
         ensure!(response.status().is_success(), "{path}: {}", response.status());
         Ok(response)
     }
 
-    /// Sends a request, and gives whatever is answered.
-    pub(crate) async fn ask(
+    /// Sends a request and accepts an answer with any status.
+    pub(crate) async fn send_any(
         &mut self,
         method: Method,
         path: &str,
@@ -63,7 +63,7 @@ impl Api {
         Ok(self.sender.send_request(request).await?)
     }
 
-    /// Registers a new client; gives what goes into its Cookie headers.
+    /// Registers a new client. Returns the value of its Cookie header.
     pub(crate) async fn register(&mut self) -> Result<String> {
         let response = self
             .send(Method::POST, "/register", "", format!(r#"{{"ID":"{}"}}"#, Uuid::new_v4()))
@@ -74,7 +74,7 @@ impl Api {
         Ok(cookie)
     }
 
-    /// Posts and forgets the answer's body; gives its size.
+    /// Posts and returns the size of the answer's body in bytes.
     pub(crate) async fn post(&mut self, path: &str, cookie: &str, body: String) -> Result<usize> {
         Ok(self
             .send(Method::POST, path, cookie, body)
@@ -87,12 +87,12 @@ impl Api {
     }
 }
 
-/// A session of a new client.
+/// Registers a new client on a new connection. Returns the value of its Cookie header.
 pub(crate) async fn session(address: SocketAddr) -> Result<String> {
     Api::connect(address).await?.register().await
 }
 
-/// Whether the service says it is ready.
+/// Whether `GET /ready` answers 200.
 pub(crate) async fn is_ready(address: SocketAddr) -> bool {
     let Ok(mut api) = Api::connect(address).await else { return false };
     api.send(Method::GET, "/ready", "", String::new())
@@ -100,7 +100,8 @@ pub(crate) async fn is_ready(address: SocketAddr) -> bool {
         .is_ok_and(|answer| answer.status() == StatusCode::OK)
 }
 
-/// Registers as many clients as there are patterns, each watching its own; gives their cookies in the same order.
+/// Registers one client per pattern, which watches that pattern. Returns the cookies in the order
+/// of the patterns.
 pub(crate) async fn enroll(address: SocketAddr, patterns: Vec<String>) -> Result<Vec<String>> {
     const CONNECTIONS: usize = 32;
     let mut workers: JoinSet<Result<Vec<(usize, String)>>> = JoinSet::new();

@@ -1,4 +1,5 @@
-//! Requests and replies: every connection sends its next request when it has the reply to the last, or when it is due.
+//! Sends requests and waits for replies. Each connection has one request in flight. It sends the
+//! next one when the reply has arrived or, at a steady rate, when the request is due.
 
 use std::{
     net::SocketAddr,
@@ -19,40 +20,37 @@ use crate::load::{
     window::{Busy, Latency, Pace, Tally, Window},
 };
 
-/// Requests over keys drawn evenly, as many as the server takes or at a steady rate.
+/// Requests with uniformly drawn keys, as fast as the server replies or at a steady rate.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Exchange {
-    /// The server.
     pub(crate) address: SocketAddr,
-    /// Its process.
+    /// Process of the server.
     pub(crate) pid: u32,
-    /// The process that it calls, if any.
+    /// Process that the server calls, for example the database.
     pub(crate) upstream: Option<u32>,
-    /// What is asked of it.
     pub(crate) call: Call,
     /// Connections, each with one request in flight.
     pub(crate) connections: u64,
-    /// Requests a second of all connections; none: as many as the server takes. One that cannot be sent when it is due, because
-    /// the last is not answered, still counts from then.
+    /// Requests per second over all connections. `None`: as many as the server replies to. The
+    /// latency of a request is measured from when it is due, even if it is sent later because the
+    /// previous reply is missing.
     pub(crate) rate: Option<u64>,
-    /// Numbers are drawn from 0 to here.
+    /// Numbers are drawn from 0 to this, exclusive.
     pub(crate) keys: u64,
-    /// What the numbers stand for, if they stand for names: see [`Template::new`].
+    /// Replaces numbers by names: see [`Template::new`].
     pub(crate) names: Option<PathBuf>,
-    /// Runs that long before it counts.
+    /// Duration of the load before the measurement.
     pub(crate) warm_up: Duration,
-    /// Counts that long.
+    /// Duration of the measurement.
     pub(crate) measured: Duration,
 }
 
-/// What came of an [`Exchange`].
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Exchanged {
-    /// Replies a second.
+    /// Replies per second.
     pub(crate) rate: f64,
-    /// From before a request is sent until its reply is there.
+    /// From before a request is sent, or due, until its reply is complete.
     pub(crate) latency: Latency,
-    /// Processor time.
     pub(crate) busy: Busy,
 }
 
@@ -77,20 +75,21 @@ impl Exchange {
     async fn workers(&self, template: Template, tally: &Arc<Tally>) -> Result<JoinSet<Result<()>>> {
         let template = Arc::new(template);
         let mut workers = JoinSet::new();
-        let start = Instant::now();
+        let schedule_start = Instant::now();
         for index in 0..self.connections {
             let (mut line, template) = (Line::open(self.address).await?, Arc::clone(&template));
             let (mut numbers, tally) = (Numbers::new(index, self.keys), Arc::clone(tally));
-            let mut pace = self.rate.map(|rate| Pace::share(start, index, self.connections, rate));
+            let mut pace =
+                self.rate.map(|rate| Pace::share(schedule_start, index, self.connections, rate));
             workers.spawn(async move {
                 loop {
                     let number = numbers.draw();
-                    let begun = match &mut pace {
+                    let start = match &mut pace {
                         Some(pace) => pace.next().await,
                         None => Instant::now(),
                     };
                     line.exchange(&template, number).await?;
-                    if !tally.note(begun) {
+                    if !tally.note(start) {
                         return Ok(());
                     }
                 }
@@ -100,18 +99,16 @@ impl Exchange {
     }
 }
 
-/// Every number once.
+/// Sends one request for each number, without a measurement.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Fill {
-    /// The server.
     pub(crate) address: SocketAddr,
-    /// What is asked of it.
     pub(crate) call: Call,
     /// Connections, each with one request in flight.
     pub(crate) connections: u64,
-    /// Numbers from 0 to here.
+    /// Numbers run from 0 to this, exclusive.
     pub(crate) count: u64,
-    /// What the numbers stand for, if they stand for names: see [`Template::new`].
+    /// Replaces numbers by names: see [`Template::new`].
     pub(crate) names: Option<PathBuf>,
 }
 
@@ -137,19 +134,18 @@ impl Job for Fill {
     }
 }
 
-/// Numbers drawn evenly from a range, the same in every run.
+/// Uniformly drawn numbers. The same seed gives the same numbers in every run.
 pub(crate) struct Numbers {
     random: fastrand::Rng,
     end: u64,
 }
 
 impl Numbers {
-    /// From 0 to `end`.
+    /// Numbers from 0 to `end`, exclusive.
     pub(crate) fn new(seed: u64, end: u64) -> Self {
         Self { random: fastrand::Rng::with_seed(seed), end }
     }
 
-    /// The next.
     pub(crate) fn draw(&mut self) -> u64 {
         self.random.u64(0..self.end)
     }

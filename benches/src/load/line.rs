@@ -1,7 +1,8 @@
-//! One connection with one request in flight, in HTTP/1.1 or in Redis's protocol.
+//! A connection with one request in flight, over HTTP/1.1 or the protocol of Redis.
 //!
-//! Requests are written beforehand and only numbered, and replies are only parsed as far as needed to know that they are good and
-//! where they end: both protocols cost the client the same, and little, so what differs between two servers is the servers.
+//! The client must cost little and the same for both protocols, so that results differ only because
+//! of the servers. Therefore, requests are prepared as templates, into which only a number is
+//! written. Replies are parsed only to check their status and to find their end.
 
 use std::{fs, io::Write, net::SocketAddr, path::Path};
 
@@ -12,84 +13,68 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Stands in a [`Call`] for the number of a request, which has as many digits, or for the name with that number.
-pub(crate) const HOLE: &str = "############";
+/// Placeholder in a [`Call`] for the number of a request, padded to the same length, or for the
+/// name with that number.
+pub(crate) const PLACEHOLDER: &str = "############";
 
-/// A request whose texts may hold the [`HOLE`] once.
+/// A request. Its texts together contain the [`PLACEHOLDER`] at most once.
 #[derive(Clone, Deserialize, Serialize)]
 pub(crate) enum Call {
-    /// A POST of a JSON body.
+    /// A POST with a JSON body. The expected status is 2xx.
     Http {
-        /// Where to.
         path: String,
-        /// Lines of the head, each with its end.
+        /// Lines of the head, each with its line end.
         headers: String,
-        /// What is sent.
         body: String,
     },
-    /// A GET.
+    /// The expected status is 2xx.
     Get {
-        /// Where to.
         path: String,
-        /// Lines of the head, each with its end.
+        /// Lines of the head, each with its line end.
         headers: String,
     },
-    /// A POST of a JSON body that breaks rules, to be answered with 400.
-    Refused {
-        /// Where to.
-        path: String,
-        /// What is sent.
-        body: String,
-    },
-    /// A SET.
-    Redis {
-        /// Key to set.
-        key: String,
-        /// Value to set it to.
-        value: String,
-    },
-    /// A Put, which goes through etcd's own client and not over a [`Line`].
-    Etcd {
-        /// Key to put.
-        key: String,
-        /// Value to put there.
-        value: String,
-    },
+    /// A POST with an invalid JSON body. The expected status is 400.
+    Refused { path: String, body: String },
+    /// The command SET.
+    Redis { key: String, value: String },
+    /// A Put. It needs the client of etcd instead of a [`Line`].
+    Etcd { key: String, value: String },
 }
 
 impl Call {
-    /// A set of an object by the client with this cookie.
+    /// `POST /set` of objstore-svc. `cookie` is the value of the Cookie header.
     pub(crate) fn set(cookie: &str, object: String) -> Self {
         let headers = format!("Cookie: {cookie}\r\n");
         Self::Http { path: "/set".to_owned(), headers, body: object }
     }
 }
 
-/// The bytes of a [`Call`], around the number.
+/// The bytes of a [`Call`] before and after the number.
 pub(crate) struct Template {
     before: Vec<u8>,
-    /// None when there is no number.
+    /// `None` if the call contains no number.
     after: Option<Vec<u8>>,
-    /// What the numbers stand for, if they stand for names.
+    /// Names that replace numbers. Empty: numbers are sent.
     names: Vec<String>,
     reply: Reply,
 }
 
-/// Gives the size of a reply once it is complete.
+/// Checks a reply. Returns its size in bytes, or `None` while it is incomplete.
 type Reply = fn(&[u8]) -> Result<Option<usize>>;
 
 impl Template {
-    /// Writes the call down. With `names`, a file of texts of one length, one a line, a number stands for one of them.
+    /// Prepares a call. `names` is a file with one name per line, all of the same length. With
+    /// `names`, number n is replaced by name n, modulo the number of names.
     pub(crate) fn new(call: &Call, names: Option<&Path>) -> Result<Self> {
         let names = names.map(fs::read_to_string).transpose()?.unwrap_or_default();
         let names: Vec<_> = names.lines().map(str::to_owned).collect();
-        let hole = names.first().map_or(HOLE.len(), String::len);
+        let length = names.first().map_or(PLACEHOLDER.len(), String::len);
         let (text, reply): (_, Reply) = match call {
-            Call::Http { path, headers, body } => (post(path, headers, body, hole), http_reply),
+            Call::Http { path, headers, body } => (post(path, headers, body, length), http_reply),
             Call::Get { path, headers } => {
                 (format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}\r\n"), http_reply)
             }
-            Call::Refused { path, body } => (post(path, "", body, hole), http_refusal),
+            Call::Refused { path, body } => (post(path, "", body, length), http_refusal),
             Call::Redis { key, value } => (
                 format!(
                     "*3\r\n$3\r\nSET\r\n${}\r\n{key}\r\n${}\r\n{value}\r\n",
@@ -98,32 +83,31 @@ impl Template {
                 ),
                 redis_reply,
             ),
-            Call::Etcd { .. } => bail!("etcd does not speak over a line"),
+            Call::Etcd { .. } => bail!("a line does not support the protocol of etcd"),
         };
-        let (before, after) = match text.split_once(HOLE) {
+        let (before, after) = match text.split_once(PLACEHOLDER) {
             Some((before, after)) => (before, Some(after.into())),
             None => (text.as_str(), None),
         };
         Ok(Self { before: before.into(), after, names, reply })
     }
-}
 
-impl Template {
     fn name(&self, number: u64) -> Option<&str> {
         let names = u64::try_from(self.names.len()).ok().filter(|&names| names > 0)?;
         Some(&self.names[usize::try_from(number % names).ok()?])
     }
 }
 
-/// A request whose hole, if it is in the body, will be filled with so many bytes.
-fn post(path: &str, headers: &str, body: &str, hole: usize) -> String {
-    let length = body.replacen(HOLE, &" ".repeat(hole), 1).len();
+/// Returns the text of a POST. `name_length` is the number of bytes that will replace the
+/// placeholder, if it is in the body.
+fn post(path: &str, headers: &str, body: &str, name_length: usize) -> String {
+    let length = body.replacen(PLACEHOLDER, &" ".repeat(name_length), 1).len();
     format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{headers}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     )
 }
 
-/// A connection.
+/// A connection with reusable buffers.
 pub(crate) struct Line {
     stream: TcpStream,
     request: Vec<u8>,
@@ -131,21 +115,21 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Connects.
     pub(crate) async fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, request: Vec::new(), reply: Vec::new() })
     }
 
-    /// Sends the template's request with this number and waits for its reply; gives the size of the reply.
+    /// Sends the request with this number and waits for its reply. Returns the size of the reply in
+    /// bytes. Fails if its status is not the expected one.
     pub(crate) async fn exchange(&mut self, template: &Template, number: u64) -> Result<usize> {
         self.request.clear();
         self.request.extend_from_slice(&template.before);
         if let Some(after) = &template.after {
             match template.name(number) {
                 Some(name) => self.request.extend_from_slice(name.as_bytes()),
-                None => write!(self.request, "{number:0width$}", width = HOLE.len())?,
+                None => write!(self.request, "{number:0width$}", width = PLACEHOLDER.len())?,
             }
             self.request.extend_from_slice(after);
         }
@@ -171,18 +155,18 @@ fn http_refusal(bytes: &[u8]) -> Result<Option<usize>> {
     http_answer(bytes, |code| code == 400)
 }
 
-fn http_answer(bytes: &[u8], good: fn(u16) -> bool) -> Result<Option<usize>> {
+fn http_answer(bytes: &[u8], is_expected: fn(u16) -> bool) -> Result<Option<usize>> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut response = httparse::Response::new(&mut headers);
     let httparse::Status::Complete(head) = response.parse(bytes)? else { return Ok(None) };
     let code = response.code.unwrap_or_default();
-    ensure!(good(code), "status {code}: {}", String::from_utf8_lossy(&bytes[head..]));
+    ensure!(is_expected(code), "status {code}: {}", String::from_utf8_lossy(&bytes[head..]));
     let length =
         response.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"));
     let body = match length {
         Some(header) => std::str::from_utf8(header.value)?.parse()?,
         None => {
-            ensure!(code == 204, "an answer of unknown length");
+            ensure!(code == 204, "the answer has no content-length");
             0
         }
     };
@@ -210,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_an_error_where_none_is_wanted() {
+    fn an_unexpected_status_is_an_error() {
         let refusal = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
         assert!(http_reply(refusal).is_err() && http_refusal(refusal).is_ok());
         assert!(http_reply(b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n").is_err());
@@ -218,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn every_number_makes_a_request_of_the_same_size() {
-        let call = Call::Redis { key: format!("k{HOLE}"), value: "v".to_owned() };
+    fn a_template_is_split_at_the_number() {
+        let call = Call::Redis { key: format!("k{PLACEHOLDER}"), value: "v".to_owned() };
         let template = Template::new(&call, None).unwrap();
         assert_eq!(template.before, b"*3\r\n$3\r\nSET\r\n$13\r\nk");
         assert_eq!(template.after.unwrap(), b"\r\n$1\r\nv\r\n");

@@ -1,45 +1,45 @@
-//! What is stored: objects with 256 B values, the same keys and values for every peer.
+//! The objects that are stored: the same keys and values for every store.
 
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
 use memchr::memmem::Finder;
 
-use crate::load::line::{Call, HOLE};
+use crate::load::line::{Call, PLACEHOLDER};
 
-/// Type of every object of a bench.
+/// The type of every object.
 pub(crate) const TYPE: &str = "bench";
-/// Namespace of the objects that are set and read.
+/// The namespace of the objects that are set and read. Other figures use other namespaces.
 pub(crate) const NAMESPACE: &str = "load";
 
-/// A JSON object of exactly `bytes` bytes, at least 11.
+/// Returns a JSON object of exactly `bytes` bytes, at least 11.
 pub(crate) fn value(bytes: usize) -> String {
     format!(r#"{{"Text":"{}"}}"#, "x".repeat(bytes.saturating_sub(11)))
 }
 
-/// A key, or a pattern where parts are empty.
+/// Returns a key or, if parts are empty, a pattern, as JSON.
 pub(crate) fn key(kind: &str, namespace: &str, name: &str) -> String {
     format!(r#"{{"Key":{{"Type":"{kind}","Namespace":"{namespace}","Name":"{name}"}}}}"#)
 }
 
-/// An object as the service sends it.
+/// Returns an object as JSON, in the form in which the service pushes it.
 pub(crate) fn object(namespace: &str, name: &str, value: &str) -> String {
     format!(
         r#"{{"Key":{{"Type":"{TYPE}","Namespace":"{namespace}","Name":"{name}"}},"Value":{value},"Owner":"bench"}}"#
     )
 }
 
-/// Sets the object with the number that fills the hole.
+/// Sets the object whose name is the number of the request.
 pub(crate) fn set_call(cookie: &str) -> Call {
-    Call::set(cookie, object(NAMESPACE, HOLE, &value(256)))
+    Call::set(cookie, object(NAMESPACE, PLACEHOLDER, &value(256)))
 }
 
-/// Reads it.
+/// Reads the object whose name is the number of the request.
 pub(crate) fn get_call(cookie: &str) -> Call {
     Call::Http {
         path: "/get".to_owned(),
         headers: format!("Cookie: {cookie}\r\n"),
-        body: key(TYPE, NAMESPACE, HOLE),
+        body: key(TYPE, NAMESPACE, PLACEHOLDER),
     }
 }
 
@@ -55,19 +55,20 @@ pub(crate) fn etcd_call() -> Call {
 }
 
 fn flat_key() -> String {
-    format!("{TYPE}/{NAMESPACE}/{HOLE}")
+    format!("{TYPE}/{NAMESPACE}/{PLACEHOLDER}")
 }
 
-/// A JSON object of exactly `bytes` bytes, at least 31, that carries the number of its set.
+/// Returns a JSON object of exactly `bytes` bytes, at least 31, which contains the number of the
+/// request.
 pub(crate) fn stamped_value(bytes: usize) -> String {
-    format!(r#"{{"At":"{HOLE}","Text":"{}"}}"#, "x".repeat(bytes.saturating_sub(31)))
+    format!(r#"{{"At":"{PLACEHOLDER}","Text":"{}"}}"#, "x".repeat(bytes.saturating_sub(31)))
 }
 
-/// The number that a pushed object carries.
+/// Reads the number from a push of a [`stamped_value`].
 pub(crate) fn stamp(push: &[u8]) -> Result<u64> {
     static MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(r#""At":""#));
-    let at = MARK.find(push).context("a push without a stamp")? + MARK.needle().len();
-    let digits = push.get(at..at + HOLE.len()).context("a push cut short")?;
+    let at = MARK.find(push).context("a push contains no stamp")? + MARK.needle().len();
+    let digits = push.get(at..at + PLACEHOLDER.len()).context("a push ends within its stamp")?;
     Ok(digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit & 0x0F)))
 }
 
@@ -76,14 +77,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_have_the_size_that_is_claimed() {
+    fn values_have_the_requested_size() {
         assert_eq!(value(256).len(), 256);
         assert_eq!(stamped_value(200).len(), 200);
     }
 
     #[test]
     fn a_stamp_is_read_back() {
-        let push = object("n", "a", &stamped_value(100).replace(HOLE, "000000012345"));
+        let push = object("n", "a", &stamped_value(100).replace(PLACEHOLDER, "000000012345"));
         assert_eq!(stamp(push.as_bytes()).unwrap(), 12_345);
     }
 }

@@ -1,4 +1,5 @@
-//! The client's end of `/socket`, for many sockets in one thread: frames are parsed where they were read, and pings answered.
+//! A WebSocket client of `/socket`, for many sockets on one thread. It parses frames in the buffer
+//! into which they were read, and answers pings.
 
 use std::{
     cell::RefCell,
@@ -21,23 +22,23 @@ const FINAL: u8 = 0x80;
 const MASKED: u8 = 0x80;
 
 thread_local! {
-    /// Bytes are read here and parsed at once, so a thousand sockets share one warm buffer. It is larger than any partial frame.
+    /// The read buffer of all sockets, so that it stays in the processor's cache. They can share it
+    /// because bytes are parsed right after a read. It is larger than any partial frame.
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 1 << 18]);
 }
 
-/// An open websocket.
 pub(crate) struct Socket {
     stream: TcpStream,
-    /// The frame that has begun to arrive.
+    /// The beginning of a frame that is still incomplete.
     partial: Vec<u8>,
-    /// Pongs to be sent.
+    /// Pongs that are not sent yet.
     pongs: Vec<u8>,
-    /// Pings that arrived so far.
+    /// Number of pings received.
     pub(crate) pings: u64,
 }
 
 impl Socket {
-    /// Opens `/socket` for the client with this cookie.
+    /// Opens `/socket` with this value of the Cookie header.
     pub(crate) async fn open(address: SocketAddr, cookie: &str) -> Result<Self> {
         let mut stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -48,7 +49,7 @@ impl Socket {
         stream.write_all(request.as_bytes()).await?;
         let mut answer = Vec::new();
         let head = loop {
-            ensure!(stream.read_buf(&mut answer).await? > 0, "/socket: closed");
+            ensure!(stream.read_buf(&mut answer).await? > 0, "/socket: the connection was closed");
             if let Some(head) = upgraded(&answer)? {
                 break head;
             }
@@ -56,7 +57,7 @@ impl Socket {
         Ok(Self { stream, partial: answer.split_off(head), pongs: Vec::new(), pings: 0 })
     }
 
-    /// Waits for bytes, hands over each message that is complete with them, and answers pings.
+    /// Waits for bytes, calls `on_message` for each message that they complete, and answers pings.
     pub(crate) async fn receive(
         &mut self,
         mut on_message: impl FnMut(&[u8]) -> Result<()>,
@@ -68,7 +69,7 @@ impl Socket {
                 let mut space = ReadBuf::new(&mut scratch[kept..]);
                 ready!(Pin::new(&mut self.stream).poll_read(context, &mut space))?;
                 let read = space.filled().len();
-                Poll::Ready(self.take(&scratch[..kept + read], &mut on_message))
+                Poll::Ready(self.parse(&scratch[..kept + read], &mut on_message))
             })
         })
         .await?;
@@ -79,8 +80,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Takes the partial frame and what was read after it.
-    fn take(
+    /// Parses `bytes`: the partial frame, followed by the bytes just read.
+    fn parse(
         &mut self,
         bytes: &[u8],
         mut on_message: impl FnMut(&[u8]) -> Result<()>,
@@ -92,7 +93,7 @@ impl Socket {
                 self.pings += 1;
                 pong(payload, &mut self.pongs)
             }
-            _ => bail!("the service sent a frame of kind {opcode:#x}"),
+            _ => bail!("the service sent a frame with the unexpected opcode {opcode:#x}"),
         })?;
         self.partial.clear();
         self.partial.extend_from_slice(&bytes[parsed..]);
@@ -100,7 +101,7 @@ impl Socket {
     }
 }
 
-/// Size of the answer's head, once it is complete.
+/// Returns the size of the answer's head, or `None` while it is incomplete.
 fn upgraded(answer: &[u8]) -> Result<Option<usize>> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut response = httparse::Response::new(&mut headers);
@@ -109,18 +110,19 @@ fn upgraded(answer: &[u8]) -> Result<Option<usize>> {
     Ok(Some(head))
 }
 
-/// Hands over the opcode and payload of every complete frame; gives how many bytes they take.
+/// Calls `on_frame` with the opcode and the payload of every complete frame. Returns the size of
+/// these frames in bytes.
 fn frames(bytes: &[u8], mut on_frame: impl FnMut(u8, &[u8]) -> Result<()>) -> Result<usize> {
     let mut parsed = 0;
     while let [first, second, rest @ ..] = &bytes[parsed..] {
         ensure!(
             first & 0xF0 == FINAL && second & MASKED == 0,
-            "a frame in parts, compressed or masked"
+            "a frame is fragmented, compressed or masked"
         );
         let (head, length) = match (second, rest) {
             (126, [high, low, ..]) => (4, usize::from(u16::from_be_bytes([*high, *low]))),
             (126, _) => break,
-            (127, _) => bail!("a frame is larger than any push of a bench"),
+            (127, _) => bail!("a frame is larger than 64 KiB, as no expected push is"),
             (short, _) => (2, usize::from(*short)),
         };
         let Some(payload) = bytes.get(parsed + head..parsed + head + length) else { break };
@@ -130,10 +132,11 @@ fn frames(bytes: &[u8], mut on_frame: impl FnMut(u8, &[u8]) -> Result<()>) -> Re
     Ok(parsed)
 }
 
-/// Appends the pong to a ping. A client has to mask; with a mask of zeroes the payload stays as it is.
-fn pong(payload: &[u8], into: &mut Vec<u8>) -> Result<()> {
-    into.extend_from_slice(&[FINAL | PONG, MASKED | u8::try_from(payload.len())?, 0, 0, 0, 0]);
-    into.extend_from_slice(payload);
+/// Appends the pong for a ping. Clients must mask frames. A mask of zeros leaves the payload
+/// unchanged.
+fn pong(payload: &[u8], pongs: &mut Vec<u8>) -> Result<()> {
+    pongs.extend_from_slice(&[FINAL | PONG, MASKED | u8::try_from(payload.len())?, 0, 0, 0, 0]);
+    pongs.extend_from_slice(payload);
     Ok(())
 }
 
@@ -142,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_are_found_however_their_bytes_arrive() {
+    fn frames_are_found_at_every_split_of_the_bytes() {
         let mut bytes =
             vec![FINAL | TEXT, 2, b'h', b'i', FINAL | PING, 0, FINAL | TEXT, 126, 1, 44];
         bytes.extend([b'x'; 300]);

@@ -1,4 +1,4 @@
-//! The stretch of time that counts, and what is tallied in it.
+//! The period of a round that is measured, and the measurements in it.
 
 use std::{
     sync::{
@@ -18,49 +18,47 @@ use crate::process;
 /// From the end of the warm-up to the end of the round.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
-    /// First moment that counts.
+    /// Inclusive.
     pub(crate) opens: Instant,
-    /// First moment that does not.
+    /// Exclusive.
     pub(crate) closes: Instant,
 }
 
-/// Cores kept busy, by all threads, in user and kernel mode.
+/// Processor time divided by elapsed time, that is, the number of busy cores. Includes all threads,
+/// in user and kernel mode.
 #[derive(Clone, Copy, Default, Deserialize, Serialize)]
 pub(crate) struct Busy {
-    /// By the server.
     pub(crate) server: f64,
-    /// By the load client.
+    /// The load client.
     pub(crate) client: f64,
-    /// By what the server calls, where it calls anything.
+    /// The process that the server calls, with its children. 0 if there is none.
     pub(crate) upstream: f64,
-    /// By everything else, which should be next to nothing.
+    /// Everything else on the machine. It should be close to 0.
     pub(crate) others: f64,
 }
 
 /// Latencies in milliseconds.
 #[derive(Clone, Copy, Deserialize, Serialize)]
 pub(crate) struct Latency {
-    /// Half are at most this.
     pub(crate) p50: f64,
-    /// 99 of 100 are.
     pub(crate) p99: f64,
-    /// 999 of 1,000 are.
+    /// The 99.9th percentile.
     pub(crate) p999: f64,
 }
 
 impl Window {
-    /// Opens after `warm_up`, for `measured`.
+    /// A window that opens after `warm_up` and closes `measured` later.
     pub(crate) fn after(warm_up: Duration, measured: Duration) -> Self {
         let opens = Instant::now() + warm_up;
         Self { opens, closes: opens + measured }
     }
 
-    /// Something a second, of what happened this often in the window.
+    /// Converts a count of events in the window to events per second.
     pub(crate) fn rate(self, count: u64) -> f64 {
         count as f64 / (self.closes - self.opens).as_secs_f64()
     }
 
-    /// By how much a counter grows from when the window opens until it closes.
+    /// Waits until the window closes. Returns the growth of a counter in the window.
     pub(crate) async fn growth(self, counter: &AtomicU64) -> u64 {
         sleep_until(self.opens.into()).await;
         let before = counter.load(Relaxed);
@@ -68,12 +66,12 @@ impl Window {
         counter.load(Relaxed) - before
     }
 
-    /// The cores kept busy from when the window opens until it closes.
+    /// Waits until the window closes. Returns the busy cores in the window.
     pub(crate) async fn busy(self, server: u32, upstream: Option<u32>) -> Result<Busy> {
         let spent = || -> Result<[Duration; 4]> {
             Ok([
                 process::cpu(server)?,
-                process::cpu(process::own())?,
+                process::cpu(std::process::id())?,
                 upstream.map(process::cpu_of_family).transpose()?.unwrap_or_default(),
                 process::machine_cpu()?,
             ])
@@ -89,23 +87,25 @@ impl Window {
     }
 }
 
-/// Moments at a steady pace, whatever happens between them.
+/// The schedule of one connection at a steady rate.
 pub(crate) struct Pace {
     due: Instant,
-    every: Duration,
+    interval: Duration,
 }
 
 impl Pace {
-    /// What the `index`th of `shares` has of `rate` moments a second.
+    /// The schedule of connection `index` of `shares`, which together send `rate` requests per
+    /// second. The connections take turns.
     pub(crate) fn share(start: Instant, index: u64, shares: u64, rate: u64) -> Self {
-        let after = |moments: u64| Duration::from_nanos(1_000_000_000 * moments / rate);
-        Self { due: start + after(index), every: after(shares) }
+        let after = |requests: u64| Duration::from_nanos(1_000_000_000 * requests / rate);
+        Self { due: start + after(index), interval: after(shares) }
     }
 
-    /// Waits for the next moment. One that has passed is not waited for, and what was due then counts from then.
+    /// Waits until the next request is due. Returns the start of its latency: the current time or,
+    /// if the request is late, the time when it was due.
     pub(crate) async fn next(&mut self) -> Instant {
         let due = self.due;
-        self.due += self.every;
+        self.due += self.interval;
         if Instant::now() < due {
             sleep_until(due.into()).await;
             Instant::now()
@@ -115,15 +115,14 @@ impl Pace {
     }
 }
 
-/// Latencies of what began inside a window, however late it ended, from any number of tasks.
+/// Latencies of the requests that started inside a window, even if they ended after it. Tasks can
+/// share it.
 pub(crate) struct Tally {
-    /// What counts.
     pub(crate) window: Window,
     nanoseconds: Mutex<Histogram<u64>>,
 }
 
 impl Tally {
-    /// An empty one.
     pub(crate) fn new(window: Window) -> Result<Self> {
         Ok(Self {
             window,
@@ -131,11 +130,12 @@ impl Tally {
         })
     }
 
-    /// Notes that what began then ends now; `false` once the window is closed.
-    pub(crate) fn note(&self, begun: Instant) -> bool {
+    /// Records the end of a request that began at `start`, if that is in the window. Returns
+    /// `false` once the window is closed.
+    pub(crate) fn note(&self, start: Instant) -> bool {
         let now = Instant::now();
-        if begun >= self.window.opens && begun < self.window.closes {
-            let nanoseconds = u64::try_from((now - begun).as_nanos()).unwrap_or(u64::MAX);
+        if start >= self.window.opens && start < self.window.closes {
+            let nanoseconds = u64::try_from((now - start).as_nanos()).unwrap_or(u64::MAX);
             self.nanoseconds
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -144,12 +144,11 @@ impl Tally {
         now < self.window.closes
     }
 
-    /// How many a second were noted.
+    /// Recorded requests per second.
     pub(crate) fn rate(&self) -> f64 {
         self.window.rate(self.nanoseconds.lock().unwrap_or_else(PoisonError::into_inner).len())
     }
 
-    /// Their percentiles.
     pub(crate) fn latency(&self) -> Latency {
         let histogram = self.nanoseconds.lock().unwrap_or_else(PoisonError::into_inner);
         let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e6;

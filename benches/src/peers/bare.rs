@@ -1,4 +1,5 @@
-//! The peer of `get` and `health`: routes that read their body and answer a constant of the same size, and nothing else.
+//! Bare axum routes, an upper bound for services on axum: they read the body and answer a constant
+//! of the same size as the service.
 
 use std::net::Ipv4Addr;
 
@@ -12,7 +13,7 @@ use axum::{
 use bytes::Bytes;
 use tokio::net::TcpListener;
 
-/// Serves until the process is ended.
+/// Serves until the process is killed.
 pub(crate) async fn serve(port: u16, bytes: usize) -> Result<()> {
     let answer = Bytes::from(vec![b'x'; bytes]);
     let (ok, refused) = (answer.clone(), answer.clone());

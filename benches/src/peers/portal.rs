@@ -1,4 +1,5 @@
-//! The demo portal, which authsvc and its peer sign in at: honest, with no control interface, and so with no record of anything.
+//! demo-portal, at which authsvc and its peer sign in. Without a control interface, it records no
+//! calls.
 
 use std::{
     path::PathBuf,
@@ -16,16 +17,15 @@ use crate::{
     },
 };
 
-/// A running portal.
+/// A running demo-portal.
 pub(crate) struct Portal {
-    /// Its process.
     pub(crate) server: Server,
-    /// The certificates to trust.
+    /// The CA certificate that clients must trust.
     pub(crate) ca_file: PathBuf,
 }
 
 impl Portal {
-    /// Starts one that waits for `delay` before every answer.
+    /// Starts a portal that waits for `delay` before each answer.
     pub(crate) async fn start(bench: &Bench, delay: Duration) -> Result<Self> {
         let (port, directory) = (free_port()?, directory(bench)?);
         let ca_file = directory.path().join("authority.pem");
@@ -39,9 +39,10 @@ impl Portal {
             .env_remove("DEMO_PORTAL_CONTROL_PORT");
         let server = Server::start(command, port, Ready::Accepting, directory).await?;
         let server = server.with_context(|| {
-            format!("{} is not there: cargo build --release -p demo-portal", bench.portal.display())
+            let program = bench.portal.display();
+            format!("{program} does not exist: run cargo build --release -p demo-portal")
         })?;
-        // It is written, whole, after the portal listens.
+        // The portal writes the file, atomically, after it starts to listen.
         let started = Instant::now();
         while !ca_file.exists() {
             ensure!(started.elapsed() < Duration::from_secs(10), "the portal wrote no certificate");
@@ -50,7 +51,8 @@ impl Portal {
         Ok(Self { server, ca_file })
     }
 
-    /// Its base address: a number, as looking up a name would cost authsvc and its peer the same.
+    /// The base URL. It contains an IP address, because resolving a name would cost authsvc and its
+    /// peer the same.
     pub(crate) fn url(&self) -> String {
         format!("https://{}", self.server.address)
     }

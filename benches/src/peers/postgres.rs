@@ -1,4 +1,4 @@
-//! PostgreSQL as it comes: what services stand on there, and what pgbench makes of it alone.
+//! PostgreSQL with default settings, as the database of the services, and pgbench as their peer.
 
 use std::{
     fs,
@@ -15,55 +15,59 @@ use tokio::process::Command;
 
 use crate::{
     figures::{Bench, Scale},
-    load::{line::HOLE, object, window::Latency},
+    load::{line::PLACEHOLDER, object, window::Latency},
     peers::{
         directory,
         server::{Ready, Server, free_port},
     },
 };
 
-/// The user and the group that PostgreSQL runs as where we are root, which it refuses to.
+/// User and group of PostgreSQL if this process runs as root, because PostgreSQL refuses to run as
+/// root.
 const NOBODY: u32 = 65534;
 
 /// A running PostgreSQL.
 pub(crate) struct Postgres {
+    /// Directory of the programs of PostgreSQL.
     programs: PathBuf,
     server: Server,
+    /// Directory of the scripts and logs of pgbench.
     scripts: PathBuf,
 }
 
-/// What pgbench does, again and again: on one table with the keys and values of the other peers, or
-/// on what a payments service has made.
+/// The transaction that pgbench repeats.
 #[derive(Clone, Copy)]
 pub(crate) enum Script {
-    /// Upserts one row.
+    /// Upserts a row with the keys and values of the other peers.
     Upsert,
-    /// Selects one row.
+    /// Selects such a row.
     Select,
-    /// Captures of one transaction, by the statements of payments-svc, one after the other.
+    /// Captures a transaction of payments-svc, with the same statements as payments-svc. Requires
+    /// [`Postgres::number_transactions`].
     Capture,
 }
 
-/// The outcome of a round.
+/// The outcome of a round of pgbench.
 pub(crate) struct Transacted {
-    /// Transactions a second.
+    /// Transactions per second.
     pub(crate) rate: f64,
-    /// Of a sample of the transactions.
+    /// Of a sample of the transactions: see [`LOGGED`].
     pub(crate) latency: Latency,
 }
 
-/// The share of its transactions that pgbench logs: enough for percentiles, too few to slow it down.
+/// Share of the transactions that pgbench logs. It suffices for percentiles. A complete log would
+/// slow pgbench down.
 const LOGGED: &str = "0.1";
 
-/// The transactions that are captured, numbered from 1. The latest come first: they belong to many
-/// merchants, so that captures do not wait for each other at one balance.
+/// Numbers the transactions from 1, the latest first. The latest belong to many merchants, so that
+/// captures do not wait for a lock on the same balance.
 const CAPTURABLE: &str = "CREATE TABLE capturable AS
      SELECT row_number() OVER (ORDER BY id DESC) AS number, id FROM transactions;
      CREATE UNIQUE INDEX ON capturable (number);
      ANALYZE";
 
 impl Postgres {
-    /// Starts one; `None` when it is not installed.
+    /// Starts a new cluster. Returns `None` if PostgreSQL is not installed.
     pub(crate) async fn start(bench: &Bench) -> Result<Option<Self>> {
         let Some(programs) = programs() else { return Ok(None) };
         let (port, directory) = (free_port()?, directory(bench)?);
@@ -90,47 +94,46 @@ impl Postgres {
         postgres.arg("-D").arg(&data);
         let scripts = directory.path().to_owned();
         let server = Server::start(postgres, port, Ready::Accepting, directory).await?;
-        let server = server.context("postgres is gone")?;
+        let server = server.context("the program postgres does not exist")?;
         let postgres = Self { programs, server, scripts };
         let text = "text COLLATE \"C\" NOT NULL";
         let table = format!(
             "CREATE TABLE peer (type {text}, namespace {text}, name {text}, value bytea NOT NULL,
                  PRIMARY KEY (type, namespace, name))"
         );
-        // It accepts connections before it takes them.
+        // PostgreSQL listens before it can execute statements.
         for _ in 0..100 {
             if postgres.run(&table).await? {
                 return Ok(Some(postgres));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        anyhow::bail!("PostgreSQL makes no table")
+        anyhow::bail!("PostgreSQL cannot create a table")
     }
 
-    /// Numbers the transactions that are there, for [`Script::Capture`].
+    /// Numbers the existing transactions, for [`Script::Capture`].
     pub(crate) async fn number_transactions(&self) -> Result<()> {
-        ensure!(self.run(CAPTURABLE).await?, "PostgreSQL numbers no transactions");
+        ensure!(self.run(CAPTURABLE).await?, "PostgreSQL cannot number the transactions");
         Ok(())
     }
 
-    /// Whether these statements succeed.
+    /// Executes statements. Returns whether they succeeded.
     async fn run(&self, sql: &str) -> Result<bool> {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args(["-q", "-c", sql, &self.url()]).stderr(Stdio::null());
         Ok(psql.status().await?.success())
     }
 
-    /// The process that all others of it are children of.
+    /// The parent of all processes of PostgreSQL.
     pub(crate) fn pid(&self) -> u32 {
         self.server.pid
     }
 
-    /// Where it is.
     pub(crate) fn url(&self) -> String {
         format!("postgres://postgres@{}/postgres", self.server.address)
     }
 
-    /// A round of pgbench on so many connections.
+    /// Runs one round of pgbench.
     pub(crate) async fn pgbench(
         &self,
         bench: &Bench,
@@ -147,12 +150,12 @@ impl Postgres {
         pgbench.args(["--log", "--sampling-rate", LOGGED, "--log-prefix"]);
         pgbench.arg(logs.path().join("log")).arg(self.url());
         let ended = pgbench.output().await?;
-        let said = String::from_utf8_lossy(&ended.stdout);
-        let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
+        let output = String::from_utf8_lossy(&ended.stdout);
+        let rate = output.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next());
         let rate = rate
             .with_context(|| format!("pgbench: {}", String::from_utf8_lossy(&ended.stderr)))?
             .parse()
-            .context("pgbench tells no rate")?;
+            .context("the rate of pgbench is not a number")?;
         let mut microseconds = Histogram::<u64>::new_with_bounds(1, 60_000_000, 3)?;
         for log in fs::read_dir(logs.path())? {
             for line in fs::read_to_string(log?.path())?.lines() {
@@ -167,7 +170,7 @@ impl Postgres {
 impl Script {
     fn text(self, scale: &Scale) -> String {
         let keys = scale.keys;
-        let (kind, namespace, digits) = (object::TYPE, object::NAMESPACE, HOLE.len());
+        let (kind, namespace, digits) = (object::TYPE, object::NAMESPACE, PLACEHOLDER.len());
         let name = format!("lpad(:n::text, {digits}, '0')");
         let value = object::value(256);
         match self {
@@ -192,14 +195,14 @@ impl Script {
     }
 }
 
-/// The microseconds of a transaction, in a line of pgbench's log.
+/// Returns the microseconds of a transaction from a line of pgbench's log.
 fn elapsed(line: &str) -> Result<u64> {
     // client, transaction, microseconds, script, end in seconds, end in microseconds
-    let field = line.split(' ').nth(2).context("a line of pgbench's log is cut short")?;
+    let field = line.split(' ').nth(2).context("a line of pgbench's log is incomplete")?;
     field.parse().with_context(|| format!("pgbench logged {line}"))
 }
 
-/// The directory of PostgreSQL's newest programs.
+/// Returns the directory of the newest programs of PostgreSQL, as Debian installs them.
 pub(crate) fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir(Path::new("/usr/lib/postgresql")).ok()?;
     let version = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
@@ -212,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_log_holds_the_time_of_a_transaction() {
+    fn the_log_of_pgbench_is_parsed() {
         assert_eq!(elapsed("7 12 48253 0 1763700000 123456").unwrap(), 48_253);
         elapsed("7 12").unwrap_err();
         elapsed("7 12 skipped 0 1763700000 123456").unwrap_err();

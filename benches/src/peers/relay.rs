@@ -1,5 +1,6 @@
-//! The peer of `authenticate`: what cannot be saved of a sign-in. It calls the portal as authsvc does, with a client and a TLS session
-//! of its own for every request and the very settings of authsvc, but checks nothing, counts nothing and wipes nothing.
+//! The peer of `authenticate`: the minimal cost of a sign-in. It calls the portal as authsvc does,
+//! with a new client, a new TLS session and the settings of authsvc for each request. It does not
+//! validate, count or wipe anything.
 
 use std::{net::Ipv4Addr, path::Path, sync::Arc, time::Duration};
 
@@ -16,13 +17,13 @@ use rustls::{ClientConfig, client::Resumption};
 use serde::Deserialize;
 use tokio::{net::TcpListener, time::timeout};
 
-/// As long as authsvc waits for the portal.
+/// The timeout of authsvc for the portal.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// As long as the answer of authsvc.
+/// Has the same size as the answer of authsvc.
 const ANSWER: &str = r#"{"status":true,"message":"the portal accepted the credentials","timestamp":"2026-11-21T10:12:48.537242+05:30"}"#;
 
-/// What every request needs.
 struct Relay {
+    /// URL of the portal's login.
     login: String,
     tls: ClientConfig,
 }
@@ -33,7 +34,7 @@ struct Credentials {
     password: String,
 }
 
-/// Serves until the process is ended.
+/// Serves until the process is killed.
 pub(crate) async fn serve(port: u16, portal: &str, ca_file: &Path) -> Result<()> {
     let login = format!("{portal}/MAcademy/mobile/mobilelogin/auth");
     let mut tls = common::tls::client_config(Some(ca_file), "--ca-file")?;

@@ -1,4 +1,5 @@
-//! A server for the length of a measurement: started on a free port with a directory of its own, ended and removed when dropped.
+//! A server that runs during a measurement. It has a free port and a temporary directory. Dropping
+//! it kills the process and deletes the directory.
 
 use std::{
     fs::{self, File},
@@ -18,7 +19,7 @@ use tokio::{
 
 use crate::load::api;
 
-/// When a server counts as started.
+/// How to find out whether a server is ready.
 #[derive(Clone, Copy)]
 pub(crate) enum Ready {
     /// It accepts connections.
@@ -27,11 +28,8 @@ pub(crate) enum Ready {
     Answering,
 }
 
-/// A running server.
 pub(crate) struct Server {
-    /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// Its process.
     pub(crate) pid: u32,
     child: Child,
     command: Command,
@@ -39,13 +37,14 @@ pub(crate) struct Server {
     directory: TempDir,
 }
 
-/// A port of 127.0.0.1 that nobody listens on.
+/// Returns a port of 127.0.0.1 on which no process listens at the moment.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 impl Server {
-    /// Starts `command`, which listens on `port` and keeps its data in `directory`; `None` when its program is not installed.
+    /// Starts `command`, which listens on `port` and keeps its data in `directory`. Waits until it
+    /// is ready. Returns `None` if its program is not installed.
     pub(crate) async fn start(
         mut command: Command,
         port: u16,
@@ -61,24 +60,24 @@ impl Server {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let pid = child.id().unwrap_or_default();
         let mut server = Self { address, pid, child, command, ready, directory };
-        server.wait().await?;
+        server.wait_until_ready().await?;
         Ok(Some(server))
     }
 
-    /// Ends the process without warning and starts it again on the same data.
+    /// Kills the process and starts it again on the same data.
     pub(crate) async fn restart(&mut self) -> Result<()> {
         self.child.kill().await?;
         self.child = self.command.spawn()?;
         self.pid = self.child.id().unwrap_or_default();
-        self.wait().await
+        self.wait_until_ready().await
     }
 
-    /// A session of a new client of the service.
+    /// Registers a new client of objstore-svc. Returns the value of its Cookie header.
     pub(crate) async fn session(&self) -> Result<String> {
         api::session(self.address).await
     }
 
-    async fn wait(&mut self) -> Result<()> {
+    async fn wait_until_ready(&mut self) -> Result<()> {
         let started = Instant::now();
         while started.elapsed() < Duration::from_secs(30) {
             if let Some(status) = self.child.try_wait()? {
@@ -100,6 +99,7 @@ impl Server {
         bail!("{:?} is not ready after 30 s: {}", self.command.as_std().get_program(), self.log())
     }
 
+    /// Returns the last three lines of the log.
     fn log(&self) -> String {
         let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
@@ -108,7 +108,8 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Waits for the process to be gone, so that it writes nothing into a directory that is being removed.
+    /// Waits up to a second for the end of the process, so that it does not write into a directory
+    /// that is being deleted.
     fn drop(&mut self) {
         let _ = self.child.start_kill();
         for _ in 0..200 {

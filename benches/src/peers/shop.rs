@@ -1,4 +1,4 @@
-//! A payments service with merchants and transactions to measure with.
+//! A running payments-svc with test merchants and transactions.
 
 use std::{
     fs,
@@ -15,46 +15,44 @@ use crate::{
     load::{
         self,
         exchange::Fill,
-        line::{Call, HOLE},
+        line::{Call, PLACEHOLDER},
     },
     peers::server::Server,
 };
 
-/// Items of the pages that ids are read by.
+/// Page size for reading ids.
 const PAGE: usize = 1000;
 
-/// Connections that fill it.
+/// Connections that create transactions.
 const CONNECTIONS: u64 = 64;
 
-/// A running service, and what is known of it.
 pub(crate) struct Shop {
-    /// The service.
     pub(crate) server: Server,
-    /// The line of a head with the app's credentials.
+    /// The Authorization header of the app, with its line end.
     pub(crate) credentials: String,
+    /// Address of the pos port.
     pos: SocketAddr,
+    /// API key of the app.
     key: String,
     http: Client,
-    /// What the names of its files begin with.
+    /// Prefix of the paths of the files with keys and ids.
     names: PathBuf,
 }
 
-/// A merchant.
 pub(crate) struct Merchant {
-    /// Its id.
     pub(crate) id: String,
-    /// Its public key.
+    /// Merchant key, a field of each payment.
     key: String,
 }
 
 impl Shop {
-    /// A service that was seeded with these keys.
+    /// Wraps a seeded service. `keys` is the content of `demo.env`, which the seed wrote.
     pub(crate) fn new(server: Server, pos: u16, keys: &str, names: PathBuf) -> Result<Self> {
-        // One that is installed already serves as well.
+        // Fails if a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let key = |name| {
             let mut values = keys.lines().filter_map(|line| line.strip_prefix(name));
-            values.next().with_context(|| format!("the seed has no {name}"))
+            values.next().with_context(|| format!("the seed wrote no {name}"))
         };
         let key = key("PAYMENTS_API_KEY=")?.to_owned();
         let request = Client::builder().build()?.get("http://127.0.0.1").basic_auth("", Some(&key));
@@ -70,7 +68,7 @@ impl Shop {
         })
     }
 
-    /// New test merchants.
+    /// Creates test merchants.
     pub(crate) async fn merchants(&self, count: usize) -> Result<Vec<Merchant>> {
         let details = json!({
             "currency": "EUR", "test": true, "email": "shop@example.com",
@@ -79,23 +77,27 @@ impl Shop {
         let mut merchants = Vec::with_capacity(count);
         for _ in 0..count {
             let request = self.http.post(self.url("/merchants")).basic_auth("", Some(&self.key));
-            let made: Value =
+            let created: Value =
                 request.json(&details).send().await?.error_for_status()?.json().await?;
-            let text = |name: &str| made["merchant"][name].as_str().map(str::to_owned);
-            let (id, key) = (text("id").context("no id")?, text("key").context("no key")?);
+            let text = |name: &str| created["merchant"][name].as_str().map(str::to_owned);
+            let (id, key) = (
+                text("id").context("a new merchant has no id")?,
+                text("key").context("a new merchant has no key")?,
+            );
             merchants.push(Merchant { id, key });
         }
         Ok(merchants)
     }
 
-    /// Pays as many transactions, spread evenly over the merchants, and gives a file of their ids.
+    /// Creates `count` transactions, spread evenly over the merchants. Returns a file of the ids of
+    /// all transactions of these merchants, one per line.
     pub(crate) async fn pay(&self, merchants: &[Merchant], count: u64) -> Result<PathBuf> {
         let first = merchants.first().context("no merchant")?;
-        let file = |what: &str| self.names.with_extension(format!("{}-{what}", first.id));
+        let file = |content: &str| self.names.with_extension(format!("{}-{content}", first.id));
         let keys: Vec<_> = merchants.iter().map(|merchant| merchant.key.as_str()).collect();
         fs::write(file("keys"), keys.join("\n"))?;
         let body = json!({
-            "key": HOLE, "currency": "EUR", "amount": 1_000_000,
+            "key": PLACEHOLDER, "currency": "EUR", "amount": 1_000_000,
             "card": {
                 "number": "4100000000000000", "expiry": { "month": 8, "year": 2066 }, "code": "123",
             },
@@ -107,7 +109,9 @@ impl Shop {
         };
         let names = Some(file("keys"));
         let fill = Fill { address: self.pos, call, connections: CONNECTIONS, count, names };
-        load::elsewhere(&fill, Duration::from_secs(600)).await.context("paying")?;
+        load::run_in_child(&fill, Duration::from_secs(600))
+            .await
+            .context("creating transactions")?;
         let mut ids = Vec::new();
         for merchant in merchants {
             self.read_ids(merchant, &mut ids).await?;
@@ -122,7 +126,7 @@ impl Shop {
             let path = format!("/merchants/{}/transactions?limit={PAGE}{before}", merchant.id);
             let request = self.http.get(self.url(&path)).basic_auth("", Some(&self.key));
             let page = request.send().await?.error_for_status()?.text().await?;
-            // Each item is a line of its own that begins with its id.
+            // Each item is one line, which begins with the id.
             let items = page.lines().filter_map(|line| line.strip_prefix(r#"{"id":""#));
             let known = ids.len();
             ids.extend(items.filter_map(|item| item.get(..24)).map(str::to_owned));

@@ -1,4 +1,4 @@
-//! Publishes the numbers, the plots, and the section "Results" of the page on benchmarks.
+//! Writes the numbers, the plots, and the section "Results" of `benchmarks.md`.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -10,24 +10,25 @@ use crate::report::{
     text::{cell, percentiles, ratio},
 };
 
-/// The page, its folder and the numbers, from the folder of documents.
+// Paths in the folder of documents.
 const PAGE: &str = "benchmarks.md";
 const FOLDER: &str = "benchmarks";
 const NUMBERS: &str = "benchmarks/results.json";
 
-/// From here on the page is generated.
+/// The page is generated from this heading to its end.
 const HEADING: &str = "\n## Results\n";
 const SERVICES: [&str; 3] = ["objstore-svc", "authsvc", "payments-svc"];
+/// Longest line outside of tables, in characters.
 const LINE: usize = 130;
 
-/// Writes the numbers, and the page and the plots of them.
+/// Writes the numbers, the page and the plots.
 pub(crate) fn publish(results: &Results, documents: &Path) -> Result<()> {
     fs::create_dir_all(documents.join(FOLDER))?;
     fs::write(documents.join(NUMBERS), serde_json::to_string_pretty(results)? + "\n")?;
     render(documents)
 }
 
-/// Writes the page and the plots of the published numbers.
+/// Writes the page and the plots from the published numbers.
 pub(crate) fn render(documents: &Path) -> Result<()> {
     for (name, text) in rendered(documents)? {
         fs::write(documents.join(name), text)?;
@@ -35,7 +36,7 @@ pub(crate) fn render(documents: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The names and the texts of the page and the plots.
+/// Returns paths and texts of the page and the plots.
 fn rendered(documents: &Path) -> Result<Vec<(String, String)>> {
     let read = |name: &str| {
         let path = documents.join(name);
@@ -52,7 +53,7 @@ fn rendered(documents: &Path) -> Result<Vec<(String, String)>> {
     Ok(files)
 }
 
-/// The page with these results.
+/// Replaces the results in the text of the page.
 fn page(before: &str, results: &Results) -> Result<String> {
     let (written, _) = before.split_once(HEADING).context("the page has no section \"Results\"")?;
     let mut page = format!("{written}{HEADING}\n");
@@ -153,12 +154,12 @@ fn table(page: &mut String, service: &str, results: &Results) -> Result<()> {
     Ok(())
 }
 
-/// A text in HTML, or in a table.
+/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The words in lines.
+/// Wraps a text at [`LINE`].
 fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut length = 0;
@@ -185,7 +186,7 @@ mod tests {
     const BEFORE: &str = "# Benchmarks\n\nBy hand.\n\n## Results\n\nOld.\n\n### old\n";
 
     #[test]
-    fn the_section_is_replaced_and_the_rest_is_kept() {
+    fn only_the_section_results_is_replaced() {
         let page = page(BEFORE, &results()).unwrap();
         assert!(page.starts_with("# Benchmarks\n\nBy hand.\n\n## Results\n\n"), "{page}");
         assert!(!page.contains("Old."), "{page}");
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_holds_the_numbers_and_the_verdicts() {
+    fn a_table_contains_numbers_and_verdicts() {
         let page = page(BEFORE, &results()).unwrap();
         for line in [
             "1 of 2 targets are met. The tables and the plots mark every missed target.",
@@ -204,7 +205,7 @@ mod tests {
             "**Health could not be measured:** no port",
             "| etcd | 3.4.23 |",
         ] {
-            assert!(page.lines().any(|it| it == line), "no {line}\nin {page}");
+            assert!(page.lines().any(|other| other == line), "no {line}\nin {page}");
         }
         assert!(!page.contains("smoke"), "{page}");
         let smoke = Results { quick: true, ..results() };
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_says_its_numbers() {
+    fn the_alternative_text_of_a_picture_contains_its_numbers() {
         let page = page(BEFORE, &results()).unwrap();
         assert!(page.contains(r#"srcset="benchmarks/objstore-writes-dark.svg""#), "{page}");
         let unwrapped = page.replace('\n', " ");
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_survive_their_file() {
+    fn publishing_writes_the_page_and_the_plots() {
         let documents = tempfile::tempdir().unwrap();
         fs::write(documents.path().join(PAGE), BEFORE).unwrap();
         publish(&results(), documents.path()).unwrap();
@@ -247,11 +248,11 @@ mod tests {
     }
 
     #[test]
-    fn the_published_files_are_made_of_the_published_numbers() {
+    fn the_published_files_match_the_published_numbers() {
         let documents = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
         for (name, text) in rendered(&documents).unwrap() {
             let published = fs::read_to_string(documents.join(&name)).unwrap_or_default();
-            assert!(published == text, "{name} differs: `bench plot docs` writes it again");
+            assert!(published == text, "{name} differs: run `scripts/bench plot docs`");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Plots: bars of throughput beside bars of latency, in SVG, for light and for dark pages.
+//! Draws the plots as SVG, for light and for dark pages: bars of throughput beside bars of latency.
 
 use anyhow::Result;
 use plotters::{
@@ -15,15 +15,15 @@ use crate::{
     report::{Results, Row, text::count},
 };
 
-/// Figures that are drawn in one picture.
+/// One picture of one or more figures.
 pub(crate) struct Plot {
-    /// Begins the names of its files.
+    /// Prefix of the names of its files.
     pub(crate) name: &'static str,
     pub(crate) service: &'static str,
     figures: &'static [Figure],
 }
 
-/// Every plot, in the order of the page.
+/// All plots, in the order of the page.
 pub(crate) const PLOTS: [Plot; 8] = [
     Plot { name: "objstore-writes", service: "objstore-svc", figures: &[Figure::Set] },
     Plot { name: "objstore-push", service: "objstore-svc", figures: &[Figure::PushLatency] },
@@ -39,15 +39,16 @@ pub(crate) const PLOTS: [Plot; 8] = [
     Plot { name: "payments-reads", service: "payments-svc", figures: &[Figure::Transactions] },
 ];
 
-/// The rows of one load.
+/// The part of a picture that shows one load.
 struct Panel<'a> {
     title: &'a str,
     rows: Vec<&'a Row>,
 }
 
-/// The colours on a page's background, which shows through. They differ in lightness, so nobody has to tell hues apart.
+/// The colours for one page background. The picture itself is transparent. The colours differ in
+/// lightness, so that readers need not distinguish hues.
 pub(crate) struct Theme {
-    /// Ends the name of a file.
+    /// Suffix of the names of files.
     pub(crate) name: &'static str,
     text: RGBColor,
     muted: RGBColor,
@@ -77,21 +78,25 @@ pub(crate) const DARK: Theme = Theme {
     missed: RGBColor(0xff, 0x9a, 0x57),
 };
 
-// Pixels. The height of a line of text, and of a bar in it.
+// All lengths are in pixels.
 const WIDTH: i32 = 580;
+/// Height of a line of text.
 const LINE: i32 = 21;
+/// Height of a bar.
 const BAR: i32 = 14;
+/// Height of the space between rows.
 const GAP: i32 = 10;
 const BETWEEN_COLUMNS: i32 = 24;
-/// Room for the number after a bar of throughput, and after one of latency.
+/// Width of the number after a bar of throughput.
 const RATE_LABEL: i32 = 92;
+/// Width of the numbers after a bar of latency.
 const LATENCY_LABEL: i32 = 136;
+// Font sizes.
 const TITLE: f64 = 15.0;
 const TEXT: f64 = 14.0;
 const SMALL: f64 = 13.0;
 
 impl Plot {
-    /// The picture.
     pub(crate) fn svg(&self, results: &Results, theme: &Theme) -> Result<String> {
         let panels = self.panels(results);
         let heights = panels.iter().map(|panel| panel.height() + 2 * GAP);
@@ -112,7 +117,7 @@ impl Plot {
         Ok(svg)
     }
 
-    /// The numbers of the picture, in words.
+    /// Returns the alternative text of the picture, with all its numbers.
     pub(crate) fn words(&self, results: &Results) -> String {
         let panels = self.panels(results);
         let sentences = panels.iter().map(|panel| {
@@ -157,7 +162,7 @@ fn words(row: &Row, service: &str) -> String {
     words
 }
 
-/// The comparison and the target of a row.
+/// Formats the ratio and the target of a row.
 fn verdict(row: &Row, service: &str) -> Option<String> {
     let target = row.target.as_ref()?;
     Some(match row.ratio {
@@ -170,7 +175,7 @@ fn verdict(row: &Row, service: &str) -> Option<String> {
 }
 
 impl Row {
-    /// The rate, if the contender sets it.
+    /// The rate to draw. `None` if the load determines the rate.
     fn drawn_rate(&self) -> Option<f64> {
         self.result.as_ref().filter(|_| !self.steady).map(|result| result.median)
     }
@@ -181,24 +186,24 @@ impl Panel<'_> {
         2 * LINE + i32::try_from(self.rows.len()).unwrap_or(0) * (2 * LINE + GAP)
     }
 
-    /// The longest bar of one kind; `None` if there is none.
+    /// The highest number of the rows. `None` if no row has one.
     fn most(&self, of: impl Fn(&Row) -> Option<f64>) -> Option<f64> {
         self.rows.iter().filter_map(|row| of(row)).reduce(f64::max)
     }
 }
 
-/// The side of a text that stands at its position.
+/// The side of a text that is placed at the given position.
 enum Side {
     Left,
     Right,
 }
 
-/// A stretch of the picture's width in which bars of one kind are drawn.
+/// The column for bars of one kind.
 struct Column {
     left: i32,
     /// Length of the longest bar.
-    room: i32,
-    /// The number that it stands for.
+    length: i32,
+    /// The number that the longest bar represents.
     most: f64,
 }
 
@@ -206,7 +211,7 @@ impl Column {
     fn x(&self, number: f64) -> i32 {
         let share = if self.most > 0.0 { number / self.most } else { 0.0 };
         #[expect(clippy::cast_possible_truncation, reason = "pixels within the picture")]
-        let length = (f64::from(self.room) * share).round() as i32;
+        let length = (f64::from(self.length) * share).round() as i32;
         self.left + length
     }
 }
@@ -222,12 +227,12 @@ impl Canvas<'_> {
         let left = if most_rate.is_some() { (WIDTH + BETWEEN_COLUMNS) / 2 } else { 0 };
         let rates = most_rate.map(|most| Column {
             left: 0,
-            room: (WIDTH - BETWEEN_COLUMNS) / 2 - RATE_LABEL,
+            length: (WIDTH - BETWEEN_COLUMNS) / 2 - RATE_LABEL,
             most,
         });
         let most_latency = panel.most(|row| row.latency.map(|latency| latency.p99));
         let latencies =
-            most_latency.map(|most| Column { left, room: WIDTH - left - LATENCY_LABEL, most });
+            most_latency.map(|most| Column { left, length: WIDTH - left - LATENCY_LABEL, most });
 
         self.bold((0, top), panel.title, TITLE)?;
         if let Some(rates) = &rates {
@@ -255,12 +260,12 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Names the column.
+    /// Writes the heading of a column.
     fn head(&self, column: &Column, text: &str, top: i32) -> Result<()> {
         self.text((column.left, top), text, SMALL, self.theme.muted, Side::Left)
     }
 
-    /// The contender, and at the other end of the line its target.
+    /// Writes the contender on the left and its target on the right.
     fn name(&self, row: &Row, service: &str, top: i32) -> Result<()> {
         if row.ours {
             self.bold((0, top), &row.who, TEXT)?;
@@ -327,7 +332,7 @@ impl Canvas<'_> {
 }
 
 fn font(size: f64, style: FontStyle) -> TextStyle<'static> {
-    // plotters takes the height of a line, and writes the size of the font.
+    // plotters expects the height of a line, but writes the size of the font into the SVG.
     const LINE_HEIGHT: f64 = 1.24;
     (FontFamily::SansSerif, size * LINE_HEIGHT, style).into_text_style(&(WIDTH.unsigned_abs(), 0))
 }
@@ -337,13 +342,13 @@ mod tests {
     use super::*;
     use crate::report::sample::results;
 
-    /// The texts of a picture, which stand on lines of their own.
+    /// Returns the texts of a picture. plotters writes each text on a separate line.
     fn texts(svg: &str) -> Vec<&str> {
         svg.lines().filter(|line| !line.starts_with('<')).collect()
     }
 
     #[test]
-    fn a_plot_names_contenders_and_numbers() {
+    fn a_plot_shows_contenders_and_numbers() {
         let svg = PLOTS[0].svg(&results(), &LIGHT).unwrap();
         let texts = texts(&svg);
         for text in [
@@ -360,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_target_has_a_colour_of_its_own() {
+    fn only_missed_targets_have_the_colour_for_missed() {
         for theme in [&LIGHT, &DARK] {
             let RGBColor(red, green, blue) = theme.missed;
             let colour = format!("{red:02X}{green:02X}{blue:02X}");
@@ -375,7 +380,7 @@ mod tests {
 
     #[test]
     fn the_longest_bar_fills_its_column() {
-        let column = Column { left: 10, room: 200, most: 80.0 };
+        let column = Column { left: 10, length: 200, most: 80.0 };
         assert_eq!([0.0, 20.0, 80.0].map(|number| column.x(number)), [10, 60, 210]);
         assert_eq!(Column { most: 0.0, ..column }.x(0.0), 10);
     }

@@ -1,4 +1,4 @@
-//! The statistics of several rounds.
+//! Statistics of several rounds.
 
 use crate::{
     load::{
@@ -8,28 +8,28 @@ use crate::{
     peers::postgres::Transacted,
 };
 
-/// The same number from several rounds.
+/// A number that was measured in several rounds.
 #[derive(Default)]
 pub(crate) struct Spread(Vec<f64>);
 
 /// The rounds of one contender.
 #[derive(Default)]
 pub(crate) struct Rounds {
-    /// Replies a second.
+    /// Replies per second.
     pub(crate) rate: Spread,
     pub(crate) latency: Vec<Latency>,
+    /// Empty for pgbench.
     pub(crate) busy: Vec<Busy>,
 }
 
 impl Rounds {
-    /// Adds one.
     pub(crate) fn add(&mut self, round: Exchanged) {
         self.rate.add(round.rate);
         self.latency.push(round.latency);
         self.busy.push(round.busy);
     }
 
-    /// Adds one of pgbench, which is not asked for processor time.
+    /// Adds a round of pgbench, whose processor time is not measured.
     pub(crate) fn add_transacted(&mut self, round: &Transacted) {
         self.rate.add(round.rate);
         self.latency.push(round.latency);
@@ -48,17 +48,16 @@ impl From<Vec<f64>> for Spread {
 }
 
 impl Spread {
-    /// One number of each round.
+    /// Extracts one number from each round.
     pub(crate) fn of<T>(rounds: &[T], number: impl Fn(&T) -> f64) -> Self {
         Self(rounds.iter().map(number).collect())
     }
 
-    /// Adds one.
     pub(crate) fn add(&mut self, number: f64) {
         self.0.push(number);
     }
 
-    /// The middle one, or the mean of the two; zero if there is none.
+    /// The median. The mean of the two middle numbers if their count is even, zero without numbers.
     pub(crate) fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -69,7 +68,7 @@ impl Spread {
         }
     }
 
-    /// Least and most; zeros if there is none.
+    /// The lowest and the highest number. Zeros without numbers.
     pub(crate) fn range(&self) -> (f64, f64) {
         let least = self.0.iter().copied().reduce(f64::min).unwrap_or_default();
         let most = self.0.iter().copied().reduce(f64::max).unwrap_or_default();
@@ -82,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn median_and_range_are_correct() {
         for (rounds, median, range) in [
             (vec![], 0.0, (0.0, 0.0)),
             (vec![3.0, 1.0, 2.0], 2.0, (1.0, 3.0)),

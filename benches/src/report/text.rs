@@ -1,13 +1,14 @@
-//! Numbers and tables for people.
+//! Formats numbers, and the table for the terminal.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::report::{Amount, Bound, Results, Row, Target};
 
-/// All tables of a run, as one.
+/// All results of a run as one table.
 pub(crate) struct Terminal<'a>(pub(crate) &'a Results);
 
-/// A number for people: thousands apart, decimals only where they matter.
+/// Formats a number with thousands separators. Only numbers below 100 have decimals, without
+/// trailing zeros.
 pub(crate) fn count(number: f64) -> String {
     if number.abs() < 100.0 {
         let decimals = if number.abs() < 1.0 { 2 } else { 1 };
@@ -29,7 +30,7 @@ impl Display for Terminal<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "| figure | who | median | rounds | p50 | p99 | busy cores: server + load | ours ÷ theirs | target | remarks |"
+            "| load | contender | median | rounds | p50 | p99 | busy cores: server + load | service ÷ peer | target | remarks |"
         )?;
         writeln!(f, "|---|---|--:|--:|--:|--:|--:|--:|---|---|")?;
         let Results { date, machine, tables, .. } = self.0;
@@ -61,24 +62,24 @@ impl Display for Terminal<'_> {
     }
 }
 
-/// A cell of a table, empty without a value.
+/// Formats a cell of a table. It is empty without a value.
 pub(crate) fn cell(value: Option<&impl Display>) -> String {
     value.map(ToString::to_string).unwrap_or_default()
 }
 
-/// The cells of p50 and p99.
+/// Formats the cells of p50 and p99.
 pub(crate) fn percentiles(row: &Row) -> [String; 2] {
     let cell = |number| format!("{number:.2} ms");
     row.latency.map(|latency| [latency.p50, latency.p99].map(cell)).unwrap_or_default()
 }
 
-/// The cell of the service's rate by the peer's.
+/// Formats the cell of [`Row::ratio`].
 pub(crate) fn ratio(row: &Row) -> String {
     row.ratio.map(|ratio| format!("{ratio:.2} ×")).unwrap_or_default()
 }
 
 impl Amount {
-    /// Least and most, if they differ.
+    /// Formats the lowest and the highest number. Empty if they are equal.
     pub(crate) fn range(&self) -> String {
         let [least, most] = [self.least, self.most].map(count);
         if self.least < self.most { format!("{least}–{most}") } else { String::new() }
@@ -92,7 +93,7 @@ impl Display for Amount {
 }
 
 impl Target {
-    /// The limit.
+    /// Formats the limit, for example `≥ 2 ×`.
     pub(crate) fn bound(&self) -> String {
         let sign = match self.bound {
             Bound::AtLeast => '≥',
@@ -101,12 +102,12 @@ impl Target {
         format!("{sign} {}{}", count(self.limit), self.unit)
     }
 
-    /// The outcome in a word.
+    /// Returns `met` or `missed`.
     pub(crate) fn verdict(&self) -> &'static str {
         if self.is_met() { "met" } else { "missed" }
     }
 
-    /// The target in Markdown, which stresses a missed one.
+    /// Formats the target in Markdown, with a missed target in bold.
     pub(crate) fn marked(&self) -> String {
         self.to_string().replace("missed", "**missed**")
     }
@@ -116,7 +117,7 @@ impl Display for Target {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (limit, mut measured) = (count(self.limit), count(self.measured));
         if measured == limit {
-            // Shows the side of the limit that the rounding hides.
+            // Rounding hides whether the target is met. More decimals show it.
             measured = format!("{:.3}", self.measured);
         }
         write!(f, "{}: {measured}, {}", self.bound(), self.verdict())
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped() {
+    fn numbers_have_separators_and_few_decimals() {
         for (number, text) in [
             (0.0, "0"),
             (0.5, "0.5"),
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_names_the_number_and_the_verdict() {
+    fn a_target_shows_number_and_verdict() {
         for (measured, bound, text) in [
             (2.345, Bound::AtLeast, "≥ 2 ×: 2.3, met"),
             (1.998, Bound::AtLeast, "≥ 2 ×: 1.998, missed"),
