@@ -113,7 +113,7 @@ pub(crate) async fn relay(bench: &Bench, portal: &Portal) -> Result<Server> {
     command.args(["relay", &port.to_string(), &portal.url()]).arg(&portal.ca_file);
     Server::start(command, port, Ready::Accepting, directory(bench)?)
         .await?
-        .context("this executable is gone")
+        .context("this executable was deleted")
 }
 
 /// Folder of the programs of FastAPI, relative to the folder of this crate.
@@ -190,7 +190,7 @@ pub(crate) async fn bare(bench: &Bench, bytes: usize) -> Result<Server> {
     command.args(["bare", &port.to_string(), &bytes.to_string()]);
     Server::start(command, port, Ready::Accepting, directory(bench)?)
         .await?
-        .context("this executable is gone")
+        .context("this executable was deleted")
 }
 
 fn directory(bench: &Bench) -> Result<TempDir> {

@@ -107,7 +107,6 @@ impl Table {
         Self { figure, rows: Vec::new(), notes: Vec::new(), failure: None }
     }
 
-    /// Adds a row.
     pub(crate) fn row(&mut self, row: Row) {
         self.rows.push(row);
     }

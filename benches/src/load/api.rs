@@ -68,7 +68,11 @@ impl Api {
         let response = self
             .send(Method::POST, "/register", "", format!(r#"{{"ID":"{}"}}"#, Uuid::new_v4()))
             .await?;
-        let cookie = response.headers().get(header::SET_COOKIE).context("no cookie")?.to_str()?;
+        let cookie = response
+            .headers()
+            .get(header::SET_COOKIE)
+            .context("the answer sets no cookie")?
+            .to_str()?;
         let cookie = cookie.split(';').next().unwrap_or_default().to_owned();
         response.into_body().collect().await?;
         Ok(cookie)

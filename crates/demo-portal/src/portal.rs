@@ -67,7 +67,7 @@ pub enum StartError {
         source: io::Error,
     },
     /// A certificate cannot be made, usually because of a name that certificates do not allow.
-    #[error("DEMO_PORTAL_NAMES (--names): {0}")]
+    #[error("DEMO_PORTAL_NAMES (--names): cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
     /// rustls rejected the configuration.
     #[error("TLS cannot be set up: {0}")]
