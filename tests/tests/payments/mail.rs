@@ -143,7 +143,7 @@ async fn a_silent_mail_server_delays_no_request() {
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
     assert!(server.mail_to(&slow).is_empty());
     assert_eq!(server.received(&slow, 1).await.len(), 1);
-    service.process().logged(|line| line.contains("does not answer in time")).await;
+    service.process().logged(|line| line.contains("did not answer in time")).await;
     stop_empty(service).await;
 }
 
