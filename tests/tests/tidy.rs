@@ -88,7 +88,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
     ),
 ];
 
-/// Crates and modules that talk to the outside, or keep state that others share. `domain` uses none.
+/// Crates and modules that talk to the outside, or keep state that others share. `domain` uses
+/// none.
 const GUARDED: [&str; 31] = [
     "aide",
     "askama",

@@ -33,6 +33,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Sign-ins")]
 pub(crate) struct Config {
     #[command(flatten)]
     pub(crate) server: ServerConfig,

@@ -24,44 +24,42 @@ use crate::limits::TrustedProxies;
 
 /// Settings that every service has.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Server")]
 pub struct ServerConfig {
     /// Address to listen on; 0.0.0.0 for every interface
-    #[arg(long, env = "HOST", default_value = "127.0.0.1")]
+    #[arg(long, help_heading = "Server", env = "HOST", default_value = "127.0.0.1")]
     pub host: IpAddr,
 
     /// Port to listen on; 0 picks a free one
-    #[arg(long, env = "PORT")]
+    #[arg(long, help_heading = "Server", env = "PORT")]
     pub port: u16,
 
     /// Log filter, in the syntax of tracing
-    #[arg(long, env = "RUST_LOG", default_value = "info,refinery_core=warn", value_parser = log_filter)]
+    #[arg(long, help_heading = "Server", env = "RUST_LOG", default_value = "info,refinery_core=warn", value_parser = log_filter)]
     pub rust_log: String,
 
     /// Log format: text for people, json for machines, auto for text on a terminal
-    #[arg(long, env = "LOG_FORMAT", default_value = "auto")]
+    #[arg(long, help_heading = "Server", env = "LOG_FORMAT", default_value = "auto")]
     pub log_format: LogFormat,
 
     /// How long requests in flight may take to finish after SIGTERM
-    #[arg(long, env = "DRAIN_TIMEOUT", default_value = "10s", value_parser = duration)]
+    #[arg(long, help_heading = "Server", env = "DRAIN_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub drain_timeout: Duration,
 }
 
 /// Settings of every service that untrusted clients can reach.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Clients")]
 pub struct ClientsConfig {
     /// Networks of trusted proxies, separated by commas: their X-Forwarded-For gives the client's
     /// address
-    #[arg(long, env = "TRUSTED_PROXIES", default_value = "")]
+    #[arg(long, help_heading = "Clients", env = "TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: TrustedProxies,
 
     /// Memory that the bodies of requests may hold together
-    #[arg(long, env = "BODY_MEMORY", default_value = "64MiB")]
+    #[arg(long, help_heading = "Clients", env = "BODY_MEMORY", default_value = "64MiB")]
     pub body_memory: ByteSize,
 
     /// Connections that one client address may have; those of trusted proxies are not counted
-    #[arg(long, env = "MAX_CONNECTIONS_PER_ADDRESS", default_value = "1024", value_parser = at_least_one)]
+    #[arg(long, help_heading = "Clients", env = "MAX_CONNECTIONS_PER_ADDRESS", default_value = "1024", value_parser = at_least_one)]
     pub max_connections_per_address: usize,
 }
 

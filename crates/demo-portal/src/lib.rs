@@ -33,7 +33,8 @@
 //! half a second. The next two logins end with a reset:
 //!
 //! ```json
-//! {"profile": {"next": [{"answer": {"status": 401, "body": {"text": ""}}}], "then": {"delay_ms": 500}},
+//! {"profile": {"next": [{"answer": {"status": 401, "body": {"text": ""}}}], "then": {"delay_ms":
+//! 500}},
 //!  "login": {"next": [{"delivery": "reset_before"}, {"delivery": "reset_midway"}]}}
 //! ```
 

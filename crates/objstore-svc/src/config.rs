@@ -50,6 +50,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Objects")]
 pub(crate) struct Config {
     #[command(flatten)]
     pub(crate) server: ServerConfig,

@@ -81,6 +81,7 @@ pub(crate) enum Command {
 
 /// The settings that have flags. The subcommands read them, too.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Payments")]
 pub(crate) struct Config {
     #[command(flatten)]
     pub(crate) server: ServerConfig,
