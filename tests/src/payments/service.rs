@@ -144,7 +144,7 @@ const NO_LIMITS: [(&str, &str); 5] = [
     ("PAYMENTS_INVITATION_LIMIT", "off"),
 ];
 
-/// The defaults of the limits in [`NO_LIMITS`].
+/// The defaults of the limits in `NO_LIMITS`.
 pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
     ("PAYMENTS_ATTEMPT_LIMIT", "60/1m"),
     ("PAYMENTS_DECLINE_LIMIT", "30/1m"),

@@ -190,7 +190,7 @@ impl Transaction {
         self.send(statements, &[]).await
     }
 
-    /// As [`Self::ask`], and commits in the same round trip. If a statement fails, the database
+    /// As [`Self::query`], and commits in the same round trip. If a statement fails, the database
     /// turns the commit into a rollback.
     pub async fn commit(mut self, statements: &[Statement<'_>]) -> Result<Vec<Vec<Row>>, Error> {
         let mut answers = self.send(statements, &[("COMMIT", &[])]).await?;

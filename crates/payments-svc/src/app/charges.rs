@@ -11,7 +11,8 @@
 //! without a record here. Know these reasons before you change the order:
 //!
 //! 1. The pending payment is committed before the acquirer is asked. If a later step fails,
-//!    [`Payments::give_up`] finds it, records the payment as failed, and writes its reversal.
+//!    [`Payments::fail_unanswered`] finds it, records the payment as failed, and writes its
+//!    reversal.
 //! 2. The ID of the operation is the idempotency key at the acquirer: a repeat reserves nothing
 //!    more.
 //! 3. Card numbers must not reach the disk, so a pending payment holds nothing of the card; during

@@ -3,7 +3,7 @@
 //! Writes run in batches. A batch is one database transaction with three phases:
 //!
 //! - **Load.** An engine locks and reads the rows of [`Needs`]. The result is [`Known`].
-//! - **Decide.** [`decide`] computes the answers and the row [`Changes`] in memory.
+//! - **Decide.** [`decide()`] computes the answers and the row [`Changes`] in memory.
 //! - **Write.** The engine writes the changes table by table and commits. Answers are sent after
 //!   the commit.
 //!

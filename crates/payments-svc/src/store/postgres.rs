@@ -32,7 +32,7 @@ pub(super) use payouts::pay_out;
 
 use batch::Writer;
 
-/// Coalesced reads ([`Postgres::seen`]) that run at once.
+/// Coalesced reads ([`Postgres::snapshot`]) that run at once.
 const READERS: usize = 2;
 
 /// How long a page waits for the database transactions that were open at its request. They take
@@ -58,8 +58,8 @@ const LEASE: &str = "INSERT INTO leases VALUES ($1, $2, clock_timestamp() + inte
 /// Ends the leases of a process that stops, so that other processes take them at once.
 const END_LEASES: &str = "DELETE FROM leases WHERE holder = $1";
 
-/// The statements of [`Postgres::seen`]. Without `OFFSET 0`, the planner may read the whole table
-/// `trail`, if its statistics are from a time when the table was small.
+/// The statements of [`Postgres::snapshot`]. Without `OFFSET 0`, the planner may read the whole
+/// table `trail`, if its statistics are from a time when the table was small.
 static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
         "unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS asked (id, app, question)",

@@ -34,7 +34,7 @@ use batch::Writer;
 /// The file of the database, in the data directory.
 const DATABASE: &str = "payments.db";
 
-/// The statements of [`Sqlite::seen`].
+/// The statements of [`Sqlite::snapshot`].
 static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
         "(SELECT $1 AS id, $2 AS app, 1 AS question) AS asked",

@@ -1,6 +1,6 @@
 //! Writes the rows that a batch changes, in either engine.
 //!
-//! The order of the tables in [`write`] is the order in which a batch may wait for another one.
+//! The order of the tables in [`write()`] is the order in which a batch may wait for another one.
 
 use common::sql::{Kind, Param, Rows, Stored as _, Table};
 

@@ -70,7 +70,7 @@ pub(crate) fn read_query<T>(
 }
 
 /// Proof that an error was recorded, in place of a value that is missing or breaks a rule. Only
-/// [`Fields::note`] makes one.
+/// [`Fields::report`] makes one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reported(());
 
