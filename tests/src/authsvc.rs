@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 pub use metrics::{Scrape, families};
 pub use service::Service;
-pub use site::{Known, Site};
+pub use site::{Credentials, Site};
 
 use crate::openapi::Document;
 

@@ -66,7 +66,7 @@ impl MailServer {
     }
 
     /// Waits until the server hangs on the mail to a `slow-` address.
-    pub async fn keeps_waiting(&self, address: &str) {
+    pub async fn never_answer(&self, address: &str) {
         self.until(|events| events.iter().any(|event| event["kept_waiting"] == address)).await;
     }
 

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 pub use client::Client;
 pub use object::{Key, Object, revision, unique};
-pub use service::{Idle, Service};
+pub use service::{Service, Stopped};
 pub use socket::{Event, Socket};
 
 use crate::openapi::Document;

@@ -129,7 +129,7 @@ impl Database {
     }
 
     /// The URL over TCP at 127.0.0.1, for a [`Cluster::secured`].
-    pub fn url_of_tcp(&self) -> String {
+    pub fn tcp_url(&self) -> String {
         let (_, name) = self.url.rsplit_once('/').expect("it has a name");
         format!("postgres://postgres@127.0.0.1:{}/{name}", self.port)
     }

@@ -40,7 +40,7 @@ pub async fn run(mut command: Command) -> Output {
 }
 
 /// The output of a command that has to fail with exactly one line.
-pub async fn complaint(command: Command) -> String {
+pub async fn failure_line(command: Command) -> String {
     let Output { status, stdout, stderr } = run(command).await;
     let output = String::from_utf8([stdout, stderr].concat()).expect("text");
     assert!(!status.success() && output.trim_end().lines().count() == 1, "{status}: {output}");

@@ -10,7 +10,7 @@ use hyper::{
 use multer::Multipart;
 
 use crate::{
-    desk::Desk,
+    controller::Controller,
     record::{Outcome, Received},
     script::Operation,
 };
@@ -43,15 +43,15 @@ impl Call {
     }
 
     /// The user of the call: the holder of its token, or else the user who signs in.
-    pub(crate) fn user(&self, desk: &Desk) -> Option<String> {
+    pub(crate) fn user(&self, controller: &Controller) -> Option<String> {
         let typed = || self.received.field("userName").map(str::to_owned);
-        self.holder(desk).or_else(typed)
+        self.holder(controller).or_else(typed)
     }
 
     /// The user to whom its bearer token was issued.
-    pub(crate) fn holder(&self, desk: &Desk) -> Option<String> {
+    pub(crate) fn holder(&self, controller: &Controller) -> Option<String> {
         let credential = self.received.header(AUTHORIZATION.as_str())?;
-        desk.holder(credential.strip_prefix("Bearer ")?)
+        controller.holder(credential.strip_prefix("Bearer ")?)
     }
 
     /// Whether the mobile app could have sent it.

@@ -22,8 +22,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     call::Call,
     certificate::Certificates,
+    controller::Controller,
     delivery::{BrokenOff, Reply},
-    desk::Desk,
     honest,
     script::{Delivery, Tls},
 };
@@ -41,7 +41,7 @@ const HANDSHAKE_FAILURE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
 /// Serves until `shutdown`, then waits up to `drain` for calls in flight.
 pub(crate) async fn serve(
     listener: TcpListener,
-    desk: Desk,
+    controller: Controller,
     certificates: Arc<Certificates>,
     shutdown: CancellationToken,
     drain: Duration,
@@ -50,7 +50,7 @@ pub(crate) async fn serve(
     while let Some(accepted) = shutdown.run_until_cancelled(listener.accept()).await {
         match accepted {
             Ok((stream, _)) => {
-                let connection = Connection::open(desk.clone());
+                let connection = Connection::open(controller.clone());
                 connections.spawn(accept(
                     stream,
                     connection,
@@ -72,7 +72,7 @@ pub(crate) async fn serve(
 
 /// An open connection, which is counted until it is dropped.
 struct Connection {
-    desk: Desk,
+    controller: Controller,
     number: u64,
     state: Mutex<State>,
 }
@@ -86,14 +86,14 @@ struct State {
 }
 
 impl Connection {
-    fn open(desk: Desk) -> Arc<Self> {
+    fn open(controller: Controller) -> Arc<Self> {
         let mut number = 0;
-        desk.count(|counters| {
+        controller.count(|counters| {
             counters.connections += 1;
             counters.open += 1;
             number = counters.connections;
         });
-        Arc::new(Self { desk, number, state: Mutex::default() })
+        Arc::new(Self { controller, number, state: Mutex::default() })
     }
 
     /// Returns the user to whom a call is attributed: `named`, or else the user of the previous
@@ -117,7 +117,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.desk.count(|counters| counters.open -= 1);
+        self.controller.count(|counters| counters.open -= 1);
     }
 }
 
@@ -127,9 +127,9 @@ async fn accept(
     certificates: Arc<Certificates>,
     shutdown: CancellationToken,
 ) {
-    let tls = connection.desk.tls();
+    let tls = connection.controller.tls();
     let Some(config) = certificates.config(tls) else {
-        connection.desk.count(|counters| counters.failed_handshakes += 1);
+        connection.controller.count(|counters| counters.failed_handshakes += 1);
         // An error means that the client has disconnected, which is the intended result as well.
         let _ = fail_handshake(&mut stream, tls).await;
         return;
@@ -139,11 +139,11 @@ async fn accept(
     let _ = stream.set_nodelay(true);
     let accepted = timeout(CLIENT_TIMEOUT, TlsAcceptor::from(config).accept(stream)).await;
     let Ok(Ok(stream)) = accepted else {
-        connection.desk.count(|counters| counters.failed_handshakes += 1);
+        connection.controller.count(|counters| counters.failed_handshakes += 1);
         return;
     };
     let resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
-    connection.desk.count(|counters| {
+    connection.controller.count(|counters| {
         counters.handshakes += 1;
         counters.resumptions += u64::from(resumed);
     });
@@ -196,16 +196,17 @@ async fn answer(
     request: Request<Body>,
     connection: Arc<Connection>,
 ) -> Result<Response, BrokenOff> {
-    let desk = &connection.desk;
+    let controller = &connection.controller;
     let call = Call::read(request, connection.number).await;
-    let user = connection.user(call.user(desk));
-    let underway = desk.record(&user, call.received.clone());
-    let behaviour = call.operation.map(|known| desk.behaviour(&user, known)).unwrap_or_default();
+    let user = connection.user(call.user(controller));
+    let underway = controller.record(&user, call.received.clone());
+    let behaviour =
+        call.operation.map(|known| controller.behaviour(&user, known)).unwrap_or_default();
     tracing::debug!(connection = connection.number, operation = ?call.operation, "call received");
     sleep(Duration::from_millis(behaviour.delay_ms)).await;
     let (answer, mut headers) = match behaviour.answer {
         Some(answer) => (answer, Vec::new()),
-        None => honest::answer(desk, &call),
+        None => honest::answer(controller, &call),
     };
     headers.extend(behaviour.headers);
     connection.set_delivery(behaviour.delivery);

@@ -1,5 +1,5 @@
-//! The control interface: the methods of [`Desk`] over HTTP, for tests in another process. It has a
-//! separate port without TLS, so that scripts of TLS and the counters do not affect it.
+//! The control interface: the methods of [`Controller`] over HTTP, for tests in another process. It
+//! has a separate port without TLS, so that scripts of TLS and the counters do not affect it.
 
 use axum::{
     Json, Router,
@@ -10,21 +10,21 @@ use axum::{
 use serde::Deserialize;
 
 use crate::{
-    desk::Desk,
+    controller::Controller,
     record::{Counters, Received},
     script::{Behaviour, Operation, Script, Tls},
     student::Student,
 };
 
 /// The routes. The documentation of the crate lists them.
-pub(crate) fn router(desk: Desk) -> Router {
+pub(crate) fn router(controller: Controller) -> Router {
     Router::new()
         .route("/_script/{username}", put(script))
         .route("/_students/{username}", put(enrol))
         .route("/_received/{username}", get(received))
         .route("/_tls", put(script_tls))
         .route("/_counters", get(counters))
-        .with_state(desk)
+        .with_state(controller)
 }
 
 /// The scripts of a user. An absent script leaves the current one unchanged.
@@ -36,37 +36,43 @@ struct Scripts {
 }
 
 async fn script(
-    State(desk): State<Desk>,
+    State(controller): State<Controller>,
     Path(username): Path<String>,
     Json(scripts): Json<Scripts>,
 ) -> StatusCode {
     let scripts = [(Operation::Login, scripts.login), (Operation::Profile, scripts.profile)];
     for (operation, script) in scripts {
         if let Some(script) = script {
-            desk.script(&username, operation, script);
+            controller.script(&username, operation, script);
         }
     }
     StatusCode::NO_CONTENT
 }
 
 async fn enrol(
-    State(desk): State<Desk>,
+    State(controller): State<Controller>,
     Path(username): Path<String>,
     Json(student): Json<Student>,
 ) -> StatusCode {
-    desk.enrol(student.or(&username));
+    controller.enrol(student.or(&username));
     StatusCode::NO_CONTENT
 }
 
-async fn received(State(desk): State<Desk>, Path(username): Path<String>) -> Json<Vec<Received>> {
-    Json(desk.received(&username))
+async fn received(
+    State(controller): State<Controller>,
+    Path(username): Path<String>,
+) -> Json<Vec<Received>> {
+    Json(controller.received(&username))
 }
 
-async fn script_tls(State(desk): State<Desk>, Json(script): Json<Script<Tls>>) -> StatusCode {
-    desk.script_tls(script);
+async fn script_tls(
+    State(controller): State<Controller>,
+    Json(script): Json<Script<Tls>>,
+) -> StatusCode {
+    controller.script_tls(script);
     StatusCode::NO_CONTENT
 }
 
-async fn counters(State(desk): State<Desk>) -> Json<Counters> {
-    Json(desk.counters())
+async fn counters(State(controller): State<Controller>) -> Json<Counters> {
+    Json(controller.counters())
 }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::{
     call::Call,
-    desk::Desk,
+    controller::Controller,
     script::{Answer, Operation},
 };
 
@@ -14,13 +14,13 @@ use crate::{
 const PROFILE_FIELDS: [(&str, &str); 3] = [("action", "27"), ("mode", "1"), ("menuId", "11172")];
 
 /// Returns the answer and its headers.
-pub(crate) fn answer(desk: &Desk, call: &Call) -> (Answer, Vec<(String, String)>) {
+pub(crate) fn answer(controller: &Controller, call: &Call) -> (Answer, Vec<(String, String)>) {
     let answer = match call.operation {
         None => error(404, "Not Found"),
         Some(_) if !call.is_post() => error(405, "Method Not Allowed"),
         Some(_) if !call.is_mobile() => error(400, "Bad Request"),
-        Some(Operation::Login) => login(desk, call),
-        Some(Operation::Profile) => profile(desk, call),
+        Some(Operation::Login) => login(controller, call),
+        Some(Operation::Profile) => profile(controller, call),
     };
     let cookie =
         format!("JSESSIONID={}; Path=/MAcademy; Secure; HttpOnly", Uuid::new_v4().simple());
@@ -28,14 +28,14 @@ pub(crate) fn answer(desk: &Desk, call: &Call) -> (Answer, Vec<(String, String)>
     (answer, headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
 }
 
-fn login(desk: &Desk, call: &Call) -> Answer {
+fn login(controller: &Controller, call: &Call) -> Answer {
     let field = |name| call.received.field(name);
     let (Some(username), Some(password), Some("YES"), Some(institutes)) =
         (field("userName"), field("password"), field("j_appId"), field("instId"))
     else {
         return error(400, "Bad Request");
     };
-    match desk.student(username) {
+    match controller.student(username) {
         Some(student) if student.password == password => success(json!({
             "mobileJsonObject": {
                 "login": "SUCCESS",
@@ -43,7 +43,7 @@ fn login(desk: &Desk, call: &Call) -> Answer {
                 "instId": institutes,
                 "loginId": student.info.get("LoginId"),
             },
-            "accessToken": desk.issue(username),
+            "accessToken": controller.issue(username),
             "tokenType": "Bearer",
             "expiresIn": 3600,
         })),
@@ -51,8 +51,8 @@ fn login(desk: &Desk, call: &Call) -> Answer {
     }
 }
 
-fn profile(desk: &Desk, call: &Call) -> Answer {
-    let student = call.holder(desk).and_then(|username| desk.student(&username));
+fn profile(controller: &Controller, call: &Call) -> Answer {
+    let student = call.holder(controller).and_then(|username| controller.student(&username));
     let Some(student) = student else { return error(401, "Unauthorized") };
     if PROFILE_FIELDS.iter().any(|(name, value)| call.received.field(name) != Some(value)) {
         return success(json!({ "status": 400, "MESSAGE": null }));

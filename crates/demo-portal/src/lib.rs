@@ -3,8 +3,8 @@
 //! certificate can fail. Institution and people are invented.
 //!
 //! [`Portal::start`] starts a portal on a free port and on separate threads. A [`Portal`]
-//! dereferences to its [`Desk`], which enrols students, sets scripts and returns received calls.
-//! Tests can share a portal if each test uses its own username.
+//! dereferences to its [`Controller`], which enrols students, sets scripts and returns received
+//! calls. Tests can share a portal if each test uses its own username.
 //!
 //! ```no_run
 //! use demo_portal::{Behaviour, Delivery, Operation, Options, Portal, Script, Student};
@@ -19,7 +19,8 @@
 //!
 //! # The control interface
 //!
-//! The functions of [`Desk`] for tests in another process: JSON over plain HTTP on a separate port.
+//! The functions of [`Controller`] for tests in another process: JSON over plain HTTP on a separate
+//! port.
 //!
 //! | request | body | answer |
 //! |---|---|---|
@@ -43,8 +44,8 @@ mod certificate;
 pub mod config;
 mod connection;
 mod control;
+mod controller;
 mod delivery;
-mod desk;
 mod health;
 mod honest;
 mod portal;
@@ -52,7 +53,7 @@ mod record;
 mod script;
 mod student;
 
-pub use desk::Desk;
+pub use controller::Controller;
 pub use health::{HealthError, healthcheck};
 pub use portal::{Options, Portal, StartError};
 pub use record::{Counters, Outcome, Received};

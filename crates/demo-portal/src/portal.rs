@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     certificate::Certificates,
     connection, control,
-    desk::Desk,
+    controller::Controller,
     script::{ANYONE, Behaviour, Operation},
 };
 
@@ -87,7 +87,7 @@ pub enum StartError {
 
 /// A running portal. Dropping it stops it without waiting for calls in flight.
 pub struct Portal {
-    desk: Desk,
+    controller: Controller,
     address: SocketAddr,
     control: Option<SocketAddr>,
     ca_pem: String,
@@ -101,15 +101,15 @@ impl Portal {
     pub fn start(options: Options) -> Result<Self, StartError> {
         let certificates = Certificates::new(&options.names)?;
         let ca_pem = certificates.ca_pem.clone();
-        let desk = Desk::new(options.recording);
+        let controller = Controller::new(options.recording);
         if !options.delay.is_zero() {
             for operation in [Operation::Login, Operation::Profile] {
-                desk.script(ANYONE, operation, Behaviour::honest().after(options.delay));
+                controller.script(ANYONE, operation, Behaviour::honest().after(options.delay));
             }
         }
         let shutdown = CancellationToken::new();
         let worker = Worker {
-            desk: desk.clone(),
+            controller: controller.clone(),
             certificates: Arc::new(certificates),
             shutdown: shutdown.clone(),
             drain: options.drain,
@@ -121,7 +121,7 @@ impl Portal {
             .spawn(move || worker.run(addresses, &sender))?;
         let thread = Some(thread);
         let (address, control) = started.recv().map_err(io::Error::other)??;
-        let portal = Self { desk, address, control, ca_pem, shutdown, thread };
+        let portal = Self { controller, address, control, ca_pem, shutdown, thread };
         if let Some(path) = options.ca_file {
             write(&path, &portal.ca_pem).map_err(|source| StartError::CaFile { path, source })?;
         }
@@ -159,10 +159,10 @@ impl Portal {
 }
 
 impl Deref for Portal {
-    type Target = Desk;
+    type Target = Controller;
 
-    fn deref(&self) -> &Desk {
-        &self.desk
+    fn deref(&self) -> &Controller {
+        &self.controller
     }
 }
 
@@ -177,7 +177,7 @@ type Addresses = (SocketAddr, Option<SocketAddr>);
 
 /// Serves one portal on its own runtime.
 struct Worker {
-    desk: Desk,
+    controller: Controller,
     certificates: Arc<Certificates>,
     shutdown: CancellationToken,
     drain: Duration,
@@ -207,12 +207,13 @@ impl Worker {
         };
         sender.send(Ok((address, control.as_ref().map(|(_, address)| *address))))?;
         if let Some((listener, _)) = control {
-            let router = control::router(self.desk.clone());
+            let router = control::router(self.controller.clone());
             let shutdown = self.shutdown.clone().cancelled_owned();
             let serving = axum::serve(listener, router).with_graceful_shutdown(shutdown);
             tokio::spawn(serving.into_future());
         }
-        connection::serve(listener, self.desk, self.certificates, self.shutdown, self.drain).await;
+        connection::serve(listener, self.controller, self.certificates, self.shutdown, self.drain)
+            .await;
         Ok(())
     }
 }

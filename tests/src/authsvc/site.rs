@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use demo_portal::{CAMPUSES, Desk, Options, Portal, Student};
+use demo_portal::{CAMPUSES, Controller, Options, Portal, Student};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{process::Command, time::timeout};
@@ -42,13 +42,13 @@ impl Site {
     }
 
     /// Enrols a student with a unique username and password.
-    pub fn student(&self) -> Known {
+    pub fn student(&self) -> Credentials {
         self.student_with(|student| student)
     }
 
     /// [`Self::student`], modified by `change` before the enrolment.
-    pub fn student_with(&self, change: impl FnOnce(Student) -> Student) -> Known {
-        let known = Known {
+    pub fn student_with(&self, change: impl FnOnce(Student) -> Student) -> Credentials {
+        let known = Credentials {
             username: format!("user-{}", Uuid::new_v4()),
             password: format!("pass-{}", Uuid::new_v4()),
         };
@@ -56,22 +56,22 @@ impl Site {
         known
     }
 
-    pub async fn sign_in(&self, known: &Known) -> Answer {
+    pub async fn sign_in(&self, known: &Credentials) -> Answer {
         self.ask(known, json!({})).await
     }
 
     /// Signs a student in with `"profile": true`.
-    pub async fn profile(&self, known: &Known) -> Answer {
+    pub async fn profile(&self, known: &Credentials) -> Answer {
         self.ask(known, json!({ "profile": true })).await
     }
 
     /// Signs a student in, with the other members of the body in `rest`.
-    pub async fn ask(&self, known: &Known, rest: Value) -> Answer {
+    pub async fn ask(&self, known: &Credentials, rest: Value) -> Answer {
         self.service.sign_in(&known.username, &known.password, rest).await
     }
 
     /// Waits until the portal's records satisfy `condition`.
-    pub async fn until(&self, condition: impl Fn(&Desk) -> bool) {
+    pub async fn until(&self, condition: impl Fn(&Controller) -> bool) {
         timeout(DEADLINE, self.portal.until(condition)).await.expect("the portal sees it in time");
     }
 
@@ -91,7 +91,7 @@ impl Deref for Site {
 
 /// The credentials of an enrolled student.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct Credentials {
     pub username: String,
     pub password: String,
 }

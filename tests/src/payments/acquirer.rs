@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use uuid::Uuid;
 
-use super::{Service, Transaction, overload::until_heard};
+use super::{Service, Transaction, overload::with_retries};
 use crate::http::{Answer, Request};
 
 /// The setting with the secret that signs the acquirer's notifications.
@@ -40,10 +40,10 @@ impl Acquirer<'_> {
 
     /// Sends a signed notification, with a bounded number of retries while the service is
     /// overloaded.
-    pub async fn tell(&self, event: &Value) -> Answer {
+    pub async fn notify(&self, event: &Value) -> Answer {
         let body = event.to_string();
         let signed = || self.signed(&signature(SECRET.1, seconds(), &body), &body);
-        until_heard(|| signed().send()).await
+        with_retries(|| signed().send()).await
     }
 
     /// Reports a new dispute and returns its id at the acquirer.
@@ -51,7 +51,7 @@ impl Acquirer<'_> {
         let dispute = format!("dp {}", Uuid::new_v4());
         let members = json!({ "disputeId": dispute, "amount": amount });
         let event = Self::event("dispute.opened", transaction, members);
-        let _ = self.tell(&event).await.expect(204);
+        let _ = self.notify(&event).await.expect(204);
         dispute
     }
 
@@ -59,7 +59,7 @@ impl Acquirer<'_> {
     pub async fn end(&self, transaction: &Transaction, dispute: &str, how: &str) {
         let members = json!({ "disputeId": dispute });
         let event = Self::event(&format!("dispute.{how}"), transaction, members);
-        let _ = self.tell(&event).await.expect(204);
+        let _ = self.notify(&event).await.expect(204);
     }
 }
 

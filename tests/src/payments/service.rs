@@ -20,7 +20,7 @@ pub struct Service {
     url: String,
     pos: String,
     http: reqwest::Client,
-    own: Option<(Process, Idle)>,
+    own: Option<(Process, Stopped)>,
 }
 
 impl Service {
@@ -39,7 +39,7 @@ impl Service {
 
     /// A new process with these settings and an empty data directory.
     pub async fn with(settings: &[(&str, &str)]) -> Self {
-        Idle::new(settings).start().await
+        Stopped::new(settings).start().await
     }
 
     /// The same service, with requests from this local address.
@@ -56,7 +56,7 @@ impl Service {
     }
 
     /// The directory and settings. Only for a service that the test started.
-    pub fn place(&self) -> &Idle {
+    pub fn data(&self) -> &Stopped {
         let (_, place) = self.own.as_ref().expect("a service that the test started");
         place
     }
@@ -120,7 +120,7 @@ impl Service {
     }
 
     /// Stops the service with SIGTERM. It has to end in time and with success.
-    pub async fn stop(self) -> Idle {
+    pub async fn stop(self) -> Stopped {
         let (process, place) = self.own.expect("a service that the test started");
         process.terminate().await;
         process.ended().await;
@@ -128,7 +128,7 @@ impl Service {
     }
 
     /// Kills the service with SIGKILL.
-    pub async fn kill(self) -> Idle {
+    pub async fn kill(self) -> Stopped {
         let (process, place) = self.own.expect("a service that the test started");
         process.kill().await;
         place
@@ -155,13 +155,13 @@ pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
 
 /// A stopped service: its settings and its data.
 #[derive(Debug)]
-pub struct Idle {
+pub struct Stopped {
     settings: Vec<(String, String)>,
     data: TempDir,
     database: Option<Database>,
 }
 
-impl Idle {
+impl Stopped {
     /// A service with these settings and no data, on the engine in `PAYMENTS_TEST_ENGINE`:
     /// `postgres`, or by default the embedded one.
     #[expect(clippy::disallowed_methods, reason = "one of the variables of these tests")]
@@ -233,7 +233,7 @@ impl Idle {
         self.start_with(command).await
     }
 
-    /// Starts the service with a command derived from [`Idle::command`].
+    /// Starts the service with a command derived from [`Stopped::command`].
     pub async fn start_with(self, command: Command) -> Service {
         let process = Process::start(command).await;
         Service {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{App, overload::until_heard};
+use super::{App, overload::with_retries};
 use crate::http::Answer;
 
 /// An action on a transaction.
@@ -73,14 +73,14 @@ impl Transaction {
     }
 
     /// [`Self::ask`] with a bounded number of retries while the service is overloaded.
-    pub async fn ask_until_heard(&self, action: Move, body: &Value) -> Answer {
-        until_heard(|| self.ask(action, body)).await
+    pub async fn ask_with_retries(&self, action: Move, body: &Value) -> Answer {
+        with_retries(|| self.ask(action, body)).await
     }
 
     /// Does an action that has to succeed, with retries while the service is overloaded. Returns
     /// the transaction, after checking that the action is the last step of its trail.
     pub async fn make(&self, action: Move, body: &Value) -> Value {
-        let answer = self.ask_until_heard(action, body).await.expect(201);
+        let answer = self.ask_with_retries(action, body).await.expect(201);
         let transaction = consistent(answer.json()["transaction"].clone());
         let last = transaction["trail"].as_array().and_then(|trail| trail.last());
         let last = last.unwrap_or_else(|| panic!("has no trail: {answer:?}"));

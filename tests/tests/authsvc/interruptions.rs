@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blackbox::authsvc::{Known, Scrape, Site};
+use blackbox::authsvc::{Credentials, Scrape, Site};
 use demo_portal::{Behaviour, Delivery, Operation, Outcome};
 use serde_json::{Value, json};
 use tokio::{
@@ -12,7 +12,7 @@ use tokio::{
 };
 
 /// Starts a sign-in that hangs in the given portal call, and returns its open connection.
-async fn hanging_sign_in(site: &Site, operation: Operation) -> (Known, TcpStream) {
+async fn hanging_sign_in(site: &Site, operation: Operation) -> (Credentials, TcpStream) {
     let known = site.student();
     site.portal.script(&known.username, operation, Behaviour::from(Delivery::Hang));
     let mut caller = site.connect().await;
@@ -57,7 +57,7 @@ async fn a_disconnecting_caller_cancels_the_portal_call() {
         let underway = during.count("/authentication/total") - during.sum("/authenticationResults");
         assert_eq!(underway, 1);
         drop(caller);
-        let abandoned = |portal: &demo_portal::Desk| {
+        let abandoned = |portal: &demo_portal::Controller| {
             portal.received(&known.username).last().unwrap().outcome == Outcome::Abandoned
         };
         site.until(abandoned).await;

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::Value;
 
 #[tokio::test]
-async fn every_sign_in_has_a_connection_and_a_tls_session_of_its_own() {
+async fn each_sign_in_opens_its_own_tls_session() {
     let site = Site::with(&[]).await;
     let known = site.student();
     for _ in 0..5 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use blackbox::authsvc::{Known, Scrape, Site};
+use blackbox::authsvc::{Credentials, Scrape, Site};
 use demo_portal::{Behaviour, Operation, demo_students};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ async fn the_timestamp_is_when_the_request_arrived() {
     let late = Behaviour::honest().after(Duration::from_millis(1500));
     site.portal.script(&known.username, Operation::Login, late);
     let answer = site.sign_in(&known).await.expect(200);
-    let wrong = Known { password: "wrong".into(), ..known.clone() };
+    let wrong = Credentials { password: "wrong".into(), ..known.clone() };
     let rejected = site.sign_in(&wrong).await.expect(401);
     let seconds = |answer: &blackbox::http::Answer| {
         let body: Value = serde_json::from_str(answer.text()).unwrap();
@@ -71,7 +71,7 @@ async fn every_username_of_a_student_signs_in() {
     let student = demo_students().swap_remove(0);
     assert!(student.usernames.len() >= 4);
     for username in &student.usernames {
-        let known = Known { username: username.clone(), password: student.password.clone() };
+        let known = Credentials { username: username.clone(), password: student.password.clone() };
         let _ = site.sign_in(&known).await.expect(200);
     }
 }
@@ -80,7 +80,7 @@ async fn every_username_of_a_student_signs_in() {
 async fn the_login_form_matches_the_mobile_app() {
     let site = Site::with(&[("PORTAL_INSTITUTES", "3,4")]).await;
     let known = site.student();
-    let typed = Known { username: format!("  {} ", known.username), ..known.clone() };
+    let typed = Credentials { username: format!("  {} ", known.username), ..known.clone() };
     let _ = site.sign_in(&typed).await.expect(200);
     let received = site.portal.received(&known.username);
     let [call] = &received[..] else { panic!("{received:?}") };
@@ -106,7 +106,7 @@ async fn a_password_is_sent_exactly_as_typed() {
     for password in ["  spaced\t", "\r\n--boundary\r\n", "ключ🔑\"';<>&", "\u{0}nul"] {
         let username = format!("user-{}", uuid::Uuid::new_v4());
         site.portal.enrol(demo_portal::Student::new(&username, password));
-        let known = Known { username: username.clone(), password: password.to_owned() };
+        let known = Credentials { username: username.clone(), password: password.to_owned() };
         let _ = site.sign_in(&known).await.expect(200);
         assert_eq!(site.portal.received(&username)[0].field("password"), Some(password));
     }
@@ -116,8 +116,8 @@ async fn a_password_is_sent_exactly_as_typed() {
 async fn a_rejection_is_401_and_counts_as_successful_call() {
     let site = Site::with(&[]).await;
     let known = site.student();
-    let wrong = Known { password: "wrong".into(), ..known.clone() };
-    let unknown = Known { username: "nobody".into(), password: "wrong".into() };
+    let wrong = Credentials { password: "wrong".into(), ..known.clone() };
+    let unknown = Credentials { username: "nobody".into(), password: "wrong".into() };
     for rejected in [&wrong, &unknown] {
         let answer = site.ask(rejected, json!({ "profile": true })).await.expect(401);
         let body: Value = serde_json::from_str(answer.text()).unwrap();

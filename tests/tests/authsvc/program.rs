@@ -17,7 +17,7 @@ fn output(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() {
+async fn a_wrong_setting_ends_the_process_and_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let empty = directory.path().join("empty.pem");
     std::fs::write(&empty, "").unwrap();
@@ -40,7 +40,7 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("METRICS_TOKEN_FILE", empty.to_str().unwrap()),
     ] {
         let settings = [("PORT", "0"), (name, value)];
-        let output = process::complaint(process::command(PROGRAM, &settings)).await;
+        let output = process::failure_line(process::command(PROGRAM, &settings)).await;
         assert!(output.contains(name), "{name}={value}: {output}");
     }
 }

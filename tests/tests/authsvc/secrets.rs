@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use blackbox::authsvc::{Known, Site};
+use blackbox::authsvc::{Credentials, Site};
 use demo_portal::{Behaviour, Delivery, Operation};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 #[tokio::test]
-async fn nothing_secret_is_logged_or_counted_whatever_happens() {
+async fn no_secret_is_logged_or_counted() {
     let site = Site::with(&[
         ("RUST_LOG", "trace"),
         ("LOG_FORMAT", "json"),
@@ -20,7 +20,7 @@ async fn nothing_secret_is_logged_or_counted_whatever_happens() {
         .student_with(|student| student.info("SRN", "srn-4b7d").info("BloodGroup", "blood-91ae"));
     let mut answers = Vec::new();
     answers.push(site.profile(&known).await.expect(200));
-    let wrong = Known { password: format!("{}-wrong", known.password), ..known.clone() };
+    let wrong = Credentials { password: format!("{}-wrong", known.password), ..known.clone() };
     answers.push(site.profile(&wrong).await.expect(401));
     for (operation, behaviour) in [
         (Operation::Login, Behaviour::from(Delivery::NotHttp)),

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use blackbox::authsvc::{Known, Service, Site};
+use blackbox::authsvc::{Credentials, Service, Site};
 use demo_portal::{Behaviour, Delivery, Operation, Tls};
 use serde_json::json;
 use tokio::time::Instant;
 
 /// A site whose calls to the portal time out after one second.
-async fn site() -> (Site, Known) {
+async fn site() -> (Site, Credentials) {
     let site = Site::with(&[("PORTAL_TIMEOUT", "1s")]).await;
     let known = site.student();
     (site, known)

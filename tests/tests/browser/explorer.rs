@@ -1,7 +1,7 @@
 //! Sign-ins with the explorer.
 
 use blackbox::{
-    authsvc::{FIELDS, Known, Site},
+    authsvc::{Credentials, FIELDS, Site},
     browser::visit,
 };
 use demo_portal::{Behaviour, Delivery, Operation, Outcome, Script};
@@ -58,7 +58,7 @@ async fn a_profile_has_all_or_the_chosen_fields() {
 #[tokio::test]
 async fn errors_are_shown_with_status_and_message() {
     let site = Site::with(&[]).await;
-    let wrong = Known { password: "wrong".to_owned(), ..site.student() };
+    let wrong = Credentials { password: "wrong".to_owned(), ..site.student() };
     visit(&format!("{}/", site.url()), async |page| {
         open(page, "authenticate").await;
         assert_eq!(send(page).await, "400 Bad Request");

@@ -8,7 +8,7 @@ mod secrets;
 mod visits;
 mod width;
 
-use blackbox::{authsvc::Known, browser::Page};
+use blackbox::{authsvc::Credentials, browser::Page};
 
 /// Opens an operation of the explorer with the mouse.
 async fn open(page: &Page, operation: &str) {
@@ -22,7 +22,7 @@ async fn open(page: &Page, operation: &str) {
 const CURRENT: &str = "$('#operations [aria-current]').id";
 
 /// Opens `authenticate`, and enters username and password.
-async fn fill(page: &Page, known: &Known) {
+async fn fill(page: &Page, known: &Credentials) {
     open(page, "authenticate").await;
     page.write("#authenticate-username", &known.username).await;
     page.write("#authenticate-password", &known.password).await;

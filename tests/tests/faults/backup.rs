@@ -3,15 +3,15 @@
 use std::fs;
 
 use blackbox::{
-    objstore::{Idle, Key, Object, Service, revision},
+    objstore::{Key, Object, Service, Stopped, revision},
     process::run,
     soak::{rounds, seed},
 };
 
 use crate::{
-    crew::{Crew, number},
     database::{Database, FILE},
     listener::Listener,
+    writers::{Crew, number},
 };
 
 /// Answered requests before the backup begins.
@@ -33,7 +33,7 @@ async fn a_backup_under_load_holds_all_earlier_acknowledged_writes() {
 
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("copy.db");
-        let mut command = service.place().command();
+        let mut command = service.data().command();
         command.arg("backup").arg("--to").arg(&file);
         let before = shift.ledger();
         let ended = run(command).await;
@@ -47,7 +47,7 @@ async fn a_backup_under_load_holds_all_earlier_acknowledged_writes() {
         copy.holds(&before);
         let sets: Vec<_> = copy.sets(&kind).iter().map(|value| number(value)).collect();
 
-        let place = Idle::new(&[]);
+        let place = Stopped::new(&[]);
         fs::copy(&file, place.data().join(FILE)).unwrap();
         let restored = place.start().await;
         let client = client.at(&restored);
@@ -59,7 +59,7 @@ async fn a_backup_under_load_holds_all_earlier_acknowledged_writes() {
             tag.split('-').next(),
             "the restored store has a new epoch"
         );
-        Database::read(&restored.place().data().join(FILE)).is_whole();
+        Database::read(&restored.data().data().join(FILE)).is_whole();
         let original = client.at(&service);
         assert_eq!(original.set(&Object::fresh()).await.split('-').next(), tag.split('-').next());
     }

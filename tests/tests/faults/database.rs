@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use blackbox::objstore::Key;
 use rusqlite::{Connection, OpenFlags, Row};
 
-use crate::crew::{Ledger, value};
+use crate::writers::{Ledger, value};
 
 /// The file name in a data directory.
 pub(crate) const FILE: &str = "objstore.db";

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use blackbox::{
     http::Answer,
-    objstore::{Client, Idle, Key, Object, Service},
+    objstore::{Client, Key, Object, Service, Stopped},
     process::DEADLINE,
 };
 
@@ -42,7 +42,7 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let disk = SmallDisk::new(SMALL).await;
-        let place = Idle::new(&[("OBJSTORE_DATA_DIR", disk.path().to_str().unwrap())]);
+        let place = Stopped::new(&[("OBJSTORE_DATA_DIR", disk.path().to_str().unwrap())]);
         let command = disk.beside(&place.command());
         let service = place.start_with(command).await;
         let client = service.client().await;
@@ -92,7 +92,7 @@ impl Scene {
     }
 
     /// Ends the service with `end` and starts it again.
-    async fn restarted(self, end: impl AsyncFnOnce(Service, &SmallDisk) -> Idle) -> Self {
+    async fn restarted(self, end: impl AsyncFnOnce(Service, &SmallDisk) -> Stopped) -> Self {
         let place = end(self.service, &self.disk).await;
         let command = self.disk.beside(&place.command());
         let service = place.start_with(command).await;

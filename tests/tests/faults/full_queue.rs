@@ -40,7 +40,7 @@ async fn writes_are_rejected_while_the_queue_is_full() {
     let key = Key::fresh();
     let first = heavy(&key, SETS);
     client.set(&first).await;
-    let file = service.place().data().join(FILE);
+    let file = service.data().data().join(FILE);
     let lock = Connection::open(&file).unwrap();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
 

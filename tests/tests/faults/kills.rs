@@ -1,17 +1,17 @@
 //! Repeated SIGKILL under load.
 
 use blackbox::{
-    objstore::{Client, Idle, Key, Service},
+    objstore::{Client, Key, Service, Stopped},
     soak::{rounds, seed},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use tokio::task::JoinSet;
 
 use crate::{
-    crew::{Crew, number},
     database::{Database, FILE},
     listener::Listener,
     visitor::Visitor,
+    writers::{Crew, number},
 };
 
 const KILLS: usize = 5;
@@ -61,7 +61,7 @@ impl Crowd {
         let heard = listening.join_all().await;
         let service = place.start().await;
 
-        let database = Database::read(&service.place().data().join(FILE));
+        let database = Database::read(&service.data().data().join(FILE));
         database.is_whole();
         database.holds(&self.crew.ledger());
         let sets: Vec<_> =
@@ -89,7 +89,7 @@ async fn a_service_killed_under_load_keeps_everything_acknowledged() {
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
     for _ in 0..rounds(1, 40) {
-        let mut service = Idle::new(&[]).start().await;
+        let mut service = Stopped::new(&[]).start().await;
         let mut crowd = Crowd::new(&service, rng.random()).await;
         for _ in 0..KILLS {
             (crowd, service) = crowd.survive(service, rng.random_range(100..800)).await;

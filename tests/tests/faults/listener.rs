@@ -3,8 +3,8 @@
 use blackbox::objstore::{Client, Key, Object, Service};
 
 use crate::{
-    crew::{Crew, number},
     peer::{Frame, Peer},
+    writers::{Crew, number},
 };
 
 /// A client that watches all keys of a crew.

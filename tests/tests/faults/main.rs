@@ -7,7 +7,6 @@
 
 mod answer;
 mod backup;
-mod crew;
 mod database;
 mod eventually;
 mod full_disk;
@@ -28,3 +27,4 @@ mod sync;
 mod trace;
 mod visitor;
 mod wrapped;
+mod writers;

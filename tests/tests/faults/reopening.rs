@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use blackbox::objstore::{Client, Idle, Key, Object, Service};
+use blackbox::objstore::{Client, Key, Object, Service, Stopped};
 
 use crate::peer::Peer;
 
@@ -22,7 +22,7 @@ const ALLOWANCE: Duration = Duration::from_millis(50);
 const FOUND: usize = 2_000;
 
 /// Inserts the watches of every client and the objects to find.
-fn fill(place: &Idle, pattern: &Key) {
+fn fill(place: &Stopped, pattern: &Key) {
     let watches = format!(
         "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {WATCHES})
          INSERT INTO watches SELECT id, 'type', 'namespace', 'name ' || n, 0, NULL FROM clients, n"

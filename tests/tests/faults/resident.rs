@@ -24,7 +24,7 @@ pub(crate) fn holds(service: &Service, port: u16) -> bool {
 
 /// The process that runs the program with this service's data directory.
 fn process(service: &Service) -> PathBuf {
-    let setting = format!("OBJSTORE_DATA_DIR={}", service.place().data().display());
+    let setting = format!("OBJSTORE_DATA_DIR={}", service.data().data().display());
     let runs_here = |process: &PathBuf| {
         let runs = fs::read_link(process.join("exe"))
             .is_ok_and(|program| program.to_string_lossy().contains(PROGRAM));

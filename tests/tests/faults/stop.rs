@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use blackbox::{
     objstore::{Object, Service},
-    process::complaint,
+    process::failure_line,
     soak::{rounds, seed},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 
 use crate::{
-    crew::Crew,
     database::{Database, FILE},
+    writers::Crew,
 };
 
 /// The drain timeout in the settings of the test.
@@ -57,8 +57,8 @@ async fn a_second_process_on_a_directory_is_rejected_without_disturbance() {
     client.watch(&object.key).await;
     let mut socket = client.socket().await;
     for _ in 0..3 {
-        let output = complaint(service.place().command()).await;
-        let directory = service.place().data().to_str().unwrap();
+        let output = failure_line(service.data().command()).await;
+        let directory = service.data().data().to_str().unwrap();
         assert!(output.contains(directory) && output.contains("in use"), "{output}");
     }
     client.set(&object).await;

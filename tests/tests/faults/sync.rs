@@ -1,7 +1,7 @@
 //! Acknowledged writes are on disk, not only in the page cache. SIGKILL cannot show this, because
 //! the page cache survives it. The order of the system calls shows it.
 
-use blackbox::objstore::{Client, Idle, Key, Object, unique};
+use blackbox::objstore::{Client, Key, Object, Stopped, unique};
 use reqwest::Method;
 use tokio::task::JoinSet;
 
@@ -43,7 +43,7 @@ async fn set_marked(client: Client) -> Vec<String> {
 }
 
 async fn trace_of_sets() -> (Vec<Call>, Vec<String>) {
-    let place = Idle::new(&[]);
+    let place = Stopped::new(&[]);
     let directory = tempfile::tempdir().unwrap();
     let log = directory.path().join("calls");
     let command = traced(&place.command(), &log);

@@ -2,7 +2,7 @@
 
 use blackbox::{
     cgroup::{Group, granted},
-    objstore::{Idle, Key, Object},
+    objstore::{Key, Object, Stopped},
 };
 use futures_util::future::join_all;
 
@@ -25,7 +25,7 @@ fn large(key: &Key) -> Object {
 async fn a_push_without_memory_is_delivered_on_the_next_socket() {
     // Without a group the limit depends on the machine, and may be too high to reach.
     let Some(group) = Group::new(MEMORY) else { return };
-    let idle = Idle::new(&[]);
+    let idle = Stopped::new(&[]);
     let command = granted(&idle.command(), FILES, Some(&group));
     let service = idle.start_with(command).await;
     let (slow, client) = (service.client().await, service.client().await);

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use blackbox::{
-    authsvc::{Known, Site},
+    authsvc::{Credentials, Site},
     raw::{Connection, Reply, local, post},
 };
 use demo_portal::{Behaviour, Delivery, Operation, Script};
@@ -91,7 +91,7 @@ async fn rejections_per_username_are_limited() {
 #[tokio::test]
 async fn a_success_clears_the_rejections_of_a_name() {
     let site = Site::with(&[("SIGN_IN_LIMIT_USERNAME", "3/1h")]).await;
-    let Known { username, password } = site.student();
+    let Credentials { username, password } = site.student();
     for _ in 0..2 {
         assert_eq!(sign_in(&site, &username, "wrong").await.status, 401);
     }
@@ -116,7 +116,7 @@ async fn concurrent_guesses_do_not_pass_the_limit() {
 #[tokio::test]
 async fn portal_failures_are_not_counted_as_rejections() {
     let site = Site::with(&[("SIGN_IN_LIMIT_USERNAME", "3/1h")]).await;
-    let Known { username, password } = site.student();
+    let Credentials { username, password } = site.student();
     let failing = (0..5).map(|_| Behaviour::answer(503, "come back later"));
     site.portal.script(&username, Operation::Login, Script::queue(failing));
     for _ in 0..5 {

@@ -4,7 +4,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use blackbox::{
-    authsvc::{Known, Scrape, Site},
+    authsvc::{Credentials, Scrape, Site},
     objstore::{self, Client, Object},
     payments::{self, Card, Merchant},
     process::{DEADLINE, Process},
@@ -29,7 +29,7 @@ impl Kind {
 
 /// A running service and the credentials of a user.
 pub(crate) enum Subject {
-    Authsvc(Box<Site>, Known),
+    Authsvc(Box<Site>, Credentials),
     Objstore(objstore::Service, Client),
     Payments(payments::Service, Merchant),
 }
@@ -81,14 +81,14 @@ impl Subject {
                 Self::Authsvc(Box::new(site), known)
             }
             Kind::Objstore => {
-                let place = objstore::Idle::new(settings);
+                let place = objstore::Stopped::new(settings);
                 let command = wrap(place.command());
                 let service = place.start_with(command).await;
                 let client = service.client().await;
                 Self::Objstore(service, client)
             }
             Kind::Payments => {
-                let place = payments::Idle::new(settings);
+                let place = payments::Stopped::new(settings);
                 let command = wrap(place.command());
                 let service = place.start_with(command).await;
                 let merchant = service.merchant().await;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use blackbox::{
-    authsvc::{Known, Site},
+    authsvc::{Credentials, Site},
     objstore::{self, Key, Object},
     payments::{self, Card, Link, email, minimal},
     raw::{self, Connection},
@@ -43,7 +43,7 @@ async fn authsvc() -> String {
     let incomplete = site.student_with(|student| student.without("Email"));
     let fields = json!({ "profile": true, "fields": ["name"] });
     let _ = site.ask(&incomplete, fields).await.expect(200);
-    let wrong = Known { password: "wrong".to_owned(), ..site.student() };
+    let wrong = Credentials { password: "wrong".to_owned(), ..site.student() };
     let _ = site.sign_in(&wrong).await.expect(401);
     let body = json!({ "username": wrong.username, "password": wrong.password }).to_string();
     let address = site.process().address();

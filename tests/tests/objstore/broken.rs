@@ -1,6 +1,6 @@
 //! Rows that were damaged outside the service, and rows that the database rejects.
 
-use blackbox::objstore::{Client, Idle, Key, Object, Service, unique};
+use blackbox::objstore::{Client, Key, Object, Service, Stopped, unique};
 use futures_util::future::join_all;
 use reqwest::Method;
 
@@ -18,7 +18,7 @@ async fn filled() -> (Service, Client, Vec<Object>) {
 }
 
 /// Makes the database reject log rows about objects of this name.
-fn reject_log_rows(place: &Idle, name: &str) {
+fn reject_log_rows(place: &Stopped, name: &str) {
     match place.database() {
         Some(database) => {
             database.run(&format!("ALTER TABLE log ADD CHECK (name <> '{name}') NOT VALID"));
@@ -53,15 +53,15 @@ async fn all_but_the_middle_are_written(client: &Client, path: &str, objects: &[
 async fn an_unreadable_row_fails_only_its_own_write() {
     let (service, client, objects) = filled().await;
     let broken = format!("UPDATE objects SET owner = '' WHERE name = '{}'", OBJECTS / 2);
-    assert_eq!(service.place().change(&broken), 1);
+    assert_eq!(service.data().change(&broken), 1);
     all_but_the_middle_are_written(&client, "/delete", &objects).await;
-    assert_eq!(service.place().number("SELECT count(*) FROM objects"), 1);
+    assert_eq!(service.data().number("SELECT count(*) FROM objects"), 1);
 }
 
 #[tokio::test]
-async fn a_row_that_the_database_refuses_fails_its_own_write_alone() {
+async fn a_rejected_row_fails_only_its_own_write() {
     let (service, client, objects) = filled().await;
-    reject_log_rows(service.place(), &(OBJECTS / 2).to_string());
+    reject_log_rows(service.data(), &(OBJECTS / 2).to_string());
     for _ in 0..4 {
         all_but_the_middle_are_written(&client, "/set", &objects).await;
     }

@@ -104,7 +104,7 @@ async fn the_101st_session_ends_the_longest_unused_one() {
     let _ = first.post("/find", body.clone()).await.expect(200);
     let last = service.client_with(first.id()).await;
     // Another replica may cache the session for a minute. The embedded engine has only one replica.
-    let allowed = Duration::from_secs(if service.place().database().is_some() { 75 } else { 0 });
+    let allowed = Duration::from_secs(if service.data().database().is_some() { 75 } else { 0 });
     let ended = Instant::now() + allowed;
     while first.post("/find", body.clone()).await.status == 200 {
         assert!(Instant::now() < ended, "the session is still valid");
@@ -113,7 +113,7 @@ async fn the_101st_session_ends_the_longest_unused_one() {
     for living in [&second, &last] {
         let _ = living.post("/find", body.clone()).await.expect(200);
     }
-    assert_eq!(service.place().number("SELECT count(*) FROM sessions"), 100);
+    assert_eq!(service.data().number("SELECT count(*) FROM sessions"), 100);
     let service = service.stop().await.start().await;
     first.at(&service).post("/find", body.clone()).await.refused(401, "unauthenticated");
     let _ = second.at(&service).post("/find", body).await.expect(200);

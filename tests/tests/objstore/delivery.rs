@@ -81,7 +81,7 @@ async fn a_ping_soon_follows_a_burst() {
 }
 
 #[tokio::test]
-async fn a_pong_acknowledges_what_came_before_its_ping_and_nothing_after() {
+async fn a_pong_acknowledges_only_pushes_before_its_ping() {
     let service = Service::any().await;
     let (client, object, mut socket) = mute_watcher(&service).await;
     client.set(&object).await;

@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use blackbox::{
-    objstore::{Client, Event, Idle, Key, Object, Service, revision},
+    objstore::{Client, Event, Key, Object, Service, Stopped, revision},
     postgres::{Cluster, Database},
     process,
 };
@@ -12,8 +12,8 @@ use reqwest::Method;
 use crate::fence::no_more_pushes;
 
 /// Imports the store of `place` into a database. Returns whether this succeeded, and the output.
-async fn import(place: &Idle, database: &Database) -> (bool, String) {
-    let target = Idle::on(Some(database.clone()), &[]);
+async fn import(place: &Stopped, database: &Database) -> (bool, String) {
+    let target = Stopped::on(Some(database.clone()), &[]);
     let mut command = target.command();
     command.arg("import").arg("--from").arg(place.data());
     let Output { status, stdout, stderr } = process::run(command).await;
@@ -22,7 +22,7 @@ async fn import(place: &Idle, database: &Database) -> (bool, String) {
 }
 
 async fn embedded() -> Service {
-    Idle::on(None, &[]).start().await
+    Stopped::on(None, &[]).start().await
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn an_imported_store_keeps_objects_watches_and_positions() {
     let database = Cluster::shared().database();
     let (succeeded, output) = import(&place, &database).await;
     assert!(succeeded, "{output}");
-    let service = Idle::on(Some(database), &[]).start().await;
+    let service = Stopped::on(Some(database), &[]).start().await;
     let client = client.at(&service);
     assert_eq!(client.find(&Key::new("", "", "")).await, all);
     assert_eq!(client.etag(&object.key).await, tag);
@@ -71,7 +71,7 @@ async fn an_imported_store_keeps_objects_watches_and_positions() {
 async fn import_rejects_a_database_that_a_service_has_used() {
     let place = embedded().await.stop().await;
     let database = Cluster::shared().database();
-    Idle::on(Some(database.clone()), &[]).start().await.stop().await;
+    Stopped::on(Some(database.clone()), &[]).start().await.stop().await;
     let (succeeded, output) = import(&place, &database).await;
     assert!(!succeeded && output.contains("OBJSTORE_DATABASE_URL"), "{output}");
     assert_eq!(output.trim_end().lines().count(), 1, "{output}");
@@ -81,8 +81,8 @@ async fn import_rejects_a_database_that_a_service_has_used() {
 async fn import_rejects_a_store_in_use_and_a_missing_store() {
     let database = Cluster::shared().database();
     let service = embedded().await;
-    let nowhere = Idle::on(None, &[]);
-    for (place, reason) in [(service.place(), "in use"), (&nowhere, "no store")] {
+    let nowhere = Stopped::on(None, &[]);
+    for (place, reason) in [(service.data(), "in use"), (&nowhere, "no store")] {
         let (succeeded, output) = import(place, &database).await;
         assert!(!succeeded && output.contains(reason), "{output}");
         assert_eq!(output.trim_end().lines().count(), 1, "{output}");
@@ -103,7 +103,7 @@ async fn a_failed_import_leaves_no_rows() {
     client.set(&Object::fresh()).await;
     let place = service.stop().await;
     let database = Cluster::shared().database();
-    Idle::on(Some(database.clone()), &[]).start().await.stop().await;
+    Stopped::on(Some(database.clone()), &[]).start().await.stop().await;
     database.run("UPDATE store SET epoch = NULL");
     database.run("ALTER TABLE log ADD CHECK (revision > 1000000)");
     let (succeeded, output) = import(&place, &database).await;
@@ -114,6 +114,6 @@ async fn a_failed_import_leaves_no_rows() {
     database.run("ALTER TABLE log DROP CONSTRAINT log_revision_check");
     let (succeeded, output) = import(&place, &database).await;
     assert!(succeeded, "{output}");
-    Idle::on(Some(database), &[]).start().await;
-    Idle::start(place).await;
+    Stopped::on(Some(database), &[]).start().await;
+    Stopped::start(place).await;
 }

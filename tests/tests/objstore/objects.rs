@@ -124,7 +124,7 @@ async fn objects_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_a_kill() {
+async fn acknowledged_writes_survive_a_kill() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let objects: Vec<_> = (0..40).map(|_| Object::fresh()).collect();

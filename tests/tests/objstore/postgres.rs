@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use blackbox::{
-    objstore::{Client, Idle, Key, Object, Service, unique},
+    objstore::{Client, Key, Object, Service, Stopped, unique},
     postgres::{Cluster, Database},
     process::{self, DEADLINE},
     soak::rounds,
@@ -15,11 +15,11 @@ use crate::{witness::Witness, writers::Writers};
 
 /// A service on a new database.
 async fn service() -> Service {
-    Idle::on(Some(Cluster::shared().database()), &[]).start().await
+    Stopped::on(Some(Cluster::shared().database()), &[]).start().await
 }
 
 fn database(service: &Service) -> &Database {
-    service.place().database().unwrap()
+    service.data().database().unwrap()
 }
 
 /// Waits until `/ready` answers with this status.
@@ -35,7 +35,7 @@ async fn until_ready_answers(client: &Client, status: u16) {
 #[tokio::test]
 async fn a_service_survives_an_outage_of_its_database() {
     let cluster = Cluster::start();
-    let service = Idle::on(Some(cluster.database()), &[]).start().await;
+    let service = Stopped::on(Some(cluster.database()), &[]).start().await;
     let client = service.client().await;
     let object = Object::fresh();
     client.watch(&object.key).await;
@@ -68,7 +68,7 @@ async fn a_service_survives_an_outage_of_its_database() {
 async fn database_restarts_under_load_lose_no_writes_and_no_pushes() {
     let cluster = Cluster::start();
     let database = cluster.database();
-    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let mut writers = Writers::new(&service).await;
     let witness = Witness::new(&service, &writers).await;
     let socket = witness.open(&service).await;
@@ -113,7 +113,7 @@ async fn terminated_database_sessions_lose_no_acknowledged_writes() {
 }
 
 #[tokio::test]
-async fn a_change_that_nobody_is_notified_of_is_pushed_soon_all_the_same() {
+async fn a_change_without_a_notification_is_still_pushed_soon() {
     let service = service().await;
     let client = service.client().await;
     let object = Object::new(&Key::new("t", "ns", &unique("name")), r#"{"n":1}"#);
@@ -193,11 +193,11 @@ async fn every_find_reads_only_slightly_more_rows_than_it_returns() {
 async fn tls_requires_a_trusted_certificate_of_the_database() {
     let (cluster, certificate) = Cluster::secured();
     let database = cluster.database();
-    let url = database.url_of_tcp();
+    let url = database.tcp_url();
     let known = tempfile::NamedTempFile::new().unwrap();
     fs::write(known.path(), certificate).unwrap();
-    let place = Idle::on(None, &[]).with("OBJSTORE_DATABASE_URL", &url);
-    let output = process::complaint(place.command()).await;
+    let place = Stopped::on(None, &[]).with("OBJSTORE_DATABASE_URL", &url);
+    let output = process::failure_line(place.command()).await;
     assert!(output.contains("certificate"), "{output}");
 
     let known = known.path().to_str().unwrap();
@@ -217,11 +217,11 @@ async fn an_unusable_database_fails_at_start_without_leaking_the_password() {
         ("ann:xyzzy", "postgres://"),
     ] {
         for arguments in [&[][..], &["import", "--from", "."]] {
-            let place = Idle::on(None, &[]).start().await.stop().await;
+            let place = Stopped::on(None, &[]).start().await.stop().await;
             let place = place.with("OBJSTORE_DATABASE_URL", url);
             let mut command = place.command();
             command.args(arguments).current_dir(place.data());
-            let output = process::complaint(command).await;
+            let output = process::failure_line(command).await;
             assert!(
                 output.contains("OBJSTORE_DATABASE_URL") && output.contains(reason),
                 "{output}"
@@ -236,7 +236,7 @@ async fn backup_refers_to_pg_dump() {
     let place = service().await.stop().await;
     let mut command = place.command();
     command.args(["backup", "--to", "copy.db"]);
-    let output = process::complaint(command).await;
+    let output = process::failure_line(command).await;
     assert!(output.contains("pg_dump"), "{output}");
 }
 
@@ -244,7 +244,7 @@ async fn backup_refers_to_pg_dump() {
 async fn concurrent_registrations_fill_exactly_the_client_limit() {
     let database = Cluster::shared().database();
     let settings = [("OBJSTORE_MAX_CLIENTS", "10")];
-    let start = |_| Idle::on(Some(database.clone()), &settings).start();
+    let start = |_| Stopped::on(Some(database.clone()), &settings).start();
     let services = join_all((0..2).map(start)).await;
     let register = |index: usize| {
         let stranger = services[index % 2].stranger();

@@ -3,7 +3,7 @@
 use std::{fs, process::Output};
 
 use blackbox::{
-    objstore::{Idle, Object, PROGRAM, Service},
+    objstore::{Object, PROGRAM, Service, Stopped},
     process,
 };
 use reqwest::Method;
@@ -14,7 +14,7 @@ fn output(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() {
+async fn a_wrong_setting_ends_the_process_and_is_named() {
     for (name, value) in [
         ("HOST", "nowhere"),
         ("PORT", "65536"),
@@ -34,7 +34,7 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("OBJSTORE_DATABASE_URL_FILE", "/no/such/file"),
         ("OBJSTORE_DATABASE_CONNECTIONS", "0"),
     ] {
-        let complaint = process::complaint(Idle::new(&[]).with(name, value).command()).await;
+        let complaint = process::failure_line(Stopped::new(&[]).with(name, value).command()).await;
         assert!(complaint.contains(name), "{name}={value}: {complaint}");
     }
 }
@@ -46,7 +46,7 @@ async fn a_newer_store_is_rejected_with_one_line() {
         "INSERT INTO refinery_schema_history
          VALUES (1000, 'future', '2030-01-01T00:00:00Z', '1')",
     );
-    let complaint = process::complaint(place.command()).await;
+    let complaint = process::failure_line(place.command()).await;
     assert!(complaint.contains("newer version of this program wrote the store"), "{complaint}");
 }
 
@@ -55,7 +55,7 @@ async fn an_invalid_line_in_the_client_list_fails_at_start() {
     let directory = tempfile::tempdir().unwrap();
     let list = directory.path().join("clients");
     fs::write(&list, "# clients\nnot-a-uuid\n").unwrap();
-    let place = Idle::new(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]);
+    let place = Stopped::new(&[("OBJSTORE_CLIENTS_FILE", list.to_str().unwrap())]);
     let ended = process::run(place.command()).await;
     let complaint = output(&ended);
     assert!(!ended.status.success());
@@ -70,14 +70,14 @@ async fn an_unusable_data_directory_fails_at_start() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "").unwrap();
-    let place = Idle::on(None, &[]).with("OBJSTORE_DATA_DIR", file.to_str().unwrap());
+    let place = Stopped::on(None, &[]).with("OBJSTORE_DATA_DIR", file.to_str().unwrap());
     let ended = process::run(place.command()).await;
     assert!(!ended.status.success(), "{}", output(&ended));
 }
 
 #[tokio::test]
 async fn flags_override_variables() {
-    let place = Idle::new(&[("OBJSTORE_OWNER", "free"), ("OBJSTORE_MAX_WATCHES", "0")]);
+    let place = Stopped::new(&[("OBJSTORE_OWNER", "free"), ("OBJSTORE_MAX_WATCHES", "0")]);
     let mut command = place.command();
     command.args([
         "--owner",
@@ -167,7 +167,7 @@ async fn healthcheck_succeeds_only_while_the_service_runs() {
 
 #[tokio::test]
 async fn a_backup_of_a_running_service_can_be_restored() {
-    let service = Idle::on(None, &[]).start().await;
+    let service = Stopped::on(None, &[]).start().await;
     let client = service.client().await;
     let (object, missed) = (Object::fresh(), Object::fresh());
     client.watch(&missed.key).await;
@@ -175,13 +175,13 @@ async fn a_backup_of_a_running_service_can_be_restored() {
     let tag = client.set(&object).await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("copy.db");
-    let mut command = service.place().command();
+    let mut command = service.data().command();
     command.args(["backup", "--to", file.to_str().unwrap()]);
     let ended = process::run(command).await;
     assert!(ended.status.success(), "{}", output(&ended));
     client.set(&object.numbered(1)).await;
 
-    let restored = Idle::on(None, &[]);
+    let restored = Stopped::on(None, &[]);
     fs::copy(&file, restored.data().join("objstore.db")).unwrap();
     let restored = restored.start().await;
     let client = client.at(&restored);

@@ -31,7 +31,7 @@ async fn a_delivery_position_survives_a_restart() {
 }
 
 #[tokio::test]
-async fn what_was_not_acknowledged_comes_again_after_a_kill() {
+async fn unacknowledged_pushes_are_repeated_after_a_kill() {
     let service = Service::with(&[]).await;
     let client = service.client().await;
     let object = Object::fresh();

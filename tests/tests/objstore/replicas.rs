@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blackbox::{
-    objstore::{Event, Idle, Key, Object, Service, Socket, revision, unique},
+    objstore::{Event, Key, Object, Service, Socket, Stopped, revision, unique},
     postgres::{Cluster, Database},
     process::DEADLINE,
     soak::{rounds, seed},
@@ -16,7 +16,7 @@ use crate::{witness::Witness, writers::Writers};
 
 /// Starts three replicas at the same time on a new database.
 async fn three(database: &Database, settings: &[(&str, &str)]) -> [Service; 3] {
-    let start = |_| Idle::on(Some(database.clone()), settings).start();
+    let start = |_| Stopped::on(Some(database.clone()), settings).start();
     join_all((0..3).map(start)).await.try_into().unwrap()
 }
 
@@ -39,7 +39,7 @@ async fn replicas_starting_together_migrate_once_and_share_the_epoch() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_set_through_one_replica_is_there_through_another_at_once() {
+async fn a_set_is_visible_on_all_replicas_at_once() {
     let services = three(&Cluster::shared().database(), &[]).await;
     let client = services[0].client().await;
     let object = Object::fresh();
@@ -79,7 +79,7 @@ async fn replicas_follow_the_log_by_its_index() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn watchers_on_all_replicas_see_the_same_changes_in_the_same_order() {
+async fn watchers_on_all_replicas_see_one_order_of_changes() {
     const SETS: usize = 100;
     let services = three(&Cluster::shared().database(), &[]).await;
     let kind = unique("kind");
@@ -185,7 +185,7 @@ async fn replicas_killed_under_load_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replica_that_freezes_in_a_commit_keeps_the_others_for_seconds_at_most() {
+async fn a_frozen_replica_blocks_the_others_for_seconds_at_most() {
     let database = Cluster::shared().database();
     let services = three(&database, &[]).await;
     let [frozen, other, _] = &services;

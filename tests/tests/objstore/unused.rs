@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use blackbox::{
-    objstore::{Client, Idle, Key, Object, Service},
+    objstore::{Client, Key, Object, Service, Stopped},
     process::DEADLINE,
 };
 use tokio::time::{Instant, sleep};
@@ -20,7 +20,7 @@ fn now() -> i64 {
 }
 
 /// Lets the deadlines of all unused clients pass, and starts the service.
-async fn start_later(place: Idle) -> Service {
+async fn start_later(place: Stopped) -> Service {
     place.change("UPDATE clients SET unused_until = 1 WHERE unused_until IS NOT NULL");
     place.start().await
 }
@@ -51,13 +51,13 @@ async fn clients_that_set_watched_or_connected_are_not_removed() {
     reading.find(&object.key).await;
     reading.post("/set", "{").await.refused(400, "invalid_body");
     reading.unwatch(&object.key).await;
-    assert_eq!(service.place().number(USED), 3);
+    assert_eq!(service.data().number(USED), 3);
 
     let service = start_later(service.stop().await).await;
     let [setting, watching, listening, reading] = clients.map(|client| client.at(&service));
     // A request before the removal would postpone it.
     let begun = Instant::now();
-    while service.place().number("SELECT count(*) FROM clients") > 3 {
+    while service.data().number("SELECT count(*) FROM clients") > 3 {
         assert!(begun.elapsed() < DEADLINE, "the client is still there");
         sleep(Duration::from_millis(50)).await;
     }
@@ -79,7 +79,7 @@ async fn a_request_postpones_the_removal_of_an_unused_client() {
     client.at(&service).find(&Key::fresh()).await;
     let until = "SELECT unused_until FROM clients";
     assert_eq!(
-        service.place().number(until),
+        service.data().number(until),
         recent,
         "a request wrote, although the deadline is more than an hour away"
     );
@@ -90,9 +90,9 @@ async fn a_request_postpones_the_removal_of_an_unused_client() {
     let client = client.at(&service);
     let begun = now();
     client.post("/get", Key::fresh().body()).await.refused(422, "object_not_found");
-    assert!(service.place().number(until) >= begun + 60 * MINUTE);
+    assert!(service.data().number(until) >= begun + 60 * MINUTE);
     client.set(&Object::fresh()).await;
-    assert_eq!(service.place().number(USED), 1);
+    assert_eq!(service.data().number(USED), 1);
 }
 
 #[tokio::test]
@@ -104,5 +104,5 @@ async fn registering_again_postpones_the_removal_by_an_hour() {
     let service = place.start().await;
     let begun = now();
     service.client_with(client.id()).await;
-    assert!(service.place().number("SELECT unused_until FROM clients") >= begun + 60 * MINUTE);
+    assert!(service.data().number("SELECT unused_until FROM clients") >= begun + 60 * MINUTE);
 }

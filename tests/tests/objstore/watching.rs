@@ -254,7 +254,7 @@ async fn ended_watches_count_until_the_client_acknowledges_past_them() {
         sleep(Duration::from_millis(100)).await;
     }
     let ended = "SELECT count(*) FROM watches WHERE until IS NOT NULL";
-    assert_eq!(service.place().number(ended), 0);
+    assert_eq!(service.data().number(ended), 0);
     client.unwatch(&toggled).await;
     client.watch(&toggled).await;
 }
@@ -272,5 +272,5 @@ async fn ended_watches_of_a_migrated_store_are_counted() {
     let service = place.start().await;
     let client = client.at(&service);
     client.watch(&toggled).await;
-    assert_eq!(service.place().number("SELECT ended FROM clients"), 1);
+    assert_eq!(service.data().number("SELECT ended FROM clients"), 1);
 }

@@ -22,7 +22,7 @@ use tokio::{
 
 const WRITERS: usize = 6;
 
-/// Idle writers. Each has its own key and never sets the same value twice.
+/// Stopped writers. Each has its own key and never sets the same value twice.
 pub(crate) struct Writers {
     /// The type in all their keys.
     pub(crate) kind: String,

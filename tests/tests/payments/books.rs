@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use blackbox::{
-    payments::{Acquirer, Idle, Merchant, Move, SECRET, Service, Transaction, minimal},
+    payments::{Acquirer, Merchant, Move, SECRET, Service, Stopped, Transaction, minimal},
     process,
 };
 use futures_util::future::join_all;
@@ -43,16 +43,16 @@ async fn book(service: &Service) -> (Merchant, Transaction) {
 }
 
 /// A stopped service with every kind of entry in its books.
-async fn booked() -> Idle {
+async fn booked() -> Stopped {
     let service = Service::with(&[SECRET]).await;
     book(&service).await;
-    service.place().agrees().await;
+    service.data().agrees().await;
     let place = service.stop().await;
     pay_out(&place).await;
     place
 }
 
-async fn pay_out(place: &Idle) {
+async fn pay_out(place: &Stopped) {
     let mut command = place.command();
     command.args(["payout", "--test", "--to"]).arg(place.data().join("transfers.csv"));
     assert!(process::run(command).await.status.success());
@@ -68,7 +68,7 @@ async fn correct_books_agree() {
 
 /// Checks that a full check finds the change. A check since the first line must also find it,
 /// unless it is a change of balances, which only a full check reads.
-async fn is_found(place: &Idle, change: &str) {
+async fn is_found(place: &Stopped, change: &str) {
     let (agrees, report) = place.check().await;
     assert!(!agrees && report.contains(" is kept, "), "nothing found after {change}: {report}");
     if !change.starts_with("UPDATE balances") {
@@ -224,7 +224,7 @@ async fn a_check_since_a_line_reads_only_what_changed() {
     let (merchant, transaction) = book(&service).await;
     let line = merchant.list("/lines?limit=1").await.remove(0);
     let line = line["id"].as_str().unwrap();
-    let place = service.place();
+    let place = service.data();
     let since = async || place.check_since(line).await;
     assert!(place.change("UPDATE captures SET gross = gross + 1 WHERE amount = 900000000") > 0);
     assert!(!place.check().await.0);
@@ -242,7 +242,7 @@ async fn a_check_since_a_line_reads_only_what_changed() {
 
 #[tokio::test]
 async fn an_invalid_line_id_is_rejected() {
-    let place = Idle::new(&[]);
+    let place = Stopped::new(&[]);
     for id in ["", "x", &FIRST[1..]] {
         let (agrees, report) = place.check_since(id).await;
         assert!(!agrees && report.contains("24 hexadecimal digits"), "{id}: {report}");
@@ -286,7 +286,7 @@ async fn the_time_of_a_check_does_not_grow_quadratically() {
 }
 
 /// Measures a full check, and a check since the first line.
-async fn times_of_checks(place: &Idle) -> [Duration; 2] {
+async fn times_of_checks(place: &Stopped) -> [Duration; 2] {
     let begun = Instant::now();
     place.agrees().await;
     let full = begun.elapsed();
@@ -296,7 +296,7 @@ async fn times_of_checks(place: &Idle) -> [Duration; 2] {
 }
 
 /// Adds copies of the largest transaction with SQL.
-async fn grow(place: &Idle, copies: u32) {
+async fn grow(place: &Stopped, copies: u32) {
     let bytes = if place.database().is_some() { "bytea" } else { "BLOB" };
     // Ids of ASCII digits are older than all ids that a service creates.
     let id = |kind: char| {

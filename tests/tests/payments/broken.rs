@@ -1,7 +1,7 @@
 //! Rows that cannot be read or written: only their own requests fail. Other requests of the same
 //! batch succeed.
 
-use blackbox::payments::{Idle, Move, Service, Transaction};
+use blackbox::payments::{Move, Service, Stopped, Transaction};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ async fn only_the_first_fails(transactions: &[Transaction], movement: Move) {
     for round in 1..=5 {
         let (body, (first, others)) =
             (json!({ "amount": 10 }), transactions.split_first().unwrap());
-        let others = others.iter().map(|transaction| transaction.ask_until_heard(movement, &body));
+        let others = others.iter().map(|transaction| transaction.ask_with_retries(movement, &body));
         let (failed, answers) = tokio::join!(first.ask(movement, &body), join_all(others));
         failed.refused(503, "storage_unavailable");
         for answer in answers {
@@ -35,7 +35,7 @@ async fn only_the_first_fails(transactions: &[Transaction], movement: Move) {
 }
 
 /// Runs a statement that changes no rows.
-fn define(place: &Idle, postgres: &str, sqlite: &str) {
+fn define(place: &Stopped, postgres: &str, sqlite: &str) {
     match place.database() {
         Some(database) => drop(database.run(postgres)),
         None => {
@@ -48,12 +48,12 @@ fn define(place: &Idle, postgres: &str, sqlite: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_unreadable_row_fails_only_its_own_request() {
     let (service, transactions) = captured().await;
-    let id = service.place().bytes(&transactions[0].id);
+    let id = service.data().bytes(&transactions[0].id);
     let set =
         |rate: &str| format!("UPDATE captures SET rate = '{rate}' WHERE \"transaction\" = {id}");
-    assert_eq!(service.place().change(&set("none")), 1);
+    assert_eq!(service.data().change(&set("none")), 1);
     only_the_first_fails(&transactions, Move::Refund).await;
-    assert_eq!(service.place().change(&set("1/1")), 1);
+    assert_eq!(service.data().change(&set("1/1")), 1);
     transactions[0].refund(10).await;
     service.stop().await.agrees().await;
 }
@@ -61,9 +61,9 @@ async fn an_unreadable_row_fails_only_its_own_request() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rejected_row_fails_only_its_own_request() {
     let (service, transactions) = captured().await;
-    let id = service.place().bytes(&transactions[0].id);
+    let id = service.data().bytes(&transactions[0].id);
     define(
-        service.place(),
+        service.data(),
         &format!("ALTER TABLE transactions ADD CONSTRAINT no CHECK (id <> {id}) NOT VALID"),
         &format!(
             "CREATE TRIGGER no BEFORE UPDATE ON transactions WHEN new.id = {id}
@@ -71,7 +71,7 @@ async fn a_rejected_row_fails_only_its_own_request() {
         ),
     );
     only_the_first_fails(&transactions, Move::Capture).await;
-    define(service.place(), "ALTER TABLE transactions DROP CONSTRAINT no", "DROP TRIGGER no");
+    define(service.data(), "ALTER TABLE transactions DROP CONSTRAINT no", "DROP TRIGGER no");
     transactions[0].capture(10).await;
     service.stop().await.agrees().await;
 }

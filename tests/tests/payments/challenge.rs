@@ -133,7 +133,7 @@ async fn a_challenge_outlives_the_service_and_keeps_no_card_number() {
     assert_eq!(next(&answer(&service, &form, "confirm").await), form);
     let made = only_transaction(&merchant).await;
     assert_eq!((&made["tds"], &made["card"]["last4"]), (&json!("full"), &json!("0030")));
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn unanswered_challenges_fail_when_they_expire() {
     let service = Service::with(&[("PAYMENTS_ACQUIRER_TIMEOUT", "200ms")]).await;
     let merchant = service.merchant().await;
     let form = challenged(&service, &merchant, Card::CHALLENGED[0].0).await;
-    assert_eq!(service.place().change("UPDATE operations SET challenge_until = 1"), 1);
+    assert_eq!(service.data().change("UPDATE operations SET challenge_until = 1"), 1);
     let over = async {
         while merchant.list("/transactions?limit=10").await.is_empty() {
             sleep(Duration::from_millis(50)).await;
@@ -155,7 +155,7 @@ async fn unanswered_challenges_fail_when_they_expire() {
     assert_eq!(only_transaction(&merchant).await, made);
     let log = service.process().log();
     assert!(!log.iter().any(|line| line.contains("given up")), "{log:?}");
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]

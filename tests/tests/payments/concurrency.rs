@@ -21,7 +21,7 @@ type Step = (Move, i64);
 /// rejected because of their amount.
 async fn run_concurrently(transaction: &Transaction, steps: Vec<Step>) -> Vec<Step> {
     let made = stream::iter(steps).map(async |(movement, amount)| {
-        let answer = transaction.ask_until_heard(movement, &json!({ "amount": amount })).await;
+        let answer = transaction.ask_with_retries(movement, &json!({ "amount": amount })).await;
         if answer.status == 201 {
             return Some((movement, amount));
         }
@@ -69,7 +69,7 @@ async fn lines_agree(merchant: &Merchant, transactions: &[Value]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_happens_at_once_no_limit_is_passed_and_everything_agrees() {
+async fn concurrent_movements_pass_no_limit_and_add_up() {
     let service = Service::any().await;
     let seed = seed();
     println!("SEED={seed}");
@@ -132,7 +132,7 @@ async fn many_transactions_of_one_merchant_at_once_add_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_answer_shows_is_a_state_that_was() {
+async fn each_answer_shows_a_state_that_existed() {
     let service = Service::any().await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
     let captures = join_all((0..50).map(|_| transaction.capture(10))).await;

@@ -62,7 +62,7 @@ async fn an_opened_dispute_debits_the_amount_and_a_fee() {
     let due = "2027-01-02T03:04:05.678Z";
     let members = json!({ "disputeId": "dp", "amount": 600, "reason": reason, "due": due });
     let event = Acquirer::event("dispute.opened", &transaction, members);
-    let _ = Acquirer(&service).tell(&event).await.expect(204);
+    let _ = Acquirer(&service).notify(&event).await.expect(204);
 
     let after = transaction.fetch().await;
     let amounts = ["capturedAmount", "refundedAmount", "disputedAmount", "pendingAmount"];
@@ -90,7 +90,7 @@ async fn an_opened_dispute_debits_the_amount_and_a_fee() {
     let path = format!("/disputes/{}", dispute["id"].as_str().unwrap());
     let fetched = merchant.app.get(&path).await.expect(200).json();
     assert_eq!(fetched, json!({ "dispute": expected }));
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn a_won_dispute_returns_everything_except_the_fee() {
     assert_eq!((&line["dispute"], &line["won"]), (&json!(true), &json!(true)));
     assert_eq!((int(&line["balance"]), int(&line["amount"]["amount"])), (585, 600));
     transaction.refund(1000).await;
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]
@@ -151,7 +151,7 @@ async fn a_lost_dispute_returns_nothing() {
     assert_eq!((&line["lost"], int(&line["balance"]), int(&line["fee"])), (&json!(true), 0, 0));
     transaction.ask(Move::Refund, &json!({ "amount": 401 })).await.names(&["amount"]);
     transaction.refund(400).await;
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]
@@ -162,14 +162,14 @@ async fn repeated_notifications_of_a_dispute_are_ignored() {
     let opened = Acquirer::event("dispute.opened", &transaction, opening.clone());
     let again = Acquirer::event("dispute.opened", &transaction, opening);
     for event in [&opened, &opened, &again] {
-        let _ = acquirer.tell(event).await.expect(204);
+        let _ = acquirer.notify(event).await.expect(204);
     }
     acquirer.end(&transaction, "dp", "won").await;
     let before = (merchant.balance().await, transaction.fetch().await);
     for how in ["won", "lost"] {
         acquirer.end(&transaction, "dp", how).await;
     }
-    let _ = acquirer.tell(&again).await.expect(204);
+    let _ = acquirer.notify(&again).await.expect(204);
     assert_eq!((merchant.balance().await, transaction.fetch().await), before);
     assert_eq!(disputes(&merchant).await.len(), 1);
 }
@@ -183,14 +183,14 @@ async fn an_early_decision_waits_for_the_opening() {
     assert_eq!(transaction.fetch().await["trail"].as_array().unwrap().len(), 1);
     let members = json!({ "disputeId": "early", "amount": 300 });
     let opened = Acquirer::event("dispute.opened", &transaction, members);
-    let _ = acquirer.tell(&opened).await.expect(204);
+    let _ = acquirer.notify(&opened).await.expect(204);
     let after = transaction.fetch().await;
     assert_eq!(
         (&after["trail"][1]["dispute"]["lost"], int(&after["disputedAmount"])),
         (&json!(true), 300)
     );
     assert_eq!(merchant.list("/lines?limit=10").await.len(), 3);
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]
@@ -203,10 +203,10 @@ async fn a_dispute_on_refunded_money_is_booked() {
     let after = transaction.fetch().await;
     let amounts = ["capturedAmount", "refundedAmount", "disputedAmount"];
     assert_eq!(amounts.map(|name| int(&after[name])), [1000; 3]);
-    service.place().agrees().await;
+    service.data().agrees().await;
     Acquirer(&service).end(&transaction, &dispute, "won").await;
     assert_eq!(merchant.balance().await, before - FEE);
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]
@@ -228,7 +228,7 @@ async fn a_dispute_is_exchanged_as_the_captures_were() {
     // The opening returned the rate fee. The decision debits it again.
     let fee = fees + int(&captured["trail"][0]["fee"]["rate"]);
     assert_eq!(merchant.balance().await, before - fee);
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]
@@ -263,7 +263,7 @@ async fn the_sandbox_decides_overdue_disputes_as_lost() {
         }
     };
     timeout(DEADLINE, lost).await.unwrap();
-    service.place().agrees().await;
+    service.data().agrees().await;
 }
 
 #[tokio::test]
@@ -349,7 +349,7 @@ async fn the_books_agree_after_concurrent_notifications() {
     join_all(steps.into_iter().enumerate().map(async |(number, (kind, amount))| match kind {
         0 => {
             let body = json!({ "amount": amount });
-            let answer = transaction.ask_until_heard(Move::Refund, &body).await;
+            let answer = transaction.ask_with_retries(Move::Refund, &body).await;
             assert!([201, 400].contains(&answer.status.as_u16()), "{answer:?}");
         }
         _ => {
@@ -360,8 +360,8 @@ async fn the_books_agree_after_concurrent_notifications() {
             // Opening and decision arrive in any order, and the opening arrives twice.
             let ((), first, second) = tokio::join!(
                 acquirer.end(&transaction, &dispute, how),
-                acquirer.tell(&opening),
-                acquirer.tell(&opening),
+                acquirer.notify(&opening),
+                acquirer.notify(&opening),
             );
             let (_, _) = (first.expect(204), second.expect(204));
         }
@@ -375,5 +375,5 @@ async fn the_books_agree_after_concurrent_notifications() {
     assert_eq!(int(&after["disputedAmount"]), sum(|step| step["dispute"]["lost"] == true));
     assert_eq!(int(&after["refundedAmount"]), sum(|step| step["refund"] == true));
     merchant.sum_of_lines().await;
-    service.place().agrees().await;
+    service.data().agrees().await;
 }

@@ -26,7 +26,7 @@ async fn an_alert_shows_the_reported_members() {
     ] {
         let event = Acquirer::event("fraud.reported", &transaction, members.clone());
         for _ in 0..2 {
-            let _ = Acquirer(&service).tell(&event).await.expect(204);
+            let _ = Acquirer(&service).notify(&event).await.expect(204);
         }
         let alert = frauds(&merchant).await.remove(0);
         let mut expected = json!({
@@ -54,7 +54,7 @@ async fn alerts_are_listed_by_transaction() {
     let (one, other) = (merchant.pay("EUR", 10).await, merchant.pay("EUR", 10).await);
     for transaction in [&one, &other, &one] {
         let event = Acquirer::event("fraud.reported", transaction, json!({}));
-        let _ = Acquirer(&service).tell(&event).await.expect(204);
+        let _ = Acquirer(&service).notify(&event).await.expect(204);
     }
     let all = ids(&frauds(&merchant).await);
     let query = format!("filter[merchantId]={}&filter[transactionId]={}", merchant.id, one.id);

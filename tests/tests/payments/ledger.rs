@@ -255,7 +255,7 @@ impl<'a> Account<'a> {
                 let name = format!("{} {number}", transaction.id);
                 let members = json!({ "disputeId": name, "amount": amount });
                 let event = Acquirer::event("dispute.opened", transaction, members);
-                let _ = acquirer.tell(&event).await.expect(204);
+                let _ = acquirer.notify(&event).await.expect(204);
                 model.open(name, amount);
             }
             (_, Step::End(how)) => {
@@ -268,12 +268,12 @@ impl<'a> Account<'a> {
 
     async fn agrees(&self) {
         assert_eq!(self.merchant.sum_of_lines().await, self.balance);
-        self.service.place().agrees().await;
+        self.service.data().agrees().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_short_sequence_goes_as_the_model_says() {
+async fn every_short_sequence_matches_the_model() {
     let service = Service::with(&[SECRET]).await;
     let mut account = Account::new(&service, "DKK").await;
     let moves = [CAPTURE(37), CAPTURE(63), REFUND(29), REFUND(37), VOID(63)];

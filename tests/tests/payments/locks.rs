@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use blackbox::{
     payments::{
-        Acquirer, Card, Idle, Merchant, Move, SECRET, Service, Transaction, email, minimal,
+        Acquirer, Card, Merchant, Move, SECRET, Service, Stopped, Transaction, email, minimal,
     },
     postgres::{Cluster, Database},
     process::{self, DEADLINE},
@@ -121,7 +121,7 @@ async fn two_services_under_every_kind_of_load_never_deadlock() {
         stream::iter(drawn).for_each_concurrent(128, |drawn| shop.send(&services, drawn));
     let payouts = async {
         for day in 1..=5 {
-            let place = services[day % 2].place();
+            let place = services[day % 2].data();
             let mut command = place.command();
             command.args(["payout", "--test", "--day", &format!("2026-01-0{day}"), "--to"]);
             command.arg(place.data().join("transfers.csv"));
@@ -241,7 +241,7 @@ const INSTRUCTIONS: &str = "SELECT count(*) FROM instructions";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_notification_that_cannot_be_booked_is_booked_later() {
     let database = Cluster::shared().database();
-    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay_with(Card("4100000000000103"), "EUR", 1000).await;
     let holder = spawn_blocking({
@@ -286,7 +286,7 @@ async fn another_service_instructs_acquirers_when_one_freezes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn captures_write_no_index_of_transactions() {
     let database = Cluster::shared().database();
-    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1_000_000).await;
     for _ in 0..200 {

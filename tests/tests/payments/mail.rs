@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use blackbox::{
     mail::MailServer,
-    payments::{Idle, Merchant, Service, email, minimal},
+    payments::{Merchant, Service, Stopped, email, minimal},
     postgres::Cluster,
     process::{self, DEADLINE},
 };
@@ -16,11 +16,11 @@ const FROM: &str = "Payments <payments@service.example>";
 
 /// A service that sends its mail to this server. It logs everything, except the statements of the
 /// database driver.
-fn place(server: &MailServer) -> Idle {
-    sending(Idle::new(&[("RUST_LOG", "trace,tokio_postgres=info")]), server)
+fn place(server: &MailServer) -> Stopped {
+    sending(Stopped::new(&[("RUST_LOG", "trace,tokio_postgres=info")]), server)
 }
 
-fn sending(place: Idle, server: &MailServer) -> Idle {
+fn sending(place: Stopped, server: &MailServer) -> Stopped {
     place.with("PAYMENTS_SMTP_URL", &server.url()).with("PAYMENTS_MAIL_FROM", FROM)
 }
 
@@ -116,7 +116,7 @@ async fn failed_mails_are_retried_without_delaying_others() {
 #[tokio::test]
 async fn an_invitation_is_given_up_after_its_last_attempt() {
     let server = MailServer::start().await;
-    let idle = Idle::new(&[]).start().await;
+    let idle = Stopped::new(&[]).start().await;
     let never = address("never");
     idle.merchant().await.invite(&never).await;
     let idle = idle.stop().await;
@@ -134,7 +134,7 @@ async fn a_silent_mail_server_delays_no_request() {
     let merchant = service.merchant().await;
     let slow = address("slow");
     merchant.invite(&slow).await;
-    server.keeps_waiting(&slow).await;
+    server.never_answer(&slow).await;
     let started = Instant::now();
     for _ in 0..20 {
         merchant.pay("EUR", 100).await.capture(100).await;
@@ -176,7 +176,7 @@ async fn a_mail_under_way_at_a_stop_is_sent_once() {
 }
 
 /// Invites two users at a service without a mail server, and stops the service.
-async fn waiting(idle: Idle) -> (Idle, Merchant, [String; 2]) {
+async fn waiting(idle: Stopped) -> (Stopped, Merchant, [String; 2]) {
     let service = idle.start().await;
     service.process().logged(|line| line.contains("PAYMENTS_SMTP_URL is not set")).await;
     let merchant = service.merchant().await;
@@ -192,7 +192,7 @@ async fn waiting(idle: Idle) -> (Idle, Merchant, [String; 2]) {
 #[tokio::test]
 async fn invitations_wait_until_a_mail_server_is_configured() {
     let server = MailServer::start().await;
-    let (idle, _, users) = waiting(Idle::new(&[])).await;
+    let (idle, _, users) = waiting(Stopped::new(&[])).await;
     let service = sending(idle, &server).start().await;
     let mut connections = Vec::new();
     for user in &users {
@@ -206,7 +206,7 @@ async fn invitations_wait_until_a_mail_server_is_configured() {
 #[tokio::test]
 async fn a_user_revoked_before_sending_gets_no_mail() {
     let server = MailServer::start().await;
-    let (idle, merchant, [kept, revoked]) = waiting(Idle::new(&[])).await;
+    let (idle, merchant, [kept, revoked]) = waiting(Stopped::new(&[])).await;
     let service = idle.start().await;
     let merchant = merchant.by(&merchant.app.at(&service));
     let users = merchant.list("/users?limit=2").await;
@@ -223,7 +223,7 @@ async fn a_user_revoked_before_sending_gets_no_mail() {
 async fn two_services_on_one_database_send_each_mail_once() {
     let server = MailServer::start().await;
     let database = Cluster::shared().database();
-    let start = || sending(Idle::on(Some(database.clone()), &[]), &server).start();
+    let start = || sending(Stopped::on(Some(database.clone()), &[]), &server).start();
     let [one, other] = [start().await, start().await];
     let merchant = one.merchant().await;
     let merchants = [merchant.clone(), merchant.by(&merchant.app.at(&other))];
@@ -248,7 +248,7 @@ async fn mail_settings_are_checked_without_printing_the_password() {
         ("smtp://ann:xyzzy@mail.example?tls=xyzzy", FROM, "PAYMENTS_SMTP_URL"),
     ] {
         let settings = [("PAYMENTS_SMTP_URL", url), ("PAYMENTS_MAIL_FROM", from)];
-        let ended = process::run(Idle::on(None, &settings).command()).await;
+        let ended = process::run(Stopped::on(None, &settings).command()).await;
         let stderr = String::from_utf8(ended.stderr).unwrap();
         assert!(!ended.status.success() && stderr.contains(reason), "{url}: {stderr}");
         assert!(!stderr.contains("xyzzy"), "{url}: {stderr}");
@@ -257,7 +257,7 @@ async fn mail_settings_are_checked_without_printing_the_password() {
     let server = MailServer::start().await;
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), server.url()).unwrap();
-    let place = Idle::new(&[("PAYMENTS_SMTP_URL_FILE", file.path().to_str().unwrap())]);
+    let place = Stopped::new(&[("PAYMENTS_SMTP_URL_FILE", file.path().to_str().unwrap())]);
     let service = place.with("PAYMENTS_MAIL_FROM", FROM).start().await;
     let to = json!(address("fine"));
     service.merchant().await.invite(to.as_str().unwrap()).await;

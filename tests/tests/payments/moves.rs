@@ -256,7 +256,7 @@ async fn a_balance_at_its_limit_rejects_captures_but_is_readable() {
     let service = Service::with(&[]).await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
     transaction.capture(500).await;
-    let rows = service.place().change(&format!("UPDATE balances SET balance = {MOST}"));
+    let rows = service.data().change(&format!("UPDATE balances SET balance = {MOST}"));
     let merchant = transaction.fetch().await["merchantId"].as_str().unwrap().to_owned();
     let balance = async || {
         let shown = transaction.app.get(&format!("/merchants/{merchant}")).await.expect(200);

@@ -75,7 +75,7 @@ async fn signatures_are_valid_for_five_minutes_and_during_secret_rotation() {
 async fn without_a_secret_the_path_is_404() {
     let service = Service::with(&[]).await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
-    let answer = Acquirer(&service).tell(&opened(&transaction)).await;
+    let answer = Acquirer(&service).notify(&opened(&transaction)).await;
     answer.refused(404, "not_found");
 }
 
@@ -90,7 +90,7 @@ async fn all_invalid_members_are_named() {
         let event = json!({ "type": kind });
         let mut named = vec!["id", "transactionId", "created"];
         named.extend(missing);
-        Acquirer(&service).tell(&event).await.names(&named);
+        Acquirer(&service).notify(&event).await.names(&named);
     }
     for (member, value, named) in [
         ("id", json!("\u{e9}"), "id"),
@@ -114,7 +114,7 @@ async fn all_invalid_members_are_named() {
     ] {
         let mut event = opened(&transaction);
         event[member] = value;
-        Acquirer(&service).tell(&event).await.names(&[named]);
+        Acquirer(&service).notify(&event).await.names(&[named]);
     }
     for (member, value) in [
         ("reason", json!(9)),
@@ -124,9 +124,9 @@ async fn all_invalid_members_are_named() {
     ] {
         let mut event = Acquirer::event("fraud.reported", &transaction, json!({}));
         event[member] = value;
-        Acquirer(&service).tell(&event).await.names(&[member]);
+        Acquirer(&service).notify(&event).await.names(&[member]);
     }
-    Acquirer(&service).tell(&json!([1])).await.names(&[""]);
+    Acquirer(&service).notify(&json!([1])).await.names(&[""]);
     assert_eq!(transaction.fetch().await, before);
 }
 
@@ -135,7 +135,7 @@ async fn the_secret_is_never_logged_or_shown() {
     let settings = [SECRET, ("RUST_LOG", "trace")];
     let service = Service::with(&settings).await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
-    let _ = Acquirer(&service).tell(&opened(&transaction)).await.expect(204);
+    let _ = Acquirer(&service).notify(&opened(&transaction)).await.expect(204);
     let _ = Acquirer(&service).signed("t=1,v1=00", "{}").send().await.expect(401);
     service.process().logged(|line| line.contains("/acquirer/events")).await;
     let log = service.process().log();

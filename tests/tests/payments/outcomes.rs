@@ -153,5 +153,5 @@ async fn a_key_reserves_once_when_the_service_is_killed() {
     let failed = answer.declined(12);
     assert_eq!(merchant.ids("/transactions?limit=10&filter[successful]=no").await, [failed]);
     assert_eq!(merchant.list("/transactions?limit=10").await.len(), 2);
-    service.place().agrees().await;
+    service.data().agrees().await;
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use blackbox::{
-    payments::{Idle, Merchant, Service, int, minimal},
+    payments::{Merchant, Service, Stopped, int, minimal},
     process,
     soak::rounds,
 };
@@ -46,18 +46,18 @@ async fn funded(service: &Service, iban: Option<&str>) -> Merchant {
 }
 
 /// The path of the payout file, beside the data.
-fn file(place: &Idle) -> PathBuf {
+fn file(place: &Stopped) -> PathBuf {
     place.data().join("transfers.csv")
 }
 
 /// Runs a payout, which must succeed, and returns the content of its file.
-async fn pay_out(place: &Idle, options: &[&str]) -> String {
+async fn pay_out(place: &Stopped, options: &[&str]) -> String {
     let (succeeded, stderr) = try_to_pay_out(place, options, &file(place)).await;
     assert!(succeeded, "{stderr}");
     fs::read_to_string(file(place)).unwrap()
 }
 
-async fn try_to_pay_out(place: &Idle, options: &[&str], to: &Path) -> (bool, String) {
+async fn try_to_pay_out(place: &Stopped, options: &[&str], to: &Path) -> (bool, String) {
     let mut command = place.command();
     command.arg("payout").args(options).arg("--to").arg(to);
     let ended = process::run(command).await;
@@ -87,7 +87,7 @@ async fn only_merchants_with_money_and_an_account_are_paid() {
     let in_debt = merchant(&service, "EUR", None, Some(GERMAN)).await;
     in_debt.pay("EUR", 10).await.capture(10).await;
 
-    let rows = transfers(&pay_out(service.place(), &["--test"]).await);
+    let rows = transfers(&pay_out(service.data(), &["--test"]).await);
     assert_eq!(rows.len(), 2, "{rows:?}");
     for (row, merchant, iban) in [(&rows[0], &paid, DANISH), (&rows[1], &other, GERMAN)] {
         assert_eq!(merchant.balance().await, 0);
@@ -141,9 +141,9 @@ async fn test_and_live_merchants_are_never_in_one_file() {
 async fn a_second_run_pays_nothing_and_writes_the_same_file() {
     let service = Service::with(&[]).await;
     let merchant = funded(&service, Some(DANISH)).await;
-    let first = pay_out(service.place(), &["--test"]).await;
+    let first = pay_out(service.data(), &["--test"]).await;
     assert_eq!(transfers(&first).len(), 1);
-    let mode = fs::metadata(file(service.place())).unwrap().permissions().mode();
+    let mode = fs::metadata(file(service.data())).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
     // Later captures and a new name belong to the payout of another day.
@@ -151,12 +151,12 @@ async fn a_second_run_pays_nothing_and_writes_the_same_file() {
     let _ = merchant.app.put(&merchant.path(""), &json!({ "name": "New" })).await.expect(204);
     funded(&service, Some(GERMAN)).await;
     for _ in 0..2 {
-        fs::remove_file(file(service.place())).unwrap();
-        assert_eq!(pay_out(service.place(), &["--test"]).await, first);
+        fs::remove_file(file(service.data())).unwrap();
+        assert_eq!(pay_out(service.data(), &["--test"]).await, first);
     }
     assert_eq!(merchant.balance().await, 945);
     let day = "2026-01-01";
-    let rows = transfers(&pay_out(service.place(), &["--test", "--day", day]).await);
+    let rows = transfers(&pay_out(service.data(), &["--test", "--day", day]).await);
     assert_eq!(rows.len(), 2, "{rows:?}");
     assert!(rows[0]["reference"].as_str().unwrap().starts_with(&format!("Payout {day} ")));
     assert_eq!(rows[0]["name"], "New");
@@ -171,7 +171,7 @@ async fn concurrent_runs_pay_once_and_write_the_same_file() {
     for _ in 0..5 {
         funded(&service, Some(DANISH)).await;
     }
-    let place = service.place();
+    let place = service.data();
     let files: Vec<_> = (0..4).map(|number| place.data().join(format!("{number}.csv"))).collect();
     let runs = files.iter().map(async |file| try_to_pay_out(place, &["--test"], file).await);
     for (succeeded, stderr) in futures_util::future::join_all(runs).await {
@@ -192,7 +192,7 @@ async fn the_next_request_shows_a_payout() {
     for day in 0..i64::try_from(rounds(10, 1000)).unwrap() {
         transaction.capture(100).await;
         let day = (begin + day.days()).to_string();
-        pay_out(service.place(), &["--test", "--day", &day]).await;
+        pay_out(service.data(), &["--test", "--day", &day]).await;
         let line = merchant.list("/lines?limit=1").await.remove(0);
         assert_eq!((&line["payout"], merchant.balance().await), (&json!(true), 0));
         let path = format!("/lines/{}", line["id"].as_str().unwrap());
@@ -220,7 +220,7 @@ async fn captures_during_a_payout_are_not_lost() {
     let days = ["2026-01-01", "2026-01-02", "2026-01-03"];
     let mut paid = vec![0; merchants.len()];
     for day in days {
-        let rows = transfers(&pay_out(service.place(), &["--test", "--day", day]).await);
+        let rows = transfers(&pay_out(service.data(), &["--test", "--day", day]).await);
         for row in rows {
             let number = merchants.iter().position(|merchant| row["merchant"] == merchant.id);
             let amount = row["amount"].as_str().unwrap().replace('.', "");
@@ -241,7 +241,7 @@ async fn captures_during_a_payout_are_not_lost() {
         assert_eq!(payouts.map(|line| -int(&line["balance"])).sum::<i64>(), paid);
         merchant.sum_of_lines().await;
     }
-    service.place().agrees().await;
+    service.data().agrees().await;
     service.stop().await.agrees().await;
 }
 
@@ -319,17 +319,17 @@ async fn names_and_amounts_are_written_unchanged_but_never_as_formulas() {
 #[tokio::test]
 async fn a_payout_requires_a_store_and_a_started_day() {
     let service = Service::with(&[]).await;
-    let to = file(service.place());
+    let to = file(service.data());
     for (options, reason) in [
         (&["--day", "2999-01-01"][..], "2999-01-01"),
         (&["--day", "yesterday"], "--day"),
         (&["--day", "2026-02-30"], "--day"),
     ] {
-        let (succeeded, stderr) = try_to_pay_out(service.place(), options, &to).await;
+        let (succeeded, stderr) = try_to_pay_out(service.data(), options, &to).await;
         assert!(!succeeded && stderr.contains(reason), "{stderr}");
         assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     }
-    let empty = Idle::on(None, &[]);
+    let empty = Stopped::on(None, &[]);
     let (succeeded, stderr) = try_to_pay_out(&empty, &[], &file(&empty)).await;
     assert!(!succeeded && stderr.trim_end().lines().count() == 1, "{stderr}");
     assert_eq!(fs::read_dir(empty.data()).unwrap().count(), 0, "the failed run created a file");

@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use blackbox::{
-    payments::{Acquirer, Idle, Move, SECRET, Service, email},
+    payments::{Acquirer, Move, SECRET, Service, Stopped, email},
     postgres::Cluster,
     process::{self, DEADLINE},
 };
@@ -13,13 +13,13 @@ use tokio::time::{sleep, timeout};
 
 /// Starts a service on a new database.
 async fn service() -> Service {
-    Idle::on(Some(Cluster::shared().database()), &[]).start().await
+    Stopped::on(Some(Cluster::shared().database()), &[]).start().await
 }
 
 #[tokio::test]
 async fn an_unavailable_database_is_503_until_it_returns() {
     let cluster = Cluster::start();
-    let service = Idle::on(Some(cluster.database()), &[]).start().await;
+    let service = Stopped::on(Some(cluster.database()), &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
     transaction.capture(100).await;
@@ -53,13 +53,13 @@ pub(crate) async fn is_ready(service: &Service, status: u16) {
 async fn tls_requires_a_trusted_database_certificate() {
     let (cluster, certificate) = Cluster::secured();
     let database = cluster.database();
-    let url = database.url_of_tcp();
+    let url = database.tcp_url();
     let known = tempfile::NamedTempFile::new().unwrap();
     fs::write(known.path(), certificate).unwrap();
     let known = known.path().to_str().unwrap();
     for mode in ["", "?sslmode=prefer", "?sslmode=require"] {
-        let place = Idle::on(None, &[]).with("PAYMENTS_DATABASE_URL", &format!("{url}{mode}"));
-        let stderr = process::complaint(place.command()).await;
+        let place = Stopped::on(None, &[]).with("PAYMENTS_DATABASE_URL", &format!("{url}{mode}"));
+        let stderr = process::failure_line(place.command()).await;
         assert!(stderr.contains("certificate"), "{mode}: {stderr}");
 
         let service = place.with("PAYMENTS_DATABASE_CA_FILE", known).start().await;
@@ -69,7 +69,7 @@ async fn tls_requires_a_trusted_database_certificate() {
         assert_eq!(database.run(encrypted), "t", "{mode}");
         service.stop().await.agrees().await;
     }
-    let plain = Idle::on(None, &[]);
+    let plain = Stopped::on(None, &[]);
     let plain = plain.with("PAYMENTS_DATABASE_URL", &format!("{url}?sslmode=disable"));
     plain.start().await.merchant().await;
 }
@@ -79,7 +79,7 @@ async fn sessions_that_the_database_ends_are_replaced() {
     let service = service().await;
     let transaction = service.merchant().await.pay("EUR", 1000).await;
     transaction.capture(100).await;
-    let database = service.place().database().unwrap();
+    let database = service.data().database().unwrap();
     database.run(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND pid <> pg_backend_pid()",
@@ -96,7 +96,7 @@ async fn a_long_table_lock_causes_503_until_it_ends() {
     let service = service().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1_000_000).await;
-    let database = service.place().database().unwrap().clone();
+    let database = service.data().database().unwrap().clone();
     let holder = tokio::task::spawn_blocking(move || {
         database.run("BEGIN; LOCK TABLE transactions; SELECT pg_sleep(6); COMMIT")
     });
@@ -114,7 +114,7 @@ async fn backup_refers_to_pg_dump() {
     let place = service().await.stop().await;
     let mut command = place.command();
     command.args(["backup", "--to", "copy.db"]);
-    let stderr = process::complaint(command).await;
+    let stderr = process::failure_line(command).await;
     assert!(stderr.contains("pg_dump"), "{stderr}");
 }
 
@@ -128,10 +128,10 @@ async fn an_unusable_database_url_is_reported_without_its_password() {
         ("postgres://ann:xyzzy@127.0.0.1:none/none", "port"),
     ] {
         for subcommand in ["", "check", "seed"] {
-            let place = Idle::on(None, &[]).with("PAYMENTS_DATABASE_URL", url);
+            let place = Stopped::on(None, &[]).with("PAYMENTS_DATABASE_URL", url);
             let mut command = place.command();
             command.args(Some(subcommand).filter(|name| !name.is_empty()));
-            let stderr = process::complaint(command).await;
+            let stderr = process::failure_line(command).await;
             assert!(
                 stderr.contains("PAYMENTS_DATABASE_URL") && stderr.contains(reason),
                 "{stderr}"
@@ -143,7 +143,7 @@ async fn an_unusable_database_url_is_reported_without_its_password() {
 
 #[tokio::test]
 async fn no_write_scans_a_whole_table() {
-    let place = Idle::on(Some(Cluster::shared().database()), &[SECRET]);
+    let place = Stopped::on(Some(Cluster::shared().database()), &[SECRET]);
     let place = place.start().await.stop().await;
     let database = place.database().unwrap();
     // Otherwise the planner scans small tables despite their indexes.
@@ -171,7 +171,7 @@ async fn no_write_scans_a_whole_table() {
 async fn a_service_that_stops_ends_its_leases() {
     let database = Cluster::shared().database();
     let leases = || database.run("SELECT count(*) FROM leases");
-    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let held = async {
         while leases() != "3" {
             sleep(Duration::from_millis(50)).await;
@@ -188,7 +188,7 @@ async fn a_service_that_stops_ends_its_leases() {
 async fn no_capture_reads_the_trails_of_other_transactions() {
     const TRANSACTIONS: usize = 200;
     let database = Cluster::shared().database();
-    let service = Idle::on(Some(database.clone()), &[]).start().await;
+    let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let merchant = service.merchant().await;
     let more = stream::repeat(()).take(TRANSACTIONS).map(|()| merchant.pay("EUR", 1000));
     let transactions: Vec<_> = more.buffer_unordered(16).collect().await;
@@ -245,6 +245,6 @@ async fn write_everything(service: &Service) {
         acquirer.end(&transaction, "not opened", how).await;
     }
     let fraud = Acquirer::event("fraud.reported", &transaction, json!({}));
-    let _ = acquirer.tell(&fraud).await.expect(204);
+    let _ = acquirer.notify(&fraud).await.expect(204);
     merchant.fail(10).await;
 }

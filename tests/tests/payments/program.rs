@@ -3,7 +3,7 @@
 use std::{fs, process::Output};
 
 use blackbox::{
-    payments::{Idle, PROGRAM, Service, int, next},
+    payments::{PROGRAM, Service, Stopped, int, next},
     process,
 };
 use serde_json::json;
@@ -14,7 +14,7 @@ fn output(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() {
+async fn a_wrong_setting_ends_the_process_and_is_named() {
     for (name, value) in [
         ("HOST", "nowhere"),
         ("PORT", "65536"),
@@ -40,7 +40,7 @@ async fn a_wrong_setting_ends_the_process_at_once_with_one_line_that_names_it() 
         ("PAYMENTS_AUTHORIZATION_TTL", "30"),
     ] {
         println!("{name}={value}");
-        let stderr = process::complaint(Idle::new(&[]).with(name, value).command()).await;
+        let stderr = process::failure_line(Stopped::new(&[]).with(name, value).command()).await;
         assert!(stderr.contains(name), "{name}={value}: {stderr}");
     }
 }
@@ -52,7 +52,7 @@ async fn a_store_of_a_newer_version_is_rejected() {
         "INSERT INTO refinery_schema_history
          VALUES (1000, 'future', '2030-01-01T00:00:00Z', '1')",
     );
-    let stderr = process::complaint(place.command()).await;
+    let stderr = process::failure_line(place.command()).await;
     assert!(stderr.contains("newer version of this program wrote the store"), "{stderr}");
 }
 
@@ -128,7 +128,7 @@ async fn help_names_every_variable_and_shows_no_value() {
 
 #[tokio::test]
 async fn seed_creates_its_data_once_with_a_payment_link() {
-    let place = Idle::new(&[]).with("PAYMENTS_POS_URL", "https://pay.example/page/");
+    let place = Stopped::new(&[]).with("PAYMENTS_POS_URL", "https://pay.example/page/");
     let seed = async || {
         let mut command = place.command();
         command.arg("seed");
@@ -162,19 +162,19 @@ async fn healthcheck_succeeds_only_while_the_service_listens() {
 
 #[tokio::test]
 async fn a_backup_of_a_running_service_can_be_restored() {
-    let service = Idle::on(None, &[]).start().await;
+    let service = Stopped::on(None, &[]).start().await;
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
     let before = transaction.capture(400).await;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("copy.db");
-    let mut command = service.place().command();
+    let mut command = service.data().command();
     command.args(["backup", "--to", file.to_str().unwrap()]);
     let ended = process::run(command).await;
     assert!(ended.status.success(), "{}", output(&ended));
     transaction.capture(600).await;
 
-    let restored = Idle::on(None, &[]);
+    let restored = Stopped::on(None, &[]);
     fs::copy(&file, restored.data().join("payments.db")).unwrap();
     restored.agrees().await;
     let restored = restored.start().await;

@@ -4,7 +4,7 @@
 use blackbox::{
     http::Answer,
     payments::{
-        Acquirer, App, Card, Idle, Merchant, Move, SECRET, Service, Transaction, email, minimal,
+        Acquirer, App, Card, Merchant, Move, SECRET, Service, Stopped, Transaction, email, minimal,
     },
 };
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ impl Shop {
 
     /// Rewrites the kept outcomes in the format of the previous release: a receipt of the status in
     /// two bytes and the body. Outcomes of movements have the same format in both releases.
-    fn age(&self, place: &Idle) {
+    fn age(&self, place: &Stopped) {
         for Kept { key, path, answer, .. } in &self.kept {
             let of = format!("WHERE key = '{key}' AND receipt IS NULL AND operation IS NULL");
             if path.starts_with("/transactions/") {

@@ -9,7 +9,7 @@ use std::{
 
 use blackbox::{
     payments::{
-        Card, Idle, Link, Merchant, Move, Refusal as _, Service, Transaction, ids, int, next,
+        Card, Link, Merchant, Move, Refusal as _, Service, Stopped, Transaction, ids, int, next,
     },
     postgres::{Cluster, Database},
     process::DEADLINE,
@@ -27,7 +27,7 @@ use tokio::{
 /// Starts two services at the same time on an empty database.
 pub(crate) async fn two(settings: &[(&str, &str)]) -> (Database, [Service; 2]) {
     let database = Cluster::shared().database();
-    let started = join_all((0..2).map(|_| Idle::on(Some(database.clone()), settings).start()));
+    let started = join_all((0..2).map(|_| Stopped::on(Some(database.clone()), settings).start()));
     (database, started.await.try_into().unwrap())
 }
 
@@ -46,13 +46,13 @@ async fn paid(merchants: &[Merchant; 2], amount: i64) -> [Transaction; 2] {
 /// Checks the books while each service runs, and again after it has stopped.
 pub(crate) async fn agree(services: [Service; 2]) {
     for service in services {
-        service.place().agrees().await;
+        service.data().agrees().await;
         service.stop().await.agrees().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_happens_to_a_transaction_at_both_its_counters_are_exact() {
+async fn counters_stay_exact_with_movements_on_two_replicas() {
     let (_, services) = two(&[]).await;
     let merchants = shared(&services).await;
     let seed = seed();
@@ -65,7 +65,7 @@ async fn whatever_happens_to_a_transaction_at_both_its_counters_are_exact() {
             .collect();
         let made = stream::iter(steps).map(async |(replica, movement, amount)| {
             let body = json!({ "amount": amount });
-            let answer = transaction[replica].ask_until_heard(movement, &body).await;
+            let answer = transaction[replica].ask_with_retries(movement, &body).await;
             if answer.status == 201 {
                 return Some((movement, amount));
             }
@@ -253,7 +253,7 @@ async fn a_replica_that_freezes_keeps_the_other_for_seconds_at_most() {
     let [frozen, other] = services;
     frozen.kill().await;
     captures.join_all().await;
-    other.place().agrees().await;
+    other.data().agrees().await;
     other.stop().await;
 }
 
@@ -262,8 +262,8 @@ async fn an_approval_that_comes_after_the_payment_was_given_up_changes_nothing()
     let database = Cluster::shared().database();
     let quick = [("PAYMENTS_ACQUIRER_TIMEOUT", "4s")];
     let slow = [quick[0], ("PAYMENTS_SANDBOX_DELAY", "3s")];
-    let healthy = Idle::on(Some(database.clone()), &quick).start().await;
-    let frozen = Idle::on(Some(database.clone()), &slow).start().await;
+    let healthy = Stopped::on(Some(database.clone()), &quick).start().await;
+    let frozen = Stopped::on(Some(database.clone()), &slow).start().await;
     let merchant = healthy.merchant().await;
     let original = merchant.pay("EUR", 1000).await;
     let there = merchant.by(&merchant.app.at(&frozen));
@@ -303,7 +303,7 @@ async fn an_approval_that_comes_after_the_payment_was_given_up_changes_nothing()
 async fn a_clock_that_is_ahead_expires_nothing_early() {
     let database = Cluster::shared().database();
     let slow = [("PAYMENTS_SANDBOX_DELAY", "4s"), ("PAYMENTS_ACQUIRER_TIMEOUT", "20s")];
-    let healthy = Idle::on(Some(database.clone()), &slow).start().await;
+    let healthy = Stopped::on(Some(database.clone()), &slow).start().await;
     let merchant = healthy.merchant().await;
     let pending = merchant.pay("EUR", 1000).await;
     let asked = tokio::spawn({
@@ -313,7 +313,7 @@ async fn a_clock_that_is_ahead_expires_nothing_early() {
     while database.run("SELECT count(*) FROM operations") != "1" {
         sleep(Duration::from_millis(10)).await;
     }
-    let ahead = Idle::on(Some(database.clone()), &[("PAYMENTS_AUTHORIZATION_TTL", "30m")]);
+    let ahead = Stopped::on(Some(database.clone()), &[("PAYMENTS_AUTHORIZATION_TTL", "30m")]);
     let library = format!("/usr/lib/{ARCH}-linux-gnu/faketime/libfaketime.so.1");
     assert!(Path::new(&library).exists(), "install it with: apt-get install libfaketime");
     let mut command = ahead.command();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use blackbox::{
-    payments::{App, Card, Idle, Merchant, Move, Service, Transaction, int},
+    payments::{App, Card, Merchant, Move, Service, Stopped, Transaction, int},
     postgres::Cluster,
     process::DEADLINE,
     soak::{rounds, seed},
@@ -130,7 +130,7 @@ async fn a_database_crashed_under_load_keeps_acknowledged_requests() {
     println!("SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
     let cluster = Cluster::start();
-    let service = Idle::on(Some(cluster.database()), &[]).start().await;
+    let service = Stopped::on(Some(cluster.database()), &[]).start().await;
     let merchant = service.merchant().await;
     let mut all = Vec::new();
     for _ in 0..rounds(3, 50) {

@@ -105,7 +105,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn nothing_secret_is_logged_stored_or_shown_whatever_happens() {
+async fn no_secret_is_logged_stored_or_shown() {
     let service = Service::with(&[
         ("RUST_LOG", "trace"),
         ("LOG_FORMAT", "json"),
@@ -145,7 +145,7 @@ async fn nothing_secret_is_logged_stored_or_shown_whatever_happens() {
         let answer = answers.iter().find(|answer| answer.text().contains(secret));
         assert!(answer.is_none(), "{secret} is in {answer:?}");
     }
-    for (name, bytes) in files(service.place().data()) {
+    for (name, bytes) in files(service.data().data()) {
         let stored = secrets.iter().find(|secret| contains(&bytes, secret));
         assert_eq!(stored, None, "in {name}");
     }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use demo_portal::{Desk, Operation, Options, Portal};
+use demo_portal::{Controller, Operation, Options, Portal};
 use reqwest::{Client, ClientBuilder, Error, Response, multipart::Form, redirect::Policy};
 use rustls::{
     ClientConfig, RootCertStore,
@@ -72,6 +72,6 @@ pub(crate) async fn sign_in(portal: &Portal, username: &str, password: &str) -> 
 }
 
 /// Waits up to 10 s for a condition.
-pub(crate) async fn until(portal: &Portal, condition: impl Fn(&Desk) -> bool) {
+pub(crate) async fn until(portal: &Portal, condition: impl Fn(&Controller) -> bool) {
     tokio::time::timeout(Duration::from_secs(10), portal.until(condition)).await.unwrap();
 }

@@ -133,7 +133,8 @@ async fn a_client_that_disconnects_is_recorded_as_abandoned() {
             Err(error) => Err(error),
         };
         assert!(answer.unwrap_err().is_timeout());
-        until(&SHARED, |desk| desk.received(username)[0].outcome == Outcome::Abandoned).await;
+        until(&SHARED, |controller| controller.received(username)[0].outcome == Outcome::Abandoned)
+            .await;
     }
 }
 
@@ -159,7 +160,8 @@ async fn a_flood_ends_only_at_its_content_length() {
         taken += answer.chunk().await.unwrap().unwrap().len();
     }
     drop(answer);
-    until(&SHARED, |desk| desk.received("flood")[0].outcome == Outcome::Abandoned).await;
+    until(&SHARED, |controller| controller.received("flood")[0].outcome == Outcome::Abandoned)
+        .await;
 
     let behaviour = Behaviour::answer(200, "{}").header("content-length", "3000000");
     let answer = scripted("announced", behaviour.delivered(Delivery::Flood)).await.unwrap();

@@ -117,7 +117,7 @@ async fn calls_are_recorded_unchanged() {
     assert_eq!((profile.field("password"), profile.header("cookie")), (None, None));
     assert_eq!((login.connection, profile.connection), (1, 1));
     assert_eq!((login.outcome, profile.outcome), (Outcome::Answered, Outcome::Answered));
-    until(&portal, |desk| desk.counters().open == 0).await;
+    until(&portal, |controller| controller.counters().open == 0).await;
     let counters = portal.counters();
     assert_eq!((counters.connections, counters.handshakes, counters.resumptions), (1, 1, 0));
 }
@@ -143,7 +143,7 @@ async fn a_call_in_flight_is_answered_while_the_portal_stops() {
     portal.script("last", Operation::Login, late);
     let (client, url) = (client(&portal), portal.url());
     let call = tokio::spawn(async move { login(&client, &url, "last", "x").await });
-    until(&portal, |desk| !desk.received("last").is_empty()).await;
+    until(&portal, |controller| !controller.received("last").is_empty()).await;
     tokio::task::spawn_blocking(|| portal.stop()).await.unwrap();
     assert_eq!(call.await.unwrap().unwrap().status(), 200);
 }

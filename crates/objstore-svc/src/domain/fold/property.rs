@@ -289,7 +289,7 @@ fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
 
 proptest! {
     #[test]
-    fn a_batch_does_what_its_operations_do_one_by_one(
+    fn a_batch_equals_its_operations_one_by_one(
         mut operations in prop::collection::vec(operation(), 1..80),
         lengths in prop::collection::vec(1..20_usize, 1..8),
     ) {

@@ -22,7 +22,7 @@ const MAX_RECORDED: usize = 1000;
 /// The interface for tests: enrols students, sets scripts, returns received calls and counters.
 /// Clones share the same state.
 #[derive(Clone)]
-pub struct Desk {
+pub struct Controller {
     state: Arc<Mutex<State>>,
     changed: watch::Sender<()>,
     /// Signs tokens, so that a portal accepts only its own.
@@ -39,14 +39,14 @@ struct State {
     counters: Counters,
 }
 
-impl Desk {
+impl Controller {
     pub(crate) fn new(recording: bool) -> Self {
         let changed = watch::Sender::new(());
-        let desk = Self { state: Arc::default(), changed, secret: Uuid::new_v4(), recording };
+        let controller = Self { state: Arc::default(), changed, secret: Uuid::new_v4(), recording };
         for student in demo_students() {
-            desk.enrol(student);
+            controller.enrol(student);
         }
-        desk
+        controller
     }
 
     /// Lets a student sign in with each of their usernames. Replaces students with the same

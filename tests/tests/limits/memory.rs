@@ -321,7 +321,7 @@ async fn objstore_bears_large_answers_that_nobody_takes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn objstore_bears_large_pushes_that_nobody_reads() {
+async fn objstore_survives_large_pushes_that_nobody_reads() {
     let place = Place::new(Kind::Objstore).await;
     let Subject::Objstore(service, _) = &place.subject else { unreachable!() };
     let load = Large::new(service).await.push();
