@@ -13,7 +13,7 @@ async fn run(script: &str, until: &str) {
 }
 
 #[tokio::test]
-#[should_panic(expected = "asks elsewhere: [\"http://another.example/\"]")]
+#[should_panic(expected = "sends requests to other origins: [\"http://another.example/\"]")]
 async fn a_request_to_another_origin_fails_the_visit() {
     run("location = 'http://another.example/'", "location.protocol === 'chrome-error:'").await;
 }
