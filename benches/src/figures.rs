@@ -46,7 +46,7 @@ pub(crate) enum Figure {
     /// Latency from a set to its push, at 1,000 sets per second
     PushLatency,
     /// Resident memory of idle watching sockets
-    Stopped,
+    Idle,
     /// Time to the first byte, duration and memory of a find that matches a million objects
     Find,
     /// Sets, gets and pushes on PostgreSQL, through one replica and through three: pgbench
@@ -82,7 +82,7 @@ impl Figure {
         Self::Watch,
         Self::PushLatency,
         Self::Replicas,
-        Self::Stopped,
+        Self::Idle,
         Self::Find,
         Self::Get,
     ];
@@ -229,7 +229,7 @@ impl Bench {
                 Figure::Watch => watch::measure(self, &mut table).await,
                 Figure::Replicas => replicas::measure(self, &mut table).await,
                 Figure::PushLatency => push_latency::measure(self, &mut table).await,
-                Figure::Stopped => idle::measure(self, &mut table).await,
+                Figure::Idle => idle::measure(self, &mut table).await,
                 Figure::Find => find::measure(self, &mut table).await,
                 Figure::Get => get::measure(self, &mut table).await,
                 Figure::Health => health::measure(self, &mut table).await,

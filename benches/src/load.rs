@@ -18,7 +18,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::{process::Command, task::JoinSet, time::timeout};
 
 use crate::{
-    figures::{find::Find, idle::Stopped, push_latency::PushLatency, watch::Watch},
+    figures::{find::Find, idle::Idle, push_latency::PushLatency, watch::Watch},
     load::exchange::{Exchange, Fill},
 };
 
@@ -60,7 +60,7 @@ pub(crate) async fn run_job(kind: &str, job: &str) -> Result<String> {
         Exchange::KIND => perform::<Exchange>(job).await,
         Fill::KIND => perform::<Fill>(job).await,
         Find::KIND => perform::<Find>(job).await,
-        Stopped::KIND => perform::<Stopped>(job).await,
+        Idle::KIND => perform::<Idle>(job).await,
         PushLatency::KIND => perform::<PushLatency>(job).await,
         Watch::KIND => perform::<Watch>(job).await,
         _ => bail!("unknown kind of job: {kind}"),

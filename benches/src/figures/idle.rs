@@ -34,7 +34,7 @@ const PING_LIMIT: Duration = Duration::from_secs(25);
 
 /// Opens sockets and reads the service's memory.
 #[derive(Deserialize, Serialize)]
-pub(crate) struct Stopped {
+pub(crate) struct Idle {
     address: SocketAddr,
     pid: u32,
     sockets: usize,
@@ -58,8 +58,7 @@ pub(crate) struct Idled {
 /// every socket received a ping and a push.
 pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let server = peers::objstore(bench).await?;
-    let idle =
-        Stopped { address: server.address, pid: server.pid, sockets: bench.scale.idle_sockets };
+    let idle = Idle { address: server.address, pid: server.pid, sockets: bench.scale.idle_sockets };
     let idled = load::run_in_child(&idle, Duration::from_secs(120)).await?;
     let kib_each = |bytes: u64| bytes as f64 / 1024.0 / bench.scale.idle_sockets as f64;
     let growth = |resident: u64| kib_each(resident.saturating_sub(idled.started));
@@ -83,7 +82,7 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-impl Job for Stopped {
+impl Job for Idle {
     const KIND: &'static str = "idle";
     type Outcome = Idled;
 
@@ -123,7 +122,7 @@ impl Job for Stopped {
     }
 }
 
-impl Stopped {
+impl Idle {
     /// Sets every key once.
     async fn push(&self, cookie: &str) -> Result<()> {
         let body = object::object(NAMESPACE, PLACEHOLDER, &object::value(256));
