@@ -47,12 +47,17 @@ pub(super) fn cell<'r>(
 
 /// Binds `params` in order. The statement must number its parameters by first appearance, because
 /// SQLite ignores the number in `$2` and counts appearances.
-pub fn bind(statement: &mut Statement<'_>, params: &[Param<'_>]) -> rusqlite::Result<()> {
-    debug_assert_eq!(statement.parameter_count(), params.len(), "{statement:?}");
-    debug_assert!((1..=params.len()).all(|place| is_numbered(statement, place)), "{statement:?}");
-    for (place, param) in (1..).zip(params) {
-        statement.raw_bind_parameter(place, param)?;
+pub fn bind<'p>(
+    statement: &mut Statement<'_>,
+    params: impl IntoIterator<Item = &'p Param<'p>>,
+) -> rusqlite::Result<()> {
+    let mut count = 0;
+    for param in params {
+        count += 1;
+        debug_assert!(is_numbered(statement, count), "{statement:?}");
+        statement.raw_bind_parameter(count, param)?;
     }
+    debug_assert_eq!(statement.parameter_count(), count, "{statement:?}");
     Ok(())
 }
 

@@ -170,7 +170,7 @@ pub(super) fn read(
 ) -> rusqlite::Result<()> {
     for (index, (sql, params)) in statements.iter().enumerate() {
         let mut statement = db.prepare_cached(sql)?;
-        bind(&mut statement, params)?;
+        bind(&mut statement, *params)?;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
             each(index, &mut Columns::from(row))?;

@@ -171,7 +171,7 @@ pub(super) async fn load(
         plan.keys(sql, query, &needs);
     }
     if !transactions.is_empty() {
-        plan.arrays(BALANCES, vec![transactions], Target::Balances);
+        plan.arrays(BALANCES, vec![transactions], Vec::new(), Target::Balances);
     }
     if let Some([day, test, merchant]) = &payout {
         plan.values(OPEN_RUN, [day, test].map(Clone::clone), Target::OpenRun);
@@ -231,18 +231,21 @@ struct Plan<'a>(Vec<(&'a str, Params<'a>, Target)>);
 impl<'a> Plan<'a> {
     /// Adds a statement that finds rows by key, unless there are no keys.
     fn keys(&mut self, sql: &'a str, query: &'static Query, needs: &'a Needs) {
-        let count = self.0.len();
-        self.arrays(sql, arrays(query, needs), Target::Rows(query));
-        if let Some((_, params, _)) = self.0.get_mut(count) {
-            params.extend((query.values)(needs).into_iter().map(|value| Box::new(value) as _));
-        }
+        self.arrays(sql, arrays(query, needs), (query.values)(needs), Target::Rows(query));
     }
 
-    /// Adds a statement, unless its arrays are empty.
-    fn arrays(&mut self, sql: &'a str, arrays: Vec<Vec<Param<'a>>>, target: Target) {
+    /// Adds a statement with arrays and further values, unless the arrays are empty.
+    fn arrays(
+        &mut self,
+        sql: &'a str,
+        arrays: Vec<Vec<Param<'a>>>,
+        values: Vec<Param<'a>>,
+        target: Target,
+    ) {
         if arrays.first().is_some_and(|array| !array.is_empty()) {
-            let params = arrays.into_iter().map(|array| Box::new(array) as _).collect();
-            self.0.push((sql, params, target));
+            let arrays = arrays.into_iter().map(|array| Box::new(array) as _);
+            let values = values.into_iter().map(|value| Box::new(value) as _);
+            self.0.push((sql, arrays.chain(values).collect(), target));
         }
     }
 
@@ -308,7 +311,7 @@ async fn locked(
         ("SELECT id FROM invitations WHERE id = ANY($1)", invitations.map(Id::param).collect()),
         ("SELECT id FROM transactions WHERE id = ANY($1)", transactions.map(Id::param).collect()),
     ] {
-        plan.arrays(sql, vec![ids], Target::Ids);
+        plan.arrays(sql, vec![ids], Vec::new(), Target::Ids);
     }
     let mut locked = HashSet::new();
     if !plan.0.is_empty() {

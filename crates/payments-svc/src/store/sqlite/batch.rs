@@ -120,8 +120,7 @@ pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite
         let values = (query.values)(&needs);
         let mut statement = db.prepare_cached(sql)?;
         for key in keys.chunks_exact(query.key.len()) {
-            let params: Vec<Param<'_>> = key.iter().chain(&values).cloned().collect();
-            bind(&mut statement, &params)?;
+            bind(&mut statement, key.iter().chain(&values))?;
             let mut rows = statement.raw_query();
             while let Some(row) = rows.next()? {
                 (query.read)(&mut known, &mut Columns::from(row))?;
