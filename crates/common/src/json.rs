@@ -1,4 +1,5 @@
-//! Rejects well-formed JSON that no service accepts: deep nesting, and escapes that are not text.
+//! Scans JSON without parsing it: rejects deep nesting and escapes that are not text, and removes
+//! white space.
 
 /// The most levels of nested objects and arrays. The outermost one is the first.
 pub const MAX_NESTING: usize = 128;

@@ -79,13 +79,13 @@ macro_rules! table {
     (
         $name:ident: $table:literal, $type:ty = $row:pat_param,
         key { $($key:literal $key_kind:ident: $key_value:expr),* $(,)? }
-        { $($column:literal $kind:ident: $resource:expr),* $(,)? }
+        { $($column:literal $kind:ident: $value:expr),* $(,)? }
     ) => {
         const $name: Table<$type> = Table {
             name: $table,
             key: &[$(($key, Kind::$key_kind)),*],
             values: &[$(($column, Kind::$kind)),*],
-            params: |$row, out| out.extend([$($key_value,)* $($resource),*]),
+            params: |$row, out| out.extend([$($key_value,)* $($value),*]),
         };
     };
 }

@@ -14,15 +14,15 @@ use crate::domain::{
 
 /// Implements [`Stored`] through the type of the column, with a conversion in each direction.
 macro_rules! stored {
-    ($($resource:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
-        impl Stored for $resource {
+    ($($value:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
+        impl Stored for $value {
             fn param(&self) -> Param<'_> {
-                let to: fn(&$resource) -> Param<'_> = $to;
+                let to: fn(&$value) -> Param<'_> = $to;
                 to(self)
             }
 
             fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
-                let from: fn($column) -> Option<$resource> = $from;
+                let from: fn($column) -> Option<$value> = $from;
                 from(<$column>::of(cell)?).ok_or(BadCell)
             }
         }
