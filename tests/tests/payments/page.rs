@@ -178,7 +178,7 @@ async fn card_errors_are_shown_beside_fields_without_echoing_input() {
         }
     }
     for (expiry, text) in [
-        ("02/20", "The card must not have expired."),
+        ("02/20", "This card has expired. Check the date, or use another card."),
         ("13/48", "Enter the month and year shown on the card"),
     ] {
         let body = format!("number=4100000000000000&expiry={expiry}&code=739");

@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -33,11 +34,11 @@ card-number-error = Zadejte číslo karty, 12 až 19 číslic.
 expiry-date = Platnost do
 expiry-date-format = MM / RR
 expiry-date-malformed = Zadejte měsíc a rok uvedené na kartě, například 08/29.
-expiry-date-past = Karta nesmí mít prošlou platnost.
+expiry-date-past = Platnost karty vypršela. Zkontrolujte datum nebo použijte jinou kartu.
 security-code = Bezpečnostní kód
 security-code-hint = 3 nebo 4 číslice na kartě
 security-code-error = Zadejte 3 nebo 4 číslice bezpečnostního kódu.
-card-saved = Vaše karta bude uložena pro pozdější platby tomuto obchodu.
+card-saved = Vaše karta bude uložena pro budoucí platby tomuto obchodu.
 pay = Zaplatit { $amount }
 
 ## Payment in progress
@@ -46,7 +47,7 @@ processing = Vaše platba se zpracovává
 processing-hint = Tato stránka se obnovuje automaticky. Neplaťte znovu.
 confirm-payment = Potvrďte platbu
 simulated-bank = Simulace banky pro testy
-confirm-card = Vaše banka se ptá: provádíte tuto platbu kartou, jejíž číslo končí na { $last4 }?
+confirm-card = Vaše banka se ptá: Provádíte tuto platbu kartou, jejíž číslo končí na { $last4 }?
 confirm = Potvrdit
 cancel = Zrušit
 
@@ -60,7 +61,7 @@ declined-details = Banka nepřijala údaje karty. Zkontrolujte je a zkuste to zn
 declined-expired = Platnost karty vypršela. Zkuste jinou kartu.
 declined-funds = Na účtu není dostatek peněz nebo je překročen limit karty. Zkuste jinou kartu.
 declined-bank = Banka platbu zamítla. Zkuste jinou kartu nebo se obraťte na svou banku.
-declined-again = Došlo k chybě a nic nebylo strženo. Zkuste to prosím znovu.
+declined-again = Došlo k chybě, ale nic nebylo strženo. Zkuste to prosím znovu.
 declined-unsupported = Tato karta není podporována. Zkuste jinou.
 declined-unconfirmed = Platba nebyla u vaší banky potvrzena.
 declined-shop = Obchod tuto platbu nemůže přijmout. Obraťte se na obchod.

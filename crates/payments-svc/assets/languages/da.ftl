@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = .
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -32,11 +33,11 @@ card-number-error = Indtast kortnummeret, 12 til 19 cifre.
 expiry-date = Udløbsdato
 expiry-date-format = MM / ÅÅ
 expiry-date-malformed = Indtast måned og år fra kortet, f.eks. 08/29.
-expiry-date-past = Kortet må ikke være udløbet.
+expiry-date-past = Kortet er udløbet. Kontrollér datoen, eller brug et andet kort.
 security-code = Sikkerhedskode
 security-code-hint = 3 eller 4 cifre på kortet
 security-code-error = Indtast sikkerhedskodens 3 eller 4 cifre.
-card-saved = Dit kort gemmes til senere betalinger til denne butik.
+card-saved = Dit kort gemmes til fremtidige betalinger til denne butik.
 pay = Betal { $amount }
 
 ## Payment in progress
@@ -47,7 +48,7 @@ confirm-payment = Godkend betalingen
 simulated-bank = Simuleret bank, til test
 confirm-card = Din bank spørger: Foretager du denne betaling med kortet, der ender på { $last4 }?
 confirm = Godkend
-cancel = Annuller
+cancel = Annullér
 
 ## Result
 
@@ -59,7 +60,7 @@ declined-details = Banken godkendte ikke kortoplysningerne. Kontrollér dem, og 
 declined-expired = Kortet er udløbet. Prøv et andet.
 declined-funds = Der er ikke nok penge på kontoen, eller kortets beløbsgrænse er overskredet. Prøv et andet kort.
 declined-bank = Banken afviste betalingen. Prøv et andet kort, eller kontakt din bank.
-declined-again = Noget gik galt, og der er ikke trukket penge. Prøv igen.
+declined-again = Noget gik galt, men der er ikke trukket penge. Prøv igen.
 declined-unsupported = Dette kort accepteres ikke. Prøv et andet.
 declined-unconfirmed = Betalingen blev ikke godkendt hos din bank.
 declined-shop = Butikken kan ikke modtage denne betaling. Kontakt butikken.

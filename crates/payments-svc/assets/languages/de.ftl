@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = .
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -32,7 +33,7 @@ card-number-error = Geben Sie die Kartennummer ein, 12 bis 19 Ziffern.
 expiry-date = Gültig bis
 expiry-date-format = MM / JJ
 expiry-date-malformed = Geben Sie Monat und Jahr wie auf der Karte ein, zum Beispiel 08/29.
-expiry-date-past = Die Karte darf nicht abgelaufen sein.
+expiry-date-past = Die Karte ist abgelaufen. Prüfen Sie das Datum oder verwenden Sie eine andere Karte.
 security-code = Sicherheitscode
 security-code-hint = 3 oder 4 Ziffern auf der Karte
 security-code-error = Geben Sie die 3 oder 4 Ziffern des Sicherheitscodes ein.
@@ -44,8 +45,8 @@ pay = { $amount } zahlen
 processing = Ihre Zahlung wird verarbeitet
 processing-hint = Diese Seite aktualisiert sich automatisch. Bitte zahlen Sie nicht noch einmal.
 confirm-payment = Zahlung freigeben
-simulated-bank = Simulierte Bank, für Tests
-confirm-card = Ihre Bank fragt: Möchten Sie diese Zahlung mit der Karte mit den Endziffern { $last4 } freigeben?
+simulated-bank = Simulierte Bank für Tests
+confirm-card = Ihre Bank fragt: Möchten Sie diese Zahlung mit der Karte freigeben, die auf { $last4 } endet?
 confirm = Freigeben
 cancel = Abbrechen
 

@@ -5,6 +5,8 @@
 decimal-mark = .
 # Between thousands
 group-mark = ,
+# 4 if the language writes 1,234.50; 5 if it writes 1234.50, but 12,345.60
+grouping-from = 4
 # $number: an amount with these marks, $currency: an ISO 4217 code
 amount-with-currency = { $currency }{"\u00A0"}{ $number }
 
@@ -37,7 +39,7 @@ expiry-date = Expiry date
 # Shown in the empty field: the month and the year, 7 characters
 expiry-date-format = MM / YY
 expiry-date-malformed = Enter the month and year shown on the card, such as 08/29.
-expiry-date-past = The card must not have expired.
+expiry-date-past = This card has expired. Check the date, or use another card.
 security-code = Security code
 security-code-hint = 3 or 4 digits on the card
 security-code-error = Enter the 3 or 4 digits of the security code.
@@ -67,7 +69,7 @@ declined-details = The bank did not accept the card details. Check them and try 
 declined-expired = The card has expired. Try another card.
 declined-funds = There is not enough money in the account, or the card limit has been exceeded. Try another card.
 declined-bank = The bank declined the payment. Try another card, or contact your bank.
-declined-again = Something went wrong, and you were not charged. Please try again.
+declined-again = Something went wrong, but you were not charged. Please try again.
 declined-unsupported = This card is not supported. Try another card.
 declined-unconfirmed = The payment was not confirmed with your bank.
 declined-shop = The shop cannot accept this payment. Please contact the shop.

@@ -3,7 +3,8 @@
 ## Numbers
 
 decimal-mark = ,
-group-mark = {"\u00A0"}
+group-mark = .
+grouping-from = 5
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -32,7 +33,7 @@ card-number-error = Introduzca el número de la tarjeta, de 12 a 19 dígitos.
 expiry-date = Fecha de caducidad
 expiry-date-format = MM / AA
 expiry-date-malformed = Introduzca el mes y el año que figuran en la tarjeta, por ejemplo, 08/29.
-expiry-date-past = La tarjeta no debe estar caducada.
+expiry-date-past = La tarjeta ha caducado. Revise la fecha o utilice otra tarjeta.
 security-code = Código de seguridad
 security-code-hint = 3 o 4 dígitos en la tarjeta
 security-code-error = Introduzca los 3 o 4 dígitos del código de seguridad.
@@ -45,7 +46,7 @@ processing = Su pago se está procesando
 processing-hint = Esta página se actualiza automáticamente. No vuelva a pagar.
 confirm-payment = Confirme el pago
 simulated-bank = Banco simulado, para pruebas
-confirm-card = Su banco pregunta: ¿está realizando este pago con la tarjeta terminada en { $last4 }?
+confirm-card = Su banco le pregunta: ¿está realizando este pago con la tarjeta terminada en { $last4 }?
 confirm = Confirmar
 cancel = Cancelar
 
@@ -58,8 +59,8 @@ payment-failed = No se ha podido realizar el pago
 declined-details = El banco no ha aceptado los datos de la tarjeta. Revíselos e inténtelo de nuevo.
 declined-expired = La tarjeta ha caducado. Pruebe con otra.
 declined-funds = La cuenta no tiene fondos suficientes o se ha superado el límite de la tarjeta. Pruebe con otra tarjeta.
-declined-bank = El banco ha rechazado el pago. Pruebe con otra tarjeta o consulte a su banco.
-declined-again = Se ha producido un error y no se ha cobrado nada. Inténtelo de nuevo.
+declined-bank = El banco ha rechazado el pago. Pruebe con otra tarjeta o consulte con su banco.
+declined-again = Se ha producido un error, pero no se ha cobrado nada. Inténtelo de nuevo.
 declined-unsupported = Esta tarjeta no se admite. Pruebe con otra.
 declined-unconfirmed = El pago no se ha confirmado con su banco.
 declined-shop = El comercio no puede aceptar este pago. Póngase en contacto con él.
@@ -71,6 +72,6 @@ back-to-shop = Volver al comercio
 link-broken = Este enlace de pago no funciona
 link-broken-hint = Pida uno nuevo al comercio.
 unavailable = En este momento no es posible pagar
-unavailable-hint = Inténtelo de nuevo en unos minutos. No se cobrará nada dos veces.
+unavailable-hint = Inténtelo de nuevo en unos minutos. No se le cobrará dos veces.
 too-many-attempts = Demasiados intentos
 too-many-attempts-hint = Espere unos minutos e inténtelo de nuevo. No se ha cobrado nada.

@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 5
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -30,12 +31,12 @@ card-number = Kaardi number
 card-number-error = Sisestage kaardi number, 12 kuni 19 numbrit.
 expiry-date = Kehtib kuni
 expiry-date-format = KK / AA
-expiry-date-malformed = Sisestage kaardil olev kuu ja aasta, näiteks 08/29.
-expiry-date-past = Kaart ei tohi olla aegunud.
+expiry-date-malformed = Sisestage kaardil märgitud kuu ja aasta, näiteks 08/29.
+expiry-date-past = Kaart on aegunud. Kontrollige kuupäeva või kasutage teist kaarti.
 security-code = Turvakood
 security-code-hint = 3 või 4 numbrit kaardil
 security-code-error = Sisestage turvakoodi 3 või 4 numbrit.
-card-saved = Teie kaart salvestatakse hilisemateks makseteks sellele poele.
+card-saved = Teie kaart salvestatakse edaspidisteks makseteks sellele poele.
 pay = Maksa { $amount }
 
 ## Payment in progress
@@ -54,14 +55,14 @@ payment-successful = Makse õnnestus
 payment-successful-hint = Võite selle lehe sulgeda.
 transaction = Tehing
 payment-failed = Makse ebaõnnestus
-declined-details = Pank ei võtnud kaardi andmeid vastu. Kontrollige neid ja proovige uuesti.
+declined-details = Pank ei aktsepteerinud kaardi andmeid. Kontrollige neid ja proovige uuesti.
 declined-expired = Kaart on aegunud. Proovige teist.
 declined-funds = Kontol pole piisavalt raha või on kaardi limiit ületatud. Proovige teist kaarti.
 declined-bank = Pank lükkas makse tagasi. Proovige teist kaarti või võtke ühendust oma pangaga.
 declined-again = Midagi läks valesti, kuid raha ei võetud maha. Palun proovige uuesti.
 declined-unsupported = Seda kaarti ei aktsepteerita. Proovige teist.
 declined-unconfirmed = Makset ei kinnitatud teie pangas.
-declined-shop = Pood ei saa seda makset vastu võtta. Palun võtke poega ühendust.
+declined-shop = Pood ei saa seda makset vastu võtta. Palun pöörduge poe poole.
 try-again = Proovi uuesti
 back-to-shop = Tagasi poodi
 
@@ -69,7 +70,7 @@ back-to-shop = Tagasi poodi
 
 link-broken = See makselink ei tööta
 link-broken-hint = Küsige poelt uus.
-unavailable = Praegu ei saa maksta
-unavailable-hint = Proovige mõne minuti pärast uuesti. Raha ei võeta maha kaks korda.
+unavailable = Maksmine ei ole praegu võimalik
+unavailable-hint = Proovige mõne minuti pärast uuesti. Raha ei võeta kontolt maha kaks korda.
 too-many-attempts = Liiga palju katseid
 too-many-attempts-hint = Oodake mõni minut ja proovige siis uuesti. Raha ei võetud maha.

@@ -4,12 +4,13 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
 
 payment-to-shop = Maksu: { $shop }
-test-payment = Tämä on testi: rahaa ei veloiteta.
+test-payment = Tämä on testi: mitään ei veloiteta.
 
 ## Amount form
 
@@ -31,7 +32,7 @@ card-number-error = Anna kortin numero, 12–19 numeroa.
 expiry-date = Voimassa asti
 expiry-date-format = KK / VV
 expiry-date-malformed = Anna kortissa oleva kuukausi ja vuosi, esimerkiksi 08/29.
-expiry-date-past = Kortti ei saa olla vanhentunut.
+expiry-date-past = Kortti on vanhentunut. Tarkista päivämäärä tai käytä toista korttia.
 security-code = Turvakoodi
 security-code-hint = 3 tai 4 numeroa kortissa
 security-code-error = Anna turvakoodin 3 tai 4 numeroa.

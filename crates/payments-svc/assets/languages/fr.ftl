@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u202F"}
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -32,11 +33,11 @@ card-number-error = Saisissez le numéro de la carte, de 12 à 19 chiffres.
 expiry-date = Date d’expiration
 expiry-date-format = MM / AA
 expiry-date-malformed = Saisissez le mois et l’année indiqués sur la carte, par exemple 08/29.
-expiry-date-past = La carte ne doit pas être expirée.
+expiry-date-past = La carte a expiré. Vérifiez la date ou utilisez une autre carte.
 security-code = Code de sécurité
 security-code-hint = 3 ou 4 chiffres sur la carte
 security-code-error = Saisissez les 3 ou 4 chiffres du code de sécurité.
-card-saved = Votre carte sera enregistrée pour de futurs paiements à ce commerçant.
+card-saved = Votre carte sera enregistrée pour de futurs paiements auprès de ce commerçant.
 pay = Payer { $amount }
 
 ## Payment in progress
@@ -45,7 +46,7 @@ processing = Votre paiement est en cours de traitement
 processing-hint = Cette page s’actualise automatiquement. Veuillez ne pas payer à nouveau.
 confirm-payment = Confirmez le paiement
 simulated-bank = Banque simulée, pour les tests
-confirm-card = Votre banque demande : effectuez-vous ce paiement avec la carte se terminant par { $last4 } ?
+confirm-card = Votre banque vous demande : effectuez-vous ce paiement avec la carte se terminant par { $last4 } ?
 confirm = Confirmer
 cancel = Annuler
 
@@ -59,18 +60,18 @@ declined-details = La banque n’a pas accepté les informations de la carte. V�
 declined-expired = La carte a expiré. Essayez une autre carte.
 declined-funds = Le solde du compte est insuffisant ou le plafond de la carte est dépassé. Essayez une autre carte.
 declined-bank = La banque a refusé le paiement. Essayez une autre carte ou contactez votre banque.
-declined-again = Une erreur est survenue et rien n’a été débité. Veuillez réessayer.
+declined-again = Une erreur est survenue, mais rien n’a été débité. Veuillez réessayer.
 declined-unsupported = Cette carte n’est pas acceptée. Essayez une autre carte.
 declined-unconfirmed = Le paiement n’a pas été confirmé auprès de votre banque.
 declined-shop = Le commerçant ne peut pas accepter ce paiement. Veuillez le contacter.
 try-again = Réessayer
-back-to-shop = Retour à la boutique
+back-to-shop = Retour au site du commerçant
 
 ## Problems
 
 link-broken = Ce lien de paiement ne fonctionne pas
 link-broken-hint = Demandez-en un nouveau au commerçant.
 unavailable = Le paiement est indisponible pour le moment
-unavailable-hint = Réessayez dans quelques minutes. Vous ne serez pas débité deux fois.
+unavailable-hint = Réessayez dans quelques minutes. Le montant ne sera pas débité deux fois.
 too-many-attempts = Trop de tentatives
 too-many-attempts-hint = Patientez quelques minutes, puis réessayez. Rien n’a été débité.

@@ -4,12 +4,13 @@
 
 decimal-mark = .
 group-mark = ,
+grouping-from = 4
 amount-with-currency = { $currency }{"\u00A0"}{ $number }
 
 ## Every page
 
 payment-to-shop = Íocaíocht le { $shop }
-test-payment = Is tástáil é seo: ní ghearrfar aon airgead ort.
+test-payment = Is tástáil í seo: ní ghearrfar aon airgead ort.
 
 ## Amount form
 
@@ -32,20 +33,20 @@ card-number-error = Cuir isteach uimhir an chárta, 12 go 19 ndigit.
 expiry-date = Dáta éaga
 expiry-date-format = MM / BB
 expiry-date-malformed = Cuir isteach an mhí agus an bhliain atá ar an gcárta, mar shampla 08/29.
-expiry-date-past = Níor cheart go mbeadh an cárta imithe in éag.
+expiry-date-past = Tá an cárta imithe in éag. Seiceáil an dáta nó úsáid cárta eile.
 security-code = Cód slándála
 security-code-hint = 3 nó 4 dhigit ar an gcárta
-security-code-error = Cuir isteach na 3 nó 4 dhigit den chód slándála.
-card-saved = Coinneofar do chárta le haghaidh íocaíochtaí eile leis an siopa seo.
+security-code-error = Cuir isteach na 3 nó 4 dhigit atá sa chód slándála.
+card-saved = Sábhálfar do chárta le haghaidh íocaíochtaí leis an siopa seo amach anseo.
 pay = Íoc { $amount }
 
 ## Payment in progress
 
 processing = Tá d’íocaíocht á próiseáil
-processing-hint = Nuashonraíonn an leathanach seo go huathoibríoch. Ná híoc arís.
+processing-hint = Nuashonrófar an leathanach seo go huathoibríoch. Ná híoc arís.
 confirm-payment = Deimhnigh an íocaíocht
 simulated-bank = Ionsamhlú ar bhanc, le haghaidh tástála
-confirm-card = Fiafraíonn do bhanc: an bhfuil tú ag déanamh na híocaíochta seo leis an gcárta a chríochnaíonn le { $last4 }?
+confirm-card = Fiafraíonn do bhanc díot: an bhfuil tú ag déanamh na híocaíochta seo leis an gcárta dar críoch { $last4 }?
 confirm = Deimhnigh
 cancel = Cealaigh
 
@@ -59,7 +60,7 @@ declined-details = Níor ghlac an banc le sonraí an chárta. Seiceáil iad agus
 declined-expired = Tá an cárta imithe in éag. Bain triail as ceann eile.
 declined-funds = Níl go leor airgid sa chuntas, nó sáraíodh teorainn an chárta. Bain triail as cárta eile.
 declined-bank = Dhiúltaigh an banc don íocaíocht. Bain triail as cárta eile, nó déan teagmháil le do bhanc.
-declined-again = Chuaigh rud éigin amú, agus níor gearradh aon airgead ort. Bain triail eile as.
+declined-again = Tharla earráid, ach níor gearradh aon airgead ort. Bain triail eile as.
 declined-unsupported = Ní ghlactar leis an gcárta seo. Bain triail as ceann eile.
 declined-unconfirmed = Níor deimhníodh an íocaíocht le do bhanc.
 declined-shop = Ní féidir leis an siopa glacadh leis an íocaíocht seo. Déan teagmháil leis an siopa.
@@ -71,6 +72,6 @@ back-to-shop = Ar ais chuig an siopa
 link-broken = Níl an nasc íocaíochta seo ag obair
 link-broken-hint = Iarr ceann nua ar an siopa.
 unavailable = Ní féidir íoc faoi láthair
-unavailable-hint = Bain triail eile as i gceann cúpla nóiméad. Ní ghearrfar aon airgead ort faoi dhó.
+unavailable-hint = Bain triail eile as i gceann cúpla nóiméad. Ní ghearrfar an méid ort faoi dhó.
 too-many-attempts = An iomarca iarrachtaí
 too-many-attempts-hint = Fan cúpla nóiméad, ansin bain triail eile as. Níor gearradh aon airgead ort.

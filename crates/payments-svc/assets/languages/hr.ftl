@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = .
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -33,7 +34,7 @@ card-number-error = Unesite broj kartice, 12 do 19 znamenki.
 expiry-date = Vrijedi do
 expiry-date-format = MM / GG
 expiry-date-malformed = Unesite mjesec i godinu navedene na kartici, na primjer 08/29.
-expiry-date-past = Kartica ne smije biti istekla.
+expiry-date-past = Kartica je istekla. Provjerite datum ili upotrijebite drugu karticu.
 security-code = Sigurnosni kod
 security-code-hint = 3 ili 4 znamenke na kartici
 security-code-error = Unesite 3 ili 4 znamenke sigurnosnog koda.
@@ -56,12 +57,12 @@ payment-successful = Plaćanje je uspjelo
 payment-successful-hint = Možete zatvoriti ovu stranicu.
 transaction = Transakcija
 payment-failed = Plaćanje nije uspjelo
-declined-details = Banka nije prihvatila podatke kartice. Provjerite ih i pokušajte ponovno.
+declined-details = Banka nije prihvatila podatke o kartici. Provjerite ih i pokušajte ponovno.
 declined-expired = Kartica je istekla. Pokušajte s drugom.
 declined-funds = Na računu nema dovoljno sredstava ili je prekoračen limit kartice. Pokušajte s drugom karticom.
 declined-bank = Banka je odbila plaćanje. Pokušajte s drugom karticom ili se obratite svojoj banci.
-declined-again = Došlo je do pogreške i ništa nije naplaćeno. Pokušajte ponovno.
-declined-unsupported = Ova kartica nije podržana. Pokušajte s drugom.
+declined-again = Došlo je do pogreške, ali ništa nije naplaćeno. Pokušajte ponovno.
+declined-unsupported = Ova se kartica ne prihvaća. Pokušajte s drugom.
 declined-unconfirmed = Plaćanje nije potvrđeno kod vaše banke.
 declined-shop = Trgovina ne može primiti ovo plaćanje. Obratite se trgovini.
 try-again = Pokušaj ponovno

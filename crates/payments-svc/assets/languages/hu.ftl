@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 5
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -25,17 +26,17 @@ continue-to-card = Tovább
 
 ## Card form
 
-form-error = Javítsa a megjelölt mezőket.
+form-error = Javítsa ki a megjelölt mezőket.
 card-number = Kártyaszám
-card-number-error = Adja meg a kártyaszámot, 12–19 számjegyet.
+card-number-error = Adja meg a kártyaszámot (12–19 számjegy).
 expiry-date = Lejárat
 expiry-date-format = HH / ÉÉ
 expiry-date-malformed = Adja meg a kártyán szereplő hónapot és évet, például: 08/29.
-expiry-date-past = A kártya nem lehet lejárt.
+expiry-date-past = A kártya lejárt. Ellenőrizze a dátumot, vagy használjon másik kártyát.
 security-code = Biztonsági kód
 security-code-hint = 3 vagy 4 számjegy a kártyán
 security-code-error = Adja meg a biztonsági kód 3 vagy 4 számjegyét.
-card-saved = A kártyáját elmentjük az üzletnek szóló későbbi fizetésekhez.
+card-saved = Kártyáját elmentjük az ebben az üzletben történő későbbi fizetésekhez.
 pay = { $amount } fizetése
 
 ## Payment in progress
@@ -44,7 +45,7 @@ processing = A fizetés feldolgozás alatt áll
 processing-hint = Ez az oldal automatikusan frissül. Kérjük, ne fizessen újra.
 confirm-payment = Hagyja jóvá a fizetést
 simulated-bank = Bankszimuláció teszteléshez
-confirm-card = A bankja kérdezi: Ön fizet a(z) { $last4 } végződésű kártyával?
+confirm-card = A bankja kérdezi: Ön fizet azzal a kártyával, amelynek utolsó számjegyei: { $last4 }?
 confirm = Jóváhagyás
 cancel = Mégse
 
@@ -54,9 +55,9 @@ payment-successful = Sikeres fizetés
 payment-successful-hint = Bezárhatja ezt az oldalt.
 transaction = Tranzakció
 payment-failed = Sikertelen fizetés
-declined-details = A bank nem fogadta el a kártya adatait. Ellenőrizze őket, és próbálja újra.
+declined-details = A bank nem fogadta el a kártya adatait. Ellenőrizze az adatokat, és próbálja újra.
 declined-expired = A kártya lejárt. Próbáljon meg egy másikat.
-declined-funds = Nincs elegendő fedezet a számlán, vagy a kártya limitje túllépve. Próbáljon meg egy másik kártyát.
+declined-funds = Nincs elegendő fedezet a számlán, vagy a vásárlás túllépi a kártya limitjét. Próbáljon meg egy másik kártyát.
 declined-bank = A bank elutasította a fizetést. Próbáljon meg egy másik kártyát, vagy forduljon a bankjához.
 declined-again = Hiba történt, de nem vontunk le semmit. Kérjük, próbálja újra.
 declined-unsupported = Ezt a kártyát nem fogadjuk el. Próbáljon meg egy másikat.

@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = .
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -21,7 +22,7 @@ amount-error =
        *[other] Sláðu inn upphæðina með tölustöfum, með að hámarki { $decimals } aukastöfum.
     }
 currency = Gjaldmiðill
-currency-error = Sláðu inn þriggja stafa kóða gjaldmiðils, til dæmis EUR.
+currency-error = Sláðu inn þriggja stafa gjaldmiðilskóða, til dæmis EUR.
 continue-to-card = Halda áfram
 
 ## Card form
@@ -32,11 +33,11 @@ card-number-error = Sláðu inn kortanúmerið, 12 til 19 tölustafi.
 expiry-date = Gildistími
 expiry-date-format = MM / ÁÁ
 expiry-date-malformed = Sláðu inn mánuð og ár af kortinu, til dæmis 08/29.
-expiry-date-past = Kortið má ekki vera útrunnið.
+expiry-date-past = Kortið er útrunnið. Athugaðu dagsetninguna eða notaðu annað kort.
 security-code = Öryggisnúmer
 security-code-hint = 3 eða 4 tölustafir á kortinu
 security-code-error = Sláðu inn 3 eða 4 tölustafi öryggisnúmersins.
-card-saved = Kortið þitt verður geymt fyrir síðari greiðslur til þessarar verslunar.
+card-saved = Kortið þitt verður vistað fyrir síðari greiðslur til þessarar verslunar.
 pay = Greiða { $amount }
 
 ## Payment in progress
@@ -52,14 +53,14 @@ cancel = Hætta við
 ## Result
 
 payment-successful = Greiðsla tókst
-payment-successful-hint = Þú mátt loka þessari síðu.
+payment-successful-hint = Þú getur lokað þessari síðu.
 transaction = Færsla
 payment-failed = Greiðsla mistókst
 declined-details = Bankinn samþykkti ekki kortaupplýsingarnar. Athugaðu þær og reyndu aftur.
 declined-expired = Kortið er útrunnið. Prófaðu annað.
-declined-funds = Ekki er næg innistæða á reikningnum eða farið er yfir heimild kortsins. Prófaðu annað kort.
+declined-funds = Ekki er næg innstæða á reikningnum eða farið hefur verið yfir heimild kortsins. Prófaðu annað kort.
 declined-bank = Bankinn hafnaði greiðslunni. Prófaðu annað kort eða hafðu samband við bankann þinn.
-declined-again = Villa kom upp og ekkert var skuldfært. Reyndu aftur.
+declined-again = Villa kom upp en ekkert var skuldfært. Reyndu aftur.
 declined-unsupported = Ekki er tekið við þessu korti. Prófaðu annað.
 declined-unconfirmed = Greiðslan var ekki staðfest hjá bankanum þínum.
 declined-shop = Verslunin getur ekki tekið við þessari greiðslu. Hafðu samband við hana.
@@ -71,6 +72,6 @@ back-to-shop = Aftur í verslunina
 link-broken = Þessi greiðslutengill virkar ekki
 link-broken-hint = Biddu verslunina um nýjan.
 unavailable = Ekki er hægt að greiða í augnablikinu
-unavailable-hint = Reyndu aftur eftir nokkrar mínútur. Ekkert er skuldfært tvisvar.
+unavailable-hint = Reyndu aftur eftir nokkrar mínútur. Upphæðin verður ekki skuldfærð tvisvar.
 too-many-attempts = Of margar tilraunir
 too-many-attempts-hint = Bíddu í nokkrar mínútur og reyndu svo aftur. Ekkert var skuldfært.

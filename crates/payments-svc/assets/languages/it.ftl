@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = .
+grouping-from = 5
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -21,7 +22,7 @@ amount-error =
        *[other] Inserisca l’importo in cifre, con al massimo { $decimals } decimali.
     }
 currency = Valuta
-currency-error = Inserisca il codice di tre lettere della valuta, ad esempio EUR.
+currency-error = Inserisca un codice valuta di tre lettere, ad esempio EUR.
 continue-to-card = Continua
 
 ## Card form
@@ -32,7 +33,7 @@ card-number-error = Inserisca il numero della carta, da 12 a 19 cifre.
 expiry-date = Data di scadenza
 expiry-date-format = MM / AA
 expiry-date-malformed = Inserisca il mese e l’anno indicati sulla carta, ad esempio 08/29.
-expiry-date-past = La carta non deve essere scaduta.
+expiry-date-past = La carta è scaduta. Controlli la data o usi un’altra carta.
 security-code = Codice di sicurezza
 security-code-hint = 3 o 4 cifre sulla carta
 security-code-error = Inserisca le 3 o 4 cifre del codice di sicurezza.
@@ -45,7 +46,7 @@ processing = Il pagamento è in elaborazione
 processing-hint = Questa pagina si aggiorna automaticamente. Non paghi di nuovo.
 confirm-payment = Confermi il pagamento
 simulated-bank = Banca simulata, per i test
-confirm-card = La sua banca chiede: sta effettuando questo pagamento con la carta che termina con { $last4 }?
+confirm-card = La sua banca le chiede: sta effettuando questo pagamento con la carta che termina con { $last4 }?
 confirm = Conferma
 cancel = Annulla
 
@@ -59,7 +60,7 @@ declined-details = La banca non ha accettato i dati della carta. Li controlli e 
 declined-expired = La carta è scaduta. Provi con un’altra.
 declined-funds = Il saldo del conto non è sufficiente o il limite della carta è stato superato. Provi con un’altra carta.
 declined-bank = La banca ha rifiutato il pagamento. Provi con un’altra carta o contatti la sua banca.
-declined-again = Si è verificato un errore e non è stato addebitato nulla. Riprovi.
+declined-again = Si è verificato un errore, ma non è stato addebitato nulla. Riprovi.
 declined-unsupported = Questa carta non è accettata. Provi con un’altra.
 declined-unconfirmed = Il pagamento non è stato confermato presso la sua banca.
 declined-shop = Il negozio non può accettare questo pagamento. Contatti il negozio.

@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -33,11 +34,11 @@ card-number-error = Įveskite kortelės numerį, nuo 12 iki 19 skaitmenų.
 expiry-date = Galioja iki
 expiry-date-format = MM / YY
 expiry-date-malformed = Įveskite ant kortelės nurodytą mėnesį ir metus, pavyzdžiui, 08/29.
-expiry-date-past = Kortelės galiojimo laikas neturi būti pasibaigęs.
+expiry-date-past = Kortelės galiojimo laikas baigėsi. Patikrinkite datą arba naudokite kitą kortelę.
 security-code = Saugos kodas
 security-code-hint = 3 arba 4 skaitmenys ant kortelės
 security-code-error = Įveskite 3 arba 4 saugos kodo skaitmenis.
-card-saved = Jūsų kortelė bus išsaugota vėlesniems mokėjimams šiai parduotuvei.
+card-saved = Jūsų kortelė bus išsaugota būsimiems mokėjimams šiai parduotuvei.
 pay = Mokėti { $amount }
 
 ## Payment in progress
@@ -57,11 +58,11 @@ payment-successful-hint = Galite uždaryti šį puslapį.
 transaction = Operacija
 payment-failed = Mokėjimas nepavyko
 declined-details = Bankas nepriėmė kortelės duomenų. Patikrinkite juos ir bandykite dar kartą.
-declined-expired = Kortelės galiojimo laikas baigėsi. Išbandykite kitą.
-declined-funds = Sąskaitoje nepakanka pinigų arba viršytas kortelės limitas. Išbandykite kitą kortelę.
-declined-bank = Bankas atmetė mokėjimą. Išbandykite kitą kortelę arba kreipkitės į savo banką.
+declined-expired = Kortelės galiojimo laikas baigėsi. Naudokite kitą kortelę.
+declined-funds = Sąskaitoje nepakanka lėšų arba viršytas kortelės limitas. Naudokite kitą kortelę.
+declined-bank = Bankas atmetė mokėjimą. Naudokite kitą kortelę arba kreipkitės į savo banką.
 declined-again = Įvyko klaida, pinigai nenuskaičiuoti. Bandykite dar kartą.
-declined-unsupported = Ši kortelė nepriimama. Išbandykite kitą.
+declined-unsupported = Ši kortelė nepriimama. Naudokite kitą.
 declined-unconfirmed = Mokėjimas nebuvo patvirtintas jūsų banke.
 declined-shop = Parduotuvė negali priimti šio mokėjimo. Kreipkitės į parduotuvę.
 try-again = Bandyti dar kartą
@@ -71,7 +72,7 @@ back-to-shop = Grįžti į parduotuvę
 
 link-broken = Ši mokėjimo nuoroda neveikia
 link-broken-hint = Paprašykite parduotuvės naujos.
-unavailable = Šiuo metu mokėti negalima
+unavailable = Šiuo metu atlikti mokėjimo neįmanoma
 unavailable-hint = Bandykite dar kartą po kelių minučių. Pinigai nebus nuskaičiuoti du kartus.
 too-many-attempts = Per daug bandymų
 too-many-attempts-hint = Palaukite kelias minutes ir bandykite dar kartą. Pinigai nenuskaičiuoti.

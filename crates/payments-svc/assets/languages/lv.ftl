@@ -4,7 +4,8 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
-amount-with-currency = { $currency }{"\u00A0"}{ $number }
+grouping-from = 5
+amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
 
@@ -28,11 +29,11 @@ continue-to-card = Turpināt
 
 form-error = Lūdzu, izlabojiet atzīmētos laukus.
 card-number = Kartes numurs
-card-number-error = Ievadiet kartes numuru, 12 līdz 19 ciparus.
+card-number-error = Ievadiet kartes numuru (12–19 cipari).
 expiry-date = Derīga līdz
 expiry-date-format = MM / GG
 expiry-date-malformed = Ievadiet mēnesi un gadu, kas norādīti uz kartes, piemēram, 08/29.
-expiry-date-past = Kartes derīguma termiņš nedrīkst būt beidzies.
+expiry-date-past = Kartes derīguma termiņš ir beidzies. Pārbaudiet datumu vai izmantojiet citu karti.
 security-code = Drošības kods
 security-code-hint = 3 vai 4 cipari uz kartes
 security-code-error = Ievadiet drošības koda 3 vai 4 ciparus.
@@ -59,7 +60,7 @@ declined-details = Banka nepieņēma kartes datus. Pārbaudiet tos un mēģiniet
 declined-expired = Kartes derīguma termiņš ir beidzies. Izmēģiniet citu karti.
 declined-funds = Kontā nepietiek naudas, vai arī ir pārsniegts kartes limits. Izmēģiniet citu karti.
 declined-bank = Banka noraidīja maksājumu. Izmēģiniet citu karti vai sazinieties ar savu banku.
-declined-again = Radās kļūda, un nauda netika ieturēta. Lūdzu, mēģiniet vēlreiz.
+declined-again = Radās kļūda, taču nauda netika ieturēta. Lūdzu, mēģiniet vēlreiz.
 declined-unsupported = Šī karte netiek pieņemta. Izmēģiniet citu.
 declined-unconfirmed = Maksājums netika apstiprināts jūsu bankā.
 declined-shop = Veikals nevar pieņemt šo maksājumu. Lūdzu, sazinieties ar veikalu.

@@ -4,6 +4,7 @@
 
 decimal-mark = .
 group-mark = ,
+grouping-from = 4
 amount-with-currency = { $currency }{"\u00A0"}{ $number }
 
 ## Every page
@@ -30,13 +31,13 @@ form-error = Jekk jogħġbok ikkoreġi l-oqsma mmarkati.
 card-number = Numru tal-karta
 card-number-error = Daħħal in-numru tal-karta, 12 sa 19-il ċifra.
 expiry-date = Data ta’ skadenza
-expiry-date-format = MM / YY
+expiry-date-format = XX / SS
 expiry-date-malformed = Daħħal ix-xahar u s-sena li hemm fuq il-karta, bħal 08/29.
-expiry-date-past = Il-karta m’għandhiex tkun skaduta.
+expiry-date-past = Il-karta skadiet. Iċċekkja d-data jew uża karta oħra.
 security-code = Kodiċi tas-sigurtà
 security-code-hint = 3 jew 4 ċifri fuq il-karta
 security-code-error = Daħħal it-3 jew l-4 ċifri tal-kodiċi tas-sigurtà.
-card-saved = Il-karta tiegħek tinżamm għal ħlasijiet oħra lil dan il-ħanut.
+card-saved = Il-karta tiegħek se tinħażen għal ħlasijiet futuri lil dan il-ħanut.
 pay = Ħallas { $amount }
 
 ## Payment in progress
@@ -59,7 +60,7 @@ declined-details = Il-bank ma aċċettax id-dettalji tal-karta. Iċċekkjahom u 
 declined-expired = Il-karta skadiet. Ipprova waħda oħra.
 declined-funds = M’hemmx biżżejjed flus fil-kont, jew inqabeż il-limitu tal-karta. Ipprova karta oħra.
 declined-bank = Il-bank irrifjuta l-ħlas. Ipprova karta oħra, jew ikkuntattja lill-bank tiegħek.
-declined-again = Inqala’ żball u ma ttieħdux flus. Jekk jogħġbok erġa’ pprova.
+declined-again = Inqala’ żball, iżda ma ttieħdux flus. Jekk jogħġbok erġa’ pprova.
 declined-unsupported = Din il-karta mhix aċċettata. Ipprova waħda oħra.
 declined-unconfirmed = Il-ħlas ma ġiex ikkonfermat mal-bank tiegħek.
 declined-shop = Il-ħanut ma jistax jaċċetta dan il-ħlas. Jekk jogħġbok ikkuntattja lill-ħanut.
@@ -71,6 +72,6 @@ back-to-shop = Lura għall-ħanut
 link-broken = Din il-ħolqa tal-ħlas ma taħdimx
 link-broken-hint = Itlob waħda ġdida lill-ħanut.
 unavailable = Bħalissa mhux possibbli tħallas
-unavailable-hint = Erġa’ pprova fi ftit minuti. Il-flus mhux se jittieħdu darbtejn.
+unavailable-hint = Erġa’ pprova wara ftit minuti. Il-flus mhux se jittieħdu darbtejn.
 too-many-attempts = Wisq tentattivi
 too-many-attempts-hint = Stenna ftit minuti, imbagħad erġa’ pprova. Ma ttieħdux flus.

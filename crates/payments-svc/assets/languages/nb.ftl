@@ -4,12 +4,13 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
 
 payment-to-shop = Betaling til { $shop }
-test-payment = Dette er en test: Ingen penger trekkes.
+test-payment = Dette er en test: Det trekkes ingen penger.
 
 ## Amount form
 
@@ -32,7 +33,7 @@ card-number-error = Skriv inn kortnummeret, 12 til 19 sifre.
 expiry-date = Utløpsdato
 expiry-date-format = MM / ÅÅ
 expiry-date-malformed = Skriv inn måneden og året som står på kortet, for eksempel 08/29.
-expiry-date-past = Kortet kan ikke være utløpt.
+expiry-date-past = Kortet er utløpt. Kontroller datoen, eller bruk et annet kort.
 security-code = Sikkerhetskode
 security-code-hint = 3 eller 4 sifre på kortet
 security-code-error = Skriv inn de 3 eller 4 sifrene i sikkerhetskoden.
@@ -44,7 +45,7 @@ pay = Betal { $amount }
 processing = Betalingen din behandles
 processing-hint = Siden oppdateres automatisk. Ikke betal en gang til.
 confirm-payment = Bekreft betalingen
-simulated-bank = Simulert bank, for test
+simulated-bank = Simulert bank for testing
 confirm-card = Banken din spør: Gjør du denne betalingen med kortet som slutter på { $last4 }?
 confirm = Bekreft
 cancel = Avbryt
@@ -55,11 +56,11 @@ payment-successful = Betalingen er gjennomført
 payment-successful-hint = Du kan lukke siden.
 transaction = Transaksjon
 payment-failed = Betalingen mislyktes
-declined-details = Banken godtok ikke kortopplysningene. Kontroller dem og prøv igjen.
+declined-details = Banken godtok ikke kortopplysningene. Kontroller dem, og prøv igjen.
 declined-expired = Kortet er utløpt. Prøv et annet.
 declined-funds = Det er ikke nok penger på kontoen, eller kortets beløpsgrense er overskredet. Prøv et annet kort.
 declined-bank = Banken avviste betalingen. Prøv et annet kort, eller kontakt banken din.
-declined-again = Noe gikk galt, og ingen penger er trukket. Prøv igjen.
+declined-again = Noe gikk galt, men det er ikke trukket noe beløp. Prøv igjen.
 declined-unsupported = Dette kortet godtas ikke. Prøv et annet.
 declined-unconfirmed = Betalingen ble ikke bekreftet hos banken din.
 declined-shop = Butikken kan ikke ta imot denne betalingen. Kontakt butikken.
@@ -73,4 +74,4 @@ link-broken-hint = Be butikken om en ny.
 unavailable = Det er ikke mulig å betale akkurat nå
 unavailable-hint = Prøv igjen om noen minutter. Du blir ikke belastet to ganger.
 too-many-attempts = For mange forsøk
-too-many-attempts-hint = Vent noen minutter, og prøv igjen. Ingen penger er trukket.
+too-many-attempts-hint = Vent noen minutter, og prøv igjen. Det er ikke trukket noe beløp.

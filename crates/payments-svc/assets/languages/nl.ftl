@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = .
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -32,7 +33,7 @@ card-number-error = Voer het kaartnummer in, 12 tot 19 cijfers.
 expiry-date = Vervaldatum
 expiry-date-format = MM / JJ
 expiry-date-malformed = Voer de maand en het jaar in die op de kaart staan, bijvoorbeeld 08/29.
-expiry-date-past = De kaart mag niet verlopen zijn.
+expiry-date-past = De kaart is verlopen. Controleer de datum of gebruik een andere kaart.
 security-code = Beveiligingscode
 security-code-hint = 3 of 4 cijfers op de kaart
 security-code-error = Voer de 3 of 4 cijfers van de beveiligingscode in.
@@ -59,7 +60,7 @@ declined-details = De bank heeft de kaartgegevens niet geaccepteerd. Controleer 
 declined-expired = De kaart is verlopen. Probeer een andere.
 declined-funds = Er staat niet genoeg geld op de rekening of de limiet van de kaart is overschreden. Probeer een andere kaart.
 declined-bank = De bank heeft de betaling geweigerd. Probeer een andere kaart of neem contact op met uw bank.
-declined-again = Er is iets misgegaan en er is niets afgeschreven. Probeer het opnieuw.
+declined-again = Er is iets misgegaan, maar er is niets afgeschreven. Probeer het opnieuw.
 declined-unsupported = Deze kaart wordt niet geaccepteerd. Probeer een andere.
 declined-unconfirmed = De betaling is niet bij uw bank bevestigd.
 declined-shop = De winkel kan deze betaling niet accepteren. Neem contact op met de winkel.

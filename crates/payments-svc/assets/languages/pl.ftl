@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 5
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -32,7 +33,7 @@ card-number-error = Wpisz numer karty, od 12 do 19 cyfr.
 expiry-date = Data ważności
 expiry-date-format = MM / RR
 expiry-date-malformed = Wpisz miesiąc i rok podane na karcie, na przykład 08/29.
-expiry-date-past = Data nie może być z przeszłości.
+expiry-date-past = Karta straciła ważność. Sprawdź datę lub użyj innej karty.
 security-code = Kod CVV/CVC
 security-code-hint = 3 lub 4 cyfry na karcie
 security-code-error = Wpisz 3 lub 4 cyfry kodu CVV/CVC.
@@ -55,11 +56,11 @@ payment-successful = Płatność zrealizowana
 payment-successful-hint = Możesz zamknąć tę stronę.
 transaction = Transakcja
 payment-failed = Płatność nie powiodła się
-declined-details = Bank nie przyjął danych karty. Sprawdź je i spróbuj ponownie.
+declined-details = Bank nie zaakceptował danych karty. Sprawdź je i spróbuj ponownie.
 declined-expired = Karta straciła ważność. Użyj innej karty.
 declined-funds = Na koncie nie ma wystarczających środków lub przekroczono limit karty. Użyj innej karty.
 declined-bank = Bank odrzucił płatność. Użyj innej karty lub skontaktuj się ze swoim bankiem.
-declined-again = Wystąpił błąd i nic nie zostało pobrane. Spróbuj ponownie.
+declined-again = Wystąpił błąd, ale pieniądze nie zostały pobrane. Spróbuj ponownie.
 declined-unsupported = Ta karta nie jest obsługiwana. Użyj innej karty.
 declined-unconfirmed = Płatność nie została potwierdzona w Twoim banku.
 declined-shop = Sklep nie może przyjąć tej płatności. Skontaktuj się ze sklepem.
@@ -73,4 +74,4 @@ link-broken-hint = Poproś sklep o nowy.
 unavailable = Płatność jest chwilowo niedostępna
 unavailable-hint = Spróbuj ponownie za kilka minut. Kwota nie zostanie pobrana dwa razy.
 too-many-attempts = Zbyt wiele prób
-too-many-attempts-hint = Odczekaj kilka minut i spróbuj ponownie. Nic nie zostało pobrane.
+too-many-attempts-hint = Odczekaj kilka minut i spróbuj ponownie. Pieniądze nie zostały pobrane.

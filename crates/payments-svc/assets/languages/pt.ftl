@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 5
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -32,7 +33,7 @@ card-number-error = Introduza o número do cartão, de 12 a 19 dígitos.
 expiry-date = Data de validade
 expiry-date-format = MM / AA
 expiry-date-malformed = Introduza o mês e o ano indicados no cartão, por exemplo, 08/29.
-expiry-date-past = O cartão não pode estar caducado.
+expiry-date-past = O cartão caducou. Verifique a data ou utilize outro cartão.
 security-code = Código de segurança
 security-code-hint = 3 ou 4 dígitos no cartão
 security-code-error = Introduza os 3 ou 4 dígitos do código de segurança.
@@ -59,7 +60,7 @@ declined-details = O banco não aceitou os dados do cartão. Verifique-os e tent
 declined-expired = O cartão caducou. Tente outro.
 declined-funds = Não há saldo suficiente na conta ou o limite do cartão foi excedido. Tente outro cartão.
 declined-bank = O banco recusou o pagamento. Tente outro cartão ou contacte o seu banco.
-declined-again = Ocorreu um erro e nada foi cobrado. Tente novamente.
+declined-again = Ocorreu um erro, mas nada foi cobrado. Tente novamente.
 declined-unsupported = Este cartão não é aceite. Tente outro.
 declined-unconfirmed = O pagamento não foi confirmado junto do seu banco.
 declined-shop = A loja não pode aceitar este pagamento. Contacte a loja.
@@ -71,6 +72,6 @@ back-to-shop = Voltar à loja
 link-broken = Este link de pagamento não funciona
 link-broken-hint = Peça um novo à loja.
 unavailable = De momento não é possível pagar
-unavailable-hint = Tente novamente dentro de alguns minutos. Nada será cobrado duas vezes.
+unavailable-hint = Tente novamente dentro de alguns minutos. O montante não será cobrado duas vezes.
 too-many-attempts = Demasiadas tentativas
 too-many-attempts-hint = Aguarde alguns minutos e tente novamente. Nada foi cobrado.

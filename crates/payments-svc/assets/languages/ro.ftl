@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = .
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -23,7 +24,7 @@ amount-error =
     }
 currency = Moneda
 currency-error = Introduceți un cod de monedă din trei litere, de exemplu EUR.
-continue-to-card = Continuă
+continue-to-card = Continuați
 
 ## Card form
 
@@ -33,12 +34,12 @@ card-number-error = Introduceți numărul cardului, între 12 și 19 cifre.
 expiry-date = Data expirării
 expiry-date-format = LL / AA
 expiry-date-malformed = Introduceți luna și anul de pe card, de exemplu 08/29.
-expiry-date-past = Cardul nu trebuie să fie expirat.
-security-code = Cod de securitate
+expiry-date-past = Cardul a expirat. Verificați data sau folosiți alt card.
+security-code = Codul de securitate
 security-code-hint = 3 sau 4 cifre de pe card
 security-code-error = Introduceți cele 3 sau 4 cifre ale codului de securitate.
 card-saved = Cardul dumneavoastră va fi salvat pentru plăți viitoare către acest magazin.
-pay = Plătește { $amount }
+pay = Plătiți { $amount }
 
 ## Payment in progress
 
@@ -47,8 +48,8 @@ processing-hint = Această pagină se actualizează automat. Nu plătiți din no
 confirm-payment = Confirmați plata
 simulated-bank = Bancă simulată, pentru teste
 confirm-card = Banca dumneavoastră întreabă: efectuați această plată cu cardul care se termină în { $last4 }?
-confirm = Confirmă
-cancel = Anulează
+confirm = Confirmați
+cancel = Anulați
 
 ## Result
 
@@ -57,21 +58,21 @@ payment-successful-hint = Puteți închide această pagină.
 transaction = Tranzacție
 payment-failed = Plata a eșuat
 declined-details = Banca nu a acceptat datele cardului. Verificați-le și încercați din nou.
-declined-expired = Cardul a expirat. Încercați altul.
-declined-funds = Nu sunt suficiente fonduri în cont sau limita cardului este depășită. Încercați alt card.
-declined-bank = Banca a respins plata. Încercați alt card sau contactați banca dumneavoastră.
-declined-again = A apărut o eroare și nu s-a debitat nimic. Încercați din nou.
-declined-unsupported = Acest card nu este acceptat. Încercați altul.
+declined-expired = Cardul a expirat. Încercați cu altul.
+declined-funds = Nu sunt suficiente fonduri în cont sau limita cardului este depășită. Încercați cu alt card.
+declined-bank = Banca a respins plata. Încercați cu alt card sau contactați banca dumneavoastră.
+declined-again = A apărut o eroare, dar nu s-a debitat nimic. Încercați din nou.
+declined-unsupported = Acest card nu este acceptat. Încercați cu altul.
 declined-unconfirmed = Plata nu a fost confirmată la banca dumneavoastră.
 declined-shop = Magazinul nu poate accepta această plată. Contactați magazinul.
-try-again = Încearcă din nou
+try-again = Încercați din nou
 back-to-shop = Înapoi la magazin
 
 ## Problems
 
 link-broken = Acest link de plată nu funcționează
 link-broken-hint = Cereți magazinului unul nou.
-unavailable = Plata nu este disponibilă momentan
+unavailable = Momentan nu se pot efectua plăți
 unavailable-hint = Încercați din nou peste câteva minute. Suma nu va fi debitată de două ori.
 too-many-attempts = Prea multe încercări
 too-many-attempts-hint = Așteptați câteva minute, apoi încercați din nou. Nu s-a debitat nimic.

@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -33,11 +34,11 @@ card-number-error = Zadajte číslo karty, 12 až 19 číslic.
 expiry-date = Platnosť do
 expiry-date-format = MM / RR
 expiry-date-malformed = Zadajte mesiac a rok uvedené na karte, napríklad 08/29.
-expiry-date-past = Karta nesmie byť po dátume platnosti.
+expiry-date-past = Platnosť karty sa skončila. Skontrolujte dátum alebo použite inú kartu.
 security-code = Bezpečnostný kód
 security-code-hint = 3 alebo 4 číslice na karte
 security-code-error = Zadajte 3 alebo 4 číslice bezpečnostného kódu.
-card-saved = Vaša karta bude uložená na neskoršie platby tomuto obchodu.
+card-saved = Vaša karta bude uložená na budúce platby tomuto obchodu.
 pay = Zaplatiť { $amount }
 
 ## Payment in progress
@@ -46,7 +47,7 @@ processing = Vaša platba sa spracúva
 processing-hint = Táto stránka sa obnovuje automaticky. Neplaťte znova.
 confirm-payment = Potvrďte platbu
 simulated-bank = Simulácia banky na testovanie
-confirm-card = Vaša banka sa pýta: vykonávate túto platbu kartou, ktorej číslo sa končí na { $last4 }?
+confirm-card = Vaša banka sa pýta: Vykonávate túto platbu kartou, ktorej číslo sa končí na { $last4 }?
 confirm = Potvrdiť
 cancel = Zrušiť
 
@@ -60,7 +61,7 @@ declined-details = Banka neprijala údaje karty. Skontrolujte ich a skúste to z
 declined-expired = Platnosť karty sa skončila. Skúste inú kartu.
 declined-funds = Na účte nie je dosť peňazí alebo je prekročený limit karty. Skúste inú kartu.
 declined-bank = Banka platbu zamietla. Skúste inú kartu alebo sa obráťte na svoju banku.
-declined-again = Nastala chyba a nič nebolo odpísané. Skúste to znova.
+declined-again = Nastala chyba, ale nič nebolo odpísané. Skúste to znova.
 declined-unsupported = Táto karta nie je podporovaná. Skúste inú.
 declined-unconfirmed = Platba nebola vo vašej banke potvrdená.
 declined-shop = Obchod túto platbu nemôže prijať. Obráťte sa na obchod.

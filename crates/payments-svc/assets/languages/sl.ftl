@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = .
+grouping-from = 5
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -33,11 +34,11 @@ card-number-error = Vnesite številko kartice, od 12 do 19 števk.
 expiry-date = Velja do
 expiry-date-format = MM / LL
 expiry-date-malformed = Vnesite mesec in leto s kartice, na primer 08/29.
-expiry-date-past = Veljavnost kartice ne sme biti potekla.
+expiry-date-past = Veljavnost kartice je potekla. Preverite datum ali uporabite drugo kartico.
 security-code = Varnostna koda
 security-code-hint = 3 ali 4 števke na kartici
 security-code-error = Vnesite 3 ali 4 števke varnostne kode.
-card-saved = Vaša kartica bo shranjena za poznejša plačila tej trgovini.
+card-saved = Vaša kartica bo shranjena za prihodnja plačila tej trgovini.
 pay = Plačaj { $amount }
 
 ## Payment in progress
@@ -46,7 +47,7 @@ processing = Vaše plačilo se obdeluje
 processing-hint = Ta stran se osvežuje samodejno. Ne plačujte znova.
 confirm-payment = Potrdite plačilo
 simulated-bank = Simulacija banke za preizkuse
-confirm-card = Vaša banka sprašuje: ali opravljate to plačilo s kartico, katere zadnje številke so { $last4 }?
+confirm-card = Vaša banka sprašuje: ali opravljate to plačilo s kartico, katere zadnje števke so { $last4 }?
 confirm = Potrdi
 cancel = Prekliči
 
@@ -60,7 +61,7 @@ declined-details = Banka ni sprejela podatkov kartice. Preverite jih in poskusit
 declined-expired = Veljavnost kartice je potekla. Poskusite z drugo.
 declined-funds = Na računu ni dovolj sredstev ali pa je presežen limit kartice. Poskusite z drugo kartico.
 declined-bank = Banka je plačilo zavrnila. Poskusite z drugo kartico ali se obrnite na svojo banko.
-declined-again = Prišlo je do napake in nič ni bilo zaračunano. Poskusite znova.
+declined-again = Prišlo je do napake, vendar nič ni bilo zaračunano. Poskusite znova.
 declined-unsupported = Ta kartica ni podprta. Poskusite z drugo.
 declined-unconfirmed = Plačilo pri vaši banki ni bilo potrjeno.
 declined-shop = Trgovina tega plačila ne more sprejeti. Obrnite se na trgovino.
@@ -72,6 +73,6 @@ back-to-shop = Nazaj v trgovino
 link-broken = Ta plačilna povezava ne deluje
 link-broken-hint = Prosite trgovino za novo.
 unavailable = Plačilo trenutno ni mogoče
-unavailable-hint = Poskusite znova čez nekaj minut. Nič ne bo zaračunano dvakrat.
+unavailable-hint = Poskusite znova čez nekaj minut. Znesek ne bo zaračunan dvakrat.
 too-many-attempts = Preveč poskusov
 too-many-attempts-hint = Počakajte nekaj minut in poskusite znova. Nič ni bilo zaračunano.

@@ -4,12 +4,13 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
 
 payment-to-shop = Betalning till { $shop }
-test-payment = Detta är ett test: inga pengar dras.
+test-payment = Det här är ett test: inga pengar dras.
 
 ## Amount form
 
@@ -32,7 +33,7 @@ card-number-error = Ange kortnumret, 12 till 19 siffror.
 expiry-date = Giltigt till
 expiry-date-format = MM / ÅÅ
 expiry-date-malformed = Ange månad och år från kortet, till exempel 08/29.
-expiry-date-past = Kortet får inte ha gått ut.
+expiry-date-past = Kortet har gått ut. Kontrollera datumet eller använd ett annat kort.
 security-code = Säkerhetskod
 security-code-hint = 3 eller 4 siffror på kortet
 security-code-error = Ange säkerhetskodens 3 eller 4 siffror.
@@ -45,7 +46,7 @@ processing = Din betalning behandlas
 processing-hint = Sidan uppdateras automatiskt. Betala inte igen.
 confirm-payment = Bekräfta betalningen
 simulated-bank = Simulerad bank, för test
-confirm-card = Din bank frågar: gör du den här betalningen med kortet som slutar på { $last4 }?
+confirm-card = Din bank frågar: Gör du den här betalningen med kortet som slutar på { $last4 }?
 confirm = Bekräfta
 cancel = Avbryt
 
@@ -71,6 +72,6 @@ back-to-shop = Tillbaka till butiken
 link-broken = Den här betalningslänken fungerar inte
 link-broken-hint = Be butiken om en ny.
 unavailable = Det går inte att betala just nu
-unavailable-hint = Försök igen om några minuter. Inga pengar dras två gånger.
+unavailable-hint = Försök igen om några minuter. Du debiteras inte två gånger.
 too-many-attempts = För många försök
 too-many-attempts-hint = Vänta några minuter och försök sedan igen. Inga pengar har dragits.

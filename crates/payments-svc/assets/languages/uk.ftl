@@ -4,6 +4,7 @@
 
 decimal-mark = ,
 group-mark = {"\u00A0"}
+grouping-from = 4
 amount-with-currency = { $number }{"\u00A0"}{ $currency }
 
 ## Every page
@@ -32,7 +33,7 @@ card-number-error = Введіть номер картки, від 12 до 19 ц
 expiry-date = Дійсна до
 expiry-date-format = ММ / РР
 expiry-date-malformed = Введіть місяць і рік, указані на картці, наприклад 08/29.
-expiry-date-past = Картка не має бути простроченою.
+expiry-date-past = Термін дії картки минув. Перевірте дату або скористайтеся іншою карткою.
 security-code = Код безпеки
 security-code-hint = 3 або 4 цифри на картці
 security-code-error = Введіть 3 або 4 цифри коду безпеки.
@@ -51,7 +52,7 @@ cancel = Скасувати
 
 ## Result
 
-payment-successful = Оплата успішна
+payment-successful = Оплату здійснено
 payment-successful-hint = Можете закрити цю сторінку.
 transaction = Транзакція
 payment-failed = Оплата не вдалася

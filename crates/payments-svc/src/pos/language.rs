@@ -88,6 +88,7 @@ macro_rules! messages {
 messages! {
     decimal_mark "decimal-mark" ();
     group_mark "group-mark" ();
+    grouping_from "grouping-from" ();
     amount_with_currency "amount-with-currency" (number, currency);
     payment_to_shop "payment-to-shop" (shop);
     test_payment "test-payment" ();
@@ -202,9 +203,10 @@ impl Language {
     pub(super) fn money(&self, money: Money) -> String {
         let major = money.decimal();
         let (whole, places) = major.split_once('.').unwrap_or((&major, ""));
+        let grouped = self.grouping_from().parse().is_ok_and(|from| whole.len() >= from);
         let mut number = String::new();
         for (at, digit) in whole.char_indices() {
-            if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            if grouped && at > 0 && (whole.len() - at).is_multiple_of(3) {
                 number.push_str(&self.group_mark());
             }
             number.push(digit);
@@ -405,10 +407,33 @@ mod tests {
             ("da", 995, "DKK", "9,95\u{a0}DKK"),
             ("sv", 100_000, "JPY", "100\u{a0}000\u{a0}JPY"),
             ("mt", 1, "BHD", "BHD\u{a0}0.001"),
+            ("es", 123_456_789, "EUR", "1.234.567,89\u{a0}EUR"),
+            ("lv", 995, "EUR", "9,95\u{a0}EUR"),
         ] {
             let language = Language::named(locale).unwrap();
             assert_eq!(language.money(money(minor, currency)), expected, "{locale}");
         }
+    }
+
+    #[test]
+    fn four_digits_are_grouped_only_where_the_language_does_so() {
+        for (locale, minor, expected) in [
+            ("en", 99_999, "EUR\u{a0}999.99"),
+            ("en", 123_450, "EUR\u{a0}1,234.50"),
+            ("cs", 123_450, "1\u{a0}234,50\u{a0}EUR"),
+            ("es", 123_450, "1234,50\u{a0}EUR"),
+            ("es", 1_234_560, "12.345,60\u{a0}EUR"),
+            ("pl", 999_999, "9999,99\u{a0}EUR"),
+            ("pl", 1_000_000, "10\u{a0}000,00\u{a0}EUR"),
+            ("pt", 123_456_789, "1\u{a0}234\u{a0}567,89\u{a0}EUR"),
+        ] {
+            let language = Language::named(locale).unwrap();
+            assert_eq!(language.money(money(minor, "EUR")), expected, "{locale}");
+        }
+        let minimum = |language: &&Language| language.grouping_from() == "5";
+        let ungrouped: Vec<_> = LANGUAGES.iter().filter(minimum).map(|one| one.code).collect();
+        assert_eq!(ungrouped, ["bg", "es", "et", "hu", "it", "lv", "pl", "pt", "sl"]);
+        assert!(LANGUAGES.iter().all(|one| ["4", "5"].contains(&&*one.grouping_from())));
     }
 
     #[test]

@@ -37,7 +37,7 @@ const LANGUAGES: [(&str, &str); 27] = [
     ("sk", "Platba prebehla úspešne"),
     ("sl", "Plačilo je uspelo"),
     ("sv", "Betalningen är genomförd"),
-    ("uk", "Оплата успішна"),
+    ("uk", "Оплату здійснено"),
 ];
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn input_is_formatted_and_checked_before_submission() {
         page.run("$('#expiry').value = ''").await;
         page.write("#expiry", "0220").await;
         page.click("#code").await;
-        page.until("$('#expiry-error').textContent.includes('must not have expired')").await;
+        page.until("$('#expiry-error').textContent.includes('This card has expired')").await;
         page.click("button").await;
         for field in ["number", "expiry", "code"] {
             let shown = format!(
