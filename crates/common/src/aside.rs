@@ -1,4 +1,4 @@
-//! Runs long work on a limited number of threads, so that requests do not wait behind it.
+//! Runs long blocking work on a limited number of threads, so that requests do not wait for it.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ pub struct Aside {
     free: Arc<Semaphore>,
 }
 
-/// The work panicked.
+/// The work has no result. The log shows the panic.
 #[derive(Debug, thiserror::Error)]
-#[error("the work panicked")]
+#[error("the operation panicked")]
 pub struct Panicked;
 
 impl Aside {

@@ -1,36 +1,36 @@
 //! Group commit: pending operations share one database transaction.
 //!
-//! Callers hand operations to a [`Queue`]. A [`Runner`] gathers pending operations into a batch.
+//! Callers add operations to a [`Queue`]. A [`Runner`] gathers pending operations into a batch.
 //! The [`Engine`] loads the rows that the batch needs, decides every operation in memory, and
 //! writes and commits the changes. Callers are answered after the commit, also with a rejection.
 //!
 //! `docs/decisions/group-commit.md` has the reasons at length. Before a change, know:
-//! 1. **No timer delays the first batch.** It starts at once. While it commits, the next one
+//! 1. **No timer delays the first batch.** It starts immediately. While it commits, the next one
 //!    gathers: the more writes are pending, the more share one commit.
-//! 2. **A further batch needs a reason.** It starts beside a running one only if
+//! 2. **A further batch needs a reason.** While another one runs, it starts only if
 //!    [`Limits::another_at`] operations are ready, or if the oldest has waited for 20 ms. Several
 //!    small batches cost the database more than one large batch.
-//! 3. **Batches that run at once share no name** ([`Engine::exclusive`]): otherwise they would
-//!    contend for the same rows. An operation that shares a name with a running batch is parked
-//!    until a batch ends. Later operations with its names are parked behind it, so that they do not
-//!    overtake it.
+//! 3. **Two running batches never have a conflict key in common** ([`Engine::exclusive`]):
+//!    otherwise they would contend for the same rows. An operation that has a key of a running
+//!    batch is parked until a batch ends. Later operations with its keys are parked behind it, so
+//!    that they do not overtake it.
 //! 4. **A batch does not wait for row locks.** If another transaction has locked the rows of an
 //!    operation ([`Loaded::locked`]), this operation leaves the batch and is retried after 2 to 16
-//!    ms. The others go on.
+//!    ms. The others continue.
 //! 5. **One bad operation fails alone.** A panic in [`Engine::decide`] names its operation, and the
 //!    batch runs again without it. After [`Failure::Operation`], or a panic in [`Engine::load`] or
 //!    [`Engine::write`], the batch runs again in halves until the operation is found. After
 //!    [`Failure::Conflict`] the batch is retried five times with jitter, and then halved, too. The
 //!    other failures fail the whole batch.
 //! 6. **[`WriteError::Overloaded`] promises that nothing was written**, so callers may retry. After
-//!    [`WriteError::NotCommitted`] and [`WriteError::Stopped`] the outcome is unknown. Do not mix
+//!    [`WriteError::OutcomeUnknown`] and [`WriteError::Stopped`] the outcome is unknown. Do not mix
 //!    them up.
 //! 7. **An operation belongs to the queue, not to its caller.** It runs even if the caller
 //!    disconnects, and its permits are held until it is answered. Follow-up work
 //!    ([`Cost::is_follow_up`]) enters a full queue, because it finishes work that was admitted
 //!    before.
-//! 8. **A stop loses nothing.** The runner ends after all queued operations and the engine's own
-//!    work are written.
+//! 8. **A stop loses no queued operation.** The runner executes all queued operations, then the
+//!    engine's own work, and ends. It leaves own work undone only if the database fails.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -58,18 +58,18 @@ const QUEUE_LENGTH: usize = 4096;
 /// Limit of the bytes that unanswered operations hold.
 const QUEUE_BYTES: usize = 64 * 1024 * 1024;
 
-/// How many batches an engine runs at once, and how large they are.
+/// How many batches an engine runs at the same time, and how large they are.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// The most batches that run at once.
+    /// Maximum number of batches that run at the same time.
     pub batches: usize,
-    /// Ready operations that start a further batch while another one runs.
+    /// Number of ready operations that start a further batch while another one runs.
     pub another_at: usize,
-    /// The most operations in a batch.
+    /// Maximum number of operations in a batch.
     pub operations: usize,
-    /// The most rows that the operations of a batch read and write.
+    /// Maximum number of rows that the operations of a batch read and write.
     pub rows: usize,
-    /// The most bytes that the operations of a batch hold.
+    /// Maximum number of bytes that the operations of a batch hold.
     pub bytes: usize,
     /// An operation that is not started within this time gets [`WriteError::Overloaded`].
     pub start_timeout: Duration,
@@ -89,7 +89,7 @@ pub struct Cost {
 /// The error behind a failed batch, shared by all of its callers.
 pub type Cause = Arc<dyn Error + Send + Sync>;
 
-/// The store of a service, as the [`Runner`] uses it.
+/// An engine of a store (SQLite or PostgreSQL), as the [`Runner`] uses it.
 pub trait Engine: Sized + 'static {
     /// Limits of every batch of this engine.
     const LIMITS: Limits;
@@ -109,11 +109,12 @@ pub trait Engine: Sized + 'static {
     /// How much of the limits an operation uses.
     fn cost(operation: &Self::Operation) -> Cost;
 
-    /// Adds the names that no two running batches may share, such as the hash of a row's key.
-    fn exclusive(_: &Self::Operation, _: &mut Vec<u64>) {}
+    /// Adds the conflict keys of an operation, such as the hash of a row's key. Two running batches
+    /// never have one in common. Not called if [`Limits::batches`] is 1.
+    fn exclusive(_: &Self::Operation, _conflict_keys: &mut Vec<u64>) {}
 
-    /// Returns work that no caller requests, such as trimming a log. It joins the next batch. If
-    /// `is_idle`, it runs as a batch by itself.
+    /// Returns work that no caller requests, such as deleting old rows. It joins the next batch. If
+    /// `is_idle` (no operation is pending or running), it is a batch by itself.
     fn own_work(&self, _is_idle: bool) -> Option<Self::Operation> {
         None
     }
@@ -189,11 +190,11 @@ pub enum Failure {
 pub enum WriteError {
     /// The queue is full, the operation was not started in time, or the database was too busy.
     /// Nothing was written.
-    #[error("too many writes are waiting")]
+    #[error("too many writes are pending")]
     Overloaded,
-    /// The commit failed. Whether the operation was written is unknown.
-    #[error("the write could not be committed")]
-    NotCommitted(#[source] Cause),
+    /// The batch failed. Whether it was committed is unknown.
+    #[error("the write failed: it may or may not be committed")]
+    OutcomeUnknown(#[source] Cause),
     /// The operation panicked. Nothing of it was written.
     #[error("the operation panicked")]
     Panicked,
@@ -205,7 +206,7 @@ pub enum WriteError {
 struct Job<E: Engine> {
     operation: E::Operation,
     cost: Cost,
-    names: Vec<u64>,
+    conflict_keys: Vec<u64>,
     queued: Instant,
     /// `None` for the engine's own work.
     answer: Option<oneshot::Sender<Result<E::Answer, WriteError>>>,
@@ -214,11 +215,12 @@ struct Job<E: Engine> {
 
 impl<E: Engine> Job<E> {
     fn new(operation: E::Operation, cost: Cost) -> Self {
-        let mut names = Vec::new();
+        let mut conflict_keys = Vec::new();
         if E::LIMITS.batches > 1 {
-            E::exclusive(&operation, &mut names);
+            E::exclusive(&operation, &mut conflict_keys);
         }
-        Self { operation, cost, names, queued: Instant::now(), answer: None, _permits: None }
+        let queued = Instant::now();
+        Self { operation, cost, conflict_keys, queued, answer: None, _permits: None }
     }
 
     fn answer(self, answer: Result<E::Answer, WriteError>) {
@@ -283,7 +285,7 @@ impl<E: Engine> Queue<E> {
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
 
-    /// Ends the runner after it has written every operation that is already queued.
+    /// Ends the runner after it has executed every operation that is already queued.
     pub fn stop(&self) {
         self.stop.cancel();
     }

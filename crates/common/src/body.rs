@@ -40,20 +40,20 @@ pub enum BodyError {
     /// The body is longer than the limit.
     #[error("the body is longer than {limit} bytes")]
     TooLarge {
-        /// In bytes.
+        /// Maximum length in bytes.
         limit: usize,
     },
     /// The body did not arrive within [`BODY_TIMEOUT`].
     #[error("the body did not arrive in time")]
     TimedOut,
     /// The memory budget of bodies is used up. Answer with [`no_memory`](crate::error::no_memory).
-    #[error("too many request bodies are waiting")]
+    #[error("the memory for request bodies is used up")]
     NoMemory,
     /// The framing of the body is invalid.
     #[error("the body could not be read")]
     Broken(#[source] Box<dyn Error + Send + Sync>),
     /// The client disconnected before the end of the body. No answer can reach it.
-    #[error("the client went away")]
+    #[error("the client disconnected")]
     Gone,
 }
 
@@ -212,10 +212,10 @@ fn is_gone(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// The most unread bytes of a body that are discarded to keep the connection.
+/// Maximum number of unread bytes of a body that are discarded to keep the connection open.
 const REMAINDER: usize = 64 * 1024;
 
-/// Timeout for discarding them.
+/// Timeout for discarding unread bytes.
 const REMAINDER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Receives the unread remainder of a body from its handler.
@@ -247,9 +247,9 @@ impl Remainder {
     }
 }
 
-/// Wraps a body for a handler so that its unread remainder comes back. Otherwise a request that is
-/// rejected before its body is read would leave the body on the connection, and the next request
-/// would fail.
+/// Wraps a body for a handler. The returned [`Remainder`] receives the unread bytes. Otherwise a
+/// request that is rejected before its body is read would leave the body on the connection, and the
+/// next request would fail.
 pub(crate) fn track(body: Incoming, connection: &Connection, expects: bool) -> (Body, Remainder) {
     if body.is_end_stream() {
         return (Body::empty(), Remainder { rest: None, expects });

@@ -49,12 +49,12 @@ pub struct ServerConfig {
 /// Settings of every service that untrusted clients can reach.
 #[derive(Debug, Clone, Args)]
 pub struct ClientsConfig {
-    /// Networks of trusted proxies, separated by commas: their X-Forwarded-For gives the client's
-    /// address
+    /// Networks of trusted proxies, separated by commas: the client address is taken from the
+    /// X-Forwarded-For header that they send
     #[arg(long, help_heading = "Clients", env = "TRUSTED_PROXIES", default_value = "")]
     pub trusted_proxies: TrustedProxies,
 
-    /// Memory that the bodies of requests may hold together
+    /// Maximum memory for all request bodies together
     #[arg(long, help_heading = "Clients", env = "BODY_MEMORY", default_value = "64MiB")]
     pub body_memory: ByteSize,
 
@@ -75,8 +75,8 @@ pub enum LogFormat {
 }
 
 /// The end of `--help`: the secrets that every service reads with [`secret`].
-pub const SECRETS_HELP: &str = "Secrets (variables only, or a file named by the same variable with _FILE):\n  \
-     METRICS_TOKEN  Bearer token that /metrics asks for; open when unset or empty";
+pub const SECRETS_HELP: &str = "Secrets (no flag: set NAME, or NAME_FILE to a file with the secret):\n  \
+     METRICS_TOKEN  Bearer token for /metrics; without it, /metrics needs no token";
 
 /// Parses the command line and the environment. Ends the process with the help that the user
 /// requested, or with one line that names the wrong setting.
@@ -105,7 +105,8 @@ fn command<C: Parser>(default_port: &'static str) -> Command {
     command
 }
 
-/// An empty variable counts as unset, because compose files leave a setting out like this.
+/// An empty variable counts as unset, because Docker Compose passes a setting that is left out
+/// (`${NAME:-}`) as an empty string.
 #[expect(clippy::disallowed_methods, reason = "only decides whether clap reads the variable")]
 fn is_empty(variable: &OsStr) -> bool {
     std::env::var_os(variable).is_some_and(|value| value.is_empty())
@@ -158,7 +159,7 @@ fn explain(command: &Command, error: &clap::Error) -> String {
         (None, Some(valid)) => format!("not one of {valid}"),
         (None, None) => "not a valid value".to_owned(),
     };
-    format!("{setting} is {value:?}: {reason}")
+    format!("{setting}: invalid value {value:?}: {reason}")
 }
 
 /// Parses a number that is at least 1.
@@ -183,20 +184,20 @@ fn log_filter(text: &str) -> Result<String, tracing_subscriber::filter::ParseErr
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The variable and the variable with `_FILE` are both set.
-    #[error("{0} and {0}_FILE are both set: give one of them")]
+    #[error("{0} and {0}_FILE are both set: set only one of them")]
     Ambiguous(&'static str),
     /// The file is empty, although it must contain the secret.
-    #[error("{0}_FILE names an empty file")]
+    #[error("{0}_FILE: the file is empty")]
     Empty(&'static str),
-    /// The variable does not hold text.
+    /// The variable does not contain text.
     #[error("{0} is not valid UTF-8")]
     NotText(&'static str),
     /// The file cannot be read.
-    #[error("{name}_FILE is {path:?}: {source}")]
+    #[error("{name}_FILE: cannot read {path:?}: {source}")]
     Unreadable {
         /// Without the suffix `_FILE`.
         name: &'static str,
-        /// As configured.
+        /// The value of the variable `{name}_FILE`.
         path: PathBuf,
         /// The error of the operating system.
         source: std::io::Error,
@@ -261,13 +262,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_setting_is_one_line_that_names_its_variable() {
+    fn an_invalid_setting_is_reported_in_one_line_with_its_name() {
         for (line, expected) in [
-            ("service --port 70000", "PORT (--port) is \"70000\": "),
-            ("service --host nowhere", "HOST (--host) is \"nowhere\": "),
-            ("service --drain-timeout soon", "DRAIN_TIMEOUT (--drain-timeout) is \"soon\": "),
-            ("service --log-format xml", "LOG_FORMAT (--log-format) is \"xml\": not one of "),
-            ("service --rust-log a=b=c", "RUST_LOG (--rust-log) is \"a=b=c\": "),
+            ("service --port 70000", "PORT (--port): invalid value \"70000\": "),
+            ("service --host nowhere", "HOST (--host): invalid value \"nowhere\": "),
+            ("service --drain-timeout 1", "DRAIN_TIMEOUT (--drain-timeout): invalid value \"1\": "),
+            ("service --log-format xml", "LOG_FORMAT (--log-format): invalid value \"xml\": not "),
+            ("service --rust-log a=b=c", "RUST_LOG (--rust-log): invalid value \"a=b=c\": "),
             ("service --prot 1", "unexpected argument '--prot' found"),
         ] {
             let message = parse_line(line).unwrap_err();

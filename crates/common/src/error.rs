@@ -34,16 +34,16 @@ pub fn retry_after(mut response: Response, seconds: u64) -> Response {
     response
 }
 
-/// Completes the response to a request whose body found no memory: `Retry-After: 1`, and the
-/// connection is closed.
+/// Adds `Retry-After: 1` and `Connection: close` to a response. The request was rejected because
+/// the memory for request bodies is used up.
 pub fn no_memory(response: Response) -> Response {
     let mut response = retry_after(response, 1);
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-/// The internal cause of an error response, attached as an extension. The body hides it from the
-/// client. The log line of the request shows it with all its sources.
+/// The internal cause of an error response, attached as an extension. The caller does not
+/// see it. The log line of the request shows it with all its sources.
 #[derive(Clone)]
 pub struct Cause(Arc<dyn Error + Send + Sync>);
 

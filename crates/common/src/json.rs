@@ -1,7 +1,7 @@
-//! Scans JSON without parsing it: rejects deep nesting and escapes that are not text, and removes
-//! white space.
+//! Scans JSON text without parsing it: removes white space, and rejects deep nesting, lone
+//! surrogates and U+0000.
 
-/// The most levels of nested objects and arrays. The outermost one is the first.
+/// Maximum number of nested objects and arrays, the outermost one included.
 pub const MAX_NESTING: usize = 128;
 
 /// How to treat the escape `\u0000`. It is valid text, but PostgreSQL cannot store it.
@@ -76,8 +76,8 @@ pub fn compact(json: &[u8]) -> Vec<u8> {
     compact
 }
 
-/// Checks the limits that a JSON parser does not check, in all members, also those that nobody
-/// reads. A text that is not JSON may pass: the parser has to reject it.
+/// Checks the limits that a JSON parser does not check, in all members, including those
+/// that the service ignores. A text that is not JSON may pass: the parser has to reject it.
 pub fn check(body: &[u8], nul: Nul) -> Result<(), InvalidJson> {
     let mut depth = 0_usize;
     for part in parts(body) {
@@ -111,8 +111,8 @@ fn check_escapes(mut string: &[u8], nul: Nul) -> Result<(), InvalidJson> {
     Ok(())
 }
 
-/// Returns the bytes after the digits of an escape. They follow the low surrogate if the escape is
-/// a high one.
+/// Returns the bytes after an escape that begins with these digits. If it is a high surrogate, the
+/// escape of the low surrogate is skipped, too.
 fn after_code_unit(digits: &[u8], nul: Nul) -> Result<&[u8], InvalidJson> {
     let Some((unit, rest)) = code_unit(digits) else { return Ok(digits) };
     match unit {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_ends_at_the_limit() {
+    fn nesting_over_the_limit_is_rejected() {
         let nested = |levels| "[".repeat(levels) + &"]".repeat(levels);
         assert_eq!(check(&nested(MAX_NESTING)), Ok(()));
         assert_eq!(check(&nested(MAX_NESTING + 1)), Err(InvalidJson::TooDeep));
@@ -202,14 +202,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_can_be_scanned(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = super::check(&bytes, Nul::Refuse);
             let once = compact(&bytes);
             prop_assert_eq!(compact(&once), once);
         }
 
         #[test]
-        fn escapes_of_any_text_are_no_lone_surrogates(text in any::<String>()) {
+        fn escaped_text_is_accepted(text in any::<String>()) {
             let escaped: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
             prop_assert_eq!(super::check(format!("\"{escaped}\"").as_bytes(), Nul::Accept), Ok(()));
         }

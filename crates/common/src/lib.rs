@@ -1,8 +1,8 @@
-//! Code that at least two services share: settings, HTTP server, limits, metrics, logging, group
-//! commit, SQLite and PostgreSQL.
+//! Code for all services: settings, HTTP server, limits, metrics, logging, group commit, SQLite and
+//! PostgreSQL.
 //!
-//! Code that only one service needs does not belong here. Nothing in this crate knows an object, a
-//! credential or a payment.
+//! Code that depends on the data of one service does not belong here: objects, credentials or
+//! payments.
 
 pub mod aside;
 pub mod batch;

@@ -1,8 +1,8 @@
-//! Limits on the resources that clients use: memory, requests in a period, connections.
+//! Limits on the resources that callers use: memory, requests in a period, connections.
 //!
-//! Every buffer that grows with client input belongs to a [`Budget`]. Every action that a script
-//! could repeat without end belongs to a [`RateLimiter`]. Both count rejections, so that an
-//! operator sees which limit was reached.
+//! Use a [`Budget`] for a buffer that grows with input, and a [`RateLimiter`] for an action whose
+//! frequency must be limited. Both count rejections, so that an operator sees which limit was
+//! reached.
 
 mod address;
 mod budget;
@@ -43,9 +43,9 @@ const WARN_EVERY: Duration = Duration::from_secs(60);
 pub struct Usage {
     /// Value of the label `limit`.
     pub name: &'static str,
-    /// The amount in use at the moment.
+    /// Current use: bytes, connections, operations or keys.
     pub used: u64,
-    /// The largest amount, or 0 if the limit is off.
+    /// Maximum use, or 0 if the limit is off.
     pub limit: u64,
     /// Rejections since the start of the process.
     pub refusals: u64,
@@ -76,7 +76,7 @@ impl Refusals {
 
     pub(crate) fn add(&self, limit: &'static str) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        if self.warned.is_due() {
+        if self.warned.try_acquire() {
             tracing::warn!(limit, "a limit is reached");
         }
     }
@@ -115,8 +115,8 @@ pub struct LimitMetrics {
 impl LimitMetrics {
     /// Reports these limits at each scrape.
     pub fn new(limits: Vec<Arc<dyn Limited>>) -> Result<Self, prometheus::Error> {
-        let used = "Amount of a limit that is in use: bytes, connections or keys.";
-        let max = "Largest amount of a limit; 0 if the limit is off.";
+        let used = "Current use of a limit: bytes, connections, operations or keys.";
+        let max = "Maximum use of a limit; 0 if the limit is off.";
         let refusals = "Rejections by a limit, and connections that it closed.";
         let (gauge, counter) = (MetricType::GAUGE, MetricType::COUNTER);
         let families = [

@@ -96,7 +96,7 @@ async fn metrics(State(operations): State<Operations>, headers: HeaderMap) -> Re
 }
 
 /// Calls `GET /health` of the service that `server` configures, and fails unless it returns 200.
-/// For the health check of a container, which has no other HTTP client.
+/// The health check of a container uses this, because its image has no other HTTP client.
 pub fn healthcheck(server: &ServerConfig) -> io::Result<()> {
     let any = server.host.is_unspecified();
     let host = if any { Ipv4Addr::LOCALHOST.into() } else { server.host };

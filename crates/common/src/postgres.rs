@@ -1,7 +1,8 @@
 //! A pool of connections to a PostgreSQL database that any number of replicas share.
 //!
-//! Every wait has a timeout: opening a connection, waiting for a free one, and each statement. A
-//! replica that freezes while it holds a lock soon loses the lock. Errors quote no rows.
+//! Every wait has a timeout: opening a connection, waiting for a free one of the pool, and each
+//! statement of the pool and of [`Database::listen`]. A migration waits for its lock without a
+//! limit. A replica that freezes while it holds a lock soon loses the lock. Errors quote no rows.
 
 mod coalesce;
 mod database;

@@ -14,7 +14,7 @@ use crate::{
 
 /// A service that has started.
 pub trait Running {
-    /// Resolves when the service cannot continue.
+    /// Resolves when a part of the service has ended unexpectedly.
     fn failed(&mut self) -> impl Future<Output = ()>;
 
     /// Stops accepting requests, and waits for the ones in flight.

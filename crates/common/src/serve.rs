@@ -5,12 +5,13 @@
 //! `docs/decisions/own-accept-loop.md` has the reasons at length.
 //!
 //! Before a change, know:
-//! 1. At the limit, a new connection closes the one that has waited longest for its client: see
+//! 1. At the limit, a new connection closes the one that has been idle longest: see
 //!    [`Connections`]. A listener stops accepting only while a handler runs for every connection.
-//! 2. A connection waits for its client between requests, in a head, in a body, and while a
-//!    response is written. It works while a handler runs and does not wait for the body.
-//! 3. A connection can hold little memory before its caller is known: hyper reads in steps of
-//!    `READ_STEP`, heads end at `MAX_HEAD`, and bodies take memory from a budget.
+//! 2. A connection is idle while it waits for its client: between requests, in a head, in a body,
+//!    and while a response is written. It is busy while a handler runs and does not wait for the
+//!    body.
+//! 3. A connection can hold little memory before its request is authenticated: hyper reads in steps
+//!    of `READ_STEP`, heads end at `MAX_HEAD`, and bodies take memory from a budget.
 //! 4. The library does not notice a disconnect while unread bytes follow a request. [`Connections`]
 //!    checks for it.
 
@@ -110,15 +111,13 @@ impl<M: Meter> Server<M> {
         drop(listener);
         open.close();
         if timeout(drain, open.wait()).await.is_err() {
-            tracing::warn!(
-                connections = open.len(),
-                "connections cut off after the drain time-out"
-            );
+            tracing::warn!(connections = open.len(), "closed connections after the drain timeout");
         }
     }
 }
 
-/// Accepts the next connection. `None` if its client has too many already: it is closed.
+/// Accepts the next connection. `None` if the client has too many connections: the new one is
+/// closed.
 async fn accept(
     listener: &TcpListener,
     connections: &Arc<Connections>,
@@ -168,16 +167,16 @@ async fn serve_connection(
                 is_stopping = true;
                 http.as_mut().graceful_shutdown();
             }
-            () = connection.cut_off() => break Ok(()),
+            () = connection.close_requested() => break Ok(()),
         }
     };
     // An upgraded socket keeps its own clone of the connection.
-    connection.leaves_http();
+    connection.http_finished();
     if let Err(error) = ended {
         if error.is_parse() {
             meter.refused(status_of(&error));
         }
-        tracing::debug!(cause = %error, "connection broken");
+        tracing::debug!(cause = %error, "connection ended with an error");
     }
 }
 

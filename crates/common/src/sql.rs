@@ -1,8 +1,9 @@
 //! Values, rows and tables, described once for SQLite and PostgreSQL.
 //!
 //! A stored value implements [`Stored`]. [`Columns`] reads the columns of a row of either engine. A
-//! [`Table`] describes how a row is written. PostgreSQL receives every integer as `bigint`, and
-//! converts it to the type of the column.
+//! [`Table`] describes how a row is written: it sends integers to PostgreSQL as `bigint[]`, and the
+//! database converts them to the type of the column. A
+//! single [`Param`] is sent in the type that the statement expects.
 
 use std::{borrow::Cow, error::Error};
 

@@ -1,5 +1,4 @@
-//! Embedded SQLite: one connection that writes, a checkpoint thread, and connections that only
-//! read.
+//! SQLite: one connection that writes, a checkpoint thread, and connections that only read.
 //!
 //! A write is answered after it is synced to disk. While one batch is synced, the next one gathers.
 //!
@@ -10,15 +9,15 @@
 //!    lock when it begins (`BEGIN IMMEDIATE`), and cannot fail later because the database is busy:
 //!    a busy error means that nothing was written.
 //! 3. **Commits do not checkpoint** (`wal_autocheckpoint` is 0), because callers would wait for it.
-//!    A thread copies the write-ahead log into the database. The writer itself only finishes a
-//!    checkpoint of which little is left, or that the thread cannot finish under the load.
-//!    Otherwise the log would never start over, and would grow without limit.
+//!    A thread copies the write-ahead log (WAL) into the database. The writer completes a
+//!    checkpoint only if few pages are left, or if the thread cannot keep up with the load. Without
+//!    this, the WAL would never be reset, and would grow without limit.
 //! 4. **The checkpoint thread syncs the database file itself**, with a descriptor that it never
 //!    closes: closing it would release the locks of SQLite.
 //! 5. **Look-ups keep their snapshot** ([`Lookups`]) until something is committed, because
-//!    beginning a transaction costs as much as the look-up. Therefore each commit has to be counted
-//!    before its callers are answered: [`Embedded::commit`] does it, and another process calls
-//!    [`announce_commit`]. A look-up would otherwise miss a write that was already answered.
+//!    beginning a transaction costs as much as the look-up. Therefore each commit must increment a
+//!    counter before its callers are answered: [`Embedded::commit`] does it, and another process
+//!    calls [`announce_commit`]. A look-up would otherwise miss a write that was already answered.
 //! 6. **Open snapshots block checkpoints**: pages that are newer than the oldest snapshot cannot be
 //!    copied. So look-ups end their transactions before each checkpoint. [`Readers`] keep a
 //!    snapshot only during one read.
@@ -45,7 +44,7 @@ pub use reader::{Lookups, Readers, announce_commit};
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Page size of a new database in bytes, half of the default. A change of a small row writes its
-/// page to the log and then to the database, so half of the size halves the writes.
+/// page to the WAL and then to the database, so half the page size means half the bytes written.
 const PAGE_SIZE: i64 = 2048;
 
 /// Bytes of the database that are memory-mapped, so that reads do not copy them.
@@ -57,8 +56,8 @@ const PAGE_CACHE_KIB: i64 = 4096;
 /// Prepared statements in the cache of one connection.
 const STATEMENT_CACHE: usize = 64;
 
-/// Size of the log file in bytes to which it is truncated when the log starts over.
-const LOG_FILE: i64 = 64 * 1024 * 1024;
+/// The WAL file is truncated to this size in bytes when the WAL is reset.
+const WAL_SIZE_LIMIT: i64 = 64 * 1024 * 1024;
 
 /// Opens a connection that may write: WAL mode, every commit synced, no automatic checkpoints.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
@@ -69,7 +68,7 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    connection.pragma_update(None, "journal_size_limit", LOG_FILE)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_SIZE_LIMIT)?;
     tune(&connection)?;
     Ok(connection)
 }
@@ -102,7 +101,7 @@ pub enum BackupError {
     #[error("the store is in PostgreSQL: use pg_dump to copy it")]
     Postgres,
     /// The target exists. A backup never overwrites a file.
-    #[error("{0:?} exists already: name a new file")]
+    #[error("{0:?} already exists: choose another file")]
     Exists(PathBuf),
     /// SQLite could not read the source or write the copy.
     #[error("the copy failed: {0}")]

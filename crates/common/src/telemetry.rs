@@ -37,10 +37,10 @@ pub fn init(config: &ServerConfig) -> WorkerGuard {
         lines.json().flatten_event(true).init();
     }
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(ToString::to_string);
+        let location = panic.location().map(ToString::to_string);
         tracing::error!(
             message = "panic",
-            panic.place = place,
+            panic.location = location,
             panic.cause = panic.payload_as_str()
         );
     }));

@@ -15,13 +15,13 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Allows the first report at once, and then one per `period`.
+    /// Allows the first report immediately, and then one per `period`.
     pub(crate) fn new(period: Duration) -> Self {
         Self { period, started: Instant::now(), next: AtomicU64::new(0) }
     }
 
-    /// Whether a report is allowed. If so, the next period begins.
-    pub(crate) fn is_due(&self) -> bool {
+    /// Returns whether a report is allowed. If so, the next period begins.
+    pub(crate) fn try_acquire(&self) -> bool {
         let now = millis(self.started.elapsed());
         let next = self.next.load(Ordering::Relaxed);
         let later = now.saturating_add(millis(self.period));
@@ -41,8 +41,8 @@ mod tests {
     #[test]
     fn one_report_is_allowed_per_period() {
         let throttle = Throttle::new(Duration::from_secs(3600));
-        assert!(throttle.is_due());
-        assert!(!throttle.is_due());
-        assert!(Throttle::new(Duration::ZERO).is_due());
+        assert!(throttle.try_acquire());
+        assert!(!throttle.try_acquire());
+        assert!(Throttle::new(Duration::ZERO).try_acquire());
     }
 }

@@ -440,7 +440,7 @@ impl From<WriteError> for StoreError {
         match error {
             WriteError::Overloaded => Self::Overloaded,
             WriteError::Panicked => Self::Panicked,
-            WriteError::NotCommitted(_) | WriteError::Stopped => Self::NotWritten(error.into()),
+            WriteError::OutcomeUnknown(_) | WriteError::Stopped => Self::NotWritten(error.into()),
         }
     }
 }

@@ -15,11 +15,11 @@ const RETRIES: u32 = 5;
 const RETRY_AFTER: std::ops::RangeInclusive<u64> = 0..=8;
 
 pub(super) struct Ended<E: Engine> {
-    pub(super) names: Vec<u64>,
+    pub(super) conflict_keys: Vec<u64>,
     pub(super) bytes: usize,
     /// Operations for a later batch, because another transaction has locked their rows.
     pub(super) locked: Vec<Job<E>>,
-    /// Whether the database rejected nothing.
+    /// False if a part of the batch failed in the database. Its operations have got an error.
     pub(super) is_written: bool,
 }
 
@@ -42,9 +42,9 @@ struct EnginePanicked;
 /// Runs a batch. An operation that panics or violates a constraint fails alone: the others run
 /// again without it.
 pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Counters) -> Ended<E> {
-    let names = jobs.iter().flat_map(|job| job.names.iter().copied()).collect();
+    let conflict_keys = jobs.iter().flat_map(|job| job.conflict_keys.iter().copied()).collect();
     let bytes = jobs.iter().map(|job| job.cost.bytes).sum();
-    let mut ended = Ended { names, bytes, locked: Vec::new(), is_written: true };
+    let mut ended = Ended { conflict_keys, bytes, locked: Vec::new(), is_written: true };
     let mut parts = vec![(jobs, 0)];
     while let Some((mut jobs, conflicts)) = parts.pop() {
         if jobs.is_empty() {
@@ -52,8 +52,8 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
         }
         let fault = match attempt(engine, &jobs).await {
             Ok((answers, locked)) => {
-                for place in locked.into_iter().rev() {
-                    ended.locked.push(jobs.remove(place));
+                for index in locked.into_iter().rev() {
+                    ended.locked.push(jobs.remove(index));
                 }
                 let answered = jobs.iter().filter(|job| job.answer.is_some()).count();
                 counters.committed(answered, ended.locked.len());
@@ -63,8 +63,8 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
             Err(fault) => fault,
         };
         match fault {
-            Fault::Panicked(Panicked(place)) => {
-                jobs.remove(place).answer(Err(WriteError::Panicked));
+            Fault::Panicked(Panicked(index)) => {
+                jobs.remove(index).answer(Err(WriteError::Panicked));
                 parts.push((jobs, conflicts));
             }
             Fault::Failed(Failure::Conflict(_)) if conflicts < RETRIES => {
@@ -84,9 +84,9 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
             Fault::Failed(
                 Failure::Conflict(cause) | Failure::Operation(cause) | Failure::Unknown(cause),
             ) => {
-                tracing::debug!(%cause, operations = jobs.len(), "batch not committed");
+                tracing::debug!(%cause, operations = jobs.len(), "batch failed");
                 ended.is_written = false;
-                let error = WriteError::NotCommitted(cause);
+                let error = WriteError::OutcomeUnknown(cause);
                 jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
             }
         }
@@ -94,23 +94,23 @@ pub(super) async fn run<E: Engine>(engine: &E, jobs: Vec<Job<E>>, counters: &Cou
     ended
 }
 
-/// Loads, decides and writes. Returns the answers, and the indexes of the operations that have none
-/// because their rows are locked.
+/// Loads, decides and writes. Returns the answers, and the indexes of the operations without an
+/// answer: another transaction has locked their rows.
 async fn attempt<E: Engine>(
     engine: &E,
     jobs: &[Job<E>],
 ) -> Result<(Vec<E::Answer>, Vec<usize>), Fault> {
     let batch: Vec<&E::Operation> = jobs.iter().map(|job| &job.operation).collect();
     let loaded = caught(engine.load(&batch)).await?;
-    let is_free = |place: &usize| loaded.locked.binary_search(place).is_err();
+    let is_free = |index: &usize| loaded.locked.binary_search(index).is_err();
     let free: Vec<usize> = (0..batch.len()).filter(is_free).collect();
     if free.is_empty() {
         return Ok((Vec::new(), loaded.locked));
     }
-    let batch: Vec<&E::Operation> = free.iter().map(|&place| batch[place]).collect();
+    let batch: Vec<&E::Operation> = free.iter().map(|&index| batch[index]).collect();
     let decided = engine
         .decide(loaded.known, &batch)
-        .map_err(|Panicked(place)| Fault::Panicked(Panicked(free[place])))?;
+        .map_err(|Panicked(index)| Fault::Panicked(Panicked(free[index])))?;
     let answers = caught(engine.write(loaded.open, decided)).await?;
     Ok((answers, loaded.locked))
 }

@@ -16,7 +16,7 @@ use super::{
     waiting::Waiting,
 };
 
-/// Interval at which an idle engine is checked for own work.
+/// Interval at which an idle engine is asked for own work.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Executes the operations of a [`Queue`](super::Queue).
@@ -38,7 +38,7 @@ impl<E: Engine> Runner<E> {
     }
 
     /// Runs batches until [`Queue::stop`](super::Queue::stop) is called or every queue is dropped.
-    /// Then writes all pending operations and the engine's own work, and returns the engine.
+    /// Then executes all pending operations and the engine's own work, and returns the engine.
     pub async fn run(mut self) -> E {
         let (engine, counters) = (&self.engine, &*self.counters);
         let mut waiting = Waiting::new();
@@ -48,6 +48,7 @@ impl<E: Engine> Runner<E> {
         let mut is_open = true;
         while is_open || !running.is_empty() || !waiting.is_empty() {
             let now = Instant::now();
+            waiting.end_delays(now);
             for job in waiting.take_overdue(now) {
                 job.answer(Err(WriteError::Overloaded));
             }
@@ -64,8 +65,8 @@ impl<E: Engine> Runner<E> {
             tokio::select! {
                 biased;
                 Some(ended) = running.next() => {
-                    let Ended { names, bytes, locked, .. } = ended;
-                    waiting.ended(&names, locked, Instant::now());
+                    let Ended { conflict_keys, bytes, locked, .. } = ended;
+                    waiting.ended(&conflict_keys, locked, Instant::now());
                     engine.after_batch(bytes);
                     while let Ok(job) = self.jobs.try_recv() {
                         waiting.add(job);

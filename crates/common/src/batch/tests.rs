@@ -15,16 +15,16 @@ enum Outcome {
     Done,
     Panics,
     PanicsInWrite,
-    BreaksRule,
+    ViolatesConstraint,
     Conflicts(usize),
     Locked(usize),
-    Overloads,
+    Overload,
     Unknown,
 }
 
 struct Operation {
     number: usize,
-    name: u64,
+    key: u64,
     outcome: Outcome,
     attempts: AtomicUsize,
     is_follow_up: bool,
@@ -32,8 +32,8 @@ struct Operation {
 
 impl Operation {
     fn new(number: usize, outcome: Outcome) -> Self {
-        let name = u64::try_from(number).unwrap();
-        Self { number, name, outcome, attempts: AtomicUsize::new(0), is_follow_up: false }
+        let key = u64::try_from(number).unwrap();
+        Self { number, key, outcome, attempts: AtomicUsize::new(0), is_follow_up: false }
     }
 }
 
@@ -75,8 +75,8 @@ impl Engine for Scripted {
         Cost { rows: 1, bytes: 1, is_follow_up: operation.is_follow_up }
     }
 
-    fn exclusive(operation: &Operation, names: &mut Vec<u64>) {
-        names.push(operation.name);
+    fn exclusive(operation: &Operation, keys: &mut Vec<u64>) {
+        keys.push(operation.key);
     }
 
     fn own_work(&self, is_idle: bool) -> Option<Operation> {
@@ -89,11 +89,14 @@ impl Engine for Scripted {
     }
 
     async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Vec<u64>, ()>, Failure> {
-        let names: Vec<u64> = batch.iter().map(|operation| operation.name).collect();
+        let keys: Vec<u64> = batch.iter().map(|operation| operation.key).collect();
         {
             let mut seen = self.seen.lock().unwrap();
-            assert!(names.iter().all(|name| !seen.running.contains(name)), "a name runs twice");
-            seen.running.extend(&names);
+            assert!(
+                keys.iter().all(|key| !seen.running.contains(key)),
+                "a conflict key runs twice"
+            );
+            seen.running.extend(&keys);
             seen.most_running = seen.most_running.max(seen.running.len());
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -104,10 +107,10 @@ impl Engine for Scripted {
             let attempt = operation.attempts.fetch_add(1, Ordering::Relaxed);
             matches!(operation.outcome, Outcome::Locked(times) if attempt < times)
         };
-        let places = batch.iter().enumerate().filter(|(_, operation)| is_locked(operation));
-        let locked = places.map(|(place, _)| place).collect();
-        self.seen.lock().unwrap().running.retain(|name| !names.contains(name));
-        Ok(Loaded { open: names, known: (), locked })
+        let indexes = batch.iter().enumerate().filter(|(_, operation)| is_locked(operation));
+        let locked = indexes.map(|(index, _)| index).collect();
+        self.seen.lock().unwrap().running.retain(|key| !keys.contains(key));
+        Ok(Loaded { open: keys, known: (), locked })
     }
 
     fn decide(
@@ -115,9 +118,9 @@ impl Engine for Scripted {
         (): (),
         batch: &[&Operation],
     ) -> Result<Decided<usize, Vec<Outcome>>, Panicked> {
-        if let Some(place) = batch.iter().position(|operation| operation.outcome == Outcome::Panics)
+        if let Some(index) = batch.iter().position(|operation| operation.outcome == Outcome::Panics)
         {
-            return Err(Panicked(place));
+            return Err(Panicked(index));
         }
         let conflicts = |operation: &&Operation| {
             let attempts = operation.attempts.load(Ordering::Relaxed);
@@ -142,10 +145,10 @@ impl Engine for Scripted {
         if decided.changes.iter().any(|outcome| matches!(outcome, Outcome::Conflicts(_))) {
             return Err(Failure::Conflict(cause()));
         }
-        if has(Outcome::BreaksRule) {
+        if has(Outcome::ViolatesConstraint) {
             return Err(Failure::Operation(cause()));
         }
-        if has(Outcome::Overloads) {
+        if has(Outcome::Overload) {
             return Err(Failure::Overload(cause()));
         }
         if has(Outcome::Unknown) {
@@ -193,37 +196,40 @@ impl Setup {
 
 #[tokio::test]
 async fn one_failing_operation_among_256_fails_alone() {
-    for outcome in
-        [Outcome::Panics, Outcome::PanicsInWrite, Outcome::BreaksRule, Outcome::Conflicts(99)]
-    {
-        for place in [0, 1, 127, 128, 254, 255] {
+    for outcome in [
+        Outcome::Panics,
+        Outcome::PanicsInWrite,
+        Outcome::ViolatesConstraint,
+        Outcome::Conflicts(99),
+    ] {
+        for index in [0, 1, 127, 128, 254, 255] {
             let setup = setup();
-            let outcome_of = |number| if number == place { outcome } else { Outcome::Done };
+            let outcome_of = |number| if number == index { outcome } else { Outcome::Done };
             let pending: Vec<Pending> = (0..256)
                 .map(|number| setup.write(Operation::new(number, outcome_of(number))))
                 .collect();
             for (number, pending) in pending.into_iter().enumerate() {
                 match pending.await.unwrap() {
-                    Ok(answer) => assert!(number != place && answer == number),
+                    Ok(answer) => assert!(number != index && answer == number),
                     Err(WriteError::Panicked) => {
-                        assert!(number == place && outcome == Outcome::Panics)
+                        assert!(number == index && outcome == Outcome::Panics)
                     }
                     Err(error) => {
-                        assert_eq!(number, place, "{error:?}");
-                        assert!(matches!(error, WriteError::NotCommitted(_)), "{error:?}");
+                        assert_eq!(number, index, "{error:?}");
+                        assert!(matches!(error, WriteError::OutcomeUnknown(_)), "{error:?}");
                     }
                 }
             }
             let mut done = std::mem::take(&mut setup.stop().await.lock().unwrap().done);
             done.sort_unstable();
-            let others: Vec<usize> = (0..256).filter(|&number| number != place).collect();
-            assert_eq!(done, others, "{outcome:?} at {place}");
+            let others: Vec<usize> = (0..256).filter(|&number| number != index).collect();
+            assert_eq!(done, others, "{outcome:?} at {index}");
         }
     }
 }
 
 #[tokio::test]
-async fn conflicts_and_locked_rows_only_delay() {
+async fn operations_succeed_after_conflicts_and_row_locks() {
     let setup = setup();
     let outcomes = [Outcome::Conflicts(3), Outcome::Locked(4), Outcome::Done];
     let pending: Vec<Pending> = (0..60)
@@ -240,7 +246,7 @@ async fn conflicts_and_locked_rows_only_delay() {
 
 #[tokio::test]
 async fn a_failed_database_fails_every_operation_of_the_batch() {
-    for (outcome, is_overload) in [(Outcome::Overloads, true), (Outcome::Unknown, false)] {
+    for (outcome, is_overload) in [(Outcome::Overload, true), (Outcome::Unknown, false)] {
         let setup = setup();
         let pending: Vec<Pending> =
             (0..3).map(|number| setup.write(Operation::new(number, outcome))).collect();
@@ -253,10 +259,10 @@ async fn a_failed_database_fails_every_operation_of_the_batch() {
 }
 
 #[tokio::test]
-async fn operations_with_one_name_never_run_in_two_batches() {
+async fn operations_with_the_same_key_never_run_in_two_batches() {
     let setup = setup();
     let operation = |number| Operation {
-        name: if number % 3 == 0 { 7 } else { 1000 + u64::try_from(number).unwrap() },
+        key: if number % 3 == 0 { 7 } else { 1000 + u64::try_from(number).unwrap() },
         ..Operation::new(number, Outcome::Done)
     };
     let pending: Vec<Pending> = (0..500).map(|number| setup.write(operation(number))).collect();
@@ -266,7 +272,7 @@ async fn operations_with_one_name_never_run_in_two_batches() {
     let seen = setup.stop().await;
     let seen = seen.lock().unwrap();
     assert_eq!(seen.done.len(), 500);
-    assert!(seen.most_running > 256, "two batches ran at once: {}", seen.most_running);
+    assert!(seen.most_running > 256, "two batches ran at the same time: {}", seen.most_running);
     assert!(seen.batches.iter().all(|&operations| operations <= 256), "{:?}", seen.batches);
 }
 
@@ -276,8 +282,8 @@ async fn a_full_queue_accepts_only_follow_up_work() {
     setup.is_frozen.store(true, Ordering::Relaxed);
     let waiting: Vec<Pending> = (0..QUEUE_LENGTH)
         .map(|number| {
-            let name = 0;
-            setup.write(Operation { name, ..Operation::new(number, Outcome::Done) })
+            let key = 0;
+            setup.write(Operation { key, ..Operation::new(number, Outcome::Done) })
         })
         .collect();
     while setup.queue.length.usage().used < u64::try_from(QUEUE_LENGTH).unwrap() {
@@ -304,7 +310,7 @@ async fn operations_not_started_in_time_are_rejected() {
     setup.is_frozen.store(true, Ordering::Relaxed);
     let running = setup.write(Operation::new(0, Outcome::Done));
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let parked = setup.write(Operation { name: 0, ..Operation::new(1, Outcome::Done) });
+    let parked = setup.write(Operation { key: 0, ..Operation::new(1, Outcome::Done) });
     assert!(matches!(parked.await.unwrap(), Err(WriteError::Overloaded)));
     setup.is_frozen.store(false, Ordering::Relaxed);
     assert_eq!(running.await.unwrap().unwrap(), 0);

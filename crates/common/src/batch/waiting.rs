@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{Engine, Job};
 
-/// A further batch starts when the oldest operation has waited for this time.
+/// Waiting time of the oldest operation after which a batch starts although another one runs.
 const ANOTHER_AFTER: Duration = Duration::from_millis(20);
 
 /// Jitter before an operation with locked rows is retried, in milliseconds.
@@ -18,11 +18,11 @@ const LOCKED_FOR: std::ops::RangeInclusive<u64> = 2..=16;
 
 pub(super) struct Waiting<E: Engine> {
     ready: VecDeque<Job<E>>,
-    /// Operations that share a name with a running batch, or with an earlier parked operation.
+    /// Operations that have a conflict key of a running batch or of an earlier parked operation.
     parked: VecDeque<Job<E>>,
     /// Operations whose rows another transaction has locked, with the time of their retry.
     delayed: Vec<(Instant, Job<E>)>,
-    /// Names of the running batches.
+    /// Conflict keys of the running batches.
     running: HashSet<u64>,
 }
 
@@ -52,15 +52,16 @@ impl<E: Engine> Waiting<E> {
         running == 0 || (running < E::LIMITS.batches && is_worthwhile)
     }
 
-    /// Removes the next batch. It is empty if every operation shares a name with a running batch.
+    /// Removes the next batch. It is empty if every ready operation conflicts with a running batch.
     pub(super) fn gather(&mut self) -> Vec<Job<E>> {
         let limits = E::LIMITS;
         let mut batch: Vec<Job<E>> = Vec::new();
         let (mut rows, mut bytes) = (0_usize, 0_usize);
-        let mut parked: HashSet<u64> = self.parked.iter().flat_map(names).collect();
+        let mut parked: HashSet<u64> = self.parked.iter().flat_map(conflict_keys).collect();
         while let Some(job) = self.ready.pop_front() {
-            if names(&job).any(|name| self.running.contains(&name) || parked.contains(&name)) {
-                parked.extend(names(&job));
+            let conflicts = |key| self.running.contains(&key) || parked.contains(&key);
+            if conflict_keys(&job).any(conflicts) {
+                parked.extend(conflict_keys(&job));
                 self.parked.push_back(job);
                 continue;
             }
@@ -74,14 +75,14 @@ impl<E: Engine> Waiting<E> {
             (rows, bytes) = sums;
             batch.push(job);
         }
-        self.running.extend(batch.iter().flat_map(names));
+        self.running.extend(batch.iter().flat_map(conflict_keys));
         batch
     }
 
-    /// Ends a batch with these names. `locked` are its operations that have to be retried.
-    pub(super) fn ended(&mut self, names: &[u64], locked: Vec<Job<E>>, now: Instant) {
-        for name in names {
-            self.running.remove(name);
+    /// Called after a batch. `locked` are its operations that have to be retried.
+    pub(super) fn ended(&mut self, conflict_keys: &[u64], locked: Vec<Job<E>>, now: Instant) {
+        for key in conflict_keys {
+            self.running.remove(key);
         }
         while let Some(job) = self.parked.pop_back() {
             self.ready.push_front(job);
@@ -90,12 +91,16 @@ impl<E: Engine> Waiting<E> {
         self.delayed.extend(locked.into_iter().map(|job| (retry_at(), job)));
     }
 
-    /// Makes operations ready whose delay is over, and removes the ones that have waited for too
-    /// long.
-    pub(super) fn take_overdue(&mut self, now: Instant) -> Vec<Job<E>> {
+    /// Makes the delayed operations ready whose retry is due.
+    pub(super) fn end_delays(&mut self, now: Instant) {
         for (_, job) in self.delayed.extract_if(.., |(retry_at, _)| *retry_at <= now) {
             self.ready.push_front(job);
         }
+    }
+
+    /// Removes the operations that have waited for too long
+    /// ([`Limits::start_timeout`](super::Limits::start_timeout)).
+    pub(super) fn take_overdue(&mut self, now: Instant) -> Vec<Job<E>> {
         let mut overdue = Vec::new();
         if self.overdue_at().is_some_and(|at| at <= now) {
             let is_overdue =
@@ -129,6 +134,6 @@ impl<E: Engine> Waiting<E> {
     }
 }
 
-fn names<E: Engine>(job: &Job<E>) -> impl Iterator<Item = u64> {
-    job.names.iter().copied()
+fn conflict_keys<E: Engine>(job: &Job<E>) -> impl Iterator<Item = u64> {
+    job.conflict_keys.iter().copied()
 }

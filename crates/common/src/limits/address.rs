@@ -17,7 +17,7 @@ use crate::serve::Connection;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Bits of an IPv6 address that belong to one subscriber's network.
+/// Prefix length of the IPv6 network that one subscriber gets.
 const IPV6_NETWORK: u32 = 64;
 
 /// The address by which limits count: an IPv4 address, or the /64 network of an IPv6 address. Debug
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_proxies_are_believed() {
+    fn only_trusted_proxies_can_set_the_client_address() {
         for (proxies, peer, forwarded, expected) in [
             ("", "192.0.2.1", &["198.51.100.7"][..], "192.0.2.1"),
             ("10.0.0.0/8", "192.0.2.1", &["198.51.100.7"], "192.0.2.1"),

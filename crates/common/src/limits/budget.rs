@@ -1,4 +1,4 @@
-//! Amounts that many users share, such as bytes of memory.
+//! Counted limits on shared resources, such as bytes of memory.
 
 use std::sync::{
     Arc,
@@ -41,8 +41,8 @@ impl Budget {
         permit.raise_to(amount).then_some(permit)
     }
 
-    /// Counts `bytes` until the last copy of the result is dropped: for a response, until the
-    /// client has received it. Short buffers are not counted. `None` if too little is left.
+    /// Counts `bytes` until the last copy of the result is dropped: for a response, until it is
+    /// written to the socket. Short buffers are not counted. `None` if too little is left.
     pub fn hold(self: &Arc<Self>, bytes: Vec<u8>) -> Option<Bytes> {
         if bytes.len() <= FREE_BYTES {
             return Some(bytes.into());
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_is_never_exceeded_and_permits_return() {
+    fn budgets_are_never_exceeded_and_dropped_permits_are_reused() {
         let budget = Budget::new("test", 100);
         let mut first = budget.take(60).unwrap();
         assert!(budget.take(41).is_none());

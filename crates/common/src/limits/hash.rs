@@ -1,5 +1,5 @@
-//! Keys of rate limits from which nobody can recover the secret, such as a username or a card
-//! number.
+//! Hashes secrets, such as a username or a card number, into keys of a rate limit. The secret
+//! cannot be recovered from the key.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;

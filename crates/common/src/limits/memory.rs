@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn other_controllers_limit_no_memory() {
+    fn lines_of_other_controllers_are_ignored() {
         for line in ["", "1:cpu:/", "5:name=systemd:/a", "0:/"] {
             assert_eq!(limit_of_group(line), None, "{line}");
         }

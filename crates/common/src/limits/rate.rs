@@ -1,8 +1,8 @@
 //! Rate limits by key: the algorithm GCRA of the crate `governor`.
 //!
-//! A [`RateLimiter`] for `60/1m` allows 60 at once, and then one per second. It keeps a limited
-//! number of keys in memory and evicts the least recently used one, so that invented keys do not
-//! use more memory.
+//! A [`RateLimiter`] for `60/1m` allows 60 events in a burst, and then one per second. It keeps a
+//! limited number of keys in memory and evicts the least recently used one, so that invented keys
+//! do not use more memory.
 
 use std::{
     hash::Hash,
@@ -43,7 +43,7 @@ impl FromStr for Rate {
         let (count, period) = text.split_once('/').ok_or(InvalidRate)?;
         let count: NonZeroU32 = count.parse().map_err(|_| InvalidRate)?;
         let period = duration(period).map_err(|_| InvalidRate)?;
-        // Each count needs at least one nanosecond.
+        // `governor` needs at least one nanosecond between two events.
         if period / count.get() < Duration::from_nanos(1) {
             return Err(InvalidRate);
         }
@@ -113,7 +113,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         Self { name, limiter, refusals: Refusals::new() }
     }
 
-    /// Counts one for `key`, or rejects it.
+    /// Counts one event for `key`, or rejects it.
     pub fn count(&self, key: K) -> Result<(), Refused> {
         self.access(Access::Count(key))
     }
@@ -123,7 +123,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         self.access(Access::Check(key))
     }
 
-    /// Counts one for `key` that has already happened. Beyond the limit it has no effect.
+    /// Counts one event for `key` that has already happened. Has no effect if the limit is reached.
     pub fn record(&self, key: K) {
         if let Some(Limiter { governor, .. }) = &self.limiter {
             let _ = governor.check_key(&Access::Count(key));
@@ -139,15 +139,15 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
         })
     }
 
-    /// Counts one for `key` until the result is dropped, or rejects it.
+    /// Counts one event for `key` until the result is dropped, or rejects it.
     pub fn reserve(self: &Arc<Self>, key: K) -> Result<Reserved<K>, Refused> {
         self.count(key.clone())?;
         Ok(Reserved { limiter: Arc::clone(self), key: Some(key) })
     }
 
-    fn give_back(&self, key: &K) {
+    fn release(&self, key: &K) {
         if let Some(limiter) = &self.limiter {
-            limiter.keys.give_back(key);
+            limiter.keys.release(key);
         }
     }
 
@@ -167,7 +167,7 @@ pub struct Reserved<K: Hash + Eq + Clone> {
 }
 
 impl<K: Hash + Eq + Clone> Reserved<K> {
-    /// The count stays.
+    /// Keeps the count after this value is dropped.
     pub fn keep(mut self) {
         self.key = None;
     }
@@ -183,7 +183,7 @@ impl<K: Hash + Eq + Clone> Reserved<K> {
 impl<K: Hash + Eq + Clone> Drop for Reserved<K> {
     fn drop(&mut self) {
         if let Some(key) = &self.key {
-            self.limiter.give_back(key);
+            self.limiter.release(key);
         }
     }
 }
@@ -214,7 +214,7 @@ impl<K: Hash + Eq> Keys<K> {
         self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn give_back(&self, key: &K) {
+    fn release(&self, key: &K) {
         if let Some(state) = self.lock().get_mut(key) {
             let interval = Nanos::from(self.interval).as_u64();
             *state = Nanos::new(state.as_u64().saturating_sub(interval));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_that_is_off_refuses_nothing() {
+    fn a_limit_that_is_off_rejects_nothing() {
         let limiter = limiter("off", 1);
         assert!((0..1000).all(|_| limiter.count(1).is_ok() && limiter.check(1).is_ok()));
         assert_eq!(limiter.usage().limit, 0);

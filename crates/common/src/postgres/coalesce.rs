@@ -12,46 +12,46 @@ use tokio::{
 
 use super::{ANSWER, Error};
 
-/// The most requests in one read.
+/// Maximum number of requests in one read.
 const BATCH_LENGTH: usize = 64;
 
-/// Pending requests that start a further read while another one runs.
+/// Number of pending requests that starts a further read while another one runs.
 const ANOTHER_AT: usize = 32;
 
-/// The most pending requests.
+/// Maximum number of pending requests.
 const QUEUE_LENGTH: usize = 4096;
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CoalesceError {
     /// The queue is full. Nothing was read.
-    #[error("too many reads are waiting")]
+    #[error("too many reads are pending")]
     Overloaded,
     /// The database failed, or did not answer in time.
     #[error(transparent)]
     Failed(#[from] Arc<Error>),
-    /// The read panicked.
-    #[error("the read panicked")]
+    /// The read has no result. The log shows the panic.
+    #[error("the operation panicked")]
     Panicked,
 }
 
-struct Job<Q, A> {
+struct PendingRead<Q, A> {
     request: Q,
     answer: oneshot::Sender<Result<A, CoalesceError>>,
 }
 
 /// Answers concurrent requests together.
-pub struct Coalesced<Q, A>(mpsc::Sender<Job<Q, A>>);
+pub struct Coalesced<Q, A>(mpsc::Sender<PendingRead<Q, A>>);
 
 impl<Q: Send + Sync + 'static, A: Send + 'static> Coalesced<Q, A> {
-    /// Runs at most `at_once` calls of `read` at once, until this value is dropped. `read` returns
-    /// one answer per request, in their order.
-    pub fn new<F>(at_once: usize, read: impl Fn(Arc<Vec<Q>>) -> F + Send + Sync + 'static) -> Self
+    /// Runs at most `max_reads` calls of `read` at the same time, until this value is dropped.
+    /// `read` returns one answer per request, in their order.
+    pub fn new<F>(max_reads: usize, read: impl Fn(Arc<Vec<Q>>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Vec<A>, Error>> + Send + 'static,
     {
-        let (sender, jobs) = mpsc::channel(QUEUE_LENGTH);
-        tokio::spawn(run(at_once, read, jobs));
+        let (sender, requests) = mpsc::channel(QUEUE_LENGTH);
+        tokio::spawn(run(max_reads, read, requests));
         Self(sender)
     }
 
@@ -59,7 +59,7 @@ impl<Q: Send + Sync + 'static, A: Send + 'static> Coalesced<Q, A> {
     /// commit.
     pub async fn query(&self, request: Q) -> Result<A, CoalesceError> {
         let (answer, answered) = oneshot::channel();
-        self.0.try_send(Job { request, answer }).map_err(|_| CoalesceError::Overloaded)?;
+        self.0.try_send(PendingRead { request, answer }).map_err(|_| CoalesceError::Overloaded)?;
         match timeout(ANSWER, answered).await {
             Ok(answer) => answer.unwrap_or(Err(CoalesceError::Panicked)),
             Err(_) => Err(Arc::new(Error::Silent).into()),
@@ -70,9 +70,9 @@ impl<Q: Send + Sync + 'static, A: Send + 'static> Coalesced<Q, A> {
 /// Reads pending requests. A further read starts only if many requests are pending, because two
 /// small reads cost more than one.
 async fn run<Q: Send, A, F>(
-    at_once: usize,
+    max_reads: usize,
     read: impl Fn(Arc<Vec<Q>>) -> F,
-    mut jobs: mpsc::Receiver<Job<Q, A>>,
+    mut requests: mpsc::Receiver<PendingRead<Q, A>>,
 ) where
     F: Future<Output = Result<Vec<A>, Error>>,
 {
@@ -80,7 +80,7 @@ async fn run<Q: Send, A, F>(
     let mut running = FuturesUnordered::new();
     loop {
         let may_start =
-            running.is_empty() || (running.len() < at_once && waiting.len() >= ANOTHER_AT);
+            running.is_empty() || (running.len() < max_reads && waiting.len() >= ANOTHER_AT);
         if may_start && !waiting.is_empty() {
             let batch = waiting.drain(..waiting.len().min(BATCH_LENGTH)).collect();
             running.push(answer(&read, batch));
@@ -88,7 +88,7 @@ async fn run<Q: Send, A, F>(
         tokio::select! {
             biased;
             Some(()) = running.next() => {}
-            received = jobs.recv_many(&mut waiting, QUEUE_LENGTH),
+            received = requests.recv_many(&mut waiting, QUEUE_LENGTH),
                 if waiting.len() < QUEUE_LENGTH =>
             {
                 if received == 0 {
@@ -99,13 +99,14 @@ async fn run<Q: Send, A, F>(
     }
 }
 
-async fn answer<Q, A, F>(read: impl Fn(Arc<Vec<Q>>) -> F, batch: Vec<Job<Q, A>>)
+async fn answer<Q, A, F>(read: impl Fn(Arc<Vec<Q>>) -> F, batch: Vec<PendingRead<Q, A>>)
 where
     F: Future<Output = Result<Vec<A>, Error>>,
 {
     // Callers that have disconnected need no answer.
-    let wanted = batch.into_iter().filter(|job| !job.answer.is_closed());
-    let (requests, senders): (Vec<_>, Vec<_>) = wanted.map(|job| (job.request, job.answer)).unzip();
+    let wanted = batch.into_iter().filter(|read| !read.answer.is_closed());
+    let (requests, senders): (Vec<_>, Vec<_>) =
+        wanted.map(|read| (read.request, read.answer)).unzip();
     if requests.is_empty() {
         return;
     }

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, Config, Notification, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::pool::{OPEN, settle};
+use super::pool::{OPEN, apply_settings};
 use crate::{
     error::reason,
     migration::MigrationError,
@@ -25,8 +25,10 @@ const KEEPALIVE: Duration = Duration::from_secs(5);
 /// Timeout for the acknowledgement of sent data.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
-/// Pause before a migration that did not get its locks is retried, and the most attempts.
+/// Pause before a migration that did not get a lock is retried.
 const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
+
+/// Maximum number of attempts of a migration that does not get a lock.
 const MIGRATION_ATTEMPTS: u32 = 120;
 
 /// How to reach a database. Holds the names of its settings, too, for error messages.
@@ -38,11 +40,11 @@ pub struct DatabaseConfig {
     pub url: SecretString,
     /// The setting that `url` comes from.
     pub url_setting: &'static str,
-    /// PEM file of root certificates to trust beside the usual ones.
+    /// PEM file of additional CA certificates to trust.
     pub ca_file: Option<PathBuf>,
     /// The setting that `ca_file` comes from.
     pub ca_setting: &'static str,
-    /// The most connections in the pool.
+    /// Maximum number of connections in the pool.
     pub connections: usize,
 }
 
@@ -50,7 +52,7 @@ pub struct DatabaseConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The setting is not the URL of a database. The error does not contain the URL, because it may
-    /// hold a password.
+    /// contain a password.
     #[error("{setting} is not usable: {reason}")]
     Url {
         /// The setting that the URL comes from.
@@ -58,16 +60,24 @@ pub enum OpenError {
         /// The rule that the URL breaks.
         reason: String,
     },
+    /// The database returned an error to a statement or while connecting.
+    #[error("the database of {setting} returned an error: {}", reason(.source))]
+    Database {
+        /// The setting that the URL comes from.
+        setting: &'static str,
+        /// Contains the message and the code of the database.
+        source: tokio_postgres::Error,
+    },
     /// Connecting failed, or the connection was lost.
     #[error("the database of {setting} cannot be reached: {}", reason(.source))]
     Connect {
         /// The setting that the URL comes from.
         setting: &'static str,
-        /// The error of the database or the operating system.
+        /// The error of the operating system, of TLS or of the protocol.
         source: tokio_postgres::Error,
     },
     /// The server accepted the connection, but did not answer in time.
-    #[error("the database of {setting} does not answer")]
+    #[error("no answer from the database of {setting} within the timeout")]
     Silent {
         /// The setting that the URL comes from.
         setting: &'static str,
@@ -98,8 +108,9 @@ pub struct Database {
 }
 
 impl Database {
-    /// Checks the settings. An error about the URL does not contain it, because it may hold a
-    /// password. With TLS, the server must always prove its name, whatever the `sslmode`.
+    /// Checks the settings. An error about the URL does not contain it, because it may contain a
+    /// password. With TLS, the certificate and the name of the server are always verified, with
+    /// every `sslmode`.
     pub fn of(settings: &DatabaseConfig) -> Result<Self, OpenError> {
         let DatabaseConfig { service, url, url_setting: setting, .. } = settings;
         let url = url.expose_secret();
@@ -135,9 +146,9 @@ impl Database {
         listener: impl FnMut(Notification) + Send + 'static,
     ) -> Result<ClientWrapper, OpenError> {
         let client = self.open(listener).await?;
-        let settled = timeout(OPEN, settle(&client, settings)).await;
-        let settled = settled.map_err(|_| OpenError::Silent { setting: self.setting })?;
-        settled.map_err(|error| self.failed(error))?;
+        let applied = timeout(OPEN, apply_settings(&client, settings)).await;
+        let applied = applied.map_err(|_| OpenError::Silent { setting: self.setting })?;
+        applied.map_err(|error| self.failed(error))?;
         Ok(client)
     }
 
@@ -160,7 +171,8 @@ impl Database {
     }
 
     /// Migrates the schema. Replicas that start at the same time take turns. A migration that does
-    /// not get a lock within its `lock_timeout` is retried for two minutes.
+    /// not get a lock within its `lock_timeout` is retried with a pause of one second, up to 120
+    /// attempts.
     pub async fn migrate(&self, migrations: Runner) -> Result<(), OpenError> {
         let mut client = self.connect().await?;
         let lock = format!("SELECT pg_advisory_lock(hashtext('{} migrations'))", self.service);
@@ -172,7 +184,7 @@ impl Database {
             if !is_locked(&error) || attempts >= MIGRATION_ATTEMPTS {
                 return Err(OpenError::Migration { setting: self.setting, source: error.into() });
             }
-            tracing::info!(attempts, "the database is in use, the migration is tried again");
+            tracing::info!(attempts, "a migration did not get its lock, retrying");
             attempts += 1;
             sleep(MIGRATE_AGAIN).await;
         }
@@ -180,7 +192,11 @@ impl Database {
 
     /// Wraps an error of a connection outside the pool in one that names the setting.
     pub fn failed(&self, source: tokio_postgres::Error) -> OpenError {
-        OpenError::Connect { setting: self.setting, source }
+        let setting = self.setting;
+        match source.as_db_error() {
+            Some(_) => OpenError::Database { setting, source },
+            None => OpenError::Connect { setting, source },
+        }
     }
 }
 

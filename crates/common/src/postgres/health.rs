@@ -15,7 +15,7 @@ use super::{Database, pool::answers};
 /// Interval of the checks.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// Checks again and again whether a database answers.
+/// Checks once a second whether a database answers.
 pub struct Health {
     is_up: Arc<AtomicBool>,
     _checks: JoinSet<()>,

@@ -15,18 +15,18 @@ use tokio_postgres::{Row, error::SqlState, types::ToSql};
 use super::{OpenError, database::Database};
 use crate::{batch::Failure, error::reason};
 
-/// Timeout for waiting on others: for a free connection, or for a turn.
+/// Timeout for a free connection of the pool, or for a permit.
 pub const WAIT: Duration = Duration::from_secs(5);
 
 /// Timeout for opening a connection.
 pub(super) const OPEN: Duration = Duration::from_secs(5);
 
-/// Timeout for an answer of the database, whatever delays it.
+/// Timeout for an answer of the database, for every cause of a delay.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
-/// Settings of every connection, whatever the defaults of the database. With `read committed`, a
-/// read after a lock sees the rows as they are by then. The timeouts make a frozen replica lose its
-/// locks soon.
+/// Settings of every connection. They override the defaults of the database. With `read committed`,
+/// a read after a lock sees the newest rows. The timeouts make a frozen replica lose its locks
+/// soon.
 pub const SETTINGS: &str = "SET synchronous_commit = on;
      SET default_transaction_isolation = 'read committed';
      SET idle_in_transaction_session_timeout = '5s';
@@ -45,7 +45,7 @@ pub enum Error {
     #[error("the database cannot be reached")]
     Unreachable(#[source] PoolError),
     /// No answer within [`ANSWER`].
-    #[error("the database does not answer")]
+    #[error("no answer from the database within the timeout")]
     Silent,
     /// The database returned an error, or the connection broke. Has no source, because that could
     /// quote stored rows.
@@ -75,7 +75,7 @@ impl Error {
         ])
     }
 
-    /// Whether others kept the database too busy. Nothing was written.
+    /// Whether a lock, a statement or the pool reached its timeout. Nothing was written.
     pub fn is_overload(&self) -> bool {
         let took_too_long = [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED];
         matches!(self, Self::Busy) || self.is_one_of(&took_too_long)
@@ -123,8 +123,7 @@ pub type Statement<'a> = (&'a str, &'a [&'a (dyn ToSql + Sync)]);
 pub struct Pool(deadpool_postgres::Pool);
 
 impl Pool {
-    /// Opens at most `size` connections, each with [`SETTINGS`] and these `settings`. The first one
-    /// is opened on demand.
+    /// Opens at most `size` connections on demand, each with [`SETTINGS`] and these `settings`.
     pub fn new(
         database: &Database,
         size: usize,
@@ -132,15 +131,17 @@ impl Pool {
     ) -> Result<Self, OpenError> {
         let Database { config, tls, .. } = database.clone();
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let settle = Hook::async_fn(move |client: &mut ClientWrapper, _| {
-            Box::pin(async move { settle(client, settings).await.map_err(HookError::Backend) })
+        let apply_settings = Hook::async_fn(move |client: &mut ClientWrapper, _| {
+            Box::pin(
+                async move { apply_settings(client, settings).await.map_err(HookError::Backend) },
+            )
         });
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
         let pool = deadpool_postgres::Pool::builder(Manager::from_config(config, tls, manager))
             .max_size(size)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
-            .post_create(settle)
+            .post_create(apply_settings)
             .build()?;
         Ok(Self(pool))
     }
@@ -231,7 +232,7 @@ impl Drop for Transaction {
 }
 
 /// Applies [`SETTINGS`] and these `settings` to a new connection.
-pub(super) async fn settle(
+pub(super) async fn apply_settings(
     client: &ClientWrapper,
     settings: &str,
 ) -> Result<(), tokio_postgres::Error> {

@@ -1,5 +1,5 @@
-//! The connections of a process: their limit, which one is closed for a new one, and which ones
-//! have lost their client.
+//! The connections of a process: their limit, which one is closed for a new one, and which clients
+//! have disconnected.
 
 use std::{
     collections::HashMap,
@@ -33,27 +33,27 @@ use crate::{
 /// Open files that connections may not use. They are for the store, the log and the listener.
 const RESERVED_FILES: u64 = 128;
 
-/// Bytes of memory for a connection with an unfinished request, without its body. An idle one uses
-/// a third of it.
+/// Memory in bytes that the limit of connections assumes for each one: that of an unfinished
+/// request, without its body. An idle connection uses a third of it.
 const CONNECTION_BYTES: u64 = 64 * 1024;
 
-/// Connections that are allowed however little memory there is.
+/// Minimum for the limit of connections, even with little memory.
 const MIN_CONNECTIONS: u64 = 128;
 
 /// Long request heads may use the available memory divided by this number.
 const HEADS_SHARE: u64 = 16;
 
-/// Responses that clients have not received may use the available memory divided by this number.
+/// Responses that are not yet written may use the available memory divided by this number.
 const RESPONSES_SHARE: u64 = 8;
 
 /// Interval at which connections with a running handler are checked for a disconnected client.
 const DISCONNECT_POLL: Duration = Duration::from_millis(250);
 
-/// How long a new connection waits for a permit before the next one is closed for it.
+/// If closing an idle connection frees no permit within this time, another one is closed.
 const EVICTION_RETRY: Duration = Duration::from_millis(20);
 
-/// Connections that one scan selects for closing: the ones that have waited longest. A scan visits
-/// every connection, which is too slow for each new one.
+/// Connections that one scan selects for closing: the ones that have been idle longest. A scan
+/// visits every connection, which is too slow for each new one.
 const CANDIDATES: usize = 64;
 
 /// A connection that counts towards the limits. It is an extension of its requests. An upgraded
@@ -74,7 +74,8 @@ struct Counted {
 }
 
 struct Activity {
-    /// [`WORKS`], [`UPGRADED`], or the millisecond since which it waits for its client.
+    /// [`BUSY`], [`UPGRADED`], or the start of the idle time, in milliseconds since
+    /// [`Connections::started`].
     state: AtomicU64,
     /// Bytes read of an incomplete head, or [`NO_HEAD`].
     head: AtomicUsize,
@@ -84,20 +85,20 @@ struct Activity {
 }
 
 const NO_HEAD: usize = usize::MAX;
-const WORKS: u64 = u64::MAX;
+const BUSY: u64 = u64::MAX;
 const UPGRADED: u64 = u64::MAX - 1;
 
 impl Activity {
-    /// The millisecond since which it waits for its client, or `None` if it does not wait.
-    fn waits_since(&self) -> Option<u64> {
+    /// The start of the idle time, or `None` if the connection is not idle.
+    fn idle_since(&self) -> Option<u64> {
         Some(self.state.load(Ordering::Relaxed)).filter(|&state| state < UPGRADED)
     }
 
     /// Whether a handler runs for a client that has closed its side of the connection. The kernel
     /// reports this even if bytes before it are unread.
-    fn has_lost_its_client(&self) -> bool {
+    fn client_has_disconnected(&self) -> bool {
         let ready = || self.stream.ready(Interest::READABLE).now_or_never();
-        self.state.load(Ordering::Relaxed) == WORKS
+        self.state.load(Ordering::Relaxed) == BUSY
             && matches!(ready(), Some(Ok(ready)) if ready.is_read_closed())
     }
 }
@@ -126,7 +127,7 @@ impl Connection {
 
     /// Adds `bytes` to the incomplete head and returns its length, or 0 if no head is incomplete.
     /// The beginning of a body that is read with its head counts, too.
-    pub(super) fn read(&self, bytes: usize) -> usize {
+    pub(super) fn add_head_bytes(&self, bytes: usize) -> usize {
         let longer = |head: usize| (head != NO_HEAD).then(|| head + bytes);
         let head = self.0.activity.head.fetch_update(Ordering::Relaxed, Ordering::Relaxed, longer);
         head.map_or(0, |before| before + bytes)
@@ -138,48 +139,49 @@ impl Connection {
         self.set_busy();
     }
 
-    /// Called when its handler is done.
+    /// Called when the handler of the request is done.
     pub(super) fn request_finished(&self) {
         self.0.activity.head.store(0, Ordering::Relaxed);
         self.set_idle();
     }
 
-    /// Marks the connection as working for its client.
+    /// Called when a handler runs and does not wait for the body.
     pub(crate) fn set_busy(&self) {
-        self.0.activity.state.store(WORKS, Ordering::Relaxed);
+        self.0.activity.state.store(BUSY, Ordering::Relaxed);
     }
 
-    /// Marks the connection as waiting for its client to send or receive.
+    /// Called when the connection waits for its client to send or receive.
     pub(crate) fn set_idle(&self) {
         let now = self.0.connections.now();
         self.0.activity.state.store(now, Ordering::Relaxed);
     }
 
-    /// Called when the client has received something.
+    /// Called after each write to the socket.
     pub(super) fn wrote(&self) {
         let activity = &self.0.activity;
-        if activity.waits_since().is_some() {
+        if activity.idle_since().is_some() {
             let now = self.0.connections.now();
             let idle = |state: u64| (state < UPGRADED).then_some(now);
-            // Fails if the connection was upgraded meanwhile.
+            // Fails if the connection has been upgraded since.
             let _ = activity.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, idle);
         }
     }
 
     /// Called when the HTTP library is done. After that, only an upgraded socket may use the
     /// connection.
-    pub(super) fn leaves_http(&self) {
+    pub(super) fn http_finished(&self) {
         self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
         self.0.activity.state.store(UPGRADED, Ordering::Relaxed);
     }
 
-    /// Resolves when the connection is closed for a new one, or has lost its client.
-    pub(super) async fn cut_off(&self) {
+    /// Resolves when the connection must be closed for a new one, or when its client has
+    /// disconnected.
+    pub(super) async fn close_requested(&self) {
         let activity = &self.0.activity;
         loop {
             activity.end.notified().await;
             // It may have become active since it was selected.
-            if activity.waits_since().is_some() || activity.has_lost_its_client() {
+            if activity.idle_since().is_some() || activity.client_has_disconnected() {
                 return;
             }
         }
@@ -216,8 +218,8 @@ pub struct Connections {
 struct Open {
     activities: Slab<Arc<Activity>>,
     by_address: HashMap<ClientAddress, usize>,
-    /// Connections to close next, each with the millisecond since which it waited when it was
-    /// selected. The last one has waited longest.
+    /// Connections to close next, each with the start of its idle time when it was selected. The
+    /// last one has been idle longest.
     candidates: Vec<(u64, Weak<Activity>)>,
 }
 
@@ -231,16 +233,15 @@ impl Open {
         }
     }
 
-    /// Ends the connection that has waited longest for its client, by waking its task. False if all
-    /// connections are working.
+    /// Ends the connection that has been idle longest, by waking its task. False if all connections
+    /// are busy.
     fn evict_one(&mut self) -> bool {
         if self.candidates.is_empty() {
             self.select_candidates();
         }
         while let Some((since, activity)) = self.candidates.pop() {
-            let waiting =
-                activity.upgrade().filter(|activity| activity.waits_since() == Some(since));
-            if let Some(activity) = waiting {
+            let idle = activity.upgrade().filter(|activity| activity.idle_since() == Some(since));
+            if let Some(activity) = idle {
                 activity.end.notify_one();
                 return true;
             }
@@ -249,16 +250,17 @@ impl Open {
     }
 
     fn select_candidates(&mut self) {
-        let waiting = self.activities.iter();
-        let mut waiting: Vec<_> =
-            waiting.filter_map(|(_, activity)| Some((activity.waits_since()?, activity))).collect();
-        if waiting.len() > CANDIDATES {
-            waiting.select_nth_unstable_by_key(CANDIDATES, |&(since, _)| since);
-            waiting.truncate(CANDIDATES);
+        let activities = self.activities.iter();
+        let mut idle: Vec<_> = activities
+            .filter_map(|(_, activity)| Some((activity.idle_since()?, activity)))
+            .collect();
+        if idle.len() > CANDIDATES {
+            idle.select_nth_unstable_by_key(CANDIDATES, |&(since, _)| since);
+            idle.truncate(CANDIDATES);
         }
-        waiting.sort_unstable_by_key(|&(since, _)| std::cmp::Reverse(since));
+        idle.sort_unstable_by_key(|&(since, _)| std::cmp::Reverse(since));
         let weak = |(since, activity)| (since, Arc::downgrade(activity));
-        self.candidates = waiting.into_iter().map(weak).collect();
+        self.candidates = idle.into_iter().map(weak).collect();
     }
 }
 
@@ -285,17 +287,17 @@ impl Connections {
             closed: Refusals::new(),
             refused: Refusals::new(),
         });
-        tokio::spawn(look_for_lost_clients(Arc::downgrade(&connections)));
+        tokio::spawn(look_for_disconnected_clients(Arc::downgrade(&connections)));
         connections
     }
 
-    /// The most requests that may wait for another system at once, such as sign-ins for a portal.
-    /// It is less than the limit of connections.
+    /// Maximum number of requests that may wait for another system at the same time. It is less
+    /// than the limit of connections.
     pub fn long_lived_capacity(&self) -> usize {
         long_lived(self.max)
     }
 
-    /// The memory budget of responses until their clients have received them.
+    /// The memory budget of responses until they are written to the socket.
     pub fn responses(&self) -> &Arc<Budget> {
         &self.responses
     }
@@ -354,7 +356,7 @@ impl Connections {
         true
     }
 
-    /// Takes a permit for a connection. While all connections are working, this waits, and new
+    /// Takes a permit for a connection. While all connections are busy, this waits, and new
     /// connections wait in the kernel.
     async fn acquire_permit(&self) -> Option<OwnedSemaphorePermit> {
         if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
@@ -373,7 +375,7 @@ impl Connections {
         }
     }
 
-    /// Milliseconds since the process began to serve.
+    /// Milliseconds since `started`.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(0)
     }
@@ -390,8 +392,8 @@ fn long_lived(connections: usize) -> usize {
     (connections - connections.div_ceil(32)).max(1)
 }
 
-/// The most connections that the open files allow, and half of the memory without the budget of
-/// bodies.
+/// Maximum number of connections: limited by the open files, and by half of the memory minus the
+/// budget of bodies.
 fn max_connections(files_each: u64, memory: u64, body_memory: u64) -> usize {
     let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or(1024);
     let by_files = files.saturating_sub(RESERVED_FILES) / files_each.max(1);
@@ -400,16 +402,17 @@ fn max_connections(files_each: u64, memory: u64, body_memory: u64) -> usize {
     usize::try_from(connections).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
 }
 
-/// Wakes connections that have lost their client. Ends when the connections are dropped.
-async fn look_for_lost_clients(connections: Weak<Connections>) {
+/// Wakes connections whose client has disconnected. Ends when the connections are dropped.
+async fn look_for_disconnected_clients(connections: Weak<Connections>) {
     let mut ticks = interval(DISCONNECT_POLL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         let Some(connections) = connections.upgrade() else { return };
         let open = connections.open();
-        let lost = open.activities.iter().filter(|(_, activity)| activity.has_lost_its_client());
-        lost.for_each(|(_, activity)| activity.end.notify_one());
+        let disconnected =
+            open.activities.iter().filter(|(_, activity)| activity.client_has_disconnected());
+        disconnected.for_each(|(_, activity)| activity.end.notify_one());
     }
 }
 

@@ -20,15 +20,15 @@ use tokio::{
 use super::Connection;
 use crate::limits::Permit;
 
-/// Bytes read at once. The library doubles its buffer whenever a read fills it, and never shrinks
-/// it. So this limits the memory that a connection keeps for reading.
+/// Maximum number of bytes per read. The library doubles its buffer whenever a read fills it, and
+/// never shrinks it. So this limits the memory that a connection keeps for reading.
 pub(super) const READ_STEP: u64 = 8 * 1024 - 1;
 
 /// Bytes of a head that need no permit: the first buffer of the library holds them.
 const FREE_HEAD: usize = 8 * 1024;
 
-/// A stream that is read in small steps and reports when its client receives something. It is
-/// shared with [`super::Connections`], which checks for a disconnect.
+/// A stream that is read in small steps, and reports each write to its [`Connection`]. It is shared
+/// with [`super::Connections`], which checks for a disconnect.
 pub(super) struct Stream {
     /// A read needs one system call. A read from a shared stream would need two.
     read: Take<OwnedReadHalf>,
@@ -54,9 +54,10 @@ impl Stream {
     /// Takes memory for a head that does not fit into the first buffer. The library doubles a
     /// buffer that is too small.
     fn note_read(&mut self, bytes: usize) -> io::Result<()> {
-        let head = self.connection.read(bytes);
+        let head = self.connection.add_head_bytes(bytes);
         if head > FREE_HEAD && !self.connection.heads().grow(&mut self.memory, 2 * head) {
-            return Err(io::Error::new(io::ErrorKind::OutOfMemory, "no memory for a long head"));
+            let reason = "the memory for long request heads is used up";
+            return Err(io::Error::new(io::ErrorKind::OutOfMemory, reason));
         }
         Ok(())
     }

@@ -61,12 +61,12 @@ pub fn bind<'p>(
     Ok(())
 }
 
-fn is_numbered(statement: &Statement<'_>, place: usize) -> bool {
-    let name = statement.parameter_name(place).unwrap_or_default();
-    name.strip_prefix(['$', '?']).is_some_and(|number| number.parse() == Ok(place))
+fn is_numbered(statement: &Statement<'_>, index: usize) -> bool {
+    let name = statement.parameter_name(index).unwrap_or_default();
+    name.strip_prefix(['$', '?']).is_some_and(|number| number.parse() == Ok(index))
 }
 
-/// Writes rows on this connection at once.
+/// Writes rows immediately on this connection. (`PostgresRows` collects statements.)
 pub struct SqliteRows<'c>(pub &'c Connection);
 
 impl SqliteRows<'_> {
@@ -102,8 +102,8 @@ impl<'a> Rows<'a> for SqliteRows<'_> {
     ) -> rusqlite::Result<()> {
         let sql = || {
             let names = list(table.columns(), "{}", ", ");
-            let places: Vec<_> = (1..=table.columns().count()).map(place).collect();
-            format!("INSERT INTO {} ({names}) VALUES ({})", table.name, places.join(", "))
+            let parameters: Vec<_> = (1..=table.columns().count()).map(parameter).collect();
+            format!("INSERT INTO {} ({names}) VALUES ({})", table.name, parameters.join(", "))
         };
         self.execute(sql, table, rows)
     }
@@ -133,7 +133,7 @@ impl<'a> Rows<'a> for SqliteRows<'_> {
 }
 
 /// A parameter such as `?3`. SQLite would number `$3` by its first appearance instead.
-fn place(number: usize) -> String {
+fn parameter(number: usize) -> String {
     format!("?{number}")
 }
 

@@ -11,7 +11,7 @@ pub struct Table<R> {
     pub name: &'static str,
     /// The columns that identify a row.
     pub key: &'static [Column],
-    /// All columns that are not in `key`.
+    /// The other columns that are written.
     pub values: &'static [Column],
     /// Appends the values of a row: the columns of `key`, then of `values`.
     pub params: for<'a> fn(&'a R, &mut Vec<Param<'a>>),
@@ -42,7 +42,7 @@ pub trait Rows<'a> {
         rows: impl IntoIterator<Item = &'a R>,
     ) -> Result<(), Self::Error>;
 
-    /// Deletes the rows with these keys. The table must have no other columns.
+    /// Deletes the rows with these keys. `values` must be empty.
     fn delete<R: 'a>(
         &mut self,
         table: &Table<R>,

@@ -1,5 +1,5 @@
-//! Checkpoints: copy the write-ahead log into the database on a thread of their own, so that
-//! commits do not wait. [`super`] lists the reasons.
+//! Checkpoints copy the write-ahead log (WAL) into the database. They run on a thread of their own,
+//! so that commits do not wait. [`super`] lists the reasons.
 
 use std::{
     fs::File,
@@ -17,33 +17,36 @@ use rusqlite::Connection;
 
 use super::{embedded::StartError, reader::Lookups};
 
-/// The writer checks the log after this many written bytes.
-const LOOK_EVERY: usize = 64 * 1024;
+/// The writer checks the WAL after this many written bytes.
+const CHECK_EVERY: usize = 64 * 1024;
 
-/// Pages in the log but not in the database that make a checkpoint worth its sync.
+/// Number of pages in the WAL but not in the database that starts a checkpoint. Fewer are not worth
+/// its sync.
 const START_AT: u32 = 1_000;
 
-/// Pages in the log above which the writer finishes a checkpoint of which little is left: 64 MiB.
-/// Pending writes then wait for a sync of the database, so it must not happen often.
+/// If the WAL has more pages than this (64 MiB) and at most [`FEW_PAGES`] are left to copy, the
+/// writer completes the checkpoint. Pending writes then wait for a sync of the database, so this
+/// must not happen often.
 const FINISH_AT: u32 = 32_000;
 
-/// "Little" is at most this many pages. The writer copies them between two batches.
-const LITTLE: u32 = 500;
+/// The writer can copy this many pages between two batches.
+const FEW_PAGES: u32 = 500;
 
-/// Pages in the log above which the writer finishes a checkpoint that the thread could not finish.
-/// The disk is slower than the load then, and a pause is better than a log without limit.
+/// If the WAL has more pages than this, the writer completes the checkpoint that the thread could
+/// not complete. The disk is then too slow for the load, and a pause is better than a WAL without
+/// limit.
 const FINISH_ALWAYS_AT: u32 = 128_000;
 
-/// The checkpoint thread, and what the writer knows about the log.
+/// The checkpoint thread, and the state with which the writer decides about checkpoints.
 pub(super) struct Checkpointer {
     wake: SyncSender<()>,
     thread: JoinHandle<()>,
     lookups: Arc<Lookups>,
-    /// Bytes written since the last check of the log.
+    /// Bytes written since the last check of the WAL.
     written: usize,
     /// Checkpoints that the thread has run.
     turns: Arc<AtomicU64>,
-    /// Value of `turns` when the log was found too long.
+    /// Value of `turns` when the WAL was found too long.
     turns_before: Option<u64>,
 }
 
@@ -51,7 +54,7 @@ impl Checkpointer {
     pub(super) fn start(path: &Path, lookups: Arc<Lookups>) -> Result<Self, StartError> {
         let connection = super::open(path)?;
         // Never closed: closing any descriptor of a file releases all locks of the process on this
-        // file, also those of SQLite.
+        // file, including those of SQLite.
         let database = ManuallyDrop::new(File::open(path).map_err(StartError::File)?);
         let (wake, woken) = sync_channel(1);
         let turns = Arc::new(AtomicU64::new(0));
@@ -66,7 +69,7 @@ impl Checkpointer {
                     tracing::warn!(cause = %error, "checkpoint failed");
                 }
                 // SQLite syncs the database only when a checkpoint is complete. Without this sync,
-                // the writer would sync everything when it finishes the checkpoint.
+                // the writer would sync everything when it completes the checkpoint.
                 if let Err(error) = database.sync_data() {
                     tracing::warn!(cause = %error, "checkpoint not synced");
                 }
@@ -85,45 +88,45 @@ impl Checkpointer {
         bytes: usize,
     ) -> rusqlite::Result<()> {
         self.written = self.written.saturating_add(bytes);
-        if self.written < LOOK_EVERY {
+        if self.written < CHECK_EVERY {
             return Ok(());
         }
         self.written = 0;
-        let log = checkpoint(writer, "NOOP")?;
-        let left = log.pages.saturating_sub(log.copied);
+        let wal = checkpoint(writer, "NOOP")?;
+        let left = wal.pages.saturating_sub(wal.copied);
         if left > START_AT
             && let Err(TrySendError::Disconnected(())) = self.wake.try_send(())
         {
-            tracing::error!("the checkpoint thread is gone");
+            tracing::error!("the checkpoint thread has ended");
         }
-        let little = log.pages > FINISH_AT && (1..=LITTLE).contains(&left);
-        if little || self.is_losing(log.pages, left) {
+        let is_nearly_complete = wal.pages > FINISH_AT && (1..=FEW_PAGES).contains(&left);
+        if is_nearly_complete || self.is_too_slow(wal.pages, left) {
             self.lookups.end_transactions()?;
             checkpoint(writer, "PASSIVE")?;
-            // Transactions that began meanwhile would keep the log from starting over. New ones
-            // find everything in the database.
+            // Transactions that began during the checkpoint would prevent the reset of the WAL. New
+            // ones find everything in the database.
             self.lookups.end_transactions()?;
         }
         Ok(())
     }
 
-    /// Whether the log is still too long after the thread has had one whole turn.
-    fn is_losing(&mut self, pages: u32, left: u32) -> bool {
-        if pages <= FINISH_ALWAYS_AT || left <= LITTLE {
+    /// Whether the WAL is still too long after one whole checkpoint of the thread.
+    fn is_too_slow(&mut self, pages: u32, left: u32) -> bool {
+        if pages <= FINISH_ALWAYS_AT || left <= FEW_PAGES {
             self.turns_before = None;
             return false;
         }
         let turns = self.turns.load(Ordering::Relaxed);
-        // The first turn that ends may have begun before the log was too long. The second one is
-        // whole.
-        let lost = turns >= *self.turns_before.get_or_insert(turns) + 2;
-        if lost {
+        // The first turn that ends may have begun before the WAL was too long. Only the second one
+        // has surely begun after that.
+        let is_too_slow = turns >= *self.turns_before.get_or_insert(turns) + 2;
+        if is_too_slow {
             self.turns_before = None;
         }
-        lost
+        is_too_slow
     }
 
-    /// Ends the thread after its current checkpoint, and empties the log.
+    /// Ends the thread after its current checkpoint, and empties the WAL.
     pub(super) fn stop(self, writer: &Connection) {
         drop(self.wake);
         if self.thread.join().is_err() {
@@ -137,16 +140,16 @@ impl Checkpointer {
 }
 
 /// State of the write-ahead log after a checkpoint.
-struct Log {
+struct Wal {
     pages: u32,
     copied: u32,
 }
 
-fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<Log> {
+fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<Wal> {
     let mut statement = connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))?;
     statement.query_row([], |row| {
         // Both are -1 before the first write.
         let pages = |column| row.get(column).map(|count: i64| u32::try_from(count).unwrap_or(0));
-        Ok(Log { pages: pages(1)?, copied: pages(2)? })
+        Ok(Wal { pages: pages(1)?, copied: pages(2)? })
     })
 }

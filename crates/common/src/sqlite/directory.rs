@@ -1,4 +1,4 @@
-//! The data directory of an embedded database. One process at a time owns it.
+//! The data directory of a SQLite database. One process at a time owns it.
 
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
@@ -16,7 +16,7 @@ pub enum DirectoryError {
     /// The directory or a file in it cannot be created or opened.
     #[error("the data directory {path:?} cannot be used: {source}")]
     Unusable {
-        /// As configured.
+        /// Path of the data directory.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,

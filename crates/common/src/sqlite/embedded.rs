@@ -17,13 +17,13 @@ use crate::batch::{Engine, Failure, Runner};
 /// Why a database could not be opened for writing.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The database cannot be opened.
+    /// SQLite could not open the file or apply a setting.
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The database's file cannot be opened.
-    #[error("the database's file cannot be opened: {0}")]
+    /// The checkpoint thread opens the file a second time, to sync it.
+    #[error("the database file cannot be opened for syncing: {0}")]
     File(#[source] io::Error),
-    /// A thread cannot be started.
+    /// The writer, its runtime or the checkpoint thread did not start.
     #[error("a thread cannot be started: {0}")]
     Thread(#[source] io::Error),
 }
@@ -43,7 +43,7 @@ impl Embedded {
         Ok(Self { connection, checkpointer, lookups })
     }
 
-    /// Begins a transaction and takes the write lock at once. It is rolled back when dropped.
+    /// Begins a transaction and takes the write lock immediately. It is rolled back when dropped.
     pub fn begin(&self) -> rusqlite::Result<Transaction<'_>> {
         if !self.connection.is_autocommit() {
             // The rollback of the last transaction failed.
@@ -67,7 +67,8 @@ impl Embedded {
         }
     }
 
-    /// Makes commits of other processes visible to look-ups, and starts a checkpoint.
+    /// Makes commits of other processes visible to look-ups, and starts a checkpoint if enough was
+    /// written.
     pub fn idle(&self) {
         self.lookups.committed();
         self.after_batch(usize::MAX);
@@ -88,8 +89,7 @@ pub fn failure(error: rusqlite::Error) -> Failure {
         Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch | ErrorCode::TooBig) => {
             Failure::Operation(cause(error))
         }
-        // Another process writes. Only the begin of a transaction fails with it: nothing was
-        // written.
+        // Another process writes. Only `BEGIN` can fail with this error: nothing was written.
         Some(ErrorCode::DatabaseBusy) => Failure::Overload(cause(error)),
         Some(_) => Failure::Unknown(cause(error)),
     }

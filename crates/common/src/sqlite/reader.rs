@@ -68,14 +68,16 @@ impl Lookups {
         Ok(Self { lookups, commits: AtomicU64::new(0), others: None })
     }
 
-    /// Makes commits of other processes visible as soon as they call [`announce_commit`].
+    /// Makes commits of other processes visible as soon as they call [`announce_commit`]. Creates
+    /// the file for these announcements.
     pub fn with_other_writers(mut self, database: &Path) -> io::Result<Self> {
         self.others = Some(File::create(announcements(database))?);
         Ok(self)
     }
 
     /// Looks up single rows on this thread. Sees every write that was answered before. If another
-    /// process does not announce its commits, they become visible within about a second.
+    /// process does not announce its commits, they become visible with the next commit of this
+    /// process, or after about a second without one.
     pub fn read<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -85,7 +87,7 @@ impl Lookups {
         let seen = (self.commits.load(Ordering::Acquire), others.map_or(0, |others| others.len()));
         if lookup.seen != seen || lookup.connection.is_autocommit() {
             lookup.end()?;
-            // The snapshot is taken at the first read, so it contains every commit counted above.
+            // The snapshot is taken at the first read, so it contains every commit in `seen`.
             lookup.connection.prepare_cached("BEGIN")?.execute([])?;
             lookup.seen = seen;
         }
@@ -117,11 +119,12 @@ pub fn announce_commit(database: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).open(announcements(database))?.write_all(b".")
 }
 
+/// The file to which other processes append one byte for each commit.
 fn announcements(database: &Path) -> PathBuf {
     database.with_extension("beside")
 }
 
-/// The first free connection, because its caches are the warmest. If none is free, waits for the
+/// The first free connection, because its page cache is used most. If none is free, waits for the
 /// first.
 fn first_free<T>(connections: &[Mutex<T>]) -> MutexGuard<'_, T> {
     let free = connections.iter().find_map(|connection| match connection.try_lock() {

@@ -1,4 +1,4 @@
-//! Metrics that are read from numbers of a service, together at each scrape.
+//! Metrics whose values are read from one statistics struct of a service at each scrape.
 
 use prometheus::{
     core::{Collector, Desc},

@@ -23,7 +23,7 @@ use crate::error::Cause;
 /// Header with the ID of a request, in requests and in responses.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest request ID that is accepted from a client, in characters.
+/// Maximum length of a request ID from a caller, in characters.
 const MAX_REQUEST_ID: usize = 128;
 
 /// Method and route of a request as metric labels. Clients cannot create new values.
@@ -63,8 +63,9 @@ impl RequestLine<'_> {
     pub const UNPARSED: Self = Self { method: "<other>", route: "<unmatched>" };
 }
 
-/// Counts, times and identifies each request, and logs failed ones. It changes responses only by
-/// adding the request ID and security headers, and answers for a handler that panicked.
+/// Counts, times and identifies each request. Logs an error if the response has a [`Cause`],
+/// otherwise at level debug. It changes responses only by adding the request ID and security
+/// headers, and answers for a handler that panicked.
 pub struct Observe<M> {
     meter: Arc<M>,
     panicked: fn() -> Response,
@@ -162,8 +163,8 @@ where
         let exchange = observe.meter.arrived(observed.line(), &mut request);
         let answering = AssertUnwindSafe(self.inner.call(request)).catch_unwind();
         Box::pin(async move {
-            // A local variable: if the client disconnects, it is dropped after the state of the
-            // handler.
+            // As a local variable, it is dropped after the future of the handler if the client
+            // disconnects.
             let exchange = exchange;
             let response = match answering.await {
                 Ok(Ok(response)) => response,

@@ -44,7 +44,7 @@ impl Traffic {
     }
 }
 
-/// A request in flight. Dropping it lowers the gauge, however the request ends.
+/// A request in flight. Dropping it lowers the gauge, also if the client disconnects.
 pub struct InFlight(IntGauge);
 
 impl Drop for InFlight {

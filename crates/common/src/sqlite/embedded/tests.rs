@@ -1,4 +1,4 @@
-//! Batches in an embedded database, with a minimal engine.
+//! Batches on a SQLite file, with a minimal engine.
 
 use std::time::{Duration, Instant};
 
@@ -38,9 +38,9 @@ impl Engine for Counter {
 
     fn decide(&self, mut total: i64, batch: &[&i64]) -> Result<Decided<i64, i64>, Panicked> {
         let mut answers = Vec::new();
-        for (place, add) in batch.iter().enumerate() {
+        for (index, add) in batch.iter().enumerate() {
             if **add == 13 {
-                return Err(Panicked(place));
+                return Err(Panicked(index));
             }
             total += **add;
             answers.push(total);
@@ -104,7 +104,7 @@ impl Setup {
 }
 
 #[tokio::test]
-async fn a_failed_operation_undoes_only_itself() {
+async fn a_failed_operation_does_not_affect_the_others() {
     let setup = setup(1);
     let adds = [1, 13, 2, 5000, 13, 3].map(|add| {
         let queue = setup.queue.clone();
@@ -113,7 +113,7 @@ async fn a_failed_operation_undoes_only_itself() {
     for add in adds {
         match add.await.unwrap() {
             (13, answer) => assert!(matches!(answer, Err(WriteError::Panicked))),
-            (5000, answer) => assert!(matches!(answer, Err(WriteError::NotCommitted(_)))),
+            (5000, answer) => assert!(matches!(answer, Err(WriteError::OutcomeUnknown(_)))),
             (add, answer) => assert!(answer.unwrap() >= add),
         }
     }
@@ -131,14 +131,14 @@ async fn a_look_up_sees_every_write_that_was_answered() {
     let failed = setup.lookups.read(|db| db.execute("DELETE FROM counter", []));
     assert!(failed.is_err(), "a look-up cannot write");
     assert_eq!(setup.lookups.read(total).unwrap(), 20);
-    let log = setup.path.with_extension("db-wal");
+    let wal = setup.path.with_extension("db-wal");
     let _other = setup.stop().await;
-    let left = std::fs::metadata(log).map_or(0, |log| log.len());
-    assert_eq!(left, 0, "the log was not emptied: a transaction is still open");
+    let left = std::fs::metadata(wal).map_or(0, |wal| wal.len());
+    assert_eq!(left, 0, "the WAL was not emptied: a transaction is still open");
 }
 
 #[tokio::test]
-async fn an_announced_commit_of_another_process_is_seen_at_once() {
+async fn an_announced_commit_of_another_process_is_seen_immediately() {
     let setup = setup(1);
     for written in 1..=100 {
         assert_eq!(setup.lookups.read(total).unwrap(), written - 1);
@@ -168,9 +168,9 @@ async fn an_unannounced_commit_is_seen_within_seconds() {
 #[tokio::test]
 async fn the_writer_continues_after_a_failed_batch() {
     let setup = setup(1);
-    setup.other.execute_batch("ALTER TABLE counter RENAME TO away").unwrap();
-    assert!(matches!(setup.queue.write(1).await, Err(WriteError::NotCommitted(_))));
-    setup.other.execute_batch("ALTER TABLE away RENAME TO counter").unwrap();
+    setup.other.execute_batch("ALTER TABLE counter RENAME TO renamed").unwrap();
+    assert!(matches!(setup.queue.write(1).await, Err(WriteError::OutcomeUnknown(_))));
+    setup.other.execute_batch("ALTER TABLE renamed RENAME TO counter").unwrap();
     assert_eq!(setup.queue.write(1).await.unwrap(), 1);
     setup.stop().await;
 }
