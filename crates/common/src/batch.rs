@@ -203,6 +203,7 @@ pub enum WriteError {
     Stopped,
 }
 
+/// An operation in the queue, with the channel for its answer.
 struct Job<E: Engine> {
     operation: E::Operation,
     cost: Cost,

@@ -135,7 +135,7 @@ async fn next(body: &mut Body) -> Result<Option<Bytes>, BodyError> {
                     return Ok(Some(bytes));
                 }
             }
-            Err(error) if is_gone(&error) => return Err(BodyError::Gone),
+            Err(error) if is_disconnect(&error) => return Err(BodyError::Gone),
             Err(error) => return Err(BodyError::Broken(error.into())),
         }
     }
@@ -197,8 +197,8 @@ impl Reading<'_> {
 }
 
 /// Whether the connection broke, as opposed to invalid HTTP from the client.
-fn is_gone(error: &(dyn Error + 'static)) -> bool {
-    let gone = [
+fn is_disconnect(error: &(dyn Error + 'static)) -> bool {
+    let disconnects = [
         io::ErrorKind::UnexpectedEof,
         io::ErrorKind::ConnectionReset,
         io::ErrorKind::ConnectionAborted,
@@ -208,7 +208,7 @@ fn is_gone(error: &(dyn Error + 'static)) -> bool {
     causes.any(|cause| {
         let incomplete = cause.downcast_ref().is_some_and(hyper::Error::is_incomplete_message);
         let kind = cause.downcast_ref().map(io::Error::kind);
-        incomplete || kind.is_some_and(|kind| gone.contains(&kind))
+        incomplete || kind.is_some_and(|kind| disconnects.contains(&kind))
     })
 }
 
@@ -222,7 +222,7 @@ const REMAINDER_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) struct Remainder {
     rest: Option<oneshot::Receiver<Unread>>,
     /// Whether the client may wait for `100 Continue` before it sends the body.
-    expects: bool,
+    expects_continue: bool,
 }
 
 impl Remainder {
@@ -230,7 +230,7 @@ impl Remainder {
     /// remainder is too long or too slow, or the client waits for `100 Continue`.
     pub(crate) async fn discard(self) -> bool {
         let Some(Ok(mut rest)) = self.rest.map(|mut rest| rest.try_recv()) else { return true };
-        if self.expects && !rest.is_begun {
+        if self.expects_continue && !rest.is_begun {
             return false;
         }
         let discarded = async {
@@ -250,14 +250,18 @@ impl Remainder {
 /// Wraps a body for a handler. The returned [`Remainder`] receives the unread bytes. Otherwise a
 /// request that is rejected before its body is read would leave the body on the connection, and the
 /// next request would fail.
-pub(crate) fn track(body: Incoming, connection: &Connection, expects: bool) -> (Body, Remainder) {
+pub(crate) fn track(
+    body: Incoming,
+    connection: &Connection,
+    expects_continue: bool,
+) -> (Body, Remainder) {
     if body.is_end_stream() {
-        return (Body::empty(), Remainder { rest: None, expects });
+        return (Body::empty(), Remainder { rest: None, expects_continue });
     }
     let (back, rest) = oneshot::channel();
     let unread = Unread { body, is_begun: false, connection: connection.clone() };
     let tracked = Tracked { unread: Some(unread), back: Some(back) };
-    (Body::new(tracked), Remainder { rest: Some(rest), expects })
+    (Body::new(tracked), Remainder { rest: Some(rest), expects_continue })
 }
 
 /// A body that is not read to its end. While it waits for the client, the connection counts as

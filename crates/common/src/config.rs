@@ -89,7 +89,7 @@ pub fn parse<C: Parser>(default_port: &'static str) -> C {
         {
             error.exit()
         }
-        Err(error) => refuse(&explain(&command, &error)),
+        Err(error) => exit_with_error(&explain(&command, &error)),
     }
 }
 
@@ -121,7 +121,7 @@ fn parse_from<C: Parser>(
 }
 
 /// Ends the process with exit status 2 and one line on standard error.
-pub fn refuse(reason: &dyn fmt::Display) -> ! {
+pub fn exit_with_error(reason: &dyn fmt::Display) -> ! {
     #[expect(clippy::print_stderr, reason = "logging is not set up before the settings are read")]
     {
         eprintln!("error: {reason}");
@@ -129,9 +129,9 @@ pub fn refuse(reason: &dyn fmt::Display) -> ! {
     process::exit(2)
 }
 
-/// Returns the value, or ends the process because of the error: see [`refuse`].
+/// Returns the value, or ends the process because of the error: see [`exit_with_error`].
 pub fn or_exit<T, E: fmt::Display>(result: Result<T, E>) -> T {
-    result.unwrap_or_else(|error| refuse(&error))
+    result.unwrap_or_else(|error| exit_with_error(&error))
 }
 
 /// Describes a parse error in one line that names the setting by its variable and its flag.

@@ -76,8 +76,8 @@ pub fn compact(json: &[u8]) -> Vec<u8> {
     compact
 }
 
-/// Checks the limits that a JSON parser does not check, in all members, including those
-/// that the service ignores. A text that is not JSON may pass: the parser has to reject it.
+/// Checks the limits that a JSON parser does not check, in all members, including those that the
+/// service ignores. A text that is not JSON may pass: the parser has to reject it.
 pub fn check(body: &[u8], nul: Nul) -> Result<(), InvalidJson> {
     let mut depth = 0_usize;
     for part in parts(body) {

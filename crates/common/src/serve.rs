@@ -195,9 +195,9 @@ async fn answer(
     connection: &Connection,
 ) -> Result<Response, Infallible> {
     let (mut head, body) = request.into_parts();
-    let expects = head.headers.contains_key(header::EXPECT);
+    let expects_continue = head.headers.contains_key(header::EXPECT);
     head.extensions.insert(connection.clone());
-    let (body, remainder) = body::track(body, connection, expects);
+    let (body, remainder) = body::track(body, connection, expects_continue);
     let mut response = router.call(Request::from_parts(head, body)).await?;
     if !remainder.discard().await {
         response.headers_mut().insert(header::CONNECTION, CLOSE);

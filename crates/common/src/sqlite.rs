@@ -106,7 +106,7 @@ pub enum BackupError {
     /// SQLite could not read the source or write the copy.
     #[error("the copy failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The copy could not be synced or put in place.
+    /// A file operation on the copy failed.
     #[error("the copy could not be synced or renamed: {0}")]
     Io(#[from] io::Error),
 }

@@ -18,7 +18,7 @@ pub use traffic::Traffic;
 
 /// Starts logging to standard output, panics included. The log ends when the returned guard is
 /// dropped. A stalled reader of the log does not block the service: lines that do not fit into the
-/// buffer are lost.
+/// buffer are dropped.
 pub fn init(config: &ServerConfig) -> WorkerGuard {
     let filter = EnvFilter::new(&config.rust_log);
     let (writer, guard) = tracing_appender::non_blocking(io::stdout());

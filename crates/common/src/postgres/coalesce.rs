@@ -1,6 +1,6 @@
 //! Coalesced reads: requests that arrive while others are being read are read together, in one
 //! round trip with one statement per table. Each statement costs the database a fixed amount of
-//! work, however few rows it finds.
+//! work, even if it finds few rows: see `docs/decisions/coalesced-reads.md`.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 

@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// Open files that connections may not use. They are for the store, the log and the listener.
+/// Open files that connections may not use. They are for the store, log output and the listener.
 const RESERVED_FILES: u64 = 128;
 
 /// Memory in bytes that the limit of connections assumes for each one: that of an unfinished

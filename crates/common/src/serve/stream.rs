@@ -53,7 +53,7 @@ impl Stream {
 
     /// Takes memory for a head that does not fit into the first buffer. The library doubles a
     /// buffer that is too small.
-    fn note_read(&mut self, bytes: usize) -> io::Result<()> {
+    fn reserve_head(&mut self, bytes: usize) -> io::Result<()> {
         let head = self.connection.add_head_bytes(bytes);
         if head > FREE_HEAD && !self.connection.heads().grow(&mut self.memory, 2 * head) {
             let reason = "the memory for long request heads is used up";
@@ -90,7 +90,7 @@ impl AsyncRead for Stream {
         self.read.set_limit(READ_STEP);
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.read).poll_read(context, buffer))?;
-        Poll::Ready(self.note_read(buffer.filled().len() - before))
+        Poll::Ready(self.reserve_head(buffer.filled().len() - before))
     }
 }
 
