@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn nul_is_rejected_only_with_refuse() {
-        for (body, refused) in [
+        for (body, is_rejected) in [
             (r#""\u0000""#, true),
             (r#"{"a\u0000":[]}"#, true),
             (r#""\\\u0000""#, true),
@@ -178,7 +178,7 @@ mod tests {
             (r#""\u00000""#, true),
             (r#""\u0001""#, false),
         ] {
-            let expected = if refused { Err(InvalidJson::Nul) } else { Ok(()) };
+            let expected = if is_rejected { Err(InvalidJson::Nul) } else { Ok(()) };
             assert_eq!(check(body), expected, "{body}");
             assert_eq!(super::check(body.as_bytes(), Nul::Accept), Ok(()), "{body}");
         }

@@ -48,7 +48,7 @@ pub struct Usage {
     /// Maximum use, or 0 if the limit is off.
     pub limit: u64,
     /// Rejections since the start of the process.
-    pub refusals: u64,
+    pub rejections: u64,
 }
 
 /// A limit that appears in the metrics.
@@ -64,12 +64,12 @@ pub(crate) fn widen(count: usize) -> u64 {
 
 /// Counts rejections, and logs the first one of each minute.
 #[derive(Debug)]
-pub(crate) struct Refusals {
+pub(crate) struct Rejections {
     count: AtomicU64,
     warned: Throttle,
 }
 
-impl Refusals {
+impl Rejections {
     pub(crate) fn new() -> Self {
         Self { count: AtomicU64::new(0), warned: Throttle::new(WARN_EVERY) }
     }
@@ -117,12 +117,12 @@ impl LimitMetrics {
     pub fn new(limits: Vec<Arc<dyn Limited>>) -> Result<Self, prometheus::Error> {
         let used = "Current use of a limit: bytes, connections, operations or keys.";
         let max = "Maximum use of a limit; 0 if the limit is off.";
-        let refusals = "Rejections by a limit, and connections that it closed.";
+        let rejections = "Rejections by a limit, and connections that it closed.";
         let (gauge, counter) = (MetricType::GAUGE, MetricType::COUNTER);
         let families = [
             Family::new("limit_used", used, gauge, |usage| usage.used)?,
             Family::new("limit_max", max, gauge, |usage| usage.limit)?,
-            Family::new("limit_refusals_total", refusals, counter, |usage| usage.refusals)?,
+            Family::new("limit_refusals_total", rejections, counter, |usage| usage.rejections)?,
         ];
         Ok(Self { limits, families })
     }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use bytes::Bytes;
 
-use super::{Limited, Refusals, Usage, widen};
+use super::{Limited, Rejections, Usage, widen};
 
 /// [`Budget::hold`] does not count buffers up to this size in bytes, because the limit of
 /// connections covers them.
@@ -19,7 +19,7 @@ pub struct Budget {
     name: &'static str,
     limit: usize,
     used: AtomicUsize,
-    refusals: Refusals,
+    rejections: Rejections,
 }
 
 /// A part of a [`Budget`]. Dropping it returns the amount.
@@ -32,7 +32,7 @@ pub struct Permit {
 impl Budget {
     /// Creates a budget of `limit` units. `name` is its label in the metrics.
     pub fn new(name: &'static str, limit: usize) -> Arc<Self> {
-        Arc::new(Self { name, limit, used: AtomicUsize::new(0), refusals: Refusals::new() })
+        Arc::new(Self { name, limit, used: AtomicUsize::new(0), rejections: Rejections::new() })
     }
 
     /// Takes `amount`. If less is left, counts a rejection and returns `None`.
@@ -66,13 +66,13 @@ impl Permit {
     /// and returns false.
     fn raise_to(&mut self, amount: usize) -> bool {
         let more = amount.saturating_sub(self.amount);
-        let Budget { name, limit, used, refusals } = &*self.budget;
+        let Budget { name, limit, used, rejections } = &*self.budget;
         let granted = |used: usize| used.checked_add(more).filter(|sum| sum <= limit);
         let is_granted = used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, granted).is_ok();
         if is_granted {
             self.amount += more;
         } else {
-            refusals.add(name);
+            rejections.add(name);
         }
         is_granted
     }
@@ -102,7 +102,7 @@ impl Limited for Budget {
             name: self.name,
             used: widen(self.used.load(Ordering::Relaxed)),
             limit: widen(self.limit),
-            refusals: self.refusals.get(),
+            rejections: self.rejections.get(),
         }
     }
 }
@@ -118,7 +118,7 @@ mod tests {
         assert!(budget.take(41).is_none());
         assert!(first.raise_to(100) && first.raise_to(10));
         assert!(!first.raise_to(101));
-        assert_eq!((budget.usage().used, budget.usage().refusals), (100, 2));
+        assert_eq!((budget.usage().used, budget.usage().rejections), (100, 2));
         drop(first);
         assert_eq!(budget.usage().used, 0);
         assert!(budget.take(100).is_some());

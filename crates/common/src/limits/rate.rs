@@ -21,7 +21,7 @@ use governor::{
 };
 use lru::LruCache;
 
-use super::{Limited, Refusals, Usage, widen};
+use super::{Limited, Rejections, Usage, widen};
 use crate::config::duration;
 
 /// A setting such as `60/1m`, a count and a period, or `off`.
@@ -85,7 +85,7 @@ pub struct RateLimiter<K: Hash + Eq + Clone> {
     name: &'static str,
     /// `None` if the limit is off.
     limiter: Option<Limiter<K>>,
-    refusals: Refusals,
+    rejections: Rejections,
 }
 
 struct Limiter<K: Hash + Eq + Clone> {
@@ -110,7 +110,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
             let governor = Governor::new(quota, keys.clone(), DefaultClock::default());
             Limiter { governor, keys }
         });
-        Self { name, limiter, refusals: Refusals::new() }
+        Self { name, limiter, rejections: Rejections::new() }
     }
 
     /// Counts one event for `key`, or rejects it.
@@ -133,7 +133,7 @@ impl<K: Hash + Eq + Clone> RateLimiter<K> {
     fn access(&self, access: Access<K>) -> Result<(), Refused> {
         let Some(Limiter { governor, .. }) = &self.limiter else { return Ok(()) };
         governor.check_key(&access).map_err(|until| {
-            self.refusals.add(self.name);
+            self.rejections.add(self.name);
             let wait = until.wait_time_from(governor.clock().now());
             Refused { retry_after: (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1) }
         })
@@ -195,7 +195,7 @@ impl<K: Hash + Eq + Clone + Send> Limited for RateLimiter<K> {
             name: self.name,
             used: keys.as_ref().map_or(0, |keys| widen(keys.len())),
             limit: keys.as_ref().map_or(0, |keys| widen(keys.cap().get())),
-            refusals: self.refusals.get(),
+            rejections: self.rejections.get(),
         }
     }
 }
@@ -272,10 +272,10 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(limiter.count(1), Ok(()));
         }
-        let refused = limiter.count(1).unwrap_err();
-        assert!((1199..=1200).contains(&refused.retry_after), "{refused}");
+        let rejected = limiter.count(1).unwrap_err();
+        assert!((1199..=1200).contains(&rejected.retry_after), "{rejected}");
         assert_eq!(limiter.count(2), Ok(()));
-        assert_eq!((limiter.usage().used, limiter.usage().refusals), (2, 1));
+        assert_eq!((limiter.usage().used, limiter.usage().rejections), (2, 1));
     }
 
     #[test]
@@ -299,7 +299,7 @@ mod tests {
         limiter.record(1);
         assert!(limiter.count(1).is_ok() && limiter.count(1).is_err());
         limiter.record(1);
-        assert_eq!(limiter.usage().refusals, 3, "a record is never rejected");
+        assert_eq!(limiter.usage().rejections, 3, "a record is never rejected");
     }
 
     #[test]

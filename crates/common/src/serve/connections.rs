@@ -25,8 +25,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::{
     config::ClientsConfig,
     limits::{
-        Budget, ClientAddress, Limited, Permit, Refusals, TrustedProxies, Usage, available_memory,
-        widen,
+        Budget, ClientAddress, Limited, Permit, Rejections, TrustedProxies, Usage,
+        available_memory, widen,
     },
 };
 
@@ -210,8 +210,8 @@ pub struct Connections {
     permits: Arc<Semaphore>,
     max_per_address: usize,
     open: Mutex<Open>,
-    closed: Refusals,
-    refused: Refusals,
+    closed: Rejections,
+    rejected: Rejections,
 }
 
 #[derive(Default)]
@@ -284,8 +284,8 @@ impl Connections {
             permits: Arc::new(Semaphore::new(max)),
             max_per_address: config.max_connections_per_address,
             open: Mutex::default(),
-            closed: Refusals::new(),
-            refused: Refusals::new(),
+            closed: Rejections::new(),
+            rejected: Rejections::new(),
         });
         tokio::spawn(look_for_disconnected_clients(Arc::downgrade(&connections)));
         connections
@@ -329,7 +329,7 @@ impl Connections {
         if let Some(client) = counted
             && !self.count(client)
         {
-            self.refused.add("connections_per_address");
+            self.rejected.add("connections_per_address");
             return None;
         }
         let permit = self.acquire_permit().await?;
@@ -426,7 +426,7 @@ impl Limited for AllConnections {
             name: "connections",
             used: widen(max.saturating_sub(permits.available_permits())),
             limit: widen(*max),
-            refusals: closed.get(),
+            rejections: closed.get(),
         }
     }
 }
@@ -441,7 +441,7 @@ impl Limited for OneAddress {
             name: "connections_per_address",
             used: widen(most.unwrap_or(0)),
             limit: widen(self.0.max_per_address),
-            refusals: self.0.refused.get(),
+            rejections: self.0.rejected.get(),
         }
     }
 }
