@@ -33,7 +33,7 @@ pub(crate) struct Cli {
 /// Without a subcommand, the binary runs the service.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Requests /health of the running service; exits 0 if it answers
+    /// Requests /health of the running service; exits 0 if it returns 200
     Healthcheck,
     /// Copies the SQLite store to a new file, also while the service runs
     Backup {
@@ -66,7 +66,8 @@ pub(crate) struct Config {
     #[arg(long, env = "OBJSTORE_DATABASE_CA_FILE")]
     pub(crate) database_ca_file: Option<PathBuf>,
 
-    /// Maximum number of PostgreSQL connections for reads; the service opens three more
+    /// Maximum number of PostgreSQL connections for reads; the service opens three more (for
+    /// writes, the change log and the health check)
     #[arg(long, env = "OBJSTORE_DATABASE_CONNECTIONS", default_value = "16")]
     pub(crate) database_connections: NonZeroUsize,
 
@@ -74,12 +75,12 @@ pub(crate) struct Config {
     #[arg(long, env = "OBJSTORE_SESSION_TTL", default_value = "30d", value_parser = lifetime)]
     pub(crate) session_ttl: Duration,
 
-    /// Send the session cookie with Secure; set it behind TLS
+    /// Add Secure to the session cookie; set to true if clients connect over HTTPS
     #[arg(long, env = "OBJSTORE_COOKIE_SECURE", default_value = "false", num_args = 0..=1,
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) cookie_secure: bool,
 
-    /// Whether Owner must be the registered ID of the client that sets or deletes an object
+    /// Whether the Owner of an object must be the ID of the client
     #[arg(long, env = "OBJSTORE_OWNER", default_value = "free")]
     pub(crate) owner: Owner,
 
@@ -99,7 +100,7 @@ pub(crate) struct Config {
     #[arg(long, env = "OBJSTORE_ORIGINS", value_delimiter = ',')]
     pub(crate) origins: Vec<String>,
 
-    /// Largest request body
+    /// Maximum size of a request body
     #[arg(long, env = "OBJSTORE_MAX_BODY", default_value = "1MiB")]
     pub(crate) max_body: ByteSize,
 
@@ -121,15 +122,15 @@ pub(crate) struct Config {
 pub(crate) enum Owner {
     /// Owner is not checked
     Free,
-    /// Owner must be the client's ID: the sent Owner on set, the stored one on delete
+    /// set requires the client's ID in the sent Owner, delete in the stored Owner
     Match,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClientsFileError {
-    #[error("OBJSTORE_CLIENTS_FILE (--clients-file) is {path:?}: {source}")]
+    #[error("cannot read {path:?} (OBJSTORE_CLIENTS_FILE, --clients-file): {source}")]
     Unreadable { path: PathBuf, source: std::io::Error },
-    #[error("OBJSTORE_CLIENTS_FILE (--clients-file) is {path:?}: line {line}: {source}")]
+    #[error("{path:?} (OBJSTORE_CLIENTS_FILE, --clients-file), line {line}: {source}")]
     Invalid {
         path: PathBuf,
         /// Counted from 1.

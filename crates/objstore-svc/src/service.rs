@@ -27,7 +27,7 @@ use crate::{
     watch::Hub,
 };
 
-/// How often ended sessions and unused clients are removed.
+/// How often [`Store::reap`] runs.
 const REAP_EVERY: Duration = Duration::from_secs(60);
 
 /// Pending messages to sockets may hold `1 / SOCKET_MEMORY_SHARE` of the memory of the process.
@@ -170,7 +170,7 @@ async fn reap(store: Store) {
     loop {
         ticks.tick().await;
         if let Err(error) = store.reap(now()).await {
-            tracing::warn!(cause = %error, "sessions not reaped");
+            tracing::warn!(cause = %error, "could not remove expired sessions and unused clients");
         }
     }
 }

@@ -4,8 +4,8 @@
 //! All writes take the same path on both engines:
 //!
 //! 1. A method of [`Store`] puts an [`Operation`] into the engine's queue (`common::batch`) and
-//!    waits for the answer. A full queue fails at once with [`StoreError::Overloaded`], so a caller
-//!    may repeat the write.
+//!    waits for the answer. If the queue is full, the write fails immediately with
+//!    [`StoreError::Overloaded`], so a caller may repeat it.
 //! 2. The runner gathers pending operations into a batch, so that they share one commit. One batch
 //!    runs at a time, because its revisions follow those of the batch before it (`shared.rs`).
 //! 3. The engine begins a transaction and loads the rows that the batch depends on (`Needs::of`),
@@ -69,10 +69,9 @@ pub(crate) struct StoreConfig {
     pub(crate) database: Option<DatabaseConfig>,
     /// How long a session lives after it was created or extended.
     pub(crate) lifetime: Lifetime,
-    /// Whether only its owner may set and delete an object.
     pub(crate) owner: OwnerRule,
     pub(crate) max_clients: usize,
-    /// Limits the open watches of a client, and also its ended watches that are kept.
+    /// Maximum number of open watches of a client, and separately of its ended watches.
     pub(crate) max_watches: usize,
     /// The change log deletes records that are older than this.
     pub(crate) log_retention: Duration,
@@ -88,7 +87,7 @@ pub(crate) enum OpenError {
     Postgres(#[from] database::OpenError),
 }
 
-/// Copies the SQLite database to the new file `target`. A service may use the database meanwhile.
+/// Copies the SQLite database to the new file `target`. A service may use the database during this.
 /// The copy gets a new epoch when it is opened, so that ETags of the original do not match. Fails
 /// if `config` selects PostgreSQL.
 pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
@@ -98,24 +97,25 @@ pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupEr
     }
 }
 
-/// Why an operation or a read failed. A refusal by the rules is an answer instead: [`Refusal`].
+/// Why an operation or a read failed. A rejected operation is not an error here: its answer is a
+/// [`Refusal`].
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
     /// A queue is full, or a wait timed out: for a batch, a connection, a lock or a statement.
     /// Nothing was written.
-    #[error("too much is waiting: try again in a second")]
+    #[error("too many requests are pending: try again in a second")]
     Overloaded,
     /// A write failed. Whether it is committed is unknown.
-    #[error("the store could not write")]
+    #[error("the write failed: it may or may not be committed")]
     NotWritten(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the store could not read")]
     NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The change log was trimmed before this process dispatched all of its records to sockets.
-    #[error("the log has dropped changes before they were seen")]
-    Missed,
-    /// The dispatch of committed changes to sockets timed out.
-    #[error("committed changes are not dispatched in time")]
-    Behind,
+    /// A socket has to be closed although the store works: the change log was trimmed before this
+    /// process dispatched all of its records, or the client has too many ended watches.
+    #[error("the socket cannot continue: the client has to reconnect")]
+    SocketLost,
+    #[error("timeout: committed changes were not dispatched to sockets in time")]
+    DispatchTimeout,
     /// A bug: the operation or the read panicked. Nothing was written.
     #[error("the operation panicked")]
     Panicked,
@@ -129,7 +129,7 @@ pub(crate) struct Page {
     pub(crate) more: bool,
 }
 
-/// The end of a page, when only the number of its objects is given.
+/// The end of a page, as [`Store::page_end`] finds it.
 #[derive(Debug)]
 pub(crate) struct PageEnd {
     /// The key of the last object.
@@ -321,8 +321,8 @@ impl Store {
         self.change_session(token, Operation::Postpone { client, now }).await
     }
 
-    /// Marks a client as used, so that it stays as long as its sessions. `token` is the session
-    /// that used it: its cached copy is outdated then.
+    /// Marks a client as used, so that it stays as long as its sessions. Also removes the cached
+    /// copy of the session `token`, which still says that the client is unused.
     pub(crate) async fn mark_used(
         &self,
         client: ClientId,
@@ -415,16 +415,16 @@ impl Store {
     }
 
     pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
-        // Look here first: a position leaves the map only after its commit, so one that leaves it
-        // meanwhile is read from the database.
+        // Read the memory before the database. A position is removed from memory only after its
+        // commit, so one of the two reads always finds it.
         let acknowledged = self.shared().positions().of(client);
         let mut state = engine!(self, engine => engine.client(client).await?);
         state.position = state.position.max(acknowledged);
         Ok(state)
     }
 
-    /// Records that `client` has acknowledged all pushes up to `position`. It is written within a
-    /// second or two, and never lowers a position.
+    /// Records that `client` has acknowledged all pushes up to `position`. Never lowers a position.
+    /// The engine writes it soon, usually within two seconds.
     pub(crate) fn acknowledge(&self, client: ClientId, position: Revision) {
         self.shared().positions().advance(client, position);
     }
@@ -445,8 +445,8 @@ impl From<WriteError> for StoreError {
     }
 }
 
-/// The current time, by the clock of this machine. No other function reads the clock.
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+/// The current time, by the clock of this machine. No other function reads the wall clock.
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the wall clock")]
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::try_from(since.as_millis()).unwrap_or(Timestamp::MAX)

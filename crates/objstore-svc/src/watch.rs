@@ -105,7 +105,10 @@ impl Hub {
                     }
                 }
                 FeedItem::Missed(revision) => {
-                    tracing::warn!(revision, "the log has dropped changes before they were seen");
+                    tracing::warn!(
+                        revision,
+                        "change log trimmed before all changes were dispatched; closing all sockets"
+                    );
                     wake(self.state().start_over(revision));
                     self.dispatched.send_replace(Some(revision));
                 }
@@ -127,8 +130,8 @@ impl Hub {
     }
 
     /// Opens a cursor for one more socket of `client`. It starts after `since`, or else after the
-    /// client's position. Fails with [`StoreError::Behind`] if committed changes are not dispatched
-    /// in time.
+    /// client's position. Fails with [`StoreError::DispatchTimeout`] if committed changes are not
+    /// dispatched in time.
     pub(crate) async fn subscribe(
         self: &Arc<Self>,
         client: ClientId,
@@ -153,7 +156,7 @@ impl Hub {
         let is_done = |head: &Option<Revision>| head.is_none_or(|head| head >= revision);
         match timeout(DISPATCH_TIMEOUT, dispatched.wait_for(is_done)).await {
             Ok(Ok(head)) if head.is_some() => Ok(()),
-            _ => Err(StoreError::Behind),
+            _ => Err(StoreError::DispatchTimeout),
         }
     }
 

@@ -11,14 +11,15 @@
 //! 3. **A row is written once, in its final state.** Therefore [`Fold`] keeps the last state of
 //!    each object, session, client and watch, and lists the changes at the end. The change log gets
 //!    all records.
-//! 4. **Revisions may be relative.** If a batch needs no rows, PostgreSQL does not load the head
-//!    either: it is 0, and the statements add the revision and bytes of the store. So an operation
-//!    whose decision depends on the head must make [`Needs::is_empty`] false.
-//! 5. **Several operations of a batch may concern the same row**: a client can register, begin and
-//!    end a watch, and be marked as used in one batch. [`Fold`] has a map for each kind of row that
-//!    can be new, so that such a row is inserted in its final state and never updated.
-//! 6. **A panic fails one operation only.** [`decide`] returns its place, and the batching loop
-//!    runs the others again without it.
+//! 4. **Revisions may be relative.** On PostgreSQL, a batch that needs no rows is decided before
+//!    the newest revision is known. [`Known::head`] is then 0, revisions count from 0, and the SQL
+//!    statements add the revision and bytes of the store. So an operation whose decision depends on
+//!    the head must make [`Needs::is_empty`] false.
+//! 5. **One batch can insert a row and change it again**: a client can register, begin and end a
+//!    watch, and be marked as used in one batch. [`Fold`] has a map for each kind of row that can
+//!    be new, so that such a row is inserted once, in its final state.
+//! 6. **A panic fails one operation only.** [`decide`] returns the index of this operation, and the
+//!    batching loop runs the others again without it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -38,7 +39,7 @@ pub(crate) use changes::{Changes, NewClient, NewSession, Stretch};
 pub(crate) use known::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap, Watching};
 
 /// Decides the operations of `batch` in order. `known` holds the rows that [`Needs::of`] names.
-/// `Err` is the place of an operation that panicked.
+/// `Err` is the index of an operation that panicked.
 pub(crate) fn decide(
     rules: &Rules,
     known: Known,
@@ -46,9 +47,9 @@ pub(crate) fn decide(
 ) -> Result<(Vec<Answer>, Changes), usize> {
     let mut fold = Fold::new(rules, known);
     let mut answers = Vec::with_capacity(batch.len());
-    for (place, operation) in batch.iter().enumerate() {
+    for (index, operation) in batch.iter().enumerate() {
         let apply = AssertUnwindSafe(|| fold.apply(operation));
-        answers.push(catch_unwind(apply).map_err(|_| place)?);
+        answers.push(catch_unwind(apply).map_err(|_| index)?);
     }
     Ok((answers, fold.into_changes()))
 }
@@ -57,7 +58,7 @@ struct Fold<'a> {
     rules: &'a Rules,
     known: Known,
     head: Head,
-    /// Changes that can be listed at once. The maps below are added at the end.
+    /// Changes that no later operation of the batch can alter. `into_changes` adds the maps below.
     changes: Changes,
     /// The last state of each changed object, with its revision; `None` if deleted.
     objects: HashMap<&'a Key, Option<(Arc<Object>, Revision)>>,
@@ -163,7 +164,8 @@ impl<'a> Fold<'a> {
                 unused_until: Some(Session::unused_until(now)),
                 counts: WatchCounts::default(),
             };
-            // An earlier operation of this batch noted it when the client did not exist.
+            // An earlier `Postpone` or `MarkUsed` of this batch may have added an entry when the
+            // client did not exist.
             self.unused.remove(&client);
             self.registered.insert(client, new);
             self.known.clients.insert(client, Watching::default());
@@ -171,7 +173,7 @@ impl<'a> Fold<'a> {
         let expires = self.rules.lifetime.expiry(now);
         let sessions = self.known.sessions.entry(client).or_default();
         while sessions.len() >= MAX_SESSIONS {
-            let oldest = (0..sessions.len()).min_by_key(|&place| sessions[place].1).unwrap_or(0);
+            let oldest = (0..sessions.len()).min_by_key(|&index| sessions[index].1).unwrap_or(0);
             let (token, _) = sessions.swap_remove(oldest);
             if self.begun.remove(&token).is_none() {
                 self.extended.remove(&token);
@@ -208,8 +210,8 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Deletes sessions that ended at least one lifetime ago, and clients without a session left.
-    /// Therefore a client stays for one lifetime after its last session ended. An open socket
+    /// Deletes sessions that expired at least one lifetime ago, and clients without a session left.
+    /// Therefore a client stays for one lifetime after its last session expired. An open socket
     /// extends its session, so it keeps the client. Also deletes clients that were never used, when
     /// their `unused_until` has passed. Returns whether there may be more.
     fn reap(&mut self, now: Timestamp) -> bool {
@@ -218,14 +220,14 @@ impl<'a> Fold<'a> {
         for DueClient { client, unused_until, open } in clients {
             let is_over = unused_until.is_some_and(|until| until <= now);
             if is_over && open > 0 {
-                // A client with watches is used: marking it has failed.
+                // A client with watches is in use: an earlier `MarkUsed` has failed, so repeat it.
                 self.mark_used(client);
             }
             let is_forgotten = is_over && open == 0;
             let sessions = self.known.sessions.remove(&client).unwrap_or_default();
-            let (ended, left): (Vec<_>, Vec<_>) =
+            let (expired, left): (Vec<_>, Vec<_>) =
                 sessions.into_iter().partition(|(_, expires)| is_forgotten || *expires <= before);
-            self.changes.ended.extend(ended.into_iter().map(|(token, _)| token));
+            self.changes.ended.extend(expired.into_iter().map(|(token, _)| token));
             if left.is_empty() {
                 self.append(Entry::Forget(client));
                 self.head.clients = self.head.clients.saturating_sub(1);
@@ -240,7 +242,7 @@ impl<'a> Fold<'a> {
         if !matches!(self.open(client, pattern), Open::No) {
             return Ok(());
         }
-        // The client is missing if it was removed.
+        // The client is missing if it was removed after its session was checked.
         let watching = self.known.clients.get_mut(&client).ok_or(Refusal::TooManyWatches)?;
         watching.counts = watching.counts.begin(self.rules.max_watches)?;
         self.counted.insert(client);

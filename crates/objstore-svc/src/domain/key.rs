@@ -69,8 +69,8 @@ impl Key {
         self.0.split()
     }
 
-    /// Writes the only pattern of `shape` that matches this key into `text`, in the form of
-    /// [`Pattern::as_str`].
+    /// Builds the pattern that has the parts of `shape` from this key, and writes it into `text`,
+    /// in the form of [`Pattern::as_str`].
     pub(crate) fn pattern(&self, shape: Shape, text: &mut String) {
         text.clear();
         for (index, part) in self.parts().into_iter().enumerate() {
@@ -89,7 +89,7 @@ impl Key {
     }
 }
 
-/// A pattern of keys: an empty part matches every value, any other part only itself.
+/// A pattern of keys. An empty part matches everything; any other part matches only an equal part.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Pattern(Parts);
 
@@ -121,12 +121,12 @@ impl Borrow<str> for Pattern {
     }
 }
 
-/// The set of parts that a pattern gives: one of eight. Bit 0 is type, 1 namespace, 2 name.
+/// Which parts of a pattern are not empty. Bit 0 is type, 1 namespace, 2 name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Shape(u8);
 
 impl Shape {
-    /// All shapes. The last one, with all parts given, matches one key.
+    /// All shapes. A pattern of the last one has no empty part, so it matches one key.
     pub(crate) const ALL: [Self; 8] =
         [Self(0), Self(1), Self(2), Self(3), Self(4), Self(5), Self(6), Self(7)];
 
@@ -135,7 +135,7 @@ impl Shape {
         usize::from(self.0)
     }
 
-    /// Whether part `index` (0 type, 1 namespace, 2 name) is given.
+    /// Whether part `index` (0 type, 1 namespace, 2 name) is not empty.
     pub(crate) fn has(self, index: usize) -> bool {
         self.0 >> index & 1 == 1
     }

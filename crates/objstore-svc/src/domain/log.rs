@@ -1,10 +1,12 @@
-//! The change log: one record for each change, in the order of their commits.
+//! The change log: one record for each change of an object, each start or end of a watch, and each
+//! removed client, in the order of their commits.
 
 use std::sync::Arc;
 
 use super::{ClientId, Object, Pattern};
 
-/// The number of a record in the change log: 1 for the first, without gaps. 0 is before all.
+/// The number of a record in the change log. The first record has revision 1, and there are no
+/// gaps. 0 means: before the first record.
 pub(crate) type Revision = u64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -42,12 +42,13 @@ impl Owner {
 pub(crate) enum OwnerRule {
     /// An owner is data without a meaning to the service.
     Free,
-    /// An owner is the registered ID of the only client that may set and delete the object.
+    /// The sent `Owner` of a set, and the stored `Owner` of a delete, must be the ID of the client.
+    /// A set does not look at the stored owner: another client can replace the object.
     Match,
 }
 
 impl OwnerRule {
-    /// Whether `client` may set or delete an object of `owner`.
+    /// Whether `client` may use `owner`: the sent owner of a set, or the stored owner of a delete.
     pub(crate) fn admits(self, client: ClientId, owner: &Owner) -> bool {
         self == Self::Free || ClientId::parse(owner.as_str()) == Ok(client)
     }
@@ -116,8 +117,9 @@ pub(crate) struct Intent {
 }
 
 impl Intent {
-    /// Decides whether `object` may be set over one of revision `current`. Checks the owner first,
-    /// then the precondition.
+    /// Decides whether `object` may be set. Checks the owner first, then the precondition.
+    /// `current` is the revision of the stored object; `None` if there is none, or if there is no
+    /// precondition.
     pub(crate) fn decide_set(
         &self,
         object: &Object,

@@ -7,7 +7,7 @@ use super::{
     Timestamp, TokenDigest,
 };
 
-/// Bytes that an operation or record counts in addition to its texts.
+/// Bytes counted for an operation, or for a record of the change log, in addition to its texts.
 pub(crate) const OVERHEAD: usize = 64;
 
 /// A write of a client, or of the service itself.
@@ -15,30 +15,30 @@ pub(crate) const OVERHEAD: usize = 64;
 pub(crate) enum Operation {
     /// Registers a client if it is not registered, and adds a session.
     Register { client: ClientId, token: TokenDigest, now: Timestamp },
-    /// Extends a session by one lifetime from `now`.
+    /// Extends a session: it expires one lifetime after `now`.
     Extend { token: TokenDigest, now: Timestamp },
     /// Postpones the removal of an unused client.
     Postpone { client: ClientId, now: Timestamp },
     /// Marks a client as used, so that it stays as long as its sessions.
     MarkUsed { client: ClientId },
-    /// Removes ended sessions and clients without a session, and unused clients. It is always alone
-    /// in its batch.
+    /// Removes sessions that expired at least one lifetime ago, clients without sessions, and
+    /// unused clients whose removal is due. It is always alone in its batch.
     Reap { now: Timestamp },
     /// Creates or replaces an object.
     Set { object: Arc<Object>, intent: Intent },
-    /// Deletes an object. Refused if it does not exist.
+    /// Deletes an object. Rejected if it does not exist.
     Delete { key: Key, intent: Intent },
     /// Begins a watch. No effect if the client watches the pattern already.
     Watch { client: ClientId, pattern: Pattern },
     /// Ends a watch. No effect if the client does not watch the pattern.
     Unwatch { client: ClientId, pattern: Pattern },
-    /// Work of the engine: writes acknowledged positions, and trims the change log on engines that
-    /// do it in their batches.
+    /// Maintenance: writes acknowledged positions. On SQLite it can also trim the change log
+    /// (`trims`).
     Upkeep { positions: Vec<(ClientId, Revision)>, trims: bool },
 }
 
 impl Operation {
-    /// Bytes of memory that it counts while it waits.
+    /// Bytes of memory that the operation is counted with while it is pending.
     pub(crate) fn size(&self) -> usize {
         OVERHEAD
             + match self {
@@ -55,13 +55,14 @@ impl Operation {
 /// The result of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Done {
-    /// The newest revision after it: its own, if it appended a record.
+    /// The newest revision after the operation. If the operation appended a record, it is the
+    /// revision of that record.
     pub(crate) revision: Revision,
     /// Whether work is left, so that the operation should be repeated.
     pub(crate) more: bool,
 }
 
-/// The answer to an operation. A refused operation changes nothing.
+/// The answer to an operation. A rejected operation changes nothing.
 pub(crate) type Answer = Result<Done, Refusal>;
 
 /// Settings and constants of the store that decisions depend on.
@@ -71,6 +72,6 @@ pub(crate) struct Rules {
     pub(crate) owner: OwnerRule,
     pub(crate) lifetime: Lifetime,
     pub(crate) max_clients: u64,
-    /// Open watches that one client may have, and also its ended ones.
+    /// Maximum number of open watches of a client, and separately of its ended watches.
     pub(crate) max_watches: u64,
 }

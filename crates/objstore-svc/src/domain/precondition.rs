@@ -6,7 +6,7 @@ use super::Revision;
 
 /// A random number of the store. It is drawn when the store is created, and again when a backup of
 /// it is restored, so that tags from before the restore never match. On PostgreSQL the operator has
-/// to delete it after a restore.
+/// to delete it after a restore (`UPDATE store SET epoch = NULL`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Epoch(u64);
 
@@ -40,9 +40,9 @@ impl fmt::Display for Tag {
     }
 }
 
-/// A header is neither `*` nor a list of entity tags.
+/// The value of `If-Match` or `If-None-Match` is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a list of entity tags")]
+#[error("neither * nor a list of entity tags")]
 pub(crate) struct InvalidTag;
 
 /// The conditions of a request. Without conditions, it always holds.
@@ -141,7 +141,7 @@ fn read_list(value: &str, tags: &mut Vec<String>) -> Result<(), InvalidTag> {
 mod tests {
     use super::*;
 
-    const NOW: &str = "\"00000000000000ab-7\"";
+    const CURRENT_TAG: &str = "\"00000000000000ab-7\"";
 
     fn holds(if_match: &[&str], if_none_match: &[&str], exists: bool) -> bool {
         let tag = exists.then(|| Tag::new(Epoch::new(0xab), 7));
@@ -150,27 +150,27 @@ mod tests {
 
     #[test]
     fn a_tag_consists_of_epoch_and_revision() {
-        assert_eq!(Tag::new(Epoch::new(0xab), 7).to_string(), NOW);
+        assert_eq!(Tag::new(Epoch::new(0xab), 7).to_string(), CURRENT_TAG);
     }
 
     #[test]
     fn conditions_hold_as_rfc_9110_says() {
-        let weak = format!("W/{NOW}");
-        let list = format!("\"other\" , ,{NOW}");
+        let weak = format!("W/{CURRENT_TAG}");
+        let list = format!("\"other\" , ,{CURRENT_TAG}");
         for (if_match, if_none_match, exists, expected) in [
             (&[][..], &[][..], true, true),
             (&[], &[], false, true),
             (&["*"], &[], true, true),
             (&["*"], &[], false, false),
-            (&[NOW], &[], true, true),
-            (&[NOW], &[], false, false),
+            (&[CURRENT_TAG], &[], true, true),
+            (&[CURRENT_TAG], &[], false, false),
             (&["\"other\""], &[], true, false),
-            (&["\"other\"", NOW], &[], true, true),
+            (&["\"other\"", CURRENT_TAG], &[], true, true),
             (&[list.as_str()], &[], true, true),
             (&[weak.as_str()], &[], true, false),
             (&[], &["*"], true, false),
             (&[], &["*"], false, true),
-            (&[], &[NOW], true, false),
+            (&[], &[CURRENT_TAG], true, false),
             (&[], &[weak.as_str()], true, false),
             (&[], &["\"other\""], true, true),
             (&["*"], &["*"], true, false),

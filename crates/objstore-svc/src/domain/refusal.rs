@@ -1,12 +1,12 @@
 //! Rules of the service that a well-formed request can break.
 
-/// Why a request was refused. A refused request changes nothing.
+/// Why a request was rejected. A rejected request changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("there is no object under this key")]
     NoObject,
     /// Only with `OwnerRule::Match`: the `Owner` of the stored or the sent object is another ID.
-    #[error("the owner is not the registered ID")]
+    #[error("Owner is not the ID of this client")]
     NotOwner,
     #[error("the precondition does not hold")]
     PreconditionFailed,
@@ -17,8 +17,8 @@ pub(crate) enum Refusal {
     TooManyClients,
     /// The limit of open or of ended watches of this client is reached.
     #[error(
-        "the watch limit is reached; ended watches count until a socket has acknowledged the \
-         changes before their end: open a socket and answer its pings"
+        "there are too many watches. An ended watch counts until the client has acknowledged the \
+         changes before its end: open a socket and answer its pings"
     )]
     TooManyWatches,
 }

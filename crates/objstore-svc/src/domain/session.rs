@@ -111,14 +111,14 @@ impl fmt::Debug for TokenDigest {
 /// Maximum number of sessions of one client. One more ends the session that expires first.
 pub(crate) const MAX_SESSIONS: usize = 100;
 
-/// A session as it was looked up.
+/// A session as it is in the database or in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Session {
     pub(crate) client: ClientId,
     /// The session is valid before this time.
     pub(crate) expires: Timestamp,
-    /// When its client is removed if it stays unused: it never set, watched or opened a socket.
-    /// `None` if the client was used.
+    /// When the client is removed, if it has never set an object, watched a pattern or opened a
+    /// socket. `None` if it has.
     pub(crate) unused_until: Option<Timestamp>,
 }
 
@@ -129,8 +129,8 @@ const UNUSED_LIFETIME: Duration = Duration::from_hours(1);
 const POSTPONE_EVERY: Duration = Duration::from_mins(5);
 
 impl Session {
-    /// When an unused client is removed if it sends no request after `now`. [`POSTPONE_EVERY`] is
-    /// added because requests within that time do not postpone the removal.
+    /// The time at which an unused client is removed after a request at `now`. It includes
+    /// [`POSTPONE_EVERY`], because requests within that time do not postpone the removal.
     pub(crate) fn unused_until(now: Timestamp) -> Timestamp {
         now.saturating_add(millis(UNUSED_LIFETIME + POSTPONE_EVERY))
     }
@@ -149,7 +149,7 @@ fn millis(duration: Duration) -> Timestamp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lifetime(Duration);
 
-/// Minimum time between two extensions of a session.
+/// The value of [`Lifetime::extend_every`] for long lifetimes.
 const EXTEND_EVERY: Duration = Duration::from_hours(24);
 
 impl Lifetime {
@@ -174,7 +174,7 @@ impl Lifetime {
     /// Minimum time between two extensions of a session.
     ///
     /// Decision: one day, or half the lifetime if that is shorter. Otherwise a session in use would
-    /// end.
+    /// expire.
     pub(crate) fn extend_every(self) -> Duration {
         EXTEND_EVERY.min(self.0 / 2)
     }
@@ -213,8 +213,8 @@ mod tests {
         let mut session = Session { client, expires: 0, unused_until: None };
         assert!(!session.must_postpone(Timestamp::MAX));
         let (mut writes, mut request) = (0, 0);
-        for gap in [0, 4, 2, 59, 1, 1, 1, 3, 60] {
-            request += gap * MINUTE;
+        for minutes_since_last_request in [0, 4, 2, 59, 1, 1, 1, 3, 60] {
+            request += minutes_since_last_request * MINUTE;
             if session.unused_until.is_none() || session.must_postpone(request) {
                 session.unused_until = Some(Session::unused_until(request));
                 writes += 1;

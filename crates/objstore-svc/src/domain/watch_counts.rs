@@ -6,15 +6,15 @@ use super::Refusal;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WatchCounts {
     pub(crate) open: u64,
-    /// An upper bound of the ended watches: trimming the change log deletes some of them without
-    /// lowering it.
+    /// An upper bound of the number of ended watches: a trim of the change log deletes watches but
+    /// does not update this number.
     pub(crate) ended: u64,
 }
 
 impl WatchCounts {
     /// Counts a new open watch.
     ///
-    /// Refused while `limit` watches are open, or while `limit` ended ones are kept. Only a new
+    /// Rejected while `limit` watches are open, or while `limit` ended ones are kept. Only a new
     /// watch raises the sum of the two, so the store keeps at most `2 * limit` for a client.
     pub(crate) fn begin(self, limit: u64) -> Result<Self, Refusal> {
         if self.open >= limit || self.ended >= limit {

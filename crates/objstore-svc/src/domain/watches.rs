@@ -5,27 +5,28 @@ use std::collections::{HashMap, VecDeque};
 use super::{Key, Pattern, Revision, Shape};
 
 /// A client's open watches, and the ended ones that are still needed. A watch matches the changes
-/// after its own revision and before that of its end.
+/// with `since < revision < until`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Watches {
     /// Each open pattern with the revision of its watch.
     open: HashMap<Pattern, Revision>,
     /// The ended watches of each pattern, oldest first. Watches of one pattern do not overlap.
-    ended: HashMap<Pattern, VecDeque<Stretch>>,
+    ended: HashMap<Pattern, VecDeque<Interval>>,
     /// All ended watches in the order of their ends.
     ends: VecDeque<(Revision, Pattern)>,
-    /// The number of patterns of each shape in both maps. A shape without any needs no look-up.
+    /// The number of patterns of each shape in both maps. If it is 0, the shape is skipped.
     shapes: [usize; 8],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stretch {
+struct Interval {
     since: Revision,
     until: Revision,
 }
 
 impl Watches {
-    /// Takes stored watches in any order: pattern, begin, and end if it has ended.
+    /// Takes stored watches in any order: pattern, revision of the start, and revision of the end
+    /// if it has ended.
     pub(crate) fn stored(
         watches: impl IntoIterator<Item = (Pattern, Revision, Option<Revision>)>,
     ) -> Self {
@@ -35,7 +36,7 @@ impl Watches {
         for (pattern, since, until) in watches {
             match until {
                 None => stored.begin(pattern, since),
-                Some(until) => stored.insert_ended(pattern, Stretch { since, until }),
+                Some(until) => stored.insert_ended(pattern, Interval { since, until }),
             }
         }
         stored.open.shrink_to_fit();
@@ -55,7 +56,7 @@ impl Watches {
     pub(crate) fn end(&mut self, pattern: &Pattern, until: Revision) {
         if let Some((pattern, since)) = self.open.remove_entry(pattern) {
             self.shapes[pattern.shape().index()] -= 1;
-            self.insert_ended(pattern, Stretch { since, until });
+            self.insert_ended(pattern, Interval { since, until });
         }
     }
 
@@ -70,9 +71,9 @@ impl Watches {
     /// Adds the ended watches of `other` that are missing here.
     pub(crate) fn add_ended(&mut self, other: Self) {
         let before = self.ends.len();
-        for (pattern, stretches) in other.ended {
-            for stretch in stretches {
-                self.insert_ended(pattern.clone(), stretch);
+        for (pattern, intervals) in other.ended {
+            for interval in intervals {
+                self.insert_ended(pattern.clone(), interval);
             }
         }
         if self.ends.len() > before {
@@ -85,9 +86,9 @@ impl Watches {
         let mut removed = 0;
         while let Some((_, pattern)) = self.ends.pop_front_if(|(until, _)| *until <= through) {
             removed += 1;
-            if let Some(stretches) = self.ended.get_mut(&pattern) {
-                stretches.pop_front();
-                if stretches.is_empty() {
+            if let Some(intervals) = self.ended.get_mut(&pattern) {
+                intervals.pop_front();
+                if intervals.is_empty() {
                     self.ended.remove(&pattern);
                     self.shapes[pattern.shape().index()] -= 1;
                 }
@@ -117,16 +118,17 @@ impl Watches {
         let mut text = String::new();
         self.find_shape(key, &mut text, |text| {
             self.open.get(text).is_some_and(|&since| since < revision)
-                || self.ended.get(text).is_some_and(|stretches| {
-                    let later = stretches.partition_point(|stretch| stretch.since < revision);
-                    let last = later.checked_sub(1).and_then(|index| stretches.get(index));
-                    last.is_some_and(|stretch| revision < stretch.until)
+                || self.ended.get(text).is_some_and(|intervals| {
+                    let later = intervals.partition_point(|interval| interval.since < revision);
+                    let last = later.checked_sub(1).and_then(|index| intervals.get(index));
+                    last.is_some_and(|interval| revision < interval.until)
                 })
         })
         .is_some()
     }
 
-    /// The first shape of an open watch that matches `key`.
+    /// The first shape of an open watch that matches `key`. A reset uses the shape to push an
+    /// object once, although several patterns may match it.
     pub(crate) fn match_current(&self, key: &Key) -> Option<Shape> {
         let mut text = String::new();
         self.find_shape(key, &mut text, |text| self.open.contains_key(text))
@@ -137,7 +139,8 @@ impl Watches {
         self.open.iter().map(|(pattern, &since)| (pattern, since))
     }
 
-    /// The first shape whose pattern of `key` fulfils `is_match`. `text` is a buffer.
+    /// Builds the pattern of `key` for each shape, and returns the first shape for which `is_match`
+    /// is true. `text` is a buffer for the pattern.
     fn find_shape(
         &self,
         key: &Key,
@@ -154,15 +157,15 @@ impl Watches {
 
     /// Inserts an ended watch, and keeps those of its pattern in order. The caller has to sort
     /// `ends`, unless this watch ended last.
-    fn insert_ended(&mut self, pattern: Pattern, stretch: Stretch) {
-        let stretches = self.ended.entry(pattern.clone()).or_insert_with(|| {
+    fn insert_ended(&mut self, pattern: Pattern, interval: Interval) {
+        let intervals = self.ended.entry(pattern.clone()).or_insert_with(|| {
             self.shapes[pattern.shape().index()] += 1;
             VecDeque::new()
         });
-        let index = stretches.partition_point(|other| other.since < stretch.since);
-        if stretches.get(index).is_none_or(|other| other.since > stretch.since) {
-            stretches.insert(index, stretch);
-            self.ends.push_back((stretch.until, pattern));
+        let index = intervals.partition_point(|other| other.since < interval.since);
+        if intervals.get(index).is_none_or(|other| other.since > interval.since) {
+            intervals.insert(index, interval);
+            self.ends.push_back((interval.until, pattern));
         }
     }
 }
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn ended_watches_are_removed_by_their_end() {
+    fn remove_ended_removes_watches_that_ended_up_to_a_revision() {
         let stored = [
             (pattern("t", ""), 8, Some(10)),
             (pattern("t", ""), 1, Some(4)),

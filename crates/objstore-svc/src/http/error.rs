@@ -17,7 +17,7 @@ use crate::{
     store::StoreError,
 };
 
-/// Seconds after which a client may repeat a request that was refused for overload.
+/// The value of `Retry-After` in seconds, unless a rate limit computes it.
 const RETRY_AFTER: u64 = 1;
 
 #[derive(Debug, thiserror::Error)]
@@ -32,17 +32,17 @@ pub(super) enum Error {
     Query(&'static str),
     #[error("there is no valid session: register with POST /register")]
     Unauthenticated,
-    #[error("this origin may not open the socket: the operator can add it to OBJSTORE_ORIGINS")]
+    #[error("this origin is not allowed: the operator can add it to OBJSTORE_ORIGINS")]
     Origin,
-    #[error("there is nothing under this path")]
+    #[error("there is no such path")]
     NotFound,
-    #[error("this path has no such method")]
+    #[error("this path does not support this method")]
     MethodNotAllowed,
     #[error("the body did not arrive in time")]
     Timeout,
     #[error("the body is longer than {0} bytes")]
     TooLarge(usize),
-    #[error("too many request bodies are waiting: try again in a second")]
+    #[error("the memory for request bodies is used up: try again in a second")]
     NoMemory,
     #[error(transparent)]
     RateLimited(#[from] RateRefused),
@@ -50,7 +50,7 @@ pub(super) enum Error {
     Upgrade(String),
     #[error("the socket limit is reached: try again later")]
     TooManySockets,
-    #[error("the connection could not be upgraded to a websocket: the store is not available")]
+    #[error("the connection could not be upgraded to a websocket: {0}")]
     Subscription(#[source] StoreError),
     #[error("an internal error occurred")]
     Internal(#[source] StoreError),

@@ -27,13 +27,17 @@ const FAMILIES: [Family<Read>; 11] = [
         store.waiting_bytes
     }),
     Family::counter("commits_total", "Batches committed.", |(store, _)| store.commits),
-    Family::counter("operations_total", "Writes in committed batches.", |(store, _)| {
-        store.operations
-    }),
+    Family::counter(
+        "operations_total",
+        "Operations in committed batches, including rejected ones.",
+        |(store, _)| store.operations,
+    ),
     Family::gauge("sockets", "Open sockets.", |(_, watch)| widen(watch.sockets)),
-    Family::gauge("watching_clients", "Clients with at least one open socket.", |(_, watch)| {
-        widen(watch.clients)
-    }),
+    Family::gauge(
+        "watching_clients",
+        "Clients with at least one open socket, with or without watches.",
+        |(_, watch)| widen(watch.clients),
+    ),
     Family::gauge(
         "ended_watches",
         "Ended watches that sockets still need, because they are behind.",

@@ -67,7 +67,7 @@ impl Authenticated {
         }
         if let Err(error) = app.store.mark_used(self.client, self.token).await {
             // The next use of the client tries again.
-            tracing::warn!(cause = %error, "client not marked as used");
+            tracing::warn!(cause = %error, "could not mark the client as used");
         }
     }
 
@@ -79,7 +79,7 @@ impl Authenticated {
             Ok(()) => Some(set_cookie(app, &token)),
             Err(error) => {
                 // The session is still valid, so that reads work while writes fail.
-                tracing::warn!(cause = %error, "session not extended");
+                tracing::warn!(cause = %error, "could not extend the session");
                 None
             }
         }
@@ -98,7 +98,7 @@ impl FromRequestParts<Arc<App>> for Authenticated {
                     && let Err(error) = app.store.postpone_removal(session, token, now).await
                 {
                     // The next request tries again.
-                    tracing::warn!(cause = %error, "removal of an unused client not postponed");
+                    tracing::warn!(cause = %error, "could not postpone the client's removal");
                 }
                 let due = app.lifetime.is_due(session, now).then_some(cookie);
                 let is_used = session.unused_until.is_none();

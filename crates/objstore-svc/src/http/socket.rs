@@ -183,7 +183,7 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
     let unsent = matches!(end, End::NoMemory);
     let (code, reason) = match end {
         End::Away => (close_code::AWAY, "the service is stopping"),
-        End::Failed => (close_code::ERROR, "the store is not available"),
+        End::Failed => (close_code::ERROR, "changes cannot be read: reconnect"),
         End::NoMemory => (close_code::AGAIN, "too many messages are pending: reconnect later"),
         End::Dead => return,
     };
@@ -203,7 +203,7 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
         }
     };
     if !matches!(timeout(CLOSE_TIMEOUT, farewell).await, Ok(Ok(()))) {
-        tracing::debug!("the client did not answer the close frame");
+        tracing::debug!("closing handshake not completed");
     }
 }
 
@@ -341,7 +341,7 @@ async fn keep_session(app: &App, token: TokenDigest) -> Infallible {
     loop {
         sleep(app.lifetime.extend_every()).await;
         if let Err(error) = app.store.extend(token, now()).await {
-            tracing::warn!(cause = %error, "session not extended");
+            tracing::warn!(cause = %error, "could not extend the session");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! 1. The copy is one transaction: a failed import leaves no row, and may be repeated.
 //! 2. Epoch and revisions are kept, so ETags, watches and positions of clients stay valid.
-//! 3. The source directory is locked meanwhile, so no service writes to it.
+//! 3. The source directory is locked during the copy, so no service writes to it.
 //! 4. The target must have no epoch, revision or client. Otherwise a service has used it, and the
 //!    import fails.
 
@@ -26,7 +26,7 @@ use super::{StoreConfig, postgres, sqlite};
 pub(crate) enum ImportError {
     #[error("OBJSTORE_DATABASE_URL is not set: set it to the URL of an empty database")]
     NoTarget,
-    #[error("there is no store in {0:?}: name the directory with the file objstore.db")]
+    #[error("{0:?} contains no objstore.db: set --from to the data directory")]
     NoSource(PathBuf),
     /// For example, a service uses the directory.
     #[error(transparent)]
@@ -38,7 +38,7 @@ pub(crate) enum ImportError {
     Source(#[from] sqlite::OpenError),
     #[error(transparent)]
     Target(#[from] OpenError),
-    #[error("the database of OBJSTORE_DATABASE_URL has been used by a service: make an empty one")]
+    #[error("the database of OBJSTORE_DATABASE_URL is not empty: create a new one")]
     NotEmpty,
     #[error("table {table}: read {read} rows but wrote {written}; nothing was imported")]
     Incomplete { table: &'static str, read: i64, written: i64 },
@@ -105,9 +105,9 @@ pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), Im
 
     let database = Database::of(config)?;
     postgres::migrate(&database).await?;
-    let mut session = database.connect().await?;
+    let mut connection = database.connect().await?;
     let failed = |error| ImportError::from(database.failed(error));
-    let transaction = session.transaction().await.map_err(failed)?;
+    let transaction = connection.transaction().await.map_err(failed)?;
     let claim = "UPDATE store SET epoch = $1 WHERE epoch IS NULL AND revision = 0 AND clients = 0";
     let epoch = epoch.bits().cast_signed();
     if transaction.execute(claim, &[&epoch]).await.map_err(failed)? == 0 {
@@ -128,7 +128,7 @@ pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), Im
             bytes_through = coalesce((SELECT max(bytes_through) FROM log), 0)";
     transaction.execute(head, &[]).await.map_err(failed)?;
     transaction.commit().await.map_err(failed)?;
-    session.batch_execute("ANALYZE").await.map_err(failed)?;
+    connection.batch_execute("ANALYZE").await.map_err(failed)?;
     Ok(())
 }
 

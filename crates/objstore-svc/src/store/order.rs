@@ -1,4 +1,4 @@
-//! The orders of keys: every pattern is a range of one of them.
+//! Chooses the index for a search. Every pattern is one contiguous range of one of three indexes.
 //!
 //! Both engines keep three indexes on the parts of a key. For every pattern, one of them starts
 //! with the parts that the pattern gives. So a search reads one range of one index, and never
@@ -28,8 +28,8 @@ pub(super) struct Range {
     pub(super) order: &'static Order,
     /// For `WHERE`, with placeholders for the parameters.
     pub(super) condition: String,
-    /// For `ORDER BY`: the columns of the parts that the pattern does not give, or the last column
-    /// if it gives all.
+    /// For `ORDER BY`: the columns of the parts that are empty in the pattern. If none is empty,
+    /// the last column, because SQL needs at least one.
     pub(super) columns: String,
     /// The values of the placeholders, in their order.
     pub(super) parameters: Vec<String>,

@@ -1,8 +1,8 @@
 //! Acknowledged positions of clients that are not written to the database yet.
 //!
-//! A client acknowledges often, so not every pong becomes a write: the engines write positions
-//! about once a second, in the batch of other operations or in one of their own. A crash loses the
-//! unwritten ones: these clients receive some pushes again.
+//! A client acknowledges often (with each WebSocket pong), so acknowledgements are not written one
+//! by one: the engines write positions about once a second, in the batch of other operations or in
+//! a separate one. A crash loses the unwritten positions: these clients receive some pushes again.
 
 use std::{
     collections::HashMap,
@@ -14,10 +14,10 @@ use crate::domain::{ClientId, Revision};
 /// How often positions are written while other operations are pending.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Positions in one batch while other operations are pending.
+/// Maximum number of positions in one batch while other operations are pending.
 const BATCH: usize = 512;
 
-/// Positions in one batch while no operation is pending.
+/// Maximum number of positions in one batch while no operation is pending.
 const IDLE_BATCH: usize = 8 * BATCH;
 
 /// A position moves from `pending` to `round` to `writing`, and is removed after its commit.
@@ -28,7 +28,7 @@ pub(super) struct Positions {
     round: HashMap<ClientId, Revision>,
     /// Positions in the running batch.
     writing: HashMap<ClientId, Revision>,
-    /// When a round was last due.
+    /// Time of the last call of [`Self::take_due`] that was due.
     due: Instant,
 }
 
@@ -46,15 +46,15 @@ impl Positions {
         *newest = position.max(*newest);
     }
 
-    /// The newest recorded position of a client; 0 if it is committed already.
+    /// The newest position of a client in memory; 0 if there is none.
     pub(super) fn of(&self, client: ClientId) -> Revision {
         let stages = [&self.pending, &self.round, &self.writing];
         stages.into_iter().filter_map(|stage| stage.get(&client)).copied().max().unwrap_or(0)
     }
 
-    /// Takes positions of this round for the next batch. Only one batch may run at a time: the
-    /// positions of the last one are written again, unless [`Self::written`] was called for it. A
-    /// round begins once a second, or with this call if `is_idle`: no operation is pending.
+    /// Returns the positions for the next batch. Call [`Self::written`] after its commit: otherwise
+    /// the next call returns them again. Only one batch may run at a time. Starts a new round if
+    /// one second has passed, or if `is_idle` (no operation is pending).
     pub(super) fn take_due(&mut self, is_idle: bool) -> Vec<(ClientId, Revision)> {
         // Positions are left here if their batch failed.
         self.put_back();
@@ -82,7 +82,7 @@ impl Positions {
         batch
     }
 
-    /// Forgets the positions that were taken last: their batch is committed.
+    /// Removes the positions that were taken last: their batch is committed.
     pub(super) fn written(&mut self) {
         self.writing.clear();
     }

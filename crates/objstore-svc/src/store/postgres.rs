@@ -13,8 +13,8 @@
 //!      (`socket_reads`). The rest is left to searches and look-ups.
 //! 5. Every statement must be served by an index, and its plan must not depend on statistics: see
 //!    [`SETTINGS`].
-//! 6. The writer task must not end while the service runs; if it does, `failed` resolves. A lost
-//!    database is no reason to exit: connections are opened again.
+//! 6. The writer task must not end while the service runs; if it does, `failed` resolves. If the
+//!    database is unreachable, the service keeps running and connects again.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicI32},
@@ -54,15 +54,16 @@ use reader::Reader;
 use tail::Tail;
 use writer::Writer;
 
-/// Sockets may use one in this many connections of the pool, but not more than there are cores:
+/// Sockets may use `1 / SOCKET_SHARE` of the connections of the pool, at most one for each core:
 /// reading the rows takes CPU time.
 const SOCKET_SHARE: usize = 4;
 
-/// Pages of the change log, or batches, that are not dispatched to sockets yet.
+/// Maximum number of feed items (batches, or pages of the change log) that are not dispatched to
+/// sockets yet.
 const FEED_LENGTH: usize = 64;
 
-/// Committed batches of this replica that the tail has not received yet. If this is full, the tail
-/// reads from the change log instead.
+/// Maximum number of committed batches of this replica that the tail has not received yet. If it is
+/// reached, the tail reads from the change log instead.
 const COMMITTED_LENGTH: usize = 16;
 
 /// Settings of all connections, in addition to those of `common`. An index serves every statement,

@@ -7,10 +7,10 @@ use quick_cache::sync::Cache;
 
 use crate::domain::{Session, Timestamp, TokenDigest};
 
-/// Sessions.
+/// Maximum number of cached sessions.
 const CAPACITY: usize = 100_000;
 
-/// Milliseconds.
+/// Maximum age of a cached copy, in milliseconds.
 const MAX_AGE: Timestamp = 60_000;
 
 pub(super) struct SessionCache(Cache<TokenDigest, CachedSession>);

@@ -13,8 +13,9 @@ use crate::domain::{
     fold::{self, Changes, Known},
 };
 
-/// One batch runs at a time, because its revisions follow those of the batch before it. An
-/// [`Operation::Reap`] counts as many rows as fit, so it is alone in its batch.
+/// One batch runs at a time, because its revisions follow those of the batch before it; so
+/// `another_at` is never reached. An [`Operation::Reap`] costs all rows of a batch, so that no
+/// other operation joins its batch.
 pub(super) const LIMITS: Limits = Limits {
     batches: 1,
     another_at: usize::MAX,

@@ -9,9 +9,9 @@
 //!    - Searches, and the reads for sockets (watches, change log), read many rows, so they run on
 //!      other threads (`common::aside`). Sockets have separate threads, so that searches do not
 //!      wait for them. Each thread has a connection.
-//! 3. The lock on the directory (`Directory`) allows one service only. The writer relies on it: it
-//!    keeps the newest revision in memory. The subcommand `backup` runs beside it, as it only
-//!    reads.
+//! 3. Only one service can use the directory, because it holds a lock (`Directory`). The writer
+//!    relies on this lock when it keeps the newest revision in memory. The subcommand `backup`
+//!    needs no lock, because it only reads.
 //! 4. A backup has no epoch. A store without one creates a random one when it is opened, so ETags
 //!    from before the restore never match, although revisions repeat.
 
@@ -48,7 +48,8 @@ use writer::Writer;
 /// The file name of the database in the data directory.
 pub(super) const DATABASE: &str = "objstore.db";
 
-/// Committed batches that are not dispatched to sockets yet. Above this, the writer waits.
+/// Maximum number of committed batches that are not dispatched to sockets yet. If it is reached,
+/// the writer waits.
 const FEED_LENGTH: usize = 64;
 
 mod migrations {

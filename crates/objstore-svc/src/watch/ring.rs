@@ -9,7 +9,7 @@ use crate::domain::{Entry, Object, Record, Revision};
 /// Limit of the ring, in bytes as [`cost`] counts them.
 const RING_BYTES: usize = 32 * 1024 * 1024;
 
-/// Bytes that a record costs in addition to its object.
+/// Bytes counted for each record in addition to its texts.
 const OVERHEAD: usize = 256;
 
 /// The format of a socket's messages.
@@ -79,7 +79,7 @@ impl Ring {
 }
 
 fn cost(record: &Record) -> usize {
-    // The object is in memory twice: in the record and in a frame.
+    // Counts the record and one frame. If sockets of both formats read it, it has two frames.
     OVERHEAD + 2 * record.entry.size()
 }
 

@@ -39,7 +39,8 @@ mod clients;
 /// Maximum length of a socket's queue. A socket with more pending revisions falls behind.
 const QUEUE_LENGTH: usize = 1024;
 
-/// Maximum number of messages in a burst.
+/// Maximum number of messages in a burst from a queue or the ring. A burst from the change log has
+/// one page of records.
 const BURST_LENGTH: usize = 256;
 
 /// Bytes after which a burst takes no more messages.

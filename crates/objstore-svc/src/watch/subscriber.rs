@@ -105,7 +105,7 @@ impl Subscriber {
 
     /// Waits for messages and adds them to `burst`, which must be empty. Cancel safe: a later call
     /// gives out the same messages. Fails if the store cannot be read, or with
-    /// [`StoreError::Missed`] if the socket has to be closed.
+    /// [`StoreError::SocketLost`] if the socket has to be closed.
     pub(crate) async fn next(&mut self, burst: &mut Burst) -> Result<Frames, StoreError> {
         loop {
             let mut frames = Frames::Own;
@@ -123,7 +123,7 @@ impl Subscriber {
                         self.wake.notified().await;
                     }
                     Next::Log => self.next_of_log(burst).await?,
-                    Next::Lost => return Err(StoreError::Missed),
+                    Next::Lost => return Err(StoreError::SocketLost),
                 }
             }
             if !burst.is_empty() {

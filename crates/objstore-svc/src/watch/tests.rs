@@ -83,5 +83,5 @@ async fn no_socket_opens_once_dispatching_has_ended() {
     drop(sender);
     Arc::clone(&hub).run(Feed { revision: feed.revision, news }).await;
     let subscribed = hub.subscribe(client(), Form::Objects, None).await;
-    assert!(matches!(subscribed, Err(StoreError::Behind)));
+    assert!(matches!(subscribed, Err(StoreError::DispatchTimeout)));
 }

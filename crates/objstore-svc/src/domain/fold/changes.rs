@@ -7,7 +7,8 @@ use crate::domain::{
     ClientId, Key, Object, Pattern, Record, Revision, Timestamp, TokenDigest, WatchCounts,
 };
 
-/// The row changes of a batch: each row at most once, in an order in which they can be written.
+/// The row changes of a batch. Each row occurs at most once. Rows that reference a client need an
+/// order: see `store/tables.rs`.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     /// The head that the batch counts from: that of `Known`.
@@ -49,7 +50,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// The distance of a revision from the head before the batch.
+    /// A revision relative to the head before the batch.
     pub(crate) fn beyond(&self, revision: Revision) -> i64 {
         (revision - self.before.revision).cast_signed()
     }
@@ -74,7 +75,7 @@ pub(crate) struct NewSession {
     pub(crate) expires: Timestamp,
 }
 
-/// A watch: the stretch of the change log in which a client watches a pattern.
+/// A watch: the interval of the change log in which a client watches a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub(crate) client: ClientId,

@@ -9,7 +9,8 @@ use crate::domain::{
     ClientId, Key, Object, Operation, Pattern, Revision, Rules, Timestamp, TokenDigest, WatchCounts,
 };
 
-/// Clients that one [`Operation::Reap`] examines for their sessions, and again for being unused.
+/// Maximum number of clients with expired sessions, and of unused clients, in one
+/// [`Operation::Reap`].
 pub(crate) const REAP_CLIENTS: usize = 256;
 
 /// The stored rows that a batch depends on.
@@ -19,21 +20,22 @@ pub(crate) struct Needs<'a> {
     pub(crate) revisions: HashSet<&'a Key>,
     pub(crate) objects: HashSet<&'a Key>,
     pub(crate) clients: HashSet<ClientId>,
-    /// If a client's stored number of ended watches reaches this, the engine counts those that end
-    /// after the client's position. The batch deletes the others, since no socket needs them.
+    /// The stored number of a client's ended watches is an upper bound. From this number on, the
+    /// engine counts the watches that ended after the client's position. The batch deletes the
+    /// other ended watches, since no socket needs them.
     pub(crate) counted_from: u64,
-    /// Watches, which are read if they are open.
+    /// Patterns of which the open watch is read, if there is one.
     pub(crate) watches: HashSet<(ClientId, &'a Pattern)>,
     /// Clients whose sessions are read.
     pub(crate) sessions: HashSet<ClientId>,
-    /// Clients to examine for ended sessions, or because they are unused.
+    /// Clients to examine for expired sessions, or because they are unused.
     pub(crate) reap: Option<Reap>,
 }
 
 /// Which clients [`Operation::Reap`] examines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reap {
-    /// Clients with a session that ended at this time or before.
+    /// Clients with a session that expired at this time or before.
     pub(crate) before: Timestamp,
     /// Unused clients whose `unused_until` is this time or before.
     pub(crate) now: Timestamp,
@@ -78,7 +80,8 @@ impl<'a> Needs<'a> {
         needs
     }
 
-    /// Whether the batch depends on no row, and so not on the head either.
+    /// Whether the batch needs neither rows nor the head. Needed watches and sessions always come
+    /// with needed clients.
     pub(crate) fn is_empty(&self) -> bool {
         self.revisions.is_empty()
             && self.objects.is_empty()
@@ -98,8 +101,8 @@ pub(crate) struct Head {
     pub(crate) clients: u64,
 }
 
-/// The rows that [`Needs`] names, as they are stored. If it names none, `head` may have any value,
-/// since the batch only counts from it.
+/// The rows that [`Needs`] names, as they are stored. If [`Needs`] is empty, `head` may have any
+/// value, since the batch only counts from it: see rule 4 of `fold.rs`.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// The head before the batch.

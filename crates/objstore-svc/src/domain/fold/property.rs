@@ -202,7 +202,7 @@ impl Rows {
 
     /// The rows without those that may be deleted at any time: ended watches that no socket needs.
     /// Their number is an upper bound, so it is set to 0.
-    fn settled(mut self) -> Self {
+    fn without_unneeded(mut self) -> Self {
         assert_eq!(u64::try_from(self.clients.len()).unwrap(), self.head.clients);
         for (&client, row) in &mut self.clients {
             let position = row.position;
@@ -262,8 +262,9 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// The ends of batches as the engines form them: a reap is alone, and the engine's own work is the
-/// last of a batch. Removes operations that reuse a token or extend an unknown one.
+/// Splits the operations into batches as the runner does, and returns the index of the start of
+/// each batch and the number of operations: a reap is alone, and the engine's own work is the last
+/// of a batch. Removes operations that reuse a token or extend an unknown one.
 fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
     let mut used = HashSet::new();
     operations.retain(|operation| match operation {
@@ -274,10 +275,10 @@ fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
     let mut lengths = lengths.iter().copied().cycle();
     let mut ends = Vec::new();
     let mut left = 0;
-    for (place, operation) in operations.iter().enumerate() {
+    for (index, operation) in operations.iter().enumerate() {
         let is_reap = matches!(operation, Operation::Reap { .. });
         if left == 0 || is_reap {
-            ends.push(place);
+            ends.push(index);
             left = lengths.next().unwrap_or(1);
         }
         let is_last = is_reap || matches!(operation, Operation::Upkeep { .. });
@@ -289,7 +290,7 @@ fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
 
 proptest! {
     #[test]
-    fn a_batch_equals_its_operations_one_by_one(
+    fn a_batch_has_the_same_effect_as_single_operations(
         mut operations in prop::collection::vec(operation(), 1..80),
         lengths in prop::collection::vec(1..20_usize, 1..8),
     ) {
@@ -306,7 +307,7 @@ proptest! {
             let run_alone = |operation| single.run(single.everything(), &[operation]);
             let one_by_one: Vec<_> = batch.into_iter().flat_map(run_alone).collect();
             prop_assert_eq!(answers, one_by_one);
-            prop_assert_eq!(batched.clone().settled(), single.clone().settled());
+            prop_assert_eq!(batched.clone().without_unneeded(), single.clone().without_unneeded());
         }
     }
 }

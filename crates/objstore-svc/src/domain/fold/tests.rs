@@ -97,7 +97,7 @@ fn an_object_is_written_once_and_logged_each_time() {
 }
 
 #[test]
-fn a_watch_may_end_in_the_batch_it_begins_in() {
+fn a_watch_can_begin_and_end_in_one_batch() {
     let (pattern, other, third) = (pattern("t"), pattern("u"), pattern("v"));
     let client = client(1);
     let operations = [
@@ -159,7 +159,7 @@ fn registrations_of_one_batch_count_against_the_client_limit() {
 }
 
 #[test]
-fn a_session_over_the_limit_ends_the_one_expiring_first() {
+fn at_the_limit_a_new_session_ends_the_one_that_expires_first() {
     let stored = (0..100).map(|number| (TokenDigest::of(&number.to_string()), number));
     let sessions = HashMap::from([(client(1), stored.collect())]);
     let first = TokenDigest::of("0");

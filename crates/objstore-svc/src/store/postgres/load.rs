@@ -15,7 +15,7 @@ use crate::domain::{
     fold::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Watching},
 };
 
-/// The process of PostgreSQL that serves a connection. Notifications carry the one of their sender.
+/// The process ID of a PostgreSQL backend. A notification contains the ID of its sender.
 pub(super) type BackendPid = i32;
 
 /// Locks the `store` row. It is the first statement of every batch, so that the order of commits is
@@ -35,8 +35,8 @@ const CLIENTS: &str = "SELECT id, watches, CASE WHEN ended < $2 THEN ended ELSE
          ended >= $2
      FROM clients WHERE id = ANY ($1)";
 
-/// Open watches of the clients `$1` by the parts of their patterns, with their first revision. An
-/// open watch is the newest of its pattern, so ended watches are not read.
+/// Open watches of the clients `$1` by the parts of their patterns, with the revision at which each
+/// began. An open watch is the newest of its pattern, so ended watches are not read.
 const WATCHES: &str = "SELECT asked.*, newest.since
      FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
          AS asked (client, type, namespace, name),

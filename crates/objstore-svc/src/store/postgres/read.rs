@@ -1,4 +1,4 @@
-//! Reads, except searches.
+//! Reads objects by their keys, sessions, clients and the change log.
 
 use std::collections::HashMap;
 

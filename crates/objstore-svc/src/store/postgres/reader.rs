@@ -1,7 +1,7 @@
 //! Coalesced reads of objects: keys that arrive while the readers are busy share one statement.
 //!
 //! PostgreSQL's cost for a statement depends little on the number of rows, so few large reads are
-//! cheaper than many small ones. A read never waits for a timer: an idle reader starts at once.
+//! cheaper than many small ones. An idle reader starts immediately, without a timer.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -14,13 +14,13 @@ use tokio::{
 use super::{super::StoreError, load::Keys, read};
 use crate::domain::{Key, Stored};
 
-/// Statements that run at once.
+/// Maximum number of statements that run at the same time.
 const READERS: usize = 4;
 
-/// Keys in one statement.
+/// Maximum number of keys in one statement.
 const BATCH_LENGTH: usize = 64;
 
-/// Pending keys. Above this, a read fails with [`StoreError::Overloaded`].
+/// Maximum number of pending keys. Above it, a read fails with [`StoreError::Overloaded`].
 const QUEUE_LENGTH: usize = 4096;
 
 struct Job {

@@ -1,10 +1,11 @@
-//! The tail of the change log: passes the commits of all replicas on to the feed, by revision.
+//! The tail of the change log: sends the commits of all replicas to the feed, in order of revision.
 //!
 //! 1. The feed must be in order and without gaps, on every replica. The tail therefore keeps one
 //!    cursor (`revision`), and passes on only records that follow it directly.
 //! 2. The writer of this replica sends its commits over a channel, so that the usual case needs no
-//!    read. A batch is passed on if it follows the cursor. If it does not, another replica
-//!    committed before it, and the tail reads both from the change log.
+//!    read. A batch that follows the cursor directly is passed on. A batch that the tail has read
+//!    from the change log already is dropped. Otherwise there is a gap, because another replica
+//!    committed before the batch: the tail reads both from the change log.
 //! 3. The channel may lose batches: the writer never waits for it. That is safe, because the tail
 //!    detects the gap and reads the change log.
 //! 4. Each commit notifies all replicas (`NOTIFY`). The tail ignores notifications of its own
@@ -38,7 +39,8 @@ use super::{
 };
 use crate::domain::{Record, Revision};
 
-/// How often the change log is read without a notification: the delay after a lost one.
+/// How often the change log is read without a notification. So a lost notification delays changes
+/// by at most this time.
 const POLL_EVERY: Duration = Duration::from_millis(250);
 
 /// Timeout for an answer of the database.
@@ -76,7 +78,7 @@ impl From<tokio_postgres::Error> for Interruption {
     }
 }
 
-/// The receiver of the feed, or the writer, is gone: the store is closing.
+/// The receiver of the feed, or the writer, has ended: the store is closing.
 struct Closing;
 
 impl Tail {
@@ -86,9 +88,9 @@ impl Tail {
             match self.follow().await {
                 Ok(Closing) => return,
                 Err(error) if std::mem::take(&mut self.warns) => {
-                    tracing::warn!(cause = %error, "the log is not followed for now");
+                    tracing::warn!(cause = %error, "cannot read the change log, retrying");
                 }
-                Err(error) => tracing::debug!(cause = %error, "the log is still not followed"),
+                Err(error) => tracing::debug!(cause = %error, "still cannot read the change log"),
             }
             sleep(RETRY_EVERY).await;
         }

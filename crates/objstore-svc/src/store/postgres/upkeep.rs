@@ -16,13 +16,14 @@ use super::super::{Stats, StoreConfig, rows};
 
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Records that one statement looks at.
+/// Maximum number of records that one statement looks at.
 const TRIM_BATCH: i64 = 4096;
 
-/// Deletes the oldest records: those before the first one to keep, or before the last of the `$1`
-/// records that it looks at. A record is kept if it is the newest, or if it is not older than `$2`
-/// milliseconds and the records after it have at most `$3` bytes. Also deletes the watches that
-/// ended before the rest. An advisory lock lets one replica trim at a time.
+/// Looks at the `$1` oldest records, and finds the first that must be kept. A record must be kept
+/// if it is the newest, or if it is not older than `$2` milliseconds and the records after it have
+/// at most `$3` bytes. Deletes all records before it; if none must be kept, deletes all but the
+/// last that it looked at. Also deletes the watches that ended before the oldest kept record. An
+/// advisory lock lets one replica trim at a time.
 const TRIM: &str = "WITH oldest AS (
          SELECT revision, at, bytes_through FROM log
          WHERE (SELECT pg_try_advisory_xact_lock(hashtext('objstore-svc trim')))
@@ -55,7 +56,7 @@ pub(super) async fn run(pool: Arc<Pool>, config: StoreConfig, stats: Arc<Mutex<S
         match pass.await {
             Ok(true) => continue,
             Ok(false) => {}
-            Err(error) => tracing::debug!(cause = %error, "change log not trimmed"),
+            Err(error) => tracing::debug!(cause = %error, "could not trim the change log"),
         }
         sleep(EVERY).await;
     }

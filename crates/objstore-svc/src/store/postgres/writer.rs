@@ -69,8 +69,8 @@ impl Engine for Writer {
         (!positions.is_empty()).then_some(Operation::Upkeep { positions, trims: false })
     }
 
-    /// The revisions of a batch that depends on no row count from 0. `write` begins its
-    /// transaction.
+    /// If the batch needs no rows, sends nothing: `write` begins the transaction, and revisions
+    /// count from 0.
     async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Open, Known>, Failure> {
         let needs = Needs::of(batch, &self.shared.rules);
         let mut transaction = self.connection.transaction().await?;

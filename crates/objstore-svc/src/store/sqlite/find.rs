@@ -10,8 +10,7 @@ const PAGE_BYTES: usize = 64 * 1024;
 
 /// A range of keys to read.
 pub(super) struct Search {
-    /// `FROM` to `ORDER BY`. There is no `LIMIT`, because SQLite prepares a statement again
-    /// whenever a limit is bound. The reader stops at the limit instead.
+    /// `FROM` to `ORDER BY`. There is no `LIMIT`: [`page`] and [`page_end`] stop reading instead.
     clauses: String,
     parameters: Vec<String>,
 }
@@ -73,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn searches_of_every_shape_seek_in_an_index() {
+    fn searches_of_every_shape_use_an_index_search() {
         let mut connection = Connection::open_in_memory().unwrap();
         super::super::migrations::migrations::runner().run(&mut connection).unwrap();
         let key = Key::new("t", "ns", "n").unwrap();

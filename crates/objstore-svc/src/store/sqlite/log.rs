@@ -10,7 +10,8 @@ use super::super::{
 };
 use crate::domain::{Record, Revision, Timestamp, fold::Head};
 
-/// Records that one trim deletes at most: more than are added between two trims.
+/// Maximum number of records that one trim deletes. It must exceed the records that are added
+/// between two trims: otherwise the change log grows.
 const TRIM_BATCH: usize = 4096;
 
 /// The oldest record of the change log.
@@ -25,7 +26,7 @@ pub(super) struct Oldest {
 /// How much of the change log is kept.
 #[derive(Clone, Copy)]
 pub(super) struct Retention {
-    /// Milliseconds.
+    /// Maximum age of a record, in milliseconds.
     age: Timestamp,
     bytes: i64,
 }
@@ -45,8 +46,8 @@ impl Retention {
                 || head.bytes.saturating_sub(oldest.bytes_through) > self.bytes)
     }
 
-    /// Deletes the oldest records, and the watches that ended before the rest. Returns the oldest
-    /// record that is left.
+    /// Deletes the oldest records, and the watches that ended before the oldest kept record.
+    /// Returns this record.
     pub(super) fn trim(
         self,
         transaction: &Connection,

@@ -1,4 +1,4 @@
-//! Reads, except searches.
+//! Reads single objects, sessions, clients and the change log.
 
 use common::sql::Columns;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -8,7 +8,7 @@ use crate::domain::{
     ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest, Watches,
 };
 
-/// Records in a page of the change log.
+/// Maximum number of records in a page of the change log.
 const LOG_PAGE: usize = 256;
 
 /// Bytes of records after which a page of the change log ends.

@@ -75,7 +75,7 @@ mod tests {
     };
 
     #[test]
-    fn statements_on_watches_seek_in_an_index() {
+    fn statements_on_watches_use_an_index_search() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrations::runner().run(&mut connection).unwrap();
         for (sql, seek) in [
