@@ -1,4 +1,7 @@
 //! The values and rules of the service. Pure code: no network, no clock, no storage.
+//!
+//! `docs/glossary.md` explains the terms. "The specification" in comments is not part of the
+//! repository: see `docs/decisions/README.md`.
 
 pub(crate) mod fold;
 mod key;

@@ -1,4 +1,4 @@
-//! The routes, and the state that handlers share.
+//! The routes of the service.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(crate) struct App {
     pub(crate) cookie_secure: bool,
     pub(crate) origins: Vec<String>,
     pub(crate) max_body: usize,
-    /// For responses that clients have not received yet.
+    /// For responses that are not written to their connections yet.
     pub(crate) response_memory: Arc<Budget>,
     /// For messages that are not written to sockets yet.
     pub(crate) socket_memory: Arc<Budget>,

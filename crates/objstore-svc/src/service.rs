@@ -36,6 +36,9 @@ const SOCKET_MEMORY_SHARE: usize = 4;
 /// Client addresses whose registrations are counted at the same time. They need 8 MiB.
 const REGISTERING: NonZeroUsize = NonZeroUsize::new(80_000).unwrap();
 
+/// Files that one connection needs: only its own socket.
+const FILES_EACH: u64 = 1;
+
 /// Why the service did not start: one line that names the setting to correct.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
@@ -66,13 +69,13 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let clients = config.clients()?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let (store, feed) = Store::open(&store_config(&config)?).await?;
-    let hub = Hub::new(store.clone(), feed.revision, WatchCounts::most_kept(config.max_watches));
+    let hub = Hub::new(store.clone(), feed.revision, WatchCounts::max_stored(config.max_watches));
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
     let reaping = tokio::spawn(reap(store.clone()));
 
     let registry = Registry::new_custom(Some("objstore".to_owned()), None)?;
     let traffic = Arc::new(Traffic::new(&registry)?);
-    let connections = Connections::new(&config.clients, 1);
+    let connections = Connections::new(&config.clients, FILES_EACH);
     let registrations =
         Arc::new(RateLimiter::new("registrations", config.register_limit, REGISTERING));
     let mut limits = connections.limits();

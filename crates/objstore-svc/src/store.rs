@@ -15,13 +15,13 @@
 //!    rules are there and none in an engine, so the engines behave alike.
 //! 5. The engine writes the changed rows and the records of the change log in the same transaction,
 //!    and commits. A reader therefore never sees a change without its record.
-//! 6. After the commit, the engine drops ended sessions from the cache, passes the new records on
-//!    to the [`Feed`], and the runner sends the answers. Refusals wait for the commit, too: they
+//! 6. After the commit, the engine removes ended sessions from the cache, sends the new records to
+//!    the [`Feed`], and the runner sends the answers. Refusals wait for the commit, too: they
 //!    may depend on an earlier operation of the batch.
 //!
 //! If a commit fails, its outcome is unknown: every operation of the batch fails with
-//! [`StoreError::NotWritten`]. An operation that panics, or whose rows the database rejects, fails
-//! alone: the runner repeats the batch without it.
+//! [`StoreError::OutcomeUnknown`]. An operation that panics, or whose rows the database rejects,
+//! fails alone: the runner repeats the batch without it.
 //!
 //! Two values are also kept in memory: sessions that were looked up (`sessions.rs`) and
 //! acknowledged positions that are not written yet (`positions.rs`). Both may be lost in a crash.
@@ -107,7 +107,7 @@ pub(crate) enum StoreError {
     Overloaded,
     /// A write failed. Whether it is committed is unknown.
     #[error("the write failed: it may or may not be committed")]
-    NotWritten(#[source] Box<dyn std::error::Error + Send + Sync>),
+    OutcomeUnknown(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the store could not read")]
     NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A socket has to be closed although the store works: the change log was trimmed before this
@@ -289,8 +289,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<Session>, StoreError> {
         let Shared { rules, sessions, .. } = self.shared();
-        let is_due = |session| rules.lifetime.is_due(session, now);
-        if let Some(session) = sessions.get(token, now).filter(|&session| !is_due(session)) {
+        let must_extend = |session| rules.lifetime.must_extend(session, now);
+        if let Some(session) = sessions.get(token, now).filter(|&session| !must_extend(session)) {
             return Ok(Some(session));
         }
         let session = engine!(self, engine => engine.session(token).await?);
@@ -417,7 +417,7 @@ impl Store {
     pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
         // Read the memory before the database. A position is removed from memory only after its
         // commit, so one of the two reads always finds it.
-        let acknowledged = self.shared().positions().of(client);
+        let acknowledged = self.shared().positions().get(client);
         let mut state = engine!(self, engine => engine.client(client).await?);
         state.position = state.position.max(acknowledged);
         Ok(state)
@@ -440,7 +440,7 @@ impl From<WriteError> for StoreError {
         match error {
             WriteError::Overloaded => Self::Overloaded,
             WriteError::Panicked => Self::Panicked,
-            WriteError::OutcomeUnknown(_) | WriteError::Stopped => Self::NotWritten(error.into()),
+            WriteError::OutcomeUnknown(_) | WriteError::Stopped => Self::OutcomeUnknown(error.into()),
         }
     }
 }

@@ -3,26 +3,27 @@
 //! The store feeds committed records to the one [`Hub`] of the process, in order of revision. The
 //! hub passes each change to the sockets of the clients that watch it.
 //!
-//! 1. **A socket is a cursor over the change log**: the revision up to which it has been given all
-//!    pushes. Therefore a slow or disconnected client costs neither memory for each change nor the
-//!    time of other clients.
-//! 2. **A socket reads from the cheapest source that reaches back to its cursor.** While it keeps
-//!    up, it has a bounded queue of revisions, and takes their frames from a ring that all sockets
-//!    share. If it falls behind, it scans the ring. If the ring does not reach back, it reads the
-//!    change log in the store. If the change log does not reach back either, it reads the current
-//!    objects: a *reset*.
+//! 1. **A socket is a cursor over the change log**: the revision up to which it has received all
+//!    pushes from the hub. Therefore a slow or disconnected client costs neither memory for each
+//!    change nor the time of other clients.
+//! 2. **A socket reads from the cheapest source that has all records after its cursor.** While it
+//!    keeps up, it has a bounded queue of revisions, and takes their frames from a ring that all
+//!    sockets share. If it falls behind, it scans the ring. If the ring has dropped some of these
+//!    records, it reads the change log in the store. If the change log has dropped some, too, it
+//!    reads the current objects: a *reset*.
 //! 3. **Watchers are found by look-up, not by a scan.** Each of the three parts of a pattern is
 //!    given or empty, so at most eight patterns match a key. The cost of a change does not grow
 //!    with the number of watches.
 //! 4. **One task dispatches**, and everything it changes is in [`State`], under one lock that is
-//!    never held across an await. It yields after [`DISPATCH_STRETCH`] queued revisions, so that
-//!    the tasks of the sockets can send meanwhile.
+//!    never held across an await. It yields after [`DISPATCH_BATCH`] queued revisions, so that the
+//!    tasks of the sockets can send.
 //! 5. **A new socket waits** until the hub has dispatched everything that was committed when its
-//!    client was read from the store. Otherwise it would take a committed change for a future one:
-//!    a reset would not cover it, and an old `unwatch` would end a newer watch.
+//!    client was read from the store. Without the wait, the hub would dispatch a committed record
+//!    again after the client was read with it: a reset would miss that change, and an old `unwatch`
+//!    would end a newer watch.
 //! 6. **The store may skip records** ([`FeedItem::Missed`]), if the change log dropped them before
-//!    this replica read them. Then the hub knows no client's watches for certain, so it closes all
-//!    sockets. The clients reconnect, and the hub reads their watches from the store.
+//!    this replica read them. These records may have changed the watches of any client, so the hub
+//!    closes all sockets. The clients reconnect, and the hub reads their watches from the store.
 
 use std::{
     sync::{
@@ -54,8 +55,8 @@ pub(crate) use subscriber::{Acknowledgements, Burst, Frames, Subscriber};
 
 use state::State;
 
-/// Revisions queued to sockets before the dispatcher lets others run.
-const DISPATCH_STRETCH: usize = 8192;
+/// Number of revisions queued to sockets after which the dispatcher yields to other tasks.
+const DISPATCH_BATCH: usize = 8192;
 
 /// How long a new socket waits until committed changes are dispatched.
 const DISPATCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -121,7 +122,7 @@ impl Hub {
         let mut state = self.state();
         let mut woken = Vec::new();
         let mut queued = 0;
-        while queued < DISPATCH_STRETCH
+        while queued < DISPATCH_BATCH
             && let Some(record) = records.next()
         {
             queued += 1 + state.dispatch(record, &mut woken);
@@ -141,11 +142,17 @@ impl Hub {
         loop {
             let known = self.store.client(client).await?;
             self.wait_until_dispatched(known.revision).await?;
-            let ahead = since.is_some_and(|since| since > known.revision);
+            let since_is_newer = since.is_some_and(|since| since > known.revision);
             let attached = self.state().attach(client, known, form, since);
             // `None`: the ring has dropped records since the client was read, so read it again.
             if let Some(attached) = attached {
-                return Ok(Subscriber::new(Arc::clone(self), client, form, attached, ahead));
+                return Ok(Subscriber::new(
+                    Arc::clone(self),
+                    client,
+                    form,
+                    attached,
+                    since_is_newer,
+                ));
             }
         }
     }

@@ -49,7 +49,7 @@ pub(crate) enum OwnerRule {
 
 impl OwnerRule {
     /// Whether `client` may use `owner`: the sent owner of a set, or the stored owner of a delete.
-    pub(crate) fn admits(self, client: ClientId, owner: &Owner) -> bool {
+    pub(crate) fn allows(self, client: ClientId, owner: &Owner) -> bool {
         self == Self::Free || ClientId::parse(owner.as_str()) == Ok(client)
     }
 }
@@ -127,7 +127,7 @@ impl Intent {
         rule: OwnerRule,
         epoch: Epoch,
     ) -> Result<(), Refusal> {
-        if !rule.admits(self.client, &object.owner) {
+        if !rule.allows(self.client, &object.owner) {
             Err(Refusal::NotOwner)
         } else if !self.precondition.holds(current.map(|revision| Tag::new(epoch, revision))) {
             Err(Refusal::PreconditionFailed)
@@ -145,7 +145,7 @@ impl Intent {
         epoch: Epoch,
     ) -> Result<Arc<Object>, Refusal> {
         let (object, revision) = current.ok_or(Refusal::NoObject)?;
-        if !rule.admits(self.client, &object.owner) {
+        if !rule.allows(self.client, &object.owner) {
             Err(Refusal::NotOwner)
         } else if !self.precondition.holds(Some(Tag::new(epoch, revision))) {
             Err(Refusal::PreconditionFailed)
@@ -180,9 +180,9 @@ mod tests {
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
         let same = Owner::new("67E55044-10B1-426F-9247-BB680E5FE0C8").unwrap();
         let other = Owner::new("somebody").unwrap();
-        assert!(OwnerRule::Match.admits(client, &same));
-        assert!(!OwnerRule::Match.admits(client, &other));
-        assert!(OwnerRule::Free.admits(client, &other));
+        assert!(OwnerRule::Match.allows(client, &same));
+        assert!(!OwnerRule::Match.allows(client, &other));
+        assert!(OwnerRule::Free.allows(client, &other));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(crate) enum Clients {
 }
 
 impl Clients {
-    pub(crate) fn admit(&self, client: ClientId) -> bool {
+    pub(crate) fn allows(&self, client: ClientId) -> bool {
         match self {
             Self::All => true,
             Self::Listed(listed) => listed.contains(&client),
@@ -180,7 +180,7 @@ impl Lifetime {
     }
 
     /// Whether a use of `session` at `now` has to extend it.
-    pub(crate) fn is_due(self, session: Session, now: Timestamp) -> bool {
+    pub(crate) fn must_extend(self, session: Session, now: Timestamp) -> bool {
         let every = Timestamp::try_from(self.extend_every().as_millis()).unwrap_or(Timestamp::MAX);
         self.expiry(now).saturating_sub(session.expires) >= every
     }
@@ -230,8 +230,8 @@ mod tests {
         let lifetime = Lifetime::new(Duration::from_hours(30 * 24));
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
         let session = Session { client, expires: lifetime.expiry(0), unused_until: None };
-        assert!(!lifetime.is_due(session, 23 * HOUR));
-        assert!(lifetime.is_due(session, 24 * HOUR));
+        assert!(!lifetime.must_extend(session, 23 * HOUR));
+        assert!(lifetime.must_extend(session, 24 * HOUR));
     }
 
     #[test]
@@ -239,7 +239,7 @@ mod tests {
         let lifetime = Lifetime::new(Duration::from_secs(10));
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
         let session = Session { client, expires: lifetime.expiry(0), unused_until: None };
-        assert!(!lifetime.is_due(session, 4_999));
-        assert!(lifetime.is_due(session, 5_000));
+        assert!(!lifetime.must_extend(session, 4_999));
+        assert!(lifetime.must_extend(session, 5_000));
     }
 }

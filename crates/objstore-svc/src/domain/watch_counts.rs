@@ -25,7 +25,7 @@ impl WatchCounts {
 
     /// The maximum number of watches that the store keeps for a client, open and ended: see
     /// [`Self::begin`].
-    pub(crate) fn most_kept(limit: usize) -> usize {
+    pub(crate) fn max_stored(limit: usize) -> usize {
         limit.saturating_mul(2)
     }
 

@@ -23,7 +23,7 @@ use crate::{
     store::{PageEnd, Store, StoreError},
 };
 
-/// Objects that are read from the store at once, and the maximum of `limit`.
+/// Maximum number of objects in one read of the store, and the maximum of `limit`.
 const MAX_PAGE: usize = 1000;
 
 /// The header with the cursor of the next page.
@@ -52,7 +52,7 @@ pub(super) async fn set(
 ) -> Result<impl IntoResponse, Error> {
     let intent = intent(&session, &headers)?;
     let object = body.decode::<ObjectInput<'_>>()?.parse()?;
-    // The write may wait for long, so it does not keep the body in memory.
+    // Free the body now, because the write can take long.
     drop(body);
     let revision = app.store.set(object, intent).await??;
     session.mark_used(&app).await;
@@ -122,7 +122,8 @@ impl Found {
         let end = match limit {
             None => None,
             Some(limit @ 1..=MAX_PAGE) => {
-                // Without an end, no object follows `after`. The range up to `after` is empty.
+                // `None`: no object follows `after`. Use `after` as the end, so that the range is
+                // empty.
                 app.store
                     .page_end(&pattern, after.as_ref(), limit)
                     .await?

@@ -1,12 +1,13 @@
 //! `GET /socket`: the websocket on which the service pushes changes.
 //!
-//! 1. **Two halves, one task.** [`push`] sends bursts and pings; [`acknowledge`] reads pongs. When
-//!    one of them ends, [`converse`] ends the socket.
-//! 2. **Only a pong acknowledges.** A ping follows each burst and marks the revision up to which
-//!    the client has been given all pushes. A pong comes after everything that was sent before its
+//! 1. **One task runs two functions**: [`push`] sends bursts and pings; [`acknowledge`] reads
+//!    pongs. When one of them ends, [`converse`] ends the socket.
+//! 2. **Only a pong acknowledges.** A ping follows each burst. It stands for the revision up to
+//!    which all pushes were sent. A pong comes after everything that was sent before its
 //!    ping, so it proves that the client has received it.
-//! 3. **The client's pings are answered one by one**: the next message is read after the pong has
-//!    been written ([`Pongs`]). So a client that sends pings and reads nothing costs little memory.
+//! 3. **The client's pings are answered one after the other**: the next message is read after the
+//!    pong has been written ([`Pongs`]). So a client that sends pings and reads nothing costs
+//!    little memory.
 //! 4. **Memory for slow clients is limited** ([`WriteMemory`]). If it is used up, the socket is
 //!    closed, and the client gets the unacknowledged changes again on its next socket.
 
@@ -66,11 +67,12 @@ const MAX_INCOMING: usize = 4096;
 /// Size of the read buffer of a socket, in bytes.
 const READ_BUFFER: usize = 4096;
 
-/// Fed bytes after which a socket writes. Its write buffer grows to this plus its largest message,
-/// and does not shrink.
+/// The library writes to the connection when this many bytes are buffered. The write buffer of a
+/// socket grows to this plus its largest message, and does not shrink.
 const WRITE_BUFFER: usize = 16 * 1024;
 
-/// Form and start of the pushes; an extension of the specification.
+/// `events` selects the message format, `since` the revision to start after. An extension of the
+/// specification.
 #[derive(Deserialize)]
 pub(super) struct SocketQuery {
     #[serde(default)]
@@ -79,7 +81,7 @@ pub(super) struct SocketQuery {
 }
 
 /// Upgrades the connection. Every failure is the error `not_upgraded`, except for a missing
-/// session, a foreign origin, and a defect of the service.
+/// session, a foreign origin, and a bug (`internal`).
 pub(super) async fn socket(
     State(app): State<Arc<App>>,
     session: Result<Authenticated, Error>,
@@ -90,7 +92,7 @@ pub(super) async fn socket(
 ) -> Result<(impl axum::response::IntoResponseParts, Response), Error> {
     let mut session = session.map_err(|error| match error {
         Error::Store(cause) => Error::Subscription(cause),
-        refused => refused,
+        other => other,
     })?;
     if !is_allowed_origin(&headers, &app.origins) {
         return Err(Error::Origin);
@@ -99,6 +101,7 @@ pub(super) async fn socket(
     let Query(query) = query.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
     let permit = connection.upgrade().ok_or(Error::TooManySockets)?;
     let form = if query.events { Form::Events } else { Form::Objects };
+    // Decision: `since` is ignored without `events=true`.
     let since = query.since.filter(|_| query.events);
     let subscriber = app.hub.subscribe(session.client, form, since).await;
     let subscriber = subscriber.map_err(Error::Subscription)?;
@@ -159,7 +162,7 @@ struct Pongs {
 }
 
 impl Pongs {
-    /// Writes pongs, for the time after [`push`] has ended.
+    /// Writes pongs after [`push`] has ended.
     async fn send(&self, sink: &mut SplitSink<WebSocket, Message>) -> Infallible {
         loop {
             self.requested.notified().await;
@@ -187,9 +190,9 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
         End::NoMemory => (close_code::AGAIN, "too many messages are pending: reconnect later"),
         End::Dead => return,
     };
-    // Only a pong acknowledges, so a last ping is sent. The client's close frame proves nothing: it
-    // may have crossed ours. No ping if a burst was given out but not sent, since its pong would
-    // acknowledge the burst.
+    // Only a pong acknowledges, so a last ping is sent. The client's close frame acknowledges
+    // nothing, because the client may have sent it before it received our messages. No ping is sent
+    // if a burst was dropped, because the pong would acknowledge that burst.
     let mark = if unsent { None } else { marks.add(subscriber.cursor()) };
     let farewell = async {
         if let Some(payload) = mark {
@@ -268,7 +271,7 @@ struct WriteMemory<'a> {
 
 impl WriteMemory<'_> {
     /// Reserves memory for a burst. Returns false if the budget is used up. Frames that all sockets
-    /// share count as memory of the ring.
+    /// share are counted as memory of the ring.
     fn reserve(&mut self, burst: &Burst, frames: Frames) -> bool {
         let longest = burst.iter().map(Bytes::len).max().unwrap_or(0);
         let own: usize = match frames {
@@ -312,8 +315,8 @@ async fn send(
     }
 }
 
-/// Reads until the stream ends, also after a close frame, and passes acknowledged revisions on.
-/// After a ping it waits until the pong is written. Other messages are ignored.
+/// Reads until the stream ends, also after a close frame, and records acknowledged revisions. After
+/// a ping it waits until the pong is written. Other messages are ignored.
 async fn acknowledge(
     mut stream: SplitStream<WebSocket>,
     pongs: &Pongs,

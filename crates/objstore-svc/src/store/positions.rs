@@ -47,7 +47,7 @@ impl Positions {
     }
 
     /// The newest position of a client in memory; 0 if there is none.
-    pub(super) fn of(&self, client: ClientId) -> Revision {
+    pub(super) fn get(&self, client: ClientId) -> Revision {
         let stages = [&self.pending, &self.round, &self.writing];
         stages.into_iter().filter_map(|stage| stage.get(&client)).copied().max().unwrap_or(0)
     }
@@ -121,9 +121,9 @@ mod tests {
         positions.advance(client, 5);
         positions.advance(client, 4);
         assert_eq!(positions.take(1), [(client, 5)]);
-        assert_eq!(positions.of(client), 5);
+        assert_eq!(positions.get(client), 5);
         positions.put_back();
-        assert_eq!(positions.of(client), 5);
+        assert_eq!(positions.get(client), 5);
         assert_eq!(positions.take(1), [(client, 5)]);
     }
 }

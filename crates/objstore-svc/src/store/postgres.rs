@@ -101,7 +101,7 @@ impl Postgres {
         let connections = database.connections;
         let database = Database::of(database)?;
         migrate(&database).await?;
-        let (epoch, revision) = begin(&database).await?;
+        let (epoch, revision) = load_or_create_epoch(&database).await?;
         let shared = Shared::new(config, epoch);
         let pool = Arc::new(Pool::new(&database, connections, SETTINGS)?);
         let (committed, receiver) = mpsc::channel(COMMITTED_LENGTH);
@@ -247,7 +247,7 @@ pub(super) async fn migrate(database: &Database) -> Result<(), OpenError> {
 }
 
 /// Returns the epoch and the newest revision. Creates a random epoch if there is none.
-async fn begin(database: &Database) -> Result<(Epoch, Revision), OpenError> {
+async fn load_or_create_epoch(database: &Database) -> Result<(Epoch, Revision), OpenError> {
     let connection = database.connect().await?;
     let new_epoch = rand::random_range(1..=i64::MAX);
     let begin = async {

@@ -124,7 +124,7 @@ impl Sqlite {
     }
 
     pub(super) fn is_up(&self) -> bool {
-        self.thread.is_running() && self.lookups.read(read::answers).is_ok()
+        self.thread.is_running() && self.lookups.read(read::ping).is_ok()
     }
 
     pub(super) async fn failed(&self) {
@@ -203,7 +203,7 @@ impl From<rusqlite::Error> for StoreError {
 /// Migrates the schema and returns the epoch.
 pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
     migrations::migrations::runner().run(connection).map_err(MigrationError::from)?;
-    Ok(read::or_make_epoch(connection)?)
+    Ok(read::load_or_create_epoch(connection)?)
 }
 
 /// See [`super::backup`].

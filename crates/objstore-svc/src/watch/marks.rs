@@ -17,8 +17,8 @@ use crate::domain::Revision;
 /// Maximum number of unanswered pings.
 const MAX_MARKS: usize = 64;
 
-/// Unanswered pings, oldest first. Each has the revision up to which the client had been given all
-/// pushes when the ping was sent.
+/// Unanswered pings, oldest first. Each has the cursor of the socket when the ping was sent: all
+/// pushes up to this revision were sent before the ping.
 #[derive(Default)]
 pub(crate) struct Marks(Mutex<VecDeque<Mark>>);
 

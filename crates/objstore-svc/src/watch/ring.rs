@@ -95,7 +95,7 @@ pub(super) fn frame(record: &Record, form: Form) -> Option<Bytes> {
     }
 }
 
-/// The message for the current value of an object, which `revision` set.
+/// The message for the current value of an object. `revision` is that of its last set.
 pub(super) fn current_frame(revision: Revision, object: &Object, form: Form) -> Bytes {
     match form {
         Form::Objects => object_frame(object),
@@ -103,7 +103,7 @@ pub(super) fn current_frame(revision: Revision, object: &Object, form: Form) -> 
     }
 }
 
-/// The message that announces current values, because the change log does not reach back.
+/// The message before a reset: the socket will send current values instead of changes.
 pub(super) fn reset_frame(revision: Revision) -> Bytes {
     format!("{{\"Event\":\"reset\",\"Revision\":{revision}}}").into()
 }

@@ -2,15 +2,15 @@
 //!
 //! All of it is under the hub's one lock, and nothing here does I/O.
 //!
-//! 1. **A socket is live or behind.** A live socket has been given everything except the revisions
-//!    in its queue. [`State::queue`] adds only to live sockets. Every other socket reads from its
+//! 1. **A socket is live or behind.** A live socket has received everything except the revisions in
+//!    its queue. [`State::queue`] adds only to live sockets. Every other socket reads from its
 //!    cursor, and becomes live when the cursor reaches the head. Both happen under the lock, so no
 //!    change is lost in between.
 //! 2. **Queues hold revisions, not frames**, so a queue of [`QUEUE_LENGTH`] is small. A socket
 //!    falls behind if its queue is full, or if the ring has dropped the next frame: then it is
-//!    slower than the traffic. It loses the queue but no change, because its cursor has not passed
-//!    them.
-//! 3. **A change is matched with the watches of its revision, not with those of today.** A live
+//!    slower than the traffic. The queue is cleared. No change is lost, because the socket
+//!    continues at its cursor.
+//! 3. **A change is matched with the watches of its revision, not with the current ones.** A live
 //!    socket is matched when the change is dispatched. A socket that is behind is matched later, so
 //!    its client keeps ended watches until all its sockets have passed their ends
 //!    ([`Socket::needs`]).
@@ -18,7 +18,7 @@
 //!    furthest behind are closed ([`Next::Lost`]). They lose no change: the client's next socket
 //!    gets its ended watches from the store.
 //! 5. **A pong moves the position only if the socket started at or before it.** Otherwise the
-//!    socket was not given the changes between the position and its start (`since`), so its pongs
+//!    socket did not send the changes between the position and its start (`since`), so its pongs
 //!    do not prove that the client has them.
 
 use std::{
@@ -46,21 +46,21 @@ const BURST_LENGTH: usize = 256;
 /// Bytes after which a burst takes no more messages.
 const BURST_BYTES: usize = 64 * 1024;
 
-/// Records of the ring that one call scans for a socket that is behind.
+/// Maximum number of records of the ring that one call scans for a socket that is behind.
 const SCAN_LENGTH: usize = 256;
 
 pub(super) struct State {
     ring: Ring,
     /// The clients (by slot) that watch each pattern, each with the revision of its watch.
     index: HashMap<Pattern, IndexMap<usize, Revision>>,
-    /// How many patterns of each shape the index has. A shape without any needs no look-up.
+    /// The number of patterns of each shape in the index. If it is 0, the shape is skipped.
     shapes: [usize; 8],
     clients: Slab<Client>,
     slots: HashMap<ClientId, usize>,
     sockets: Slab<Socket>,
     /// Ended watches of all clients together.
     ended: usize,
-    /// Ended watches that one client may have here.
+    /// Maximum number of ended watches of one client in this state.
     max_ended: usize,
     /// A buffer, reused to save allocations.
     pattern_text: String,
@@ -79,16 +79,16 @@ struct Client {
 struct Socket {
     client: usize,
     form: Form,
-    /// The first cursor. Changes up to it were not given to this socket.
+    /// The first cursor. Changes up to it are not sent to this socket.
     start: Revision,
-    /// Whether it has been given everything except the revisions in its queue.
+    /// Whether the socket has received everything except the revisions in its queue.
     live: bool,
-    /// It needs no watches of changes up to here: its cursor, or during a reset the revision from
-    /// which it will continue.
+    /// The socket does not need watches that ended at or before this revision. It is the cursor;
+    /// during a reset it is the revision after which the socket continues.
     after: Revision,
     queue: VecDeque<Revision>,
     wake: Arc<Notify>,
-    /// Whether it can no longer be served and has to be closed.
+    /// Whether the socket cannot continue and has to be closed.
     lost: bool,
 }
 
@@ -100,11 +100,11 @@ pub(super) struct Attached {
 
 /// The next step for a socket.
 pub(super) enum Next {
-    /// Send the burst, which may be empty. The cursor is now this.
+    /// Send the burst (it may be empty), and set the cursor to this revision.
     Messages(Revision),
-    /// Wait. Everything up to this cursor has been given out.
+    /// There is nothing to send. Set the cursor to this revision, and wait to be woken.
     Idle(Revision),
-    /// Read the change log: the ring does not reach back to the cursor.
+    /// Read the change log: the ring has dropped records after the cursor.
     Log,
     /// Close the socket: the client has to reconnect.
     Lost,
@@ -240,7 +240,7 @@ impl State {
         next
     }
 
-    /// Notes that a socket needs no watches of changes up to `cursor`.
+    /// Records that a socket does not need watches that ended at or before `cursor`.
     pub(super) fn advance(&mut self, socket: usize, cursor: Revision) {
         self.sockets[socket].after = cursor;
         self.remove_ended(self.sockets[socket].client);
@@ -339,8 +339,8 @@ impl Socket {
         self.queue.push_back(revision);
     }
 
-    /// The revision after which it may still match changes with watches. `None` if it will not: a
-    /// live socket with an empty queue has been given every past change.
+    /// Ended watches are needed for changes after this revision. `None` if the socket needs none:
+    /// it is lost, or it is live with an empty queue, so it has received every past change.
     fn needs(&self) -> Option<Revision> {
         let has_all = self.live && self.queue.is_empty();
         (!self.lost && !has_all).then_some(self.after)

@@ -1,20 +1,20 @@
 //! The cursor of one socket, and the source that it reads from.
 //!
-//! [`Subscriber::next`] asks the state of the hub first. If the ring does not reach back, it reads
-//! the change log. If that does not reach back either, it begins a *reset*, a pass over the current
-//! objects that the client watches.
+//! [`Subscriber::next`] asks the state of the hub first. If the ring has dropped records after the
+//! cursor, it reads the change log. If that has dropped some, too, it begins a *reset*, a pass over
+//! the current objects that the client watches.
 //!
 //! 1. **Cancel safe.** The socket task drops `next` whenever it has to send a ping. So each step
 //!    changes the cursor, the reset and the burst together, after its last await.
 //! 2. **The cursor stays until a reset is over.** Pings carry the cursor. Therefore a pong during
 //!    the reset acknowledges none of it, and a client that disconnects gets the reset again.
-//! 3. **A reset covers the changes up to the head at its begin** (`through`). Values that are newer
-//!    are left out, since their changes come from the change log afterwards. Objects that the
-//!    client no longer watches are left out, too.
-//! 4. **An object is pushed once**, although several patterns may match it: under the first shape
-//!    that the client watched at the begin.
-//! 5. **[`Form::Objects`] gets only values that changed since its cursor**, even if they changed
-//!    before the watch, because an earlier watch may have covered them. [`Form::Events`] gets a
+//! 3. **A reset covers all changes up to the newest revision at its start** (`through`). Values
+//!    that are newer are left out, since their changes come from the change log afterwards. Objects
+//!    that the client no longer watches are left out, too.
+//! 4. **An object is pushed once**, although several patterns may match it: when the first of them
+//!    (in the order of `Shape::ALL`) that the client watched at the start is read.
+//! 5. **[`Form::Objects`] gets only values that were set after its cursor**, even those set before
+//!    the current watch, because an earlier watch may have matched them. [`Form::Events`] gets a
 //!    `reset` message first, and then all values, because its client starts over.
 //! 6. **A `since` beyond the newest revision begins a reset, too.** Such a revision is from another
 //!    epoch of the store, or the client asks for all current values.
@@ -34,7 +34,7 @@ use crate::{
     store::{LogPage, StoreError},
 };
 
-/// Objects that a reset reads at once.
+/// Maximum number of objects that a reset reads per call.
 const RESET_PAGE: usize = 256;
 
 /// Messages in the order in which they are sent.
@@ -53,21 +53,21 @@ pub(crate) struct Subscriber {
 
 /// A pass over the current objects that a client watches.
 struct Reset {
-    /// The open watches at the begin.
+    /// The open watches at the start.
     watches: Watches,
     /// The patterns that are left to read, the next one last.
     patterns: Vec<Pattern>,
     /// The last key that was read under the next pattern.
     after: Option<Key>,
-    /// The newest revision at the begin. Later changes come from the change log.
+    /// The newest revision at the start. Later changes come from the change log.
     through: Revision,
-    /// The cursor at the begin. [`Form::Objects`] gets only values that are newer.
+    /// The cursor at the start. [`Form::Objects`] gets only values that are newer.
     from: Revision,
-    /// Whether the `reset` message was given out, or is not needed.
+    /// Whether the `reset` message was added to a burst, or is not needed.
     announced: bool,
 }
 
-/// Whether the bytes of a burst count as memory of the socket.
+/// Who owns the memory of the messages in a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frames {
     /// They are in the ring, which all sockets share.
@@ -82,11 +82,11 @@ impl Subscriber {
         client: ClientId,
         form: Form,
         attached: Attached,
-        ahead: bool,
+        since_is_newer: bool,
     ) -> Self {
         let Attached { socket, cursor, wake } = attached;
         let mut subscriber = Self { hub, client, form, socket, wake, cursor, reset: None };
-        if ahead {
+        if since_is_newer {
             // Rule 6 of the module.
             subscriber.cursor = 0;
             subscriber.reset = Some(subscriber.begin_reset());
@@ -94,7 +94,7 @@ impl Subscriber {
         subscriber
     }
 
-    /// All pushes up to this revision have been given out.
+    /// [`Self::next`] has returned all pushes up to this revision.
     pub(crate) fn cursor(&self) -> Revision {
         self.cursor
     }
@@ -104,7 +104,7 @@ impl Subscriber {
     }
 
     /// Waits for messages and adds them to `burst`, which must be empty. Cancel safe: a later call
-    /// gives out the same messages. Fails if the store cannot be read, or with
+    /// returns the same messages. Fails if the store cannot be read, or with
     /// [`StoreError::SocketLost`] if the socket has to be closed.
     pub(crate) async fn next(&mut self, burst: &mut Burst) -> Result<Frames, StoreError> {
         loop {
@@ -210,7 +210,7 @@ pub(crate) struct Acknowledgements {
 }
 
 impl Acknowledgements {
-    /// Notes that the client has received all pushes of this socket up to `revision`.
+    /// Records that the client has received all pushes of this socket up to `revision`.
     pub(crate) fn acknowledge(&self, revision: Revision) {
         if self.hub.state().acknowledge(self.socket, revision) {
             self.hub.store.acknowledge(self.client, revision);

@@ -51,7 +51,7 @@ pub(crate) struct Changes {
 
 impl Changes {
     /// A revision relative to the head before the batch.
-    pub(crate) fn beyond(&self, revision: Revision) -> i64 {
+    pub(crate) fn relative_revision(&self, revision: Revision) -> i64 {
         (revision - self.before.revision).cast_signed()
     }
 }

@@ -131,7 +131,8 @@ impl<'a> Writes<'a> {
             Keys::of(set.clone().map(|(object, _)| object.key.parts()));
         let values: Vec<&[u8]> = set.clone().map(|(object, _)| object.value.as_bytes()).collect();
         let owners: Vec<&str> = set.clone().map(|(object, _)| object.owner.as_str()).collect();
-        let revisions: Vec<i64> = set.map(|(_, revision)| changes.beyond(*revision)).collect();
+        let revisions: Vec<i64> =
+            set.map(|(_, revision)| changes.relative_revision(*revision)).collect();
         self.push(SET, parameters![kinds, namespaces, names, values, owners, revisions]);
     }
 
@@ -144,7 +145,10 @@ impl<'a> Writes<'a> {
         if before != head {
             let bytes = head.bytes - before.bytes;
             let clients = head.clients.cast_signed() - before.clients.cast_signed();
-            self.push(ADVANCE, parameters![changes.beyond(head.revision), bytes, clients]);
+            self.push(
+                ADVANCE,
+                parameters![changes.relative_revision(head.revision), bytes, clients],
+            );
         }
     }
 }
@@ -153,7 +157,7 @@ fn appended(changes: &Changes) -> Parameters<'_> {
     let records = &changes.records;
     let rows: Vec<_> = records.iter().map(|(record, _)| LogRow::of(&record.entry)).collect();
     let revisions: Vec<i64> =
-        records.iter().map(|(record, _)| changes.beyond(record.revision)).collect();
+        records.iter().map(|(record, _)| changes.relative_revision(record.revision)).collect();
     let bytes_through: Vec<i64> =
         records.iter().map(|(_, through)| through - changes.before.bytes).collect();
     let events: Vec<i16> = rows.iter().map(|row| row.event).collect();

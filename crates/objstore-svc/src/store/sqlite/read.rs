@@ -15,12 +15,12 @@ const LOG_PAGE: usize = 256;
 const LOG_PAGE_BYTES: usize = 64 * 1024;
 
 /// Checks that the database can be read.
-pub(super) fn answers(connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn ping(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached("SELECT 1 FROM store")?.query_row([], |_| Ok(()))
 }
 
 /// Returns the epoch. Creates a random one if there is none.
-pub(super) fn or_make_epoch(connection: &Connection) -> rusqlite::Result<Epoch> {
+pub(super) fn load_or_create_epoch(connection: &Connection) -> rusqlite::Result<Epoch> {
     let known: Option<i64> =
         connection.query_row("SELECT epoch FROM store", [], |row| row.get(0))?;
     let bits = match known {

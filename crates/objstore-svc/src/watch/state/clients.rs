@@ -23,7 +23,8 @@ impl State {
         let ClientState { watches, position, .. } = self.up_to_date(id, known)?;
         let slot = match self.slots.get(&id) {
             Some(&slot) => {
-                // The client's other sockets may not have needed these ended watches.
+                // Ended watches that the other sockets did not need were removed: add them again
+                // for this socket.
                 self.change(slot, |known| known.add_ended(watches));
                 slot
             }
@@ -106,7 +107,7 @@ impl State {
         self.change(slot, |watches| watches.end_all(until));
     }
 
-    /// Changes the watches of a client and keeps the total of ended watches in step.
+    /// Changes the watches of a client, and updates the total of ended watches.
     pub(super) fn change<T>(&mut self, slot: usize, change: impl FnOnce(&mut Watches) -> T) -> T {
         let watches = &mut self.clients[slot].watches;
         self.ended -= watches.ended();
@@ -115,7 +116,7 @@ impl State {
         changed
     }
 
-    /// Removes the ended watches of a client that none of its sockets needs any more.
+    /// Removes the ended watches of a client that none of its sockets needs.
     pub(super) fn remove_ended(&mut self, slot: usize) {
         let client = &self.clients[slot];
         if client.watches.ended() > 0 {
@@ -126,7 +127,7 @@ impl State {
     }
 
     /// Like [`Self::remove_ended`]. If more than `max_ended` are left, closes the sockets that are
-    /// furthest behind, one by one.
+    /// furthest behind, one after the other.
     pub(super) fn bound_ended(&mut self, slot: usize, woken: &mut Vec<Arc<Notify>>) {
         self.remove_ended(slot);
         while self.clients[slot].watches.ended() > self.max_ended {

@@ -88,7 +88,7 @@ fn live_sockets_need_no_ended_watches() {
 }
 
 #[test]
-fn a_socket_behind_keeps_ended_watches_after_its_cursor() {
+fn a_lagging_socket_keeps_watches_that_ended_after_its_cursor() {
     let mut fixture = Fixture::new();
     let live = fixture.attach(Watches::default(), 0);
     fixture.drain(live, 0);
@@ -121,7 +121,7 @@ fn a_second_socket_adds_ended_watches_from_the_store() {
 }
 
 #[test]
-fn too_many_ended_watches_close_the_sockets_behind() {
+fn too_many_ended_watches_close_lagging_sockets() {
     let mut fixture = Fixture::new();
     let live = fixture.attach(Watches::default(), 0);
     fixture.drain(live, 0);
