@@ -9,7 +9,7 @@ use common::{
     limits::Rate,
 };
 
-use crate::domain::{ClientId, Clients};
+use crate::domain::{Allowlist, ClientId};
 
 /// The default of `PORT`.
 pub(crate) const DEFAULT_PORT: &str = "5001";
@@ -82,7 +82,7 @@ pub(crate) struct Config {
 
     /// Whether the Owner of an object must be the ID of the client
     #[arg(long, env = "OBJSTORE_OWNER", default_value = "free")]
-    pub(crate) owner: Owner,
+    pub(crate) owner: OwnerCheck,
 
     /// File with the IDs that may register, one per line, # for comments; without it, any ID may
     #[arg(long, env = "OBJSTORE_CLIENTS_FILE")]
@@ -119,7 +119,7 @@ pub(crate) struct Config {
 
 /// The values of `OBJSTORE_OWNER`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Owner {
+pub(crate) enum OwnerCheck {
     /// Owner is not checked
     Free,
     /// set requires the client's ID in the sent Owner, delete in the stored Owner
@@ -141,8 +141,8 @@ pub(crate) enum ClientsFileError {
 
 impl Config {
     /// Reads the clients file. Without one, all IDs may register.
-    pub(crate) fn clients(&self) -> Result<Clients, ClientsFileError> {
-        let Some(path) = &self.clients_file else { return Ok(Clients::All) };
+    pub(crate) fn allowlist(&self) -> Result<Allowlist, ClientsFileError> {
+        let Some(path) = &self.clients_file else { return Ok(Allowlist::All) };
         let path = || path.clone();
         let text = fs::read_to_string(path())
             .map_err(|source| ClientsFileError::Unreadable { path: path(), source })?;
@@ -158,7 +158,7 @@ impl Config {
                 listed.insert(id);
             }
         }
-        Ok(Clients::Listed(listed))
+        Ok(Allowlist::Listed(listed))
     }
 }
 

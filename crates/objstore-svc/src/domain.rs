@@ -17,12 +17,12 @@ mod watches;
 
 pub(crate) use key::{InvalidKey, Key, Pattern, Shape};
 pub(crate) use log::{Entry, Record, Revision};
-pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, Stored};
+pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, StoredObject};
 pub(crate) use operation::{Answer, Done, OVERHEAD, Operation, Rules};
-pub(crate) use precondition::{Epoch, InvalidTag, Precondition, Tag};
+pub(crate) use precondition::{ETag, Epoch, InvalidETag, Precondition};
 pub(crate) use refusal::Refusal;
 pub(crate) use session::{
-    ClientId, Clients, InvalidId, Lifetime, MAX_SESSIONS, Session, Timestamp, Token, TokenDigest,
+    Allowlist, ClientId, InvalidId, Lifetime, MAX_SESSIONS, Session, Timestamp, Token, TokenDigest,
 };
 pub(crate) use value::{InvalidValue, Value};
 pub(crate) use watch_counts::WatchCounts;

@@ -16,7 +16,7 @@ use common::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    domain::{Clients, Lifetime},
+    domain::{Allowlist, Lifetime},
     store::{Store, StoreError},
     watch::Hub,
 };
@@ -38,7 +38,7 @@ const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) hub: Arc<Hub>,
-    pub(crate) clients: Clients,
+    pub(crate) allowlist: Allowlist,
     pub(crate) registrations: Arc<RateLimiter<ClientAddress>>,
     pub(crate) lifetime: Lifetime,
     pub(crate) cookie_secure: bool,

@@ -20,7 +20,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{ClientsFileError, Config, Owner},
+    config::{ClientsFileError, Config, OwnerCheck},
     domain::{Lifetime, OwnerRule, WatchCounts},
     http::{self, App, metrics},
     store::{OpenError, Store, StoreConfig, now},
@@ -34,7 +34,7 @@ const REAP_EVERY: Duration = Duration::from_secs(60);
 const SOCKET_MEMORY_SHARE: usize = 4;
 
 /// Client addresses whose registrations are counted at the same time. They need 8 MiB.
-const REGISTERING: NonZeroUsize = NonZeroUsize::new(80_000).unwrap();
+const MAX_REGISTERING_ADDRESSES: NonZeroUsize = NonZeroUsize::new(80_000).unwrap();
 
 /// Files that one connection needs: only its own socket.
 const FILES_EACH: u64 = 1;
@@ -66,7 +66,7 @@ pub(crate) struct Running {
 
 /// Opens the store, starts the tasks, and listens.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
-    let clients = config.clients()?;
+    let allowlist = config.allowlist()?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let (store, feed) = Store::open(&store_config(&config)?).await?;
     let hub = Hub::new(store.clone(), feed.revision, WatchCounts::max_stored(config.max_watches));
@@ -76,8 +76,11 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("objstore".to_owned()), None)?;
     let traffic = Arc::new(Traffic::new(&registry)?);
     let connections = Connections::new(&config.clients, FILES_EACH);
-    let registrations =
-        Arc::new(RateLimiter::new("registrations", config.register_limit, REGISTERING));
+    let registrations = Arc::new(RateLimiter::new(
+        "registrations",
+        config.register_limit,
+        MAX_REGISTERING_ADDRESSES,
+    ));
     let mut limits = connections.limits();
     limits.push(Arc::clone(&registrations) as _);
     let memory = available_memory().unwrap_or(u64::MAX);
@@ -94,7 +97,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let app = App {
         store: store.clone(),
         hub,
-        clients,
+        allowlist,
         registrations,
         lifetime: Lifetime::new(config.session_ttl),
         cookie_secure: config.cookie_secure,
@@ -130,8 +133,8 @@ pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> 
         database,
         lifetime: Lifetime::new(config.session_ttl),
         owner: match config.owner {
-            Owner::Free => OwnerRule::Free,
-            Owner::Match => OwnerRule::Match,
+            OwnerCheck::Free => OwnerRule::Free,
+            OwnerCheck::Match => OwnerRule::Match,
         },
         max_clients: config.max_clients,
         max_watches: config.max_watches,

@@ -42,7 +42,7 @@ use tokio::sync::mpsc;
 
 use crate::domain::{
     Answer, ClientId, Epoch, Intent, Key, Lifetime, Object, Operation, OwnerRule, Pattern, Record,
-    Refusal, Revision, Session, Stored, Timestamp, TokenDigest, Watches,
+    Refusal, Revision, Session, StoredObject, Timestamp, TokenDigest, Watches,
 };
 
 mod import;
@@ -124,7 +124,7 @@ pub(crate) enum StoreError {
 /// Objects that match a pattern, in the order of the pattern's shape (see `order.rs`).
 #[derive(Debug)]
 pub(crate) struct Page {
-    pub(crate) objects: Vec<Stored>,
+    pub(crate) objects: Vec<StoredObject>,
     /// Whether more objects may follow.
     pub(crate) more: bool,
 }
@@ -318,7 +318,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let Session { client, .. } = session;
-        self.change_session(token, Operation::Postpone { client, now }).await
+        self.change_session(token, Operation::PostponeRemoval { client, now }).await
     }
 
     /// Marks a client as used, so that it stays as long as its sessions. Also removes the cached
@@ -348,7 +348,7 @@ impl Store {
         Ok(())
     }
 
-    pub(crate) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+    pub(crate) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {
         engine!(self, engine => Ok(engine.get(key).await?))
     }
 

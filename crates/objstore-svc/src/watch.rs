@@ -50,8 +50,8 @@ mod state;
 mod subscriber;
 
 pub(crate) use marks::Marks;
-pub(crate) use ring::Form;
-pub(crate) use subscriber::{Acknowledgements, Burst, Frames, Subscriber};
+pub(crate) use ring::MessageFormat;
+pub(crate) use subscriber::{Acknowledger, Burst, FrameOwner, Subscriber};
 
 use state::State;
 
@@ -136,20 +136,20 @@ impl Hub {
     pub(crate) async fn subscribe(
         self: &Arc<Self>,
         client: ClientId,
-        form: Form,
+        format: MessageFormat,
         since: Option<Revision>,
     ) -> Result<Subscriber, StoreError> {
         loop {
             let known = self.store.client(client).await?;
             self.wait_until_dispatched(known.revision).await?;
             let since_is_newer = since.is_some_and(|since| since > known.revision);
-            let attached = self.state().attach(client, known, form, since);
+            let attached = self.state().attach(client, known, format, since);
             // `None`: the ring has dropped records since the client was read, so read it again.
             if let Some(attached) = attached {
                 return Ok(Subscriber::new(
                     Arc::clone(self),
                     client,
-                    form,
+                    format,
                     attached,
                     since_is_newer,
                 ));

@@ -35,8 +35,8 @@ use super::{
 mod changes;
 mod known;
 
-pub(crate) use changes::{Changes, NewClient, NewSession, Stretch};
-pub(crate) use known::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap, Watching};
+pub(crate) use changes::{Changes, NewClient, NewSession, WatchRow};
+pub(crate) use known::{ClientWatches, Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap};
 
 /// Decides the operations of `batch` in order. `known` holds the rows that [`Needs::of`] names.
 /// `Err` is the index of an operation that panicked.
@@ -78,7 +78,7 @@ enum Open {
     No,
     /// Since before the batch: the revision of the watch.
     Before(Revision),
-    /// Since this batch: an index into [`Changes::watched`].
+    /// Since this batch: an index into [`Changes::new_watches`].
     Begun(usize),
 }
 
@@ -104,7 +104,7 @@ impl<'a> Fold<'a> {
         match operation {
             Operation::Register { client, token, now } => self.register(*client, *token, *now)?,
             Operation::Extend { token, now } => self.extend(*token, *now),
-            Operation::Postpone { client, now } => self.postpone(*client, *now),
+            Operation::PostponeRemoval { client, now } => self.postpone(*client, *now),
             Operation::MarkUsed { client } => self.mark_used(*client),
             Operation::Reap { now } => more = self.reap(*now),
             Operation::Set { object, intent } => self.set(object, intent)?,
@@ -161,14 +161,14 @@ impl<'a> Fold<'a> {
             let new = NewClient {
                 client,
                 position: self.head.revision,
-                unused_until: Some(Session::unused_until(now)),
+                unused_until: Some(Session::removal_time(now)),
                 counts: WatchCounts::default(),
             };
-            // An earlier `Postpone` or `MarkUsed` of this batch may have added an entry when the
-            // client did not exist.
+            // An earlier `PostponeRemoval` or `MarkUsed` of this batch may have added an entry when
+            // the client did not exist.
             self.unused.remove(&client);
             self.registered.insert(client, new);
-            self.known.clients.insert(client, Watching::default());
+            self.known.clients.insert(client, ClientWatches::default());
         }
         let expires = self.rules.lifetime.expiry(now);
         let sessions = self.known.sessions.entry(client).or_default();
@@ -177,7 +177,7 @@ impl<'a> Fold<'a> {
             let (token, _) = sessions.swap_remove(oldest);
             if self.begun.remove(&token).is_none() {
                 self.extended.remove(&token);
-                self.changes.ended.push(token);
+                self.changes.deleted_sessions.push(token);
             }
         }
         sessions.push((token, expires));
@@ -197,7 +197,7 @@ impl<'a> Fold<'a> {
     }
 
     fn postpone(&mut self, client: ClientId, now: Timestamp) {
-        let until = Session::unused_until(now);
+        let until = Session::removal_time(now);
         let registered = self.registered.get_mut(&client).map(|new| &mut new.unused_until);
         let unused = registered.unwrap_or_else(|| self.unused.entry(client).or_insert(Some(until)));
         *unused = unused.map(|known| known.max(until));
@@ -227,12 +227,12 @@ impl<'a> Fold<'a> {
             let sessions = self.known.sessions.remove(&client).unwrap_or_default();
             let (expired, left): (Vec<_>, Vec<_>) =
                 sessions.into_iter().partition(|(_, expires)| is_forgotten || *expires <= before);
-            self.changes.ended.extend(expired.into_iter().map(|(token, _)| token));
+            self.changes.deleted_sessions.extend(expired.into_iter().map(|(token, _)| token));
             if left.is_empty() {
                 self.append(Entry::Forget(client));
                 self.head.clients = self.head.clients.saturating_sub(1);
                 self.unused.remove(&client);
-                self.changes.forgotten.push(client);
+                self.changes.deleted_clients.push(client);
             }
         }
         more
@@ -247,9 +247,9 @@ impl<'a> Fold<'a> {
         watching.counts = watching.counts.begin(self.rules.max_watches)?;
         self.counted.insert(client);
         let since = self.append(Entry::Watch(client, pattern.clone()));
-        self.open.insert((client, pattern), Open::Begun(self.changes.watched.len()));
+        self.open.insert((client, pattern), Open::Begun(self.changes.new_watches.len()));
         let pattern = pattern.clone();
-        self.changes.watched.push(Stretch { client, pattern, since, until: None });
+        self.changes.new_watches.push(WatchRow { client, pattern, since, until: None });
         Ok(())
     }
 
@@ -264,9 +264,9 @@ impl<'a> Fold<'a> {
             Open::No => {}
             Open::Before(since) => {
                 let pattern = pattern.clone();
-                self.changes.unwatched.push(Stretch { client, pattern, since, until });
+                self.changes.ended_watches.push(WatchRow { client, pattern, since, until });
             }
-            Open::Begun(index) => self.changes.watched[index].until = until,
+            Open::Begun(index) => self.changes.new_watches[index].until = until,
         }
         if let Some(watching) = self.known.clients.get_mut(&client) {
             watching.counts = watching.counts.end();
@@ -294,29 +294,29 @@ impl<'a> Fold<'a> {
         let mut changes = Changes { head: self.head, ..self.changes };
         for (key, last) in self.objects {
             match last {
-                Some(object) => changes.set.push(object),
-                None => changes.deleted.push(key.clone()),
+                Some(object) => changes.set_objects.push(object),
+                None => changes.deleted_objects.push(key.clone()),
             }
         }
         for (client, unused_until) in self.unused {
             match unused_until {
-                Some(until) => changes.postponed.push((client, until)),
-                None => changes.used.push(client),
+                Some(until) => changes.postponed_removals.push((client, until)),
+                None => changes.used_clients.push(client),
             }
         }
-        changes.begun.extend(self.begun.into_values());
-        changes.extended.extend(self.extended);
+        changes.new_sessions.extend(self.begun.into_values());
+        changes.extended_sessions.extend(self.extended);
         for client in self.counted {
-            let Watching { counts, is_counted } = self.known.clients[&client];
+            let ClientWatches { counts, is_exact } = self.known.clients[&client];
             match self.registered.get_mut(&client) {
                 Some(new) => new.counts = counts,
-                None => changes.counts.push((client, counts)),
+                None => changes.watch_counts.push((client, counts)),
             }
-            if is_counted {
-                changes.pruned.push(client);
+            if is_exact {
+                changes.pruned_clients.push(client);
             }
         }
-        changes.registered.extend(self.registered.into_values());
+        changes.new_clients.extend(self.registered.into_values());
         changes
     }
 }

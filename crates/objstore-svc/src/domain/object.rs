@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ClientId, Epoch, Key, Precondition, Refusal, Revision, Tag, Value};
+use super::{ClientId, ETag, Epoch, Key, Precondition, Refusal, Revision, Value};
 
 /// Maximum length of an owner, in bytes.
 pub(crate) const MAX_OWNER: usize = 1024;
@@ -101,7 +101,7 @@ fn write_string(text: &str, json: &mut Vec<u8>) {
 
 /// A stored object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stored {
+pub(crate) struct StoredObject {
     pub(crate) object: Object,
     /// The revision of the `set` that wrote it.
     pub(crate) revision: Revision,
@@ -129,7 +129,7 @@ impl Intent {
     ) -> Result<(), Refusal> {
         if !rule.allows(self.client, &object.owner) {
             Err(Refusal::NotOwner)
-        } else if !self.precondition.holds(current.map(|revision| Tag::new(epoch, revision))) {
+        } else if !self.precondition.holds(current.map(|revision| ETag::new(epoch, revision))) {
             Err(Refusal::PreconditionFailed)
         } else {
             Ok(())
@@ -147,7 +147,7 @@ impl Intent {
         let (object, revision) = current.ok_or(Refusal::NoObject)?;
         if !rule.allows(self.client, &object.owner) {
             Err(Refusal::NotOwner)
-        } else if !self.precondition.holds(Some(Tag::new(epoch, revision))) {
+        } else if !self.precondition.holds(Some(ETag::new(epoch, revision))) {
             Err(Refusal::PreconditionFailed)
         } else {
             Ok(object)

@@ -18,7 +18,7 @@ pub(crate) enum Operation {
     /// Extends a session: it expires one lifetime after `now`.
     Extend { token: TokenDigest, now: Timestamp },
     /// Postpones the removal of an unused client.
-    Postpone { client: ClientId, now: Timestamp },
+    PostponeRemoval { client: ClientId, now: Timestamp },
     /// Marks a client as used, so that it stays as long as its sessions.
     MarkUsed { client: ClientId },
     /// Removes sessions that expired at least one lifetime ago, clients without sessions, and

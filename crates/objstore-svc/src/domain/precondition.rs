@@ -23,18 +23,18 @@ impl Epoch {
 
 /// The entity tag of an object: `"<epoch>-<revision>"`, the epoch as 16 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tag {
+pub(crate) struct ETag {
     epoch: Epoch,
     revision: Revision,
 }
 
-impl Tag {
+impl ETag {
     pub(crate) fn new(epoch: Epoch, revision: Revision) -> Self {
         Self { epoch, revision }
     }
 }
 
-impl fmt::Display for Tag {
+impl fmt::Display for ETag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "\"{:016x}-{}\"", self.epoch.0, self.revision)
     }
@@ -43,7 +43,7 @@ impl fmt::Display for Tag {
 /// The value of `If-Match` or `If-None-Match` is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("neither * nor a list of entity tags")]
-pub(crate) struct InvalidTag;
+pub(crate) struct InvalidETag;
 
 /// The conditions of a request. Without conditions, it always holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ enum Tags {
 
 impl Precondition {
     /// Parses the values of `If-Match` and `If-None-Match`. Each header may be sent several times.
-    pub(crate) fn parse(if_match: &[&str], if_none_match: &[&str]) -> Result<Self, InvalidTag> {
+    pub(crate) fn parse(if_match: &[&str], if_none_match: &[&str]) -> Result<Self, InvalidETag> {
         Ok(Self { if_match: Tags::parse(if_match)?, if_none_match: Tags::parse(if_none_match)? })
     }
 
@@ -71,7 +71,7 @@ impl Precondition {
 
     /// Whether the conditions hold for an object with the tag `current`; `None` if it does not
     /// exist.
-    pub(crate) fn holds(&self, current: Option<Tag>) -> bool {
+    pub(crate) fn holds(&self, current: Option<ETag>) -> bool {
         let current = current.map(|tag| tag.to_string());
         let matches =
             self.if_match.as_ref().is_none_or(|tags| tags.contains(current.as_deref(), strong_eq));
@@ -84,7 +84,7 @@ impl Precondition {
 }
 
 impl Tags {
-    fn parse(values: &[&str]) -> Result<Option<Self>, InvalidTag> {
+    fn parse(values: &[&str]) -> Result<Option<Self>, InvalidETag> {
         match values {
             [] => Ok(None),
             [any] if any.trim() == "*" => Ok(Some(Self::Any)),
@@ -93,7 +93,7 @@ impl Tags {
                 for value in values {
                     read_list(value, &mut tags)?;
                 }
-                if tags.is_empty() { Err(InvalidTag) } else { Ok(Some(Self::List(tags))) }
+                if tags.is_empty() { Err(InvalidETag) } else { Ok(Some(Self::List(tags))) }
             }
         }
     }
@@ -118,19 +118,19 @@ fn weak_eq(tag: &str, current: &str) -> bool {
 }
 
 /// Parses `#entity-tag`: tags separated by commas, with empty elements ignored.
-fn read_list(value: &str, tags: &mut Vec<String>) -> Result<(), InvalidTag> {
+fn read_list(value: &str, tags: &mut Vec<String>) -> Result<(), InvalidETag> {
     let mut rest = value.trim_matches([' ', '\t', ',']);
     while !rest.is_empty() {
         let opaque = rest.strip_prefix("W/").unwrap_or(rest);
-        let body = opaque.strip_prefix('"').ok_or(InvalidTag)?;
-        let (text, after) = body.split_once('"').ok_or(InvalidTag)?;
+        let body = opaque.strip_prefix('"').ok_or(InvalidETag)?;
+        let (text, after) = body.split_once('"').ok_or(InvalidETag)?;
         if text.contains([' ', '\t']) {
-            return Err(InvalidTag);
+            return Err(InvalidETag);
         }
         tags.push(rest[..rest.len() - after.len()].to_owned());
         let next = after.trim_start_matches([' ', '\t']);
         if !next.is_empty() && !next.starts_with(',') {
-            return Err(InvalidTag);
+            return Err(InvalidETag);
         }
         rest = next.trim_start_matches([' ', '\t', ',']);
     }
@@ -144,13 +144,13 @@ mod tests {
     const CURRENT_TAG: &str = "\"00000000000000ab-7\"";
 
     fn holds(if_match: &[&str], if_none_match: &[&str], exists: bool) -> bool {
-        let tag = exists.then(|| Tag::new(Epoch::new(0xab), 7));
+        let tag = exists.then(|| ETag::new(Epoch::new(0xab), 7));
         Precondition::parse(if_match, if_none_match).unwrap().holds(tag)
     }
 
     #[test]
     fn a_tag_consists_of_epoch_and_revision() {
-        assert_eq!(Tag::new(Epoch::new(0xab), 7).to_string(), CURRENT_TAG);
+        assert_eq!(ETag::new(Epoch::new(0xab), 7).to_string(), CURRENT_TAG);
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         for value in
             ["", "x", "\"open", "\"a\"b", "\"a\" \"b\"", "*, \"a\"", "w/\"a\"", "\"a b\"", ","]
         {
-            assert_eq!(Precondition::parse(&[value], &[]), Err(InvalidTag), "{value:?}");
+            assert_eq!(Precondition::parse(&[value], &[]), Err(InvalidETag), "{value:?}");
         }
     }
 }

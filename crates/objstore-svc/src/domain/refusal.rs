@@ -12,7 +12,7 @@ pub(crate) enum Refusal {
     PreconditionFailed,
     /// The ID is nil, or is not in the clients file.
     #[error("this ID may not register")]
-    Identity,
+    IdNotAllowed,
     #[error("the client limit is reached")]
     TooManyClients,
     /// The limit of open or of ended watches of this client is reached.

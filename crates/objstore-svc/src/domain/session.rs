@@ -43,12 +43,12 @@ impl ClientId {
 
 /// The IDs that may register.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Clients {
+pub(crate) enum Allowlist {
     All,
     Listed(HashSet<ClientId>),
 }
 
-impl Clients {
+impl Allowlist {
     pub(crate) fn allows(&self, client: ClientId) -> bool {
         match self {
             Self::All => true,
@@ -131,7 +131,7 @@ const POSTPONE_EVERY: Duration = Duration::from_mins(5);
 impl Session {
     /// The time at which an unused client is removed after a request at `now`. It includes
     /// [`POSTPONE_EVERY`], because requests within that time do not postpone the removal.
-    pub(crate) fn unused_until(now: Timestamp) -> Timestamp {
+    pub(crate) fn removal_time(now: Timestamp) -> Timestamp {
         now.saturating_add(millis(UNUSED_LIFETIME + POSTPONE_EVERY))
     }
 
@@ -216,7 +216,7 @@ mod tests {
         for minutes_since_last_request in [0, 4, 2, 59, 1, 1, 1, 3, 60] {
             request += minutes_since_last_request * MINUTE;
             if session.unused_until.is_none() || session.must_postpone(request) {
-                session.unused_until = Some(Session::unused_until(request));
+                session.unused_until = Some(Session::removal_time(request));
                 writes += 1;
             }
             assert!(session.unused_until >= Some(request + 60 * MINUTE), "{request}");

@@ -109,7 +109,7 @@ impl Watches {
 
     /// A copy with the open watches only.
     #[must_use]
-    pub(crate) fn current(&self) -> Self {
+    pub(crate) fn open_only(&self) -> Self {
         Self::stored(self.open().map(|(pattern, since)| (pattern.clone(), since, None)))
     }
 
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(watches.remove_ended(9), 2);
         assert_eq!(matched(&watches), [9, 11, 12]);
         assert_eq!(watches.remove_ended(10), 1);
-        assert_eq!(watches, watches.current());
+        assert_eq!(watches, watches.open_only());
         watches.end_all(12);
         assert_eq!((watches.open().count(), watches.remove_ended(12)), (0, 1));
         assert_eq!(watches, Watches::default());

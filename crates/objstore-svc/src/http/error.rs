@@ -13,7 +13,7 @@ use common::{
 };
 
 use crate::{
-    domain::{InvalidId, InvalidKey, InvalidOwner, InvalidTag, InvalidValue, Refusal},
+    domain::{InvalidETag, InvalidId, InvalidKey, InvalidOwner, InvalidValue, Refusal},
     store::StoreError,
 };
 
@@ -27,7 +27,7 @@ pub(super) enum Error {
     #[error("the body must be application/json")]
     ContentType,
     #[error("If-Match or If-None-Match is {0}")]
-    Header(#[from] InvalidTag),
+    Header(#[from] InvalidETag),
     #[error("{0}")]
     Query(&'static str),
     #[error("there is no valid session: register with POST /register")]
@@ -87,7 +87,7 @@ impl IntoResponse for Error {
             Self::Refused(Refusal::NoObject) => {
                 answer(StatusCode::UNPROCESSABLE_ENTITY, "object_not_found")
             }
-            Self::Refused(Refusal::Identity) => {
+            Self::Refused(Refusal::IdNotAllowed) => {
                 answer(StatusCode::UNPROCESSABLE_ENTITY, "identity_refused")
             }
             Self::Refused(Refusal::TooManyClients) => {
@@ -177,7 +177,7 @@ impl From<InvalidId> for Error {
     fn from(error: InvalidId) -> Self {
         match error {
             InvalidId::NotAUuid => Self::Body(error.to_string()),
-            InvalidId::Nil => Refusal::Identity.into(),
+            InvalidId::Nil => Refusal::IdNotAllowed.into(),
         }
     }
 }

@@ -19,7 +19,7 @@ use super::{
     session::Authenticated,
 };
 use crate::{
-    domain::{Intent, InvalidTag, Key, Pattern, Precondition, Refusal, Revision, Tag},
+    domain::{ETag, Intent, InvalidETag, Key, Pattern, Precondition, Refusal, Revision},
     store::{PageEnd, Store, StoreError},
 };
 
@@ -178,13 +178,13 @@ fn parse_cursor(cursor: &str) -> Result<Key, Error> {
 }
 
 fn etag(store: &Store, revision: Revision) -> [(HeaderName, String); 1] {
-    [(header::ETAG, Tag::new(store.epoch(), revision).to_string())]
+    [(header::ETAG, ETag::new(store.epoch(), revision).to_string())]
 }
 
 fn intent(session: &Authenticated, headers: &HeaderMap) -> Result<Intent, Error> {
     let values = |name| {
         let texts = headers.get_all(name).iter().map(|value| value.to_str());
-        texts.collect::<Result<Vec<_>, _>>().map_err(|_| InvalidTag)
+        texts.collect::<Result<Vec<_>, _>>().map_err(|_| InvalidETag)
     };
     let if_match = values(header::IF_MATCH)?;
     let if_none_match = values(header::IF_NONE_MATCH)?;

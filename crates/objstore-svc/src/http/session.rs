@@ -38,8 +38,8 @@ pub(super) async fn register(
 ) -> Result<impl IntoResponse, Error> {
     app.registrations.count(address)?;
     let client = ClientId::parse(&body.decode::<RegisterInput<'_>>()?.id)?;
-    if !app.clients.allows(client) {
-        return Err(Refusal::Identity.into());
+    if !app.allowlist.allows(client) {
+        return Err(Refusal::IdNotAllowed.into());
     }
     let token = Token::new(rand::random());
     app.store.register(client, TokenDigest::of(token.as_str()), now()).await??;

@@ -1,7 +1,7 @@
 //! `GET /socket`: the websocket on which the service pushes changes.
 //!
 //! 1. **One task runs two functions**: [`push`] sends bursts and pings; [`acknowledge`] reads
-//!    pongs. When one of them ends, [`converse`] ends the socket.
+//!    pongs. When one of them ends, [`run`] ends the socket.
 //! 2. **Only a pong acknowledges.** A ping follows each burst. It stands for the revision up to
 //!    which all pushes were sent. A pong comes after everything that was sent before its
 //!    ping, so it proves that the client has received it.
@@ -46,7 +46,7 @@ use super::{App, Error, session::Authenticated};
 use crate::{
     domain::{Revision, TokenDigest},
     store::now,
-    watch::{Acknowledgements, Burst, Form, Frames, Marks, Subscriber},
+    watch::{Acknowledger, Burst, FrameOwner, Marks, MessageFormat, Subscriber},
 };
 
 /// Maximum time between two pings.
@@ -100,10 +100,10 @@ pub(super) async fn socket(
     let upgrade = upgrade.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
     let Query(query) = query.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
     let permit = connection.upgrade().ok_or(Error::TooManySockets)?;
-    let form = if query.events { Form::Events } else { Form::Objects };
+    let format = if query.events { MessageFormat::Events } else { MessageFormat::Objects };
     // Decision: `since` is ignored without `events=true`.
     let since = query.since.filter(|_| query.events);
-    let subscriber = app.hub.subscribe(session.client, form, since).await;
+    let subscriber = app.hub.subscribe(session.client, format, since).await;
     let subscriber = subscriber.map_err(Error::Subscription)?;
     session.mark_used(&app).await;
 
@@ -115,7 +115,7 @@ pub(super) async fn socket(
         .max_frame_size(MAX_INCOMING)
         .on_upgrade(async move |socket| {
             let _permit = permit;
-            converse(socket, subscriber, &app, token).await;
+            run(socket, subscriber, &app, token).await;
         });
     Ok((renewed, response))
 }
@@ -142,15 +142,15 @@ fn is_allowed_origin(headers: &HeaderMap, listed: &[String]) -> bool {
 }
 
 /// Why the service closes a socket.
-enum End {
+enum CloseReason {
     /// The service is stopping.
-    Away,
+    Stopping,
     /// The store cannot be read, or the socket was lost.
     Failed,
     /// The memory for messages to slow clients is used up.
     NoMemory,
     /// The client does not respond, or the connection is broken.
-    Dead,
+    Unresponsive,
 }
 
 /// Lets the reading half wait until the writing half has written the pong to a client's ping. The
@@ -173,28 +173,30 @@ impl Pongs {
     }
 }
 
-async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: TokenDigest) {
+async fn run(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: TokenDigest) {
     let (marks, pongs) = (Marks::default(), Pongs::default());
-    let acknowledgements = subscriber.acknowledgements();
+    let acknowledger = subscriber.acknowledger();
     let (mut sink, stream) = socket.split();
-    let mut acknowledging = pin!(acknowledge(stream, &pongs, &marks, &acknowledgements));
+    let mut acknowledging = pin!(acknowledge(stream, &pongs, &marks, &acknowledger));
     let end = tokio::select! {
         () = &mut acknowledging => return,
-        never = keep_session(app, token) => match never {},
+        never = extend_session_while_open(app, token) => match never {},
         end = push(&mut sink, &mut subscriber, &marks, &pongs, app) => end,
     };
-    let unsent = matches!(end, End::NoMemory);
+    let unsent = matches!(end, CloseReason::NoMemory);
     let (code, reason) = match end {
-        End::Away => (close_code::AWAY, "the service is stopping"),
-        End::Failed => (close_code::ERROR, "changes cannot be read: reconnect"),
-        End::NoMemory => (close_code::AGAIN, "too many messages are pending: reconnect later"),
-        End::Dead => return,
+        CloseReason::Stopping => (close_code::AWAY, "the service is stopping"),
+        CloseReason::Failed => (close_code::ERROR, "changes cannot be read: reconnect"),
+        CloseReason::NoMemory => {
+            (close_code::AGAIN, "too many messages are pending: reconnect later")
+        }
+        CloseReason::Unresponsive => return,
     };
     // Only a pong acknowledges, so a last ping is sent. The client's close frame acknowledges
     // nothing, because the client may have sent it before it received our messages. No ping is sent
     // if a burst was dropped, because the pong would acknowledge that burst.
     let mark = if unsent { None } else { marks.add(subscriber.cursor()) };
-    let farewell = async {
+    let closing = async {
         if let Some(payload) = mark {
             sink.feed(Message::Ping(payload)).await?;
         }
@@ -205,7 +207,7 @@ async fn converse(socket: WebSocket, mut subscriber: Subscriber, app: &App, toke
             never = pongs.send(&mut sink) => match never {},
         }
     };
-    if !matches!(timeout(CLOSE_TIMEOUT, farewell).await, Ok(Ok(()))) {
+    if !matches!(timeout(CLOSE_TIMEOUT, closing).await, Ok(Ok(()))) {
         tracing::debug!("closing handshake not completed");
     }
 }
@@ -217,18 +219,18 @@ async fn push(
     marks: &Marks,
     pongs: &Pongs,
     app: &App,
-) -> End {
+) -> CloseReason {
     let mut burst = Burst::new();
     let mut memory = WriteMemory { budget: &app.socket_memory, longest: None, burst: None };
     let mut ping_at = Instant::now() + PING_EVERY;
     loop {
         let sent = tokio::select! {
             biased;
-            () = app.shutdown.cancelled() => return End::Away,
+            () = app.shutdown.cancelled() => return CloseReason::Stopping,
             () = sleep_until(ping_at) => {
                 ping_at = Instant::now() + PING_EVERY;
                 if marks.is_overdue(PONG_TIMEOUT) {
-                    return End::Dead;
+                    return CloseReason::Unresponsive;
                 }
                 send(sink, &mut burst, marks.add(subscriber.cursor()), &app.shutdown).await
             }
@@ -242,11 +244,11 @@ async fn push(
                     Ok(frames) => frames,
                     Err(error) => {
                         tracing::error!(cause = %error, "socket closed");
-                        return End::Failed;
+                        return CloseReason::Failed;
                     }
                 };
                 if !memory.reserve(&burst, frames) {
-                    return End::NoMemory;
+                    return CloseReason::NoMemory;
                 }
                 ping_at = ping_at.min(Instant::now() + PING_AFTER_BURST);
                 let sent = send(sink, &mut burst, None, &app.shutdown).await;
@@ -255,7 +257,7 @@ async fn push(
             }
         };
         if !sent {
-            return End::Dead;
+            return CloseReason::Unresponsive;
         }
     }
 }
@@ -272,11 +274,11 @@ struct WriteMemory<'a> {
 impl WriteMemory<'_> {
     /// Reserves memory for a burst. Returns false if the budget is used up. Frames that all sockets
     /// share are counted as memory of the ring.
-    fn reserve(&mut self, burst: &Burst, frames: Frames) -> bool {
+    fn reserve(&mut self, burst: &Burst, frames: FrameOwner) -> bool {
         let longest = burst.iter().map(Bytes::len).max().unwrap_or(0);
         let own: usize = match frames {
-            Frames::Shared => 0,
-            Frames::Own => burst.iter().map(Bytes::len).sum(),
+            FrameOwner::Shared => 0,
+            FrameOwner::Own => burst.iter().map(Bytes::len).sum(),
         };
         (longest <= WRITE_BUFFER || self.budget.grow(&mut self.longest, longest))
             && self.budget.grow(&mut self.burst, own)
@@ -321,13 +323,13 @@ async fn acknowledge(
     mut stream: SplitStream<WebSocket>,
     pongs: &Pongs,
     marks: &Marks,
-    acknowledgements: &Acknowledgements,
+    acknowledger: &Acknowledger,
 ) {
     while let Some(Ok(message)) = stream.next().await {
         match message {
             Message::Pong(payload) => {
                 if let Some(revision) = marks.answered(&payload) {
-                    acknowledgements.acknowledge(revision);
+                    acknowledger.acknowledge(revision);
                 }
             }
             Message::Ping(_) => {
@@ -340,7 +342,7 @@ async fn acknowledge(
 }
 
 /// Extends the session while the socket is open, since an open socket counts as use.
-async fn keep_session(app: &App, token: TokenDigest) -> Infallible {
+async fn extend_session_while_open(app: &App, token: TokenDigest) -> Infallible {
     loop {
         sleep(app.lifetime.extend_every()).await;
         if let Err(error) = app.store.extend(token, now()).await {

@@ -24,7 +24,7 @@ const ORDERS: [&Order; 8] =
 const COLUMNS: [&str; 3] = ["type", "namespace", "name"];
 
 /// The keys that match a pattern, between two bounds, as parts of an SQL statement.
-pub(super) struct Range {
+pub(super) struct KeyRange {
     pub(super) order: &'static Order,
     /// For `WHERE`, with placeholders for the parameters.
     pub(super) condition: String,
@@ -35,7 +35,7 @@ pub(super) struct Range {
     pub(super) parameters: Vec<String>,
 }
 
-impl Range {
+impl KeyRange {
     /// The keys after `after`, and up to and including `until`, if given. `placeholder` returns the
     /// placeholder of the parameter with a number, counted from 1: `?` or `$1`.
     pub(super) fn new(

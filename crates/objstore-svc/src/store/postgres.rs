@@ -38,7 +38,7 @@ use super::{
     ClientState, DatabaseConfig, Feed, LogPage, Page, PageEnd, Shared, Stats, StoreConfig,
     StoreError, rows,
 };
-use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest};
+use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, TokenDigest};
 
 mod find;
 mod load;
@@ -177,7 +177,7 @@ impl Postgres {
         Ok(found.first().map(|row| rows::session(&mut row.into())).transpose()?)
     }
 
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {
         self.reader.get(key).await
     }
 

@@ -6,7 +6,7 @@ use common::sql::{self, BadCell, Cell, ColumnError, Columns, Param};
 use uuid::Uuid;
 
 use crate::domain::{
-    ClientId, Entry, Key, Object, Owner, Pattern, Record, Session, Stored, TokenDigest, Value,
+    ClientId, Entry, Key, Object, Owner, Pattern, Record, Session, StoredObject, TokenDigest, Value,
 };
 
 impl sql::Stored for ClientId {
@@ -48,12 +48,12 @@ pub(super) fn pattern(columns: &mut Columns<'_>) -> Result<Pattern, ColumnError>
 }
 
 /// Reads type, namespace, name, value, owner, revision.
-pub(super) fn stored(columns: &mut Columns<'_>) -> Result<Stored, ColumnError> {
+pub(super) fn stored(columns: &mut Columns<'_>) -> Result<StoredObject, ColumnError> {
     let key = key(columns)?;
     let value = columns.bytes_or_null()?.ok_or_else(|| columns.invalid(BadCell))?;
     let owner = Owner::new(columns.text()?).map_err(|error| columns.invalid(error))?;
     let object = Object { key, value: Value::stored(value), owner };
-    Ok(Stored { object, revision: number(columns)? })
+    Ok(StoredObject { object, revision: number(columns)? })
 }
 
 /// Reads client, expires, unused_until.

@@ -60,7 +60,7 @@ impl Shared {
 
     /// Updates the state after the commit of a batch.
     pub(super) fn committed(&self, changes: &Changes) {
-        changes.ended.iter().for_each(|&token| self.sessions.remove(token));
+        changes.deleted_sessions.iter().for_each(|&token| self.sessions.remove(token));
         if !changes.positions.is_empty() {
             self.positions().written();
         }

@@ -34,7 +34,7 @@ use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use super::{ClientState, Feed, LogPage, Page, PageEnd, Shared, Stats, StoreConfig, StoreError};
-use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest};
+use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, TokenDigest};
 
 mod find;
 mod load;
@@ -146,7 +146,7 @@ impl Sqlite {
 
     /// Runs on the thread of the caller: it searches two B-trees whose upper pages are in memory,
     /// which costs less than a switch to another thread.
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {
         Ok(self.lookups.read(|connection| read::object(connection, key))?)
     }
 

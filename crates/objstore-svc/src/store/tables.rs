@@ -4,7 +4,7 @@ use common::sql::{Kind, Param, Rows, Stored as _, Table};
 
 use crate::domain::{
     ClientId, Key, TokenDigest, WatchCounts,
-    fold::{Changes, NewClient, NewSession, Stretch},
+    fold::{Changes, NewClient, NewSession, WatchRow},
 };
 
 const CLIENT_ID: (&str, Kind) = ("id", Kind::Uuid);
@@ -81,15 +81,15 @@ const DELETED: Table<Key> = Table {
     params: |key, params| params.extend(parts(key.parts())),
 };
 
-const STRETCHES: Table<Stretch> = Table {
+const WATCHES: Table<WatchRow> = Table {
     name: "watches",
     key: &[CLIENT, TYPE, NAMESPACE, NAME, ("since", Kind::Int)],
     values: &[("until", Kind::Int)],
-    params: |stretch, params| {
-        params.push(stretch.client.param());
-        params.extend(parts(stretch.pattern.parts()));
-        params.push(Param::Int(stretch.since.cast_signed()));
-        params.push(stretch.until.map_or(Param::Null, |until| Param::Int(until.cast_signed())));
+    params: |watch, params| {
+        params.push(watch.client.param());
+        params.extend(parts(watch.pattern.parts()));
+        params.push(Param::Int(watch.since.cast_signed()));
+        params.push(watch.until.map_or(Param::Null, |until| Param::Int(until.cast_signed())));
     },
 };
 
@@ -104,14 +104,14 @@ fn parts(parts: [&str; 3]) -> [Param<'_>; 3] {
 /// Writes sessions, clients and watches, and deletes objects. In this order: rows that reference a
 /// client are deleted before it, and inserted after it.
 pub(super) fn write<'a, R: Rows<'a>>(rows: &mut R, changes: &'a Changes) -> Result<(), R::Error> {
-    rows.delete(&ENDED, &changes.ended)?;
-    rows.delete(&WATCHES_OF_FORGOTTEN, &changes.forgotten)?;
-    rows.delete(&FORGOTTEN, &changes.forgotten)?;
-    rows.insert(&REGISTERED, &changes.registered)?;
-    rows.update(&COUNTED, &changes.counts)?;
-    rows.update(&USED, &changes.used)?;
-    rows.insert(&BEGUN, &changes.begun)?;
-    rows.delete(&DELETED, &changes.deleted)?;
-    rows.update(&STRETCHES, &changes.unwatched)?;
-    rows.insert(&STRETCHES, &changes.watched)
+    rows.delete(&ENDED, &changes.deleted_sessions)?;
+    rows.delete(&WATCHES_OF_FORGOTTEN, &changes.deleted_clients)?;
+    rows.delete(&FORGOTTEN, &changes.deleted_clients)?;
+    rows.insert(&REGISTERED, &changes.new_clients)?;
+    rows.update(&COUNTED, &changes.watch_counts)?;
+    rows.update(&USED, &changes.used_clients)?;
+    rows.insert(&BEGUN, &changes.new_sessions)?;
+    rows.delete(&DELETED, &changes.deleted_objects)?;
+    rows.update(&WATCHES, &changes.ended_watches)?;
+    rows.insert(&WATCHES, &changes.new_watches)
 }

@@ -14,7 +14,7 @@ const OVERHEAD: usize = 256;
 
 /// The format of a socket's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum MessageFormat {
     /// The object that was set, alone. Deletions are not pushed.
     Objects,
     /// `{"Revision":n,"Event":"set"|"delete","Object":{…}}`.
@@ -29,7 +29,7 @@ pub(super) struct Ring {
     bytes: usize,
 }
 
-/// A record with its frame in each form, made on first use.
+/// A record with its frame in each format, made on first use.
 struct Slot {
     record: Arc<Record>,
     object: Option<Bytes>,
@@ -63,16 +63,16 @@ impl Ring {
         Some(self.slots.range(skipped.min(self.slots.len())..).map(|slot| &slot.record))
     }
 
-    /// The frame of a change; `None` if the ring has dropped it, or the form does not push it.
-    pub(super) fn frame(&mut self, revision: Revision, form: Form) -> Option<Bytes> {
+    /// The frame of a change; `None` if the ring has dropped it, or the format does not push it.
+    pub(super) fn frame(&mut self, revision: Revision, format: MessageFormat) -> Option<Bytes> {
         let index = usize::try_from(revision.checked_sub(self.before + 1)?).ok()?;
         let slot = self.slots.get_mut(index)?;
-        let cached = match form {
-            Form::Objects => &mut slot.object,
-            Form::Events => &mut slot.event,
+        let cached = match format {
+            MessageFormat::Objects => &mut slot.object,
+            MessageFormat::Events => &mut slot.event,
         };
         if cached.is_none() {
-            *cached = frame(&slot.record, form);
+            *cached = frame(&slot.record, format);
         }
         cached.clone()
     }
@@ -83,12 +83,14 @@ fn cost(record: &Record) -> usize {
     OVERHEAD + 2 * record.entry.size()
 }
 
-/// The message for a record; `None` if the form does not push it.
-pub(super) fn frame(record: &Record, form: Form) -> Option<Bytes> {
-    match (&record.entry, form) {
-        (Entry::Set(object), Form::Objects) => Some(object_frame(object)),
-        (Entry::Set(object), Form::Events) => Some(event_frame(record.revision, "set", object)),
-        (Entry::Delete(object), Form::Events) => {
+/// The message for a record; `None` if the format does not push it.
+pub(super) fn frame(record: &Record, format: MessageFormat) -> Option<Bytes> {
+    match (&record.entry, format) {
+        (Entry::Set(object), MessageFormat::Objects) => Some(object_frame(object)),
+        (Entry::Set(object), MessageFormat::Events) => {
+            Some(event_frame(record.revision, "set", object))
+        }
+        (Entry::Delete(object), MessageFormat::Events) => {
             Some(event_frame(record.revision, "delete", object))
         }
         _ => None,
@@ -96,10 +98,10 @@ pub(super) fn frame(record: &Record, form: Form) -> Option<Bytes> {
 }
 
 /// The message for the current value of an object. `revision` is that of its last set.
-pub(super) fn current_frame(revision: Revision, object: &Object, form: Form) -> Bytes {
-    match form {
-        Form::Objects => object_frame(object),
-        Form::Events => event_frame(revision, "set", object),
+pub(super) fn current_frame(revision: Revision, object: &Object, format: MessageFormat) -> Bytes {
+    match format {
+        MessageFormat::Objects => object_frame(object),
+        MessageFormat::Events => event_frame(revision, "set", object),
     }
 }
 

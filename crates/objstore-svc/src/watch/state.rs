@@ -31,7 +31,7 @@ use indexmap::IndexMap;
 use slab::Slab;
 use tokio::sync::Notify;
 
-use super::ring::{self, Form, Ring};
+use super::ring::{self, MessageFormat, Ring};
 use crate::domain::{ClientId, Entry, Key, Object, Pattern, Record, Revision, Shape, Watches};
 
 mod clients;
@@ -78,7 +78,7 @@ struct Client {
 
 struct Socket {
     client: usize,
-    form: Form,
+    format: MessageFormat,
     /// The first cursor. Changes up to it are not sent to this socket.
     start: Revision,
     /// Whether the socket has received everything except the revisions in its queue.
@@ -151,16 +151,16 @@ impl State {
             }
             Entry::Unwatch(client, pattern) => {
                 if let Some(&slot) = self.slots.get(client) {
-                    self.change(slot, |watches| watches.end(pattern, record.revision));
+                    self.update_watches(slot, |watches| watches.end(pattern, record.revision));
                     self.unindex(slot, pattern);
-                    self.bound_ended(slot, woken);
+                    self.limit_ended(slot, woken);
                 }
                 0
             }
             Entry::Forget(client) => {
                 if let Some(&slot) = self.slots.get(client) {
                     self.forget(slot, record.revision);
-                    self.bound_ended(slot, woken);
+                    self.limit_ended(slot, woken);
                 }
                 0
             }
@@ -254,7 +254,7 @@ impl State {
             && bytes < BURST_BYTES
             && let Some(&revision) = socket.queue.front()
         {
-            let Some(frame) = self.ring.frame(revision, socket.form) else {
+            let Some(frame) = self.ring.frame(revision, socket.format) else {
                 // The ring has dropped it: the socket is slower than the traffic.
                 socket.fall_behind();
                 return Next::Messages(revision - 1);
@@ -275,7 +275,7 @@ impl State {
     }
 
     fn next_in_ring(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Bytes>) -> Next {
-        let Socket { client, form, .. } = self.sockets[socket];
+        let Socket { client, format, .. } = self.sockets[socket];
         let watches = &self.clients[client].watches;
         let Some(records) = self.ring.after(cursor) else { return Next::Log };
         let (mut cursor, mut bytes) = (cursor, 0);
@@ -285,12 +285,12 @@ impl State {
                 break;
             }
             cursor = record.revision;
-            if is_pushed(watches, record, form) {
+            if is_pushed(watches, record, format) {
                 bytes += record.entry.size();
                 pushed.push(cursor);
             }
         }
-        burst.extend(pushed.into_iter().filter_map(|revision| self.ring.frame(revision, form)));
+        burst.extend(pushed.into_iter().filter_map(|revision| self.ring.frame(revision, format)));
         Next::Messages(cursor)
     }
 
@@ -303,14 +303,14 @@ impl State {
         records: &[Record],
         burst: &mut Vec<Bytes>,
     ) -> Option<Revision> {
-        let Socket { client, form, .. } = self.sockets[socket];
+        let Socket { client, format, .. } = self.sockets[socket];
         let watches = &self.clients[client].watches;
         let dispatched = records.iter().take_while(|record| record.revision <= self.head());
         let mut cursor = None;
         for record in dispatched {
             cursor = Some(record.revision);
-            if is_pushed(watches, record, form) {
-                burst.extend(ring::frame(record, form));
+            if is_pushed(watches, record, format) {
+                burst.extend(ring::frame(record, format));
             }
         }
         if let Some(cursor) = cursor {
@@ -326,7 +326,10 @@ impl State {
 
 impl Socket {
     fn queue(&mut self, revision: Revision, is_delete: bool, woken: &mut Vec<Arc<Notify>>) {
-        if !self.live || revision <= self.after || (is_delete && self.form == Form::Objects) {
+        if !self.live
+            || revision <= self.after
+            || (is_delete && self.format == MessageFormat::Objects)
+        {
             return;
         }
         if self.queue.len() >= QUEUE_LENGTH {
@@ -354,11 +357,11 @@ impl Socket {
 }
 
 /// Whether a client with these watches gets a push for the record.
-fn is_pushed(watches: &Watches, record: &Record, form: Form) -> bool {
+fn is_pushed(watches: &Watches, record: &Record, format: MessageFormat) -> bool {
     let matches = |object: &Object| watches.match_change(&object.key, record.revision);
     match &record.entry {
         Entry::Set(object) => matches(object),
-        Entry::Delete(object) => form == Form::Events && matches(object),
+        Entry::Delete(object) => format == MessageFormat::Events && matches(object),
         Entry::Watch(..) | Entry::Unwatch(..) | Entry::Forget(_) => false,
     }
 }

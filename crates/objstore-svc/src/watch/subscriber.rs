@@ -13,9 +13,10 @@
 //!    that the client no longer watches are left out, too.
 //! 4. **An object is pushed once**, although several patterns may match it: when the first of them
 //!    (in the order of `Shape::ALL`) that the client watched at the start is read.
-//! 5. **[`Form::Objects`] gets only values that were set after its cursor**, even those set before
-//!    the current watch, because an earlier watch may have matched them. [`Form::Events`] gets a
-//!    `reset` message first, and then all values, because its client starts over.
+//! 5. **[`MessageFormat::Objects`] gets only values that were set after its cursor**, even those
+//!    set before the current watch, because an earlier watch may have matched them.
+//!    [`MessageFormat::Events`] gets a `reset` message first, and then all values, because its
+//!    client starts over.
 //! 6. **A `since` beyond the newest revision begins a reset, too.** Such a revision is from another
 //!    epoch of the store, or the client asks for all current values.
 
@@ -26,7 +27,7 @@ use tokio::{sync::Notify, task::yield_now};
 
 use super::{
     Hub,
-    ring::{Form, current_frame, reset_frame},
+    ring::{MessageFormat, current_frame, reset_frame},
     state::{Attached, Next},
 };
 use crate::{
@@ -44,7 +45,7 @@ pub(crate) type Burst = Vec<Bytes>;
 pub(crate) struct Subscriber {
     hub: Arc<Hub>,
     client: ClientId,
-    form: Form,
+    format: MessageFormat,
     socket: usize,
     wake: Arc<Notify>,
     cursor: Revision,
@@ -61,7 +62,7 @@ struct Reset {
     after: Option<Key>,
     /// The newest revision at the start. Later changes come from the change log.
     through: Revision,
-    /// The cursor at the start. [`Form::Objects`] gets only values that are newer.
+    /// The cursor at the start. [`MessageFormat::Objects`] gets only values that are newer.
     from: Revision,
     /// Whether the `reset` message was added to a burst, or is not needed.
     announced: bool,
@@ -69,7 +70,7 @@ struct Reset {
 
 /// Who owns the memory of the messages in a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Frames {
+pub(crate) enum FrameOwner {
     /// They are in the ring, which all sockets share.
     Shared,
     /// They were made for one socket.
@@ -80,12 +81,12 @@ impl Subscriber {
     pub(super) fn new(
         hub: Arc<Hub>,
         client: ClientId,
-        form: Form,
+        format: MessageFormat,
         attached: Attached,
         since_is_newer: bool,
     ) -> Self {
         let Attached { socket, cursor, wake } = attached;
-        let mut subscriber = Self { hub, client, form, socket, wake, cursor, reset: None };
+        let mut subscriber = Self { hub, client, format, socket, wake, cursor, reset: None };
         if since_is_newer {
             // Rule 6 of the module.
             subscriber.cursor = 0;
@@ -99,16 +100,16 @@ impl Subscriber {
         self.cursor
     }
 
-    pub(crate) fn acknowledgements(&self) -> Acknowledgements {
-        Acknowledgements { hub: Arc::clone(&self.hub), client: self.client, socket: self.socket }
+    pub(crate) fn acknowledger(&self) -> Acknowledger {
+        Acknowledger { hub: Arc::clone(&self.hub), client: self.client, socket: self.socket }
     }
 
     /// Waits for messages and adds them to `burst`, which must be empty. Cancel safe: a later call
     /// returns the same messages. Fails if the store cannot be read, or with
     /// [`StoreError::SocketLost`] if the socket has to be closed.
-    pub(crate) async fn next(&mut self, burst: &mut Burst) -> Result<Frames, StoreError> {
+    pub(crate) async fn next(&mut self, burst: &mut Burst) -> Result<FrameOwner, StoreError> {
         loop {
-            let mut frames = Frames::Own;
+            let mut frames = FrameOwner::Own;
             if self.reset.is_some() {
                 self.next_of_reset(burst).await?;
             } else {
@@ -116,7 +117,7 @@ impl Subscriber {
                 match next {
                     Next::Messages(cursor) => {
                         self.cursor = cursor;
-                        frames = Frames::Shared;
+                        frames = FrameOwner::Shared;
                     }
                     Next::Idle(cursor) => {
                         self.cursor = cursor;
@@ -149,7 +150,7 @@ impl Subscriber {
         let mut state = self.hub.state();
         let through = state.head();
         state.advance(self.socket, through);
-        let watches = state.watches(self.socket).current();
+        let watches = state.watches(self.socket).open_only();
         drop(state);
         let mut patterns: Vec<Pattern> =
             watches.open().map(|(pattern, _)| pattern.clone()).collect();
@@ -160,7 +161,7 @@ impl Subscriber {
             after: None,
             through,
             from: self.cursor,
-            announced: self.form == Form::Objects,
+            announced: self.format == MessageFormat::Objects,
         }
     }
 
@@ -184,10 +185,10 @@ impl Subscriber {
             for stored in page.objects {
                 let key = &stored.object.key;
                 let still_watched = state.watches(self.socket).match_current(key);
-                if reset.includes(pattern, key, stored.revision, self.form)
+                if reset.includes(pattern, key, stored.revision, self.format)
                     && still_watched.is_some()
                 {
-                    burst.push(current_frame(stored.revision, &stored.object, self.form));
+                    burst.push(current_frame(stored.revision, &stored.object, self.format));
                 }
             }
         }
@@ -203,13 +204,13 @@ impl Subscriber {
 }
 
 /// Moves a client's position forward. It must not outlive its [`Subscriber`].
-pub(crate) struct Acknowledgements {
+pub(crate) struct Acknowledger {
     hub: Arc<Hub>,
     client: ClientId,
     socket: usize,
 }
 
-impl Acknowledgements {
+impl Acknowledger {
     /// Records that the client has received all pushes of this socket up to `revision`.
     pub(crate) fn acknowledge(&self, revision: Revision) {
         if self.hub.state().acknowledge(self.socket, revision) {
@@ -221,8 +222,14 @@ impl Acknowledgements {
 impl Reset {
     /// Whether the value of `key`, which `revision` set, is pushed while `pattern` is read: rules 3
     /// to 5 of the module.
-    fn includes(&self, pattern: &Pattern, key: &Key, revision: Revision, form: Form) -> bool {
-        let newer_than = if form == Form::Objects { self.from } else { 0 };
+    fn includes(
+        &self,
+        pattern: &Pattern,
+        key: &Key,
+        revision: Revision,
+        format: MessageFormat,
+    ) -> bool {
+        let newer_than = if format == MessageFormat::Objects { self.from } else { 0 };
         revision > newer_than
             && revision <= self.through
             && self.watches.match_current(key) == Some(pattern.shape())

@@ -59,7 +59,7 @@ async fn a_reset_covers_changes_committed_before_the_socket_opened() {
     let revision = set(&store).await;
     let subscribing = tokio::spawn({
         let hub = Arc::clone(&hub);
-        async move { hub.subscribe(client(), Form::Events, Some(1000)).await }
+        async move { hub.subscribe(client(), MessageFormat::Events, Some(1000)).await }
     });
     while !subscribing.is_finished() && hub.dispatched.receiver_count() == 0 {
         yield_now().await;
@@ -82,6 +82,6 @@ async fn no_socket_opens_once_dispatching_has_ended() {
     let (sender, news) = tokio::sync::mpsc::channel(1);
     drop(sender);
     Arc::clone(&hub).run(Feed { revision: feed.revision, news }).await;
-    let subscribed = hub.subscribe(client(), Form::Objects, None).await;
+    let subscribed = hub.subscribe(client(), MessageFormat::Objects, None).await;
     assert!(matches!(subscribed, Err(StoreError::DispatchTimeout)));
 }

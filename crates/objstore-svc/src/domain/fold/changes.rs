@@ -15,32 +15,28 @@ pub(crate) struct Changes {
     pub(crate) before: Head,
     /// The head after the batch.
     pub(crate) head: Head,
-    /// Sessions to delete.
-    pub(crate) ended: Vec<TokenDigest>,
+    pub(crate) deleted_sessions: Vec<TokenDigest>,
     /// Clients to delete, with their watches.
-    pub(crate) forgotten: Vec<ClientId>,
+    pub(crate) deleted_clients: Vec<ClientId>,
     /// Clients whose ended watches up to their position are deleted.
-    pub(crate) pruned: Vec<ClientId>,
-    /// Clients to insert.
-    pub(crate) registered: Vec<NewClient>,
+    pub(crate) pruned_clients: Vec<ClientId>,
+    pub(crate) new_clients: Vec<NewClient>,
     /// New numbers of watches of clients that existed before.
-    pub(crate) counts: Vec<(ClientId, WatchCounts)>,
+    pub(crate) watch_counts: Vec<(ClientId, WatchCounts)>,
     /// New `unused_until` of unused clients, unless the stored one is later.
-    pub(crate) postponed: Vec<(ClientId, Timestamp)>,
-    /// Clients that are used from this batch on.
-    pub(crate) used: Vec<ClientId>,
-    /// Sessions to insert.
-    pub(crate) begun: Vec<NewSession>,
+    pub(crate) postponed_removals: Vec<(ClientId, Timestamp)>,
+    pub(crate) used_clients: Vec<ClientId>,
+    pub(crate) new_sessions: Vec<NewSession>,
     /// New expiry of sessions, unless the stored one is later.
-    pub(crate) extended: Vec<(TokenDigest, Timestamp)>,
+    pub(crate) extended_sessions: Vec<(TokenDigest, Timestamp)>,
     /// Objects to delete, if they exist.
-    pub(crate) deleted: Vec<Key>,
+    pub(crate) deleted_objects: Vec<Key>,
     /// Objects to insert or replace, each with the revision that set it.
-    pub(crate) set: Vec<(Arc<Object>, Revision)>,
+    pub(crate) set_objects: Vec<(Arc<Object>, Revision)>,
     /// Watches from before the batch that end in it.
-    pub(crate) unwatched: Vec<Stretch>,
+    pub(crate) ended_watches: Vec<WatchRow>,
     /// Watches that begin in the batch. Some also end in it.
-    pub(crate) watched: Vec<Stretch>,
+    pub(crate) new_watches: Vec<WatchRow>,
     /// New positions of clients, unless the stored one is greater.
     pub(crate) positions: Vec<(ClientId, Revision)>,
     /// Records to append, each with the bytes of all records up to it.
@@ -77,7 +73,7 @@ pub(crate) struct NewSession {
 
 /// A watch: the interval of the change log in which a client watches a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct WatchRow {
     pub(crate) client: ClientId,
     pub(crate) pattern: Pattern,
     /// The revision of the watch. It matches the changes after this one.

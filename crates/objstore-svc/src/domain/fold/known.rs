@@ -23,7 +23,7 @@ pub(crate) struct Needs<'a> {
     /// The stored number of a client's ended watches is an upper bound. From this number on, the
     /// engine counts the watches that ended after the client's position. The batch deletes the
     /// other ended watches, since no socket needs them.
-    pub(crate) counted_from: u64,
+    pub(crate) recount_at: u64,
     /// Patterns of which the open watch is read, if there is one.
     pub(crate) watches: HashSet<(ClientId, &'a Pattern)>,
     /// Clients whose sessions are read.
@@ -70,13 +70,13 @@ impl<'a> Needs<'a> {
                 Operation::Reap { now } => needs.reap = Some(Reap::at(*now, rules)),
                 Operation::Set { .. }
                 | Operation::Extend { .. }
-                | Operation::Postpone { .. }
+                | Operation::PostponeRemoval { .. }
                 | Operation::MarkUsed { .. }
                 | Operation::Upkeep { .. } => {}
             }
         }
         // The watches that end in this batch may reach the limit within the batch.
-        needs.counted_from = rules.max_watches.saturating_sub(ends);
+        needs.recount_at = rules.max_watches.saturating_sub(ends);
         needs
     }
 
@@ -112,7 +112,7 @@ pub(crate) struct Known {
     /// The objects of [`Needs::objects`], with their revisions.
     pub(crate) objects: HashMap<Key, (Arc<Object>, Revision)>,
     /// The clients of [`Needs::clients`] that are registered.
-    pub(crate) clients: HashMap<ClientId, Watching>,
+    pub(crate) clients: HashMap<ClientId, ClientWatches>,
     /// The open watches, with their revisions.
     pub(crate) watches: HashMap<(ClientId, Pattern), Revision>,
     /// All sessions of the clients of [`Needs::sessions`] and `due`, with their expiry.
@@ -123,11 +123,11 @@ pub(crate) struct Known {
 
 /// How many watches a client has.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Watching {
+pub(crate) struct ClientWatches {
     pub(crate) counts: WatchCounts,
     /// Whether `counts.ended` is the counted number of watches that ended after the client's
     /// position, instead of the stored number.
-    pub(crate) is_counted: bool,
+    pub(crate) is_exact: bool,
 }
 
 /// Clients for [`Operation::Reap`], each once.

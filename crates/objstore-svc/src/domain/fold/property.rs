@@ -6,7 +6,7 @@ use proptest::{prelude::*, sample::select};
 use uuid::Uuid;
 
 use super::*;
-use crate::domain::{Epoch, Lifetime, Owner, OwnerRule, Precondition, Tag, Value};
+use crate::domain::{ETag, Epoch, Lifetime, Owner, OwnerRule, Precondition, Value};
 
 const LIFETIME: Timestamp = 60_000;
 
@@ -61,12 +61,12 @@ impl Rows {
             let Some(ClientRow { position, counts, .. }) = self.clients.get(&client) else {
                 continue;
             };
-            let is_counted = counts.ended >= needs.counted_from;
+            let is_exact = counts.ended >= needs.recount_at;
             let mut counts = *counts;
-            if is_counted {
+            if is_exact {
                 counts.ended = self.still_needed(client, *position);
             }
-            known.clients.insert(client, Watching { counts, is_counted });
+            known.clients.insert(client, ClientWatches { counts, is_exact });
         }
         for &(client, pattern) in &needs.watches {
             let parts = owned(pattern.parts());
@@ -103,7 +103,7 @@ impl Rows {
         for (&client, row) in &self.clients {
             let ClientRow { position, unused_until, mut counts } = *row;
             counts.ended = self.still_needed(client, position);
-            known.clients.insert(client, Watching { counts, is_counted: true });
+            known.clients.insert(client, ClientWatches { counts, is_exact: true });
             known.due.clients.push(DueClient { client, unused_until, open: counts.open });
             known.sessions.insert(client, self.sessions_of(client));
         }
@@ -131,52 +131,52 @@ impl Rows {
     fn write(&mut self, changes: Changes) -> Revision {
         let shift = self.head.revision - changes.before.revision;
         let bytes = self.head.bytes - changes.before.bytes;
-        for token in &changes.ended {
+        for token in &changes.deleted_sessions {
             self.sessions.remove(token.as_bytes()).unwrap();
         }
-        for client in &changes.forgotten {
+        for client in &changes.deleted_clients {
             self.watches.retain(|(id, ..), _| id != client);
             self.clients.remove(client).unwrap();
         }
-        for client in &changes.pruned {
+        for client in &changes.pruned_clients {
             let position = self.clients[client].position;
             let is_kept = |until: Option<Revision>| until.is_none_or(|until| until > position);
             self.watches.retain(|(id, ..), until| id != client || is_kept(*until));
         }
-        for NewClient { client, position, unused_until, counts } in changes.registered {
+        for NewClient { client, position, unused_until, counts } in changes.new_clients {
             let row = ClientRow { position, unused_until, counts };
             assert_eq!(self.clients.insert(client, row), None);
         }
-        for (client, counts) in changes.counts {
+        for (client, counts) in changes.watch_counts {
             self.clients.get_mut(&client).unwrap().counts = counts;
         }
-        for (client, until) in changes.postponed {
+        for (client, until) in changes.postponed_removals {
             if let Some(row) = self.clients.get_mut(&client) {
                 row.unused_until = row.unused_until.map(|before| before.max(until));
             }
         }
-        for client in changes.used {
+        for client in changes.used_clients {
             self.clients.entry(client).and_modify(|row| row.unused_until = None);
         }
-        for NewSession { token, client, expires } in changes.begun {
+        for NewSession { token, client, expires } in changes.new_sessions {
             assert!(self.clients.contains_key(&client));
             assert_eq!(self.sessions.insert(*token.as_bytes(), (client, expires)), None);
         }
-        for (token, expires) in changes.extended {
+        for (token, expires) in changes.extended_sessions {
             let session = self.sessions.entry(*token.as_bytes());
             session.and_modify(|session| session.1 = session.1.max(expires));
         }
-        for key in changes.deleted {
+        for key in changes.deleted_objects {
             self.objects.remove(&owned(key.parts()));
         }
-        for (object, revision) in changes.set {
+        for (object, revision) in changes.set_objects {
             self.objects.insert(owned(object.key.parts()), (object, revision + shift));
         }
-        for Stretch { client, pattern, since, until } in changes.unwatched {
+        for WatchRow { client, pattern, since, until } in changes.ended_watches {
             let open = self.watches.get_mut(&(client, owned(pattern.parts()), since)).unwrap();
             assert_eq!(std::mem::replace(open, until), None);
         }
-        for Stretch { client, pattern, since, until } in changes.watched {
+        for WatchRow { client, pattern, since, until } in changes.new_watches {
             self.watches.insert((client, owned(pattern.parts()), since), until);
         }
         for (client, position) in changes.positions {
@@ -231,7 +231,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             Just(Precondition::parse(&["*"], &[]).unwrap()),
             Just(Precondition::parse(&[], &["*"]).unwrap()),
             (1..20_u64).prop_map(|revision| {
-                let tag = Tag::new(Epoch::new(7), revision).to_string();
+                let tag = ETag::new(Epoch::new(7), revision).to_string();
                 Precondition::parse(&[&tag], &[]).unwrap()
             }),
         ];
@@ -248,7 +248,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         3 => (client(), token(), now())
             .prop_map(|(client, token, now)| Operation::Register { client, token, now }),
         1 => (token(), now()).prop_map(|(token, now)| Operation::Extend { token, now }),
-        1 => (client(), now()).prop_map(|(client, now)| Operation::Postpone { client, now }),
+        1 => (client(), now()).prop_map(|(client, now)| Operation::PostponeRemoval { client, now }),
         1 => client().prop_map(|client| Operation::MarkUsed { client }),
         1 => now().prop_map(|now| Operation::Reap { now: now * 20 }),
         3 => (object(), intent()).prop_map(|(object, intent)| Operation::Set { object, intent }),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::*;
-use crate::domain::{Epoch, Lifetime, Owner, OwnerRule, Precondition, Tag, Value};
+use crate::domain::{ETag, Epoch, Lifetime, Owner, OwnerRule, Precondition, Value};
 
 const EPOCH: u64 = 7;
 
@@ -23,7 +23,7 @@ fn rules() -> Rules {
 fn known() -> Known {
     Known {
         head: Head { revision: 10, bytes: 1000, clients: 1 },
-        clients: HashMap::from([(client(1), Watching::default())]),
+        clients: HashMap::from([(client(1), ClientWatches::default())]),
         ..Known::default()
     }
 }
@@ -64,7 +64,7 @@ fn fold(known: Known, operations: &[Operation]) -> (Vec<Result<Revision, Refusal
 
 #[test]
 fn a_precondition_sees_the_operations_before_it() {
-    let first = Tag::new(Epoch::new(EPOCH), 11).to_string();
+    let first = ETag::new(Epoch::new(EPOCH), 11).to_string();
     let operations = [
         set(&[], &["*"]),
         set(&[], &["*"]),
@@ -89,7 +89,10 @@ fn a_precondition_sees_the_operations_before_it() {
 #[test]
 fn an_object_is_written_once_and_logged_each_time() {
     let (_, changes) = fold(known(), &[set(&[], &[]), set(&[], &[]), delete(), set(&[], &[])]);
-    assert_eq!((changes.set.len(), changes.set[0].1, changes.deleted.len()), (1, 14, 0));
+    assert_eq!(
+        (changes.set_objects.len(), changes.set_objects[0].1, changes.deleted_objects.len()),
+        (1, 14, 0)
+    );
     let revisions: Vec<_> = changes.records.iter().map(|(record, _)| record.revision).collect();
     assert_eq!(revisions, [11, 12, 13, 14]);
     assert!(changes.records.is_sorted_by_key(|(_, bytes_through)| *bytes_through));
@@ -113,10 +116,10 @@ fn a_watch_can_begin_and_end_in_one_batch() {
     let too_many = Err(Refusal::TooManyWatches);
     assert_eq!(answers, [Ok(11), Ok(11), Ok(12), too_many, Ok(13), Ok(13), Ok(14)]);
     let begun: Vec<_> =
-        changes.watched.iter().map(|stretch| (stretch.since, stretch.until)).collect();
+        changes.new_watches.iter().map(|watch| (watch.since, watch.until)).collect();
     assert_eq!(begun, [(11, Some(13)), (12, None), (14, None)]);
-    assert!(changes.unwatched.is_empty());
-    assert_eq!(changes.counts, [(client, WatchCounts { open: 2, ended: 1 })]);
+    assert!(changes.ended_watches.is_empty());
+    assert_eq!(changes.watch_counts, [(client, WatchCounts { open: 2, ended: 1 })]);
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn a_stored_watch_ends_and_begins_again() {
     let client = client(1);
     let mut known = known();
     let counts = WatchCounts { open: 1, ended: 0 };
-    known.clients.insert(client, Watching { counts, is_counted: false });
+    known.clients.insert(client, ClientWatches { counts, is_exact: false });
     known.watches.insert((client, pattern.clone()), 7);
     let operations = [
         Operation::Unwatch { client, pattern: pattern.clone() },
@@ -133,9 +136,9 @@ fn a_stored_watch_ends_and_begins_again() {
     ];
     let (answers, changes) = fold(known, &operations);
     assert_eq!(answers, [Ok(11), Ok(12)]);
-    assert_eq!((changes.unwatched[0].since, changes.unwatched[0].until), (7, Some(11)));
-    assert_eq!(changes.watched[0].since, 12);
-    assert_eq!(changes.counts, [(client, WatchCounts { open: 1, ended: 1 })]);
+    assert_eq!((changes.ended_watches[0].since, changes.ended_watches[0].until), (7, Some(11)));
+    assert_eq!(changes.new_watches[0].since, 12);
+    assert_eq!(changes.watch_counts, [(client, WatchCounts { open: 1, ended: 1 })]);
 }
 
 fn register(number: u128, token: &str) -> Operation {
@@ -150,11 +153,11 @@ fn registrations_of_one_batch_count_against_the_client_limit() {
     let registered = NewClient {
         client: client(2),
         position: 10,
-        unused_until: Some(Session::unused_until(0)),
+        unused_until: Some(Session::removal_time(0)),
         counts: WatchCounts::default(),
     };
-    assert_eq!(changes.registered, [registered]);
-    assert_eq!((changes.begun.len(), changes.head.clients), (3, 2));
+    assert_eq!(changes.new_clients, [registered]);
+    assert_eq!((changes.new_sessions.len(), changes.head.clients), (3, 2));
     assert!(changes.records.is_empty());
 }
 
@@ -166,8 +169,8 @@ fn at_the_limit_a_new_session_ends_the_one_that_expires_first() {
     let extend = Operation::Extend { token: first, now: 100 };
     let (_, changes) =
         fold(Known { sessions, ..known() }, &[extend, register(1, "a"), register(1, "b")]);
-    assert!(changes.ended == ["1", "2"].map(TokenDigest::of));
-    assert_eq!((changes.begun.len(), changes.extended.len()), (2, 1));
+    assert!(changes.deleted_sessions == ["1", "2"].map(TokenDigest::of));
+    assert_eq!((changes.new_sessions.len(), changes.extended_sessions.len()), (2, 1));
 }
 
 #[test]
@@ -176,14 +179,14 @@ fn a_client_can_register_and_be_used_in_one_batch() {
     let operations = [
         register(2, "a"),
         Operation::MarkUsed { client },
-        Operation::Postpone { client, now: 9 },
-        Operation::Postpone { client: other, now: 9 },
-        Operation::Postpone { client: other, now: 5 },
+        Operation::PostponeRemoval { client, now: 9 },
+        Operation::PostponeRemoval { client: other, now: 9 },
+        Operation::PostponeRemoval { client: other, now: 5 },
     ];
     let (_, changes) = fold(known(), &operations);
-    assert_eq!(changes.registered[0].unused_until, None);
-    assert_eq!(changes.postponed, [(other, Session::unused_until(9))]);
-    assert!(changes.used.is_empty());
+    assert_eq!(changes.new_clients[0].unused_until, None);
+    assert_eq!(changes.postponed_removals, [(other, Session::removal_time(9))]);
+    assert!(changes.used_clients.is_empty());
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn clients_without_sessions_and_unused_clients_are_removed() {
     let batch = [&Operation::Reap { now: NOW }];
     let (answers, changes) = decide(&rules(), known, &batch).unwrap();
     assert_eq!(answers, [Ok(Done { revision: 12, more: true })]);
-    assert_eq!(changes.forgotten, [client(1), client(3)]);
-    assert_eq!((changes.used, changes.head.clients), (vec![client(4)], 3));
-    assert!(changes.ended == [over(1).0, over(2).0, live(3).0]);
+    assert_eq!(changes.deleted_clients, [client(1), client(3)]);
+    assert_eq!((changes.used_clients, changes.head.clients), (vec![client(4)], 3));
+    assert!(changes.deleted_sessions == [over(1).0, over(2).0, live(3).0]);
 }

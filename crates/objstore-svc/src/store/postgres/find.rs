@@ -3,24 +3,24 @@
 use common::postgres::{Error, Pool, query};
 use tokio_postgres::{Row, types::ToSql};
 
-use super::super::{Page, PageEnd, order::Range, rows};
+use super::super::{Page, PageEnd, order::KeyRange, rows};
 use crate::domain::{Key, Pattern};
 
 /// Bytes of values after which a page ends.
 const PAGE_BYTES: usize = 256 * 1024;
 
 /// A range of keys to read.
-pub(super) struct Search(Range);
+pub(super) struct Search(KeyRange);
 
 impl Search {
     /// The keys after `after`, and up to and including `until`, if given.
     pub(super) fn new(pattern: &Pattern, after: Option<&Key>, until: Option<&Key>) -> Self {
-        Self(Range::new(pattern, after, until, |number| format!("${number}")))
+        Self(KeyRange::new(pattern, after, until, |number| format!("${number}")))
     }
 
     /// A statement that selects these columns. Its last parameter is the number of rows.
     fn sql(&self, selected: &str) -> String {
-        let Range { condition, columns, parameters, .. } = &self.0;
+        let KeyRange { condition, columns, parameters, .. } = &self.0;
         let limit = parameters.len() + 1;
         format!(
             "SELECT {selected} FROM objects WHERE {condition} ORDER BY {columns} LIMIT ${limit}"

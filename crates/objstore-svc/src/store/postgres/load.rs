@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::{super::rows, read};
 use crate::domain::{
     ClientId, WatchCounts,
-    fold::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Watching},
+    fold::{ClientWatches, Due, DueClient, Head, Known, Needs, REAP_CLIENTS},
 };
 
 /// The process ID of a PostgreSQL backend. A notification contains the ID of its sender.
@@ -90,7 +90,7 @@ pub(super) async fn load(
     let revisions = Keys::of(needs.revisions.iter().map(|key| key.parts()));
     let objects = Keys::of(needs.objects.iter().map(|key| key.parts()));
     let clients: Vec<Uuid> = needs.clients.iter().map(|client| *client.uuid()).collect();
-    let counted_from = i64::try_from(needs.counted_from).unwrap_or(i64::MAX);
+    let recount_at = i64::try_from(needs.recount_at).unwrap_or(i64::MAX);
     let watchers: Vec<Uuid> = needs.watches.iter().map(|(client, _)| *client.uuid()).collect();
     let patterns = Keys::of(needs.watches.iter().map(|(_, pattern)| pattern.parts()));
     let with_sessions: Vec<Uuid> = needs.sessions.iter().map(|client| *client.uuid()).collect();
@@ -99,7 +99,7 @@ pub(super) async fn load(
 
     let of_revisions: [&(dyn ToSql + Sync); 3] = revisions.parameters();
     let of_objects: [&(dyn ToSql + Sync); 3] = objects.parameters();
-    let of_clients: [&(dyn ToSql + Sync); 2] = [&clients, &counted_from];
+    let of_clients: [&(dyn ToSql + Sync); 2] = [&clients, &recount_at];
     let [kinds, namespaces, names] = patterns.parameters();
     let of_watches: [&(dyn ToSql + Sync); 4] = [&watchers, kinds, namespaces, names];
     let of_sessions: [&(dyn ToSql + Sync); 1] = [&with_sessions];
@@ -135,7 +135,7 @@ fn known(head: Head, results: &[Vec<Row>; 7]) -> Result<Known, Error> {
         clients: each(clients, |columns| {
             let (client, open) = (columns.read()?, rows::number(columns)?);
             let counts = WatchCounts { open, ended: rows::number(columns)? };
-            Ok((client, Watching { counts, is_counted: columns.read()? }))
+            Ok((client, ClientWatches { counts, is_exact: columns.read()? }))
         })?,
         watches: each(watches, |columns| {
             let (client, pattern) = (columns.read()?, rows::pattern(columns)?);

@@ -10,7 +10,7 @@ use deadpool_postgres::ClientWrapper;
 use tokio_postgres::Row;
 
 use super::super::{ClientState, LogPage, rows};
-use crate::domain::{Key, Pattern, Record, Revision, Stored, Watches};
+use crate::domain::{Key, Pattern, Record, Revision, StoredObject, Watches};
 
 /// The session with the token digest `$1`.
 pub(super) const SESSION: &str = "SELECT client, expires, unused_until
@@ -41,7 +41,7 @@ const LOG: &str =
      ) AS page ON TRUE ORDER BY page.revision";
 
 /// Reads the result of [`OBJECTS`].
-pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, Stored>, Error> {
+pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, StoredObject>, Error> {
     let objects = found.iter().map(|row| {
         let stored = rows::stored(&mut row.into())?;
         Ok((stored.object.key.clone(), stored))

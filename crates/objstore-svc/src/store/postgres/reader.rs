@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{super::StoreError, load::Keys, read};
-use crate::domain::{Key, Stored};
+use crate::domain::{Key, StoredObject};
 
 /// Maximum number of statements that run at the same time.
 const READERS: usize = 4;
@@ -25,7 +25,7 @@ const QUEUE_LENGTH: usize = 4096;
 
 struct Job {
     key: Key,
-    answer: oneshot::Sender<Result<Option<Stored>, StoreError>>,
+    answer: oneshot::Sender<Result<Option<StoredObject>, StoreError>>,
 }
 
 pub(super) struct Reader(mpsc::Sender<Job>);
@@ -42,7 +42,7 @@ impl Reader {
     }
 
     /// Reads an object. The result includes every write that was answered before this call.
-    pub(super) async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+    pub(super) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {
         let (answer, answered) = oneshot::channel();
         let job = Job { key: key.clone(), answer };
         self.0.try_send(job).map_err(|_| StoreError::Overloaded)?;
@@ -78,7 +78,7 @@ async fn run(pool: Arc<Pool>, jobs: Arc<Mutex<mpsc::Receiver<Job>>>) {
     }
 }
 
-async fn read(pool: &Pool, batch: &[Job]) -> Result<HashMap<Key, Stored>, Error> {
+async fn read(pool: &Pool, batch: &[Job]) -> Result<HashMap<Key, StoredObject>, Error> {
     let keys = Keys::of(batch.iter().map(|job| job.key.parts()));
     let statement = (read::OBJECTS, &keys.parameters()[..]);
     let [rows] = pool.acquire(async |connection| query(connection, [statement]).await).await?;

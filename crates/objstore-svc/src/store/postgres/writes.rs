@@ -74,14 +74,18 @@ impl<'a> Writes<'a> {
         let mut rows = PostgresRows::default();
         let Ok(()) = tables::write(&mut rows, changes);
         let mut writes = Self { rows, others: Vec::new() };
-        if !changes.pruned.is_empty() {
-            let ids: Vec<Uuid> = changes.pruned.iter().map(|client| *client.uuid()).collect();
+        if !changes.pruned_clients.is_empty() {
+            let ids: Vec<Uuid> =
+                changes.pruned_clients.iter().map(|client| *client.uuid()).collect();
             writes.push(PRUNE_WATCHES, parameters![ids]);
         }
-        writes.by_client(POSTPONE, changes.postponed.iter().copied());
-        if !changes.extended.is_empty() {
-            let (digests, expiries): (Vec<&[u8]>, Vec<i64>) =
-                changes.extended.iter().map(|(token, at)| (&token.as_bytes()[..], at)).unzip();
+        writes.by_client(POSTPONE, changes.postponed_removals.iter().copied());
+        if !changes.extended_sessions.is_empty() {
+            let (digests, expiries): (Vec<&[u8]>, Vec<i64>) = changes
+                .extended_sessions
+                .iter()
+                .map(|(token, at)| (&token.as_bytes()[..], at))
+                .unzip();
             writes.push(EXTEND, parameters![digests, expiries]);
         }
         let position =
@@ -123,10 +127,10 @@ impl<'a> Writes<'a> {
     }
 
     fn set(&mut self, changes: &'a Changes) {
-        if changes.set.is_empty() {
+        if changes.set_objects.is_empty() {
             return;
         }
-        let set = changes.set.iter();
+        let set = changes.set_objects.iter();
         let Keys([kinds, namespaces, names]) =
             Keys::of(set.clone().map(|(object, _)| object.key.parts()));
         let values: Vec<&[u8]> = set.clone().map(|(object, _)| object.value.as_bytes()).collect();

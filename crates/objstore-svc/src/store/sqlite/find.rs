@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::super::{Page, PageEnd, order::Range, rows};
+use super::super::{Page, PageEnd, order::KeyRange, rows};
 use crate::domain::{Key, Pattern};
 
 /// Bytes of objects after which a page ends.
@@ -18,8 +18,8 @@ pub(super) struct Search {
 impl Search {
     /// The keys after `after`, and up to and including `until`, if given.
     pub(super) fn new(pattern: &Pattern, after: Option<&Key>, until: Option<&Key>) -> Self {
-        let Range { order, condition, columns, parameters } =
-            Range::new(pattern, after, until, |_| "?".to_owned());
+        let KeyRange { order, condition, columns, parameters } =
+            KeyRange::new(pattern, after, until, |_| "?".to_owned());
         let index = order.index;
         let clauses =
             format!("FROM objects INDEXED BY {index} WHERE {condition} ORDER BY {columns}");

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::{super::rows, read};
 use crate::domain::{
     ClientId, Timestamp, TokenDigest, WatchCounts,
-    fold::{Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap, Watching},
+    fold::{ClientWatches, Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap},
 };
 
 /// Counts the ended watches of a client that end after its position.
@@ -33,7 +33,7 @@ pub(super) fn load(
         }
     }
     for &client in &needs.clients {
-        if let Some(watching) = watching(connection, client, needs.counted_from)? {
+        if let Some(watching) = watching(connection, client, needs.recount_at)? {
             known.clients.insert(client, watching);
         }
     }
@@ -57,8 +57,8 @@ pub(super) fn load(
 fn watching(
     connection: &Connection,
     client: ClientId,
-    counted_from: u64,
-) -> rusqlite::Result<Option<Watching>> {
+    recount_at: u64,
+) -> rusqlite::Result<Option<ClientWatches>> {
     let id = client.uuid().as_bytes();
     let row = connection
         .prepare_cached("SELECT watches, ended, position FROM clients WHERE id = ?1")?
@@ -70,12 +70,12 @@ fn watching(
         })
         .optional()?;
     let Some((mut counts, position)) = row else { return Ok(None) };
-    let is_counted = counts.ended >= counted_from;
-    if is_counted {
+    let is_exact = counts.ended >= recount_at;
+    if is_exact {
         let mut count = connection.prepare_cached(COUNT_ENDED)?;
         counts.ended = count.query_row((id, position), |row| Ok(rows::number(&mut row.into())?))?;
     }
-    Ok(Some(Watching { counts, is_counted }))
+    Ok(Some(ClientWatches { counts, is_exact }))
 }
 
 fn sessions(

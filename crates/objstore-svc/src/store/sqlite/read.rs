@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::super::{ClientState, LogPage, rows};
 use crate::domain::{
-    ClientId, Epoch, Key, Pattern, Revision, Session, Stored, TokenDigest, Watches,
+    ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, TokenDigest, Watches,
 };
 
 /// Maximum number of records in a page of the change log.
@@ -47,7 +47,7 @@ pub(super) fn session(
         .optional()
 }
 
-pub(super) fn object(connection: &Connection, key: &Key) -> rusqlite::Result<Option<Stored>> {
+pub(super) fn object(connection: &Connection, key: &Key) -> rusqlite::Result<Option<StoredObject>> {
     connection
         .prepare_cached(
             "SELECT type, namespace, name, value, owner, revision FROM objects

@@ -28,17 +28,20 @@ pub(super) fn write(
     at: Timestamp,
 ) -> rusqlite::Result<()> {
     let each = Each(transaction);
-    each.run(PRUNE_WATCHES, changes.pruned.iter().map(|client| [client.uuid().as_bytes()]))?;
+    each.run(
+        PRUNE_WATCHES,
+        changes.pruned_clients.iter().map(|client| [client.uuid().as_bytes()]),
+    )?;
     tables::write(&mut SqliteRows(transaction), changes)?;
-    let postponed = changes.postponed.iter();
+    let postponed = changes.postponed_removals.iter();
     each.run(POSTPONE, postponed.map(|(client, until)| (client.uuid().as_bytes(), until)))?;
-    let extended = changes.extended.iter();
+    let extended = changes.extended_sessions.iter();
     each.run(EXTEND, extended.map(|(token, expires)| (token.as_bytes(), expires)))?;
     let positions = changes.positions.iter();
     let positions =
         positions.map(|(client, position)| (client.uuid().as_bytes(), position.cast_signed()));
     each.run(MOVE_POSITION, positions)?;
-    let set = changes.set.iter().map(|(object, revision)| {
+    let set = changes.set_objects.iter().map(|(object, revision)| {
         let [kind, namespace, name] = object.key.parts();
         let (value, owner) = (object.value.as_bytes(), object.owner.as_str());
         (kind, namespace, name, value, owner, revision.cast_signed())

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use tokio::sync::Notify;
 
-use super::{super::ring::Form, Attached, Client, Socket, State};
+use super::{super::ring::MessageFormat, Attached, Client, Socket, State};
 use crate::{
     domain::{ClientId, Entry, Pattern, Revision, Watches},
     store::ClientState,
@@ -17,7 +17,7 @@ impl State {
         &mut self,
         id: ClientId,
         known: ClientState,
-        form: Form,
+        format: MessageFormat,
         since: Option<Revision>,
     ) -> Option<Attached> {
         let ClientState { watches, position, .. } = self.up_to_date(id, known)?;
@@ -25,7 +25,7 @@ impl State {
             Some(&slot) => {
                 // Ended watches that the other sockets did not need were removed: add them again
                 // for this socket.
-                self.change(slot, |known| known.add_ended(watches));
+                self.update_watches(slot, |known| known.add_ended(watches));
                 slot
             }
             None => self.attach_client(id, watches, position),
@@ -34,7 +34,7 @@ impl State {
         let wake = Arc::new(Notify::new());
         let socket = self.sockets.insert(Socket {
             client: slot,
-            form,
+            format,
             start,
             live: false,
             after: start,
@@ -100,15 +100,19 @@ impl State {
     }
 
     pub(super) fn forget(&mut self, slot: usize, until: Revision) {
-        let watches = self.clients[slot].watches.current();
+        let watches = self.clients[slot].watches.open_only();
         for (pattern, _) in watches.open() {
             self.unindex(slot, pattern);
         }
-        self.change(slot, |watches| watches.end_all(until));
+        self.update_watches(slot, |watches| watches.end_all(until));
     }
 
     /// Changes the watches of a client, and updates the total of ended watches.
-    pub(super) fn change<T>(&mut self, slot: usize, change: impl FnOnce(&mut Watches) -> T) -> T {
+    pub(super) fn update_watches<T>(
+        &mut self,
+        slot: usize,
+        change: impl FnOnce(&mut Watches) -> T,
+    ) -> T {
         let watches = &mut self.clients[slot].watches;
         self.ended -= watches.ended();
         let changed = change(watches);
@@ -122,13 +126,13 @@ impl State {
         if client.watches.ended() > 0 {
             let needed = client.sockets.iter().filter_map(|&socket| self.sockets[socket].needs());
             let needed = needed.min().unwrap_or(Revision::MAX);
-            self.change(slot, |watches| watches.remove_ended(needed));
+            self.update_watches(slot, |watches| watches.remove_ended(needed));
         }
     }
 
     /// Like [`Self::remove_ended`]. If more than `max_ended` are left, closes the sockets that are
     /// furthest behind, one after the other.
-    pub(super) fn bound_ended(&mut self, slot: usize, woken: &mut Vec<Arc<Notify>>) {
+    pub(super) fn limit_ended(&mut self, slot: usize, woken: &mut Vec<Arc<Notify>>) {
         self.remove_ended(slot);
         while self.clients[slot].watches.ended() > self.max_ended {
             let sockets = self.clients[slot].sockets.iter().copied();

@@ -31,7 +31,7 @@ impl Fixture {
 
     fn attach(&mut self, watches: Watches, position: Revision) -> usize {
         let known = ClientState { revision: self.state.head(), watches, position };
-        self.state.attach(id(), known, Form::Objects, None).unwrap().socket
+        self.state.attach(id(), known, MessageFormat::Objects, None).unwrap().socket
     }
 
     fn dispatch(&mut self, entry: Entry) {
