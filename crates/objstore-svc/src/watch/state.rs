@@ -40,7 +40,7 @@ mod clients;
 const QUEUE_LENGTH: usize = 1024;
 
 /// Maximum number of messages in a burst from a queue or the ring. A burst from the change log has
-/// one page of records.
+/// at most one page of records.
 const BURST_LENGTH: usize = 256;
 
 /// Bytes after which a burst takes no more messages.

@@ -68,7 +68,7 @@ struct Reset {
     announced: bool,
 }
 
-/// Who owns the memory of the messages in a burst.
+/// The owner of the memory of the messages in a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameOwner {
     /// They are in the ring, which all sockets share.
