@@ -17,9 +17,10 @@ use sandbox::Sandbox;
 
 /// A request to authorize a payment.
 #[derive(Debug)]
-#[expect(dead_code, reason = "the sandbox decides by the card alone; a bank needs the rest, too")]
+#[expect(dead_code, reason = "the sandbox reads only the card; a real acquirer needs the rest")]
 pub(crate) struct Authorization {
-    /// The idempotency key at the acquirer: a repeat gets the same answer.
+    /// The ID of the pending payment. It is the idempotency key at the acquirer: a repeat gets the
+    /// same answer.
     pub(crate) operation: Id,
     pub(crate) currency: Currency,
     pub(crate) amount: Amount,
@@ -67,12 +68,11 @@ impl Acquirers {
         Self { sandbox: Sandbox::new(delay, dispute_due), timeout }
     }
 
-    /// The timeout of each call.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Reserves an amount on a card.
+    /// Authorizes an amount on a card.
     pub(crate) async fn authorize(
         &self,
         test: bool,
@@ -86,8 +86,9 @@ impl Acquirers {
         self.within(self.sandbox.authorize(authorization, now)).await
     }
 
-    /// Continues a payment with the customer's answer to a challenge. Repeats for one operation get
-    /// the same verdict.
+    /// Continues a payment with the customer's answer to a challenge. Repeats for one pending
+    /// payment get the same outcome. Only the sandbox makes challenges, so the payment is that of a
+    /// test merchant.
     pub(crate) async fn complete(
         &self,
         operation: Id,
@@ -97,7 +98,7 @@ impl Acquirers {
         self.within(self.sandbox.complete(operation, challenge, consent)).await
     }
 
-    /// Checks a card that is to be saved. Reserves nothing.
+    /// Checks a card that is to be saved. Authorizes no amount.
     pub(crate) async fn verify(
         &self,
         test: bool,
@@ -110,7 +111,7 @@ impl Acquirers {
         self.within(self.sandbox.verify(card, now)).await
     }
 
-    /// Sends an instruction. The acquirer carries it out once, however often it is sent. Returns
+    /// Sends an outbox entry. The acquirer carries it out once, however often it is sent. Returns
     /// the notifications that it causes, because the sandbox has no other way to deliver them.
     pub(crate) async fn carry_out(
         &self,

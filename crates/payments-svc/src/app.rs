@@ -1,6 +1,6 @@
-//! The application: the operations behind both ports and the jobs, on top of the store, the
-//! acquirers, the rates and the limits. It takes and returns values of the domain, so that it
-//! depends neither on HTTP nor on SQL.
+//! The application layer: what both ports and the jobs can do. It calls the store, the acquirers,
+//! the rates and the limits. It takes and returns values of the domain, so that it depends neither
+//! on HTTP nor on SQL. `docs/glossary.md` explains the words of the domain.
 
 mod access;
 mod cards;

@@ -23,12 +23,13 @@ pub(crate) const DEFAULT_PORT: &str = "5002";
 /// The end of `--help`: secrets have no flags, so clap does not list them.
 fn secrets() -> String {
     let own = [
-        "PAYMENTS_DATABASE_URL  postgres:// URL of the store; SQLite when unset or empty",
-        "PAYMENTS_APPS_TOKEN  Bearer token that POST /apps requires; open when unset or empty",
-        "PAYMENTS_ACQUIRER_SECRET  HMAC key of the acquirer's notifications; POST /acquirer/events \
-         does not exist when unset or empty",
-        "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; invitations wait when \
-         unset or empty",
+        "PAYMENTS_DATABASE_URL  postgres:// URL of the store; if unset or empty, SQLite",
+        "PAYMENTS_APPS_TOKEN  Bearer token that POST /apps requires; if unset or empty, anyone can \
+         create apps",
+        "PAYMENTS_ACQUIRER_SECRET  HMAC key of the acquirer's notifications; if unset or empty, POST \
+         /acquirer/events does not exist",
+        "PAYMENTS_SMTP_URL  smtp:// or smtps:// URL of the mail server; if unset or empty, \
+         invitations are stored but not sent",
     ];
     format!("{SECRETS_HELP}\n  {}", own.join("\n  "))
 }
@@ -43,38 +44,39 @@ pub(crate) struct Cli {
     pub(crate) config: Config,
 }
 
-/// Without a subcommand, the binary serves.
+/// Without a subcommand, the service starts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Checks the health of the running service; exits 0 if it is healthy
+    /// Check the health of the running service; exits 0 if it is healthy
     Healthcheck,
-    /// Copies the SQLite store to a new file while the service runs
+    /// Copy the SQLite store to a new file, also while the service runs
     Backup {
         /// File to create; an existing one is not overwritten
         #[arg(long)]
         to: PathBuf,
     },
-    /// Recomputes the ledger, balances and amounts, and reports differences; exits 0 if there are
+    /// Recompute the ledger, balances and amounts, and report differences; exits 0 if there are
     /// none
     Check {
-        /// Checks only changes after the balance line with this ID, and no balances of merchants
+        /// Check only changes after the balance line with this ID, and skip the balances of
+        /// merchants
         #[arg(long, value_name = "ID")]
         since: Option<Id>,
     },
-    /// Books payouts of positive balances to IBANs, and writes the transfers to a file; a repeat
-    /// for the same day writes the same file
+    /// Pay out the positive balances of merchants with an IBAN: book the payouts, and write a CSV
+    /// file of the transfers; a repeat for the same day writes the same file
     Payout {
         /// Day of the payouts, such as 2026-11-21; default: today in UTC
         #[arg(long)]
         day: Option<Date>,
-        /// Pays the test merchants instead of the live ones
+        /// Pay the test merchants instead of the live ones
         #[arg(long)]
         test: bool,
         /// CSV file to write; an existing one is overwritten
         #[arg(long)]
         to: PathBuf,
     },
-    /// Creates an app and two test merchants, once, and writes their keys to demo.env in the data
+    /// Create an app and two test merchants, once, and write their keys to demo.env in the data
     /// directory; with SQLite, the service must not be running
     Seed,
 }
@@ -134,7 +136,7 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_FEE_DISPUTE", default_value = "EUR:3500", value_parser = fee)]
     pub(crate) fee_dispute: Money,
 
-    /// Age at which the amount of an authorization that is not captured is voided
+    /// Age at which the uncaptured amount of an authorization is voided
     #[arg(long, env = "PAYMENTS_AUTHORIZATION_TTL", default_value = "30d", value_parser = duration)]
     pub(crate) authorization_ttl: Duration,
 
@@ -146,7 +148,7 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub(crate) acquirer_timeout: Duration,
 
-    /// Delay of the sandbox before it answers a payment
+    /// Delay of each sandbox response to a payment, a 3-D Secure answer or a card check
     #[arg(long, env = "PAYMENTS_SANDBOX_DELAY", default_value = "0s", value_parser = duration)]
     pub(crate) sandbox_delay: Duration,
 
@@ -180,7 +182,6 @@ pub(crate) struct LimitsConfig {
 }
 
 impl Config {
-    /// The pricing of new merchants.
     pub(crate) fn pricing(&self) -> Pricing {
         Pricing { rate: self.fee_rate, flat: self.fee_flat, dispute: self.fee_dispute }
     }

@@ -1,4 +1,5 @@
-//! Files that only their owner can read, since they contain keys or bank accounts.
+//! Files that only their owner can read, because they contain keys or bank accounts. A
+//! [`NamedTempFile`] has the mode 0600.
 
 use std::{
     fs::File,
@@ -9,7 +10,7 @@ use std::{
 use tempfile::NamedTempFile;
 
 /// Writes a file, or atomically replaces the existing one. Returns when it is durable.
-pub(crate) fn put(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
     let mut file = NamedTempFile::new_in(directory)?;

@@ -1,5 +1,5 @@
-//! The API for programs: routes, handlers and their JSON. Every request passes the layers of
-//! [`crate::web`].
+//! The API on the main port, for the apps of merchants: routes, handlers and their JSON. Every
+//! request passes the layers of [`crate::web`].
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         .route("/frauds/{fraud_id}", get(frauds::get))
         .route("/openapi.json", get(openapi));
     let routes = match api.signature {
-        Some(_) => routes.route("/acquirer/events", post(notifications::take)),
+        Some(_) => routes.route("/acquirer/events", post(notifications::receive)),
         None => routes,
     };
     let routes = routes.with_state(api).merge(operations.routes());

@@ -7,15 +7,15 @@
 //! 3. Every replica runs every job. Most jobs read without locks, and `domain` decides again under
 //!    the lock: the first conclusion of a payment counts, and a void with nothing pending is
 //!    refused.
-//! 4. Instructions, expiry and the deletion of idempotency keys need a [`Lease`], so that one
-//!    replica at a time runs them. A slower replica could otherwise delete a key that was just
-//!    stored again. A replica that freezes and resumes can still repeat instructions; acquirers
-//!    carry out each ID once.
+//! 4. The outbox, expiry and the deletion of idempotency keys need a [`Lease`], so that one replica
+//!    at a time runs them. A slower replica could otherwise delete a key that was just stored
+//!    again. A replica that freezes and resumes can still repeat outbox entries; acquirers carry
+//!    out each ID once.
 //! 5. A job can be aborted at each `await`: at a stop, and when its lease is lost. Each write is
 //!    atomic, so that nothing is left half done. [`Invitations`] end differently: they first send
 //!    and record the current mail, so that it is not sent twice.
-//! 6. Ages and deadlines are measured by the clock of the store, which all replicas share. A
-//!    replica with a wrong clock ends no payment early.
+//! 6. Ages and deadlines are measured by the clock of the store, which all replicas share. So a
+//!    wrong clock on one replica cannot end a payment too early.
 //! 7. A query returns a limited number of rows. A job reads again until none are left, or leaves
 //!    the rest to the next tick.
 
@@ -38,25 +38,27 @@ use crate::{
     store::{Expiring, Store, StoreError},
 };
 
-mod instructions;
+mod backlog;
 mod invitations;
 mod lease;
-mod waiting;
+mod outbox;
 
-pub(crate) use instructions::Instructions;
+pub(crate) use backlog::BacklogMetrics;
 pub(crate) use invitations::Invitations;
-pub(crate) use waiting::BacklogMetrics;
 
 use lease::Lease;
+use outbox::Outbox;
 
-/// Interval of the jobs that others wait for: callers, acquirers and metrics.
-const SETTLE_EVERY: Duration = Duration::from_secs(1);
+/// Interval of the jobs whose delay is visible outside: payments, disputes, the outbox, exchange
+/// rates and metrics.
+const FAST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Interval of the other jobs.
-const TIDY_EVERY: Duration = Duration::from_secs(30);
+const SLOW_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Age at which an idempotency key is deleted.
-const KEEP_KEYS: Duration = Duration::from_secs(48 * 3600);
+/// Age at which an idempotency key is deleted. It must be longer than `FORM_TTL` of the payment
+/// page, so that a form never pays twice.
+const KEY_TTL: Duration = Duration::from_secs(48 * 3600);
 
 /// The jobs, apart from [`Invitations`].
 #[derive(Clone)]
@@ -67,8 +69,7 @@ pub(crate) struct Jobs {
     pub(crate) rates: Arc<ExchangeRates>,
     /// Age at which the pending amount of a transaction is voided.
     pub(crate) authorization_ttl: Duration,
-    /// The gauges of the backlog.
-    pub(crate) waiting: BacklogMetrics,
+    pub(crate) backlog_metrics: BacklogMetrics,
 }
 
 impl Jobs {
@@ -78,40 +79,43 @@ impl Jobs {
         let mut tasks = JoinSet::new();
         let job = |name| (Arc::clone(&jobs), name);
         let (this, name) = job("counting the backlog");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || {
-            this.store.backlog().await.map(|backlog| this.waiting.set(backlog))
+        tasks.spawn(every(FAST_INTERVAL, name, async move || {
+            this.store.backlog().await.map(|backlog| this.backlog_metrics.set(backlog))
         }));
-        let (this, name) = job("giving up payments without an answer");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || this.payments.fail_unanswered().await));
-        let (this, name) = job("losing overdue disputes");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || {
+        let (this, name) = job("failing unanswered payments");
+        tasks
+            .spawn(every(FAST_INTERVAL, name, async move || this.payments.fail_unanswered().await));
+        let (this, name) = job("closing overdue disputes as lost");
+        tasks.spawn(every(FAST_INTERVAL, name, async move || {
             this.payments.lose_overdue_disputes().await
         }));
         let (this, name) = job("reading exchange rates");
-        tasks.spawn(every(SETTLE_EVERY, name, async move || {
+        tasks.spawn(every(FAST_INTERVAL, name, async move || {
             let rates = Arc::clone(&this.rates);
             Ok::<_, RefreshError>(spawn_blocking(move || rates.refresh()).await??)
         }));
         let (this, name) = job("voiding old authorizations");
         let lease = Lease::new(jobs.store.clone(), "expiry");
-        tasks.spawn(every(TIDY_EVERY, name, async move || lease.hold(this.expire()).await));
+        tasks.spawn(every(SLOW_INTERVAL, name, async move || lease.hold(this.expire()).await));
         let (this, name) = job("deleting old idempotency keys");
         let lease = Lease::new(jobs.store.clone(), "keys");
-        tasks
-            .spawn(every(TIDY_EVERY, name, async move || lease.hold(this.delete_old_keys()).await));
-        let instructions = Instructions::new(
+        tasks.spawn(every(SLOW_INTERVAL, name, async move || {
+            lease.hold(this.delete_old_keys()).await
+        }));
+        let outbox = Outbox::new(
             jobs.store.clone(),
             Arc::clone(&jobs.acquirers),
             Arc::clone(&jobs.payments),
         );
-        tasks.spawn(every(SETTLE_EVERY, "instructing acquirers", async move || {
-            instructions.round().await
+        tasks.spawn(every(FAST_INTERVAL, "sending outbox entries", async move || {
+            outbox.round().await
         }));
         tasks
     }
 
     /// Voids the pending amounts of old transactions. Each transaction is checked once, because a
-    /// pending amount never grows. If one cannot be voided, the next run begins with it again.
+    /// pending amount never grows. A transaction that cannot be voided ends the run, and the next
+    /// run begins with it.
     async fn expire(&self) -> Result<(), StoreError> {
         loop {
             let expiring = self.store.expiring(self.authorization_ttl).await?;
@@ -131,13 +135,13 @@ impl Jobs {
     async fn void(&self, transaction: Id) -> Result<bool, StoreError> {
         let request = Request::Void { amount: None };
         let action = Action::Move { transaction, request, descriptor: None, steps: 0 };
-        // Refused if a capture was faster: then nothing is pending.
+        // Refused if a capture was faster. Nothing is pending then.
         Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Refusal::Movement(_))))
     }
 
     async fn delete_old_keys(&self) -> Result<(), StoreError> {
         loop {
-            let keys = self.store.old_keys(KEEP_KEYS).await?;
+            let keys = self.store.old_keys(KEY_TTL).await?;
             if keys.is_empty() {
                 return Ok(());
             }

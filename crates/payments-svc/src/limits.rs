@@ -1,10 +1,10 @@
 //! Rate limits on requests that a script could repeat without end: attempts to pay, declined cards,
 //! new apps, invitations.
 //!
-//! A thief with a list of card numbers tries them where no credentials are needed. The limits bound
-//! how many cards such a caller learns about. They do not hinder customers: an approved payment
-//! counts as an attempt, and towards no other limit. Test merchants have ten times the limits, and
-//! separate counts.
+//! The limits on attempts and declines protect against card testing: a thief tries a list of card
+//! numbers where no credentials are needed. They bound how many cards the thief can check. They do
+//! not hinder customers: an approved payment counts as an attempt, and towards no other limit. For
+//! test merchants these limits are ten times higher, and counted separately.
 
 use std::{hash::Hash, num::NonZeroUsize, sync::Arc};
 
@@ -17,8 +17,7 @@ use crate::{
     domain::{CardNumber, Id, ProcessingError},
 };
 
-/// Declines that all client addresses of a merchant may have together, as a multiple of the limit
-/// of one address.
+/// The limit of declines at a merchant, as a multiple of the limit of one client address there.
 const MERCHANT_FACTOR: u32 = 10;
 
 /// Limits of test merchants, as a multiple of those of live merchants.
@@ -106,8 +105,8 @@ impl Limits {
         self.apps.count(address)
     }
 
-    /// Counts an invitation by an app. If the returned count is dropped and not kept, it is
-    /// subtracted again.
+    /// Counts an invitation by an app. Dropping the result subtracts the count again;
+    /// [`Reserved::keep`] keeps it.
     pub(crate) fn invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
         self.invitations.reserve(app)
     }
@@ -140,8 +139,8 @@ impl Limits {
 
     /// Counts a decline for the address and the merchant.
     ///
-    /// Decision: only errors that concern the card count, because the others reveal nothing about
-    /// it: a merchant that may not accept payments, or a fault of the acquirer.
+    /// Decision: only errors about the card are counted. The others reveal nothing about it, such
+    /// as a merchant that may not accept payments, or a failure of the acquirer.
     pub(crate) fn declined(&self, customer: &Customer, error: ProcessingError) {
         if error.concerns_card() {
             let limits = self.of(customer.test);
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_counts_while_tried_and_after_a_decline() {
+    fn a_card_attempt_counts_in_flight_and_after_a_decline() {
         let limits = limits("off", "2/1h");
         let payer = customer(1, false, 1);
         let both = (limits.admit(&payer, &card(1)), limits.admit(&payer, &card(1)));
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invitation_counts_only_if_it_is_kept() {
+    fn a_dropped_invitation_count_is_subtracted() {
         let limits = limits("off", "off");
         let (app, other) = (customer(1, false, 1).merchant, customer(2, false, 1).merchant);
         assert!((0..5).all(|_| limits.invitation(app).is_ok()));

@@ -17,10 +17,10 @@ mod server;
 use server::Server;
 
 /// Timeout for sending a mail, from the connection to the server's last reply.
-const HAND_OVER: Duration = Duration::from_secs(10);
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timeout for the server's reply to QUIT.
-const GOODBYE: Duration = Duration::from_secs(1);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// `PAYMENTS_SMTP_URL` names no usable mail server. The text does not quote it, because it may
 /// contain a password.
@@ -29,7 +29,7 @@ const GOODBYE: Duration = Duration::from_secs(1);
     "PAYMENTS_SMTP_URL is not usable: must be smtp:// or smtps:// with a host; smtp:// can end in \
      ?tls=required or ?tls=opportunistic"
 )]
-pub(crate) struct UnusableServer;
+pub(crate) struct InvalidSmtpUrl;
 
 /// Why a mail was not sent. The text must not name the recipient. Replies of servers often do, so
 /// only their code is kept.
@@ -38,31 +38,31 @@ pub(crate) enum MailError {
     #[error("the address of the recipient is not valid")]
     Address(#[source] lettre::address::AddressError),
     #[error("the mail cannot be composed")]
-    Unwritable(#[source] lettre::error::Error),
+    Compose(#[source] lettre::error::Error),
     /// Temporarily (4xx) or permanently (5xx).
-    #[error("the mail server refuses it with {0}")]
+    #[error("the mail server rejected the mail with code {0}")]
     Refused(Code),
-    /// For example without STARTTLS where that is required.
+    /// For example, STARTTLS is required and the server does not offer it.
     #[error("the mail server violates the protocol or lacks a required extension")]
-    Misunderstood,
+    Protocol,
     /// Without `#[source]`, because the text of the error contains its cause.
     #[error("the mail server cannot be reached: {0}")]
     Unreachable(Error),
     #[error("the mail server did not answer in time")]
-    Silent,
+    TimedOut,
 }
 
 impl From<Error> for MailError {
     fn from(error: Error) -> Self {
         match error.status() {
             Some(code) => Self::Refused(code),
-            None if error.is_response() || error.is_client() => Self::Misunderstood,
+            None if error.is_response() || error.is_client() => Self::Protocol,
             None => Self::Unreachable(error),
         }
     }
 }
 
-/// Sends mail over one connection, which it keeps until an error or [`Self::hang_up`].
+/// Sends mail over one connection, which it keeps until an error or [`Self::disconnect`].
 pub(crate) struct Mailer {
     server: Server,
     from: Mailbox,
@@ -71,7 +71,7 @@ pub(crate) struct Mailer {
 
 impl Mailer {
     /// Checks the URL. Does not connect.
-    pub(crate) fn new(url: &SecretString, from: Mailbox) -> Result<Self, UnusableServer> {
+    pub(crate) fn new(url: &SecretString, from: Mailbox) -> Result<Self, InvalidSmtpUrl> {
         Ok(Self { server: Server::of(url)?, from, connection: None })
     }
 
@@ -80,7 +80,7 @@ impl Mailer {
         let message = self.message(invitation)?;
         // Taken out of `self`, so that an error or the timeout drops, and thereby closes, it.
         let connection = self.connection.take().filter(|connection| !connection.has_broken());
-        let sent = timeout(HAND_OVER, async {
+        let sent = timeout(SEND_TIMEOUT, async {
             let mut connection = match connection {
                 Some(connection) => connection,
                 None => self.server.connect().await?,
@@ -88,15 +88,15 @@ impl Mailer {
             connection.send(message.envelope(), &message.formatted()).await?;
             Ok::<_, Error>(connection)
         });
-        self.connection = Some(sent.await.map_err(|_| MailError::Silent)??);
+        self.connection = Some(sent.await.map_err(|_| MailError::TimedOut)??);
         Ok(())
     }
 
     /// Closes the connection, if there is one.
-    pub(crate) async fn hang_up(&mut self) {
+    pub(crate) async fn disconnect(&mut self) {
         if let Some(mut connection) = self.connection.take() {
             // The connection is closed even if the server does not reply.
-            let _ = timeout(GOODBYE, connection.quit()).await;
+            let _ = timeout(QUIT_TIMEOUT, connection.quit()).await;
         }
     }
 
@@ -117,6 +117,6 @@ impl Mailer {
                  \n\
                  If you did not expect this message, you can ignore it.\n"
             ))
-            .map_err(MailError::Unwritable)
+            .map_err(MailError::Compose)
     }
 }

@@ -1,4 +1,5 @@
-//! Metrics of the batches of writes, read from the store at each scrape.
+//! Metrics of the batches of writes, read from the store at each scrape. Declines and the backlog
+//! have their metrics in `app/declines.rs` and `jobs/backlog.rs`.
 
 use common::{
     batch::Stats,
@@ -16,7 +17,7 @@ const FAMILIES: [Family<Stats>; 5] = [
     }),
     Family::counter(
         "writes_postponed_total",
-        "Writes moved to a later batch, since their rows were locked.",
+        "Writes moved to a later batch, because their rows were locked.",
         |store| store.postponed,
     ),
     Family::gauge("write_queue_bytes", "Bytes of writes that wait for a commit.", |store| {

@@ -25,7 +25,7 @@ const HEADER: [&str; 7] = ["id", "merchant", "name", "iban", "currency", "amount
 pub(crate) enum PayoutError {
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The run would be closed before the day begins.
+    /// The run pays the balances of this moment, and is then closed. So its day must have begun.
     #[error("--day is {0}: must not be in the future")]
     TooEarly(Date),
     #[error(transparent)]
@@ -48,9 +48,9 @@ pub(crate) fn payout(
         return Err(PayoutError::TooEarly(run.day));
     }
     let payouts = store::pay_out(&store_config(config)?, run)?;
-    let refused = |source| PayoutError::File { path: to.to_owned(), source };
-    let csv = csv(&payouts, run.day).map_err(|error| refused(error.into()))?;
-    file::put(to, &csv).map_err(refused)
+    let unwritable = |source| PayoutError::File { path: to.to_owned(), source };
+    let csv = csv(&payouts, run.day).map_err(|error| unwritable(error.into()))?;
+    file::write(to, &csv).map_err(unwritable)
 }
 
 fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {
@@ -60,7 +60,7 @@ fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {
         csv.write_record([
             &*id.to_string(),
             &*merchant.to_string(),
-            &*inert(name),
+            &*escape_formula(name),
             iban.as_str(),
             amount.currency.code(),
             &*amount.decimal(),
@@ -70,7 +70,7 @@ fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {
     csv.into_inner().map_err(|error| error.into_error().into())
 }
 
-/// Text that a spreadsheet does not read as a formula.
-fn inert(text: &str) -> Cow<'_, str> {
+/// Escapes text that a spreadsheet would run as a formula (CSV injection).
+fn escape_formula(text: &str) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}").into() } else { text.into() }
 }

@@ -60,8 +60,8 @@ impl ExchangeRates {
         }
     }
 
-    /// As [`Self::exchange`], at the newest known rates, however old, or else at the built-in ones.
-    /// For events that have happened and must be booked.
+    /// Like [`Self::exchange`], but accepts old rates, and falls back to the built-in ones. For
+    /// events that have happened and must be booked, such as disputes.
     pub(crate) fn last_exchange(
         &self,
         currency: Currency,

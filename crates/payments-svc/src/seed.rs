@@ -48,9 +48,9 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
     let store = Store::open(&store_config(config)?).await?;
     let content = fill(&store, config).await;
     store.close().await;
-    let refused = |source| SeedError::File { path: path.clone(), source };
-    fs::create_dir_all(&config.data_dir).map_err(refused)?;
-    file::put(&path, content?.as_bytes()).map_err(refused)
+    let unwritable = |source| SeedError::File { path: path.clone(), source };
+    fs::create_dir_all(&config.data_dir).map_err(unwritable)?;
+    file::write(&path, content?.as_bytes()).map_err(unwritable)
 }
 
 /// Creates the app and the merchants. Returns the content of the file.

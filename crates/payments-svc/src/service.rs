@@ -23,7 +23,7 @@ use crate::{
     http::{self, Api, SignatureKey},
     jobs::{BacklogMetrics, Invitations, Jobs},
     limits::Limits,
-    mail::{Mailer, UnusableServer},
+    mail::{InvalidSmtpUrl, Mailer},
     metrics, pos,
     rates::{ExchangeRates, RatesError},
     store::{OpenError, Store, StoreConfig},
@@ -39,7 +39,7 @@ pub(crate) enum StartError {
     #[error(transparent)]
     Secret(#[from] SecretError),
     #[error(transparent)]
-    Mail(#[from] UnusableServer),
+    Mail(#[from] InvalidSmtpUrl),
     #[error("PAYMENTS_MAIL_FROM (--mail-from) is not set: PAYMENTS_SMTP_URL requires a sender")]
     MailFrom,
     #[error("the metrics cannot be registered: {0}")]
@@ -97,6 +97,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
+    // Files per connection: its own socket.
     let connections = Connections::new(&config.clients, 1);
     let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());
     let payments = Arc::new(Payments::new(
@@ -118,7 +119,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         payments: Arc::clone(&payments),
         rates,
         authorization_ttl: config.authorization_ttl,
-        waiting: BacklogMetrics::new(&registry)?,
+        backlog_metrics: BacklogMetrics::new(&registry)?,
     };
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
@@ -156,9 +157,9 @@ fn listen(
     setting: &'static str,
     address: SocketAddr,
 ) -> Result<(TcpListener, SocketAddr), StartError> {
-    let refused = |source| StartError::Listen { setting, address, source };
-    let listener = serve::bind(address).map_err(refused)?;
-    let bound = listener.local_addr().map_err(refused)?;
+    let failed = |source| StartError::Listen { setting, address, source };
+    let listener = serve::bind(address).map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
 }
 
@@ -173,9 +174,13 @@ impl process::Running for Running {
         tracing::error!(part = ended, "the service cannot go on");
     }
 
-    /// Stops in the order in which the parts need each other: connections, payments that continue
-    /// without their callers, jobs, the mail that is being sent, and the store. Jobs other than
-    /// invitations are aborted.
+    /// Stops the parts in this order, because each needs the later ones:
+    ///
+    /// 1. Connections.
+    /// 2. Payments that continue without their callers.
+    /// 3. Jobs other than invitations, which are aborted.
+    /// 4. Invitations: the mail that is being sent.
+    /// 5. The store.
     async fn stop(mut self) {
         tracing::info!("stopping");
         self.operations.drain();

@@ -154,7 +154,7 @@ async fn unanswered_challenges_fail_when_they_expire() {
     assert_eq!(next(&answer(&service, &form, "confirm").await), form);
     assert_eq!(only_transaction(&merchant).await, made);
     let log = service.process().log();
-    assert!(!log.iter().any(|line| line.contains("given up")), "{log:?}");
+    assert!(!log.iter().any(|line| line.contains("recorded as failed")), "{log:?}");
     service.data().agrees().await;
 }
 

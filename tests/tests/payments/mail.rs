@@ -102,8 +102,8 @@ async fn failed_mails_are_retried_without_delaying_others() {
         server.received(address, 1).await;
         assert!(started.elapsed() > Duration::from_secs(14), "{address} was not retried");
     }
-    service.process().logged(|line| line.contains("refuses it with 550")).await;
-    service.process().logged(|line| line.contains("refuses it with 451")).await;
+    service.process().logged(|line| line.contains("rejected the mail with code 550")).await;
+    service.process().logged(|line| line.contains("rejected the mail with code 451")).await;
     assert_unlogged(&service, &[&never, &later, &dropped, &fine]);
     timeout(DEADLINE, pending(&service, 1)).await.unwrap();
     let place = service.stop().await;
@@ -114,7 +114,7 @@ async fn failed_mails_are_retried_without_delaying_others() {
 }
 
 #[tokio::test]
-async fn an_invitation_is_given_up_after_its_last_attempt() {
+async fn an_invitation_is_deleted_after_its_last_attempt() {
     let server = MailServer::start().await;
     let idle = Stopped::new(&[]).start().await;
     let never = address("never");
@@ -122,7 +122,7 @@ async fn an_invitation_is_given_up_after_its_last_attempt() {
     let idle = idle.stop().await;
     assert_eq!(idle.change("UPDATE invitations SET attempts = 16"), 1);
     let service = sending(idle, &server).start().await;
-    service.process().logged(|line| line.contains("invitation given up")).await;
+    service.process().logged(|line| line.contains("invitation not sent, no attempts left")).await;
     assert_unlogged(&service, &[&never]);
     stop_empty(service).await;
 }

@@ -1,4 +1,5 @@
-//! The acquirer of test merchants: it decides by a table of card numbers, and moves no money.
+//! The acquirer of test merchants. It moves no money. The card number selects the outcome;
+//! `docs/payments-svc.md` lists the test cards.
 
 use std::time::Duration;
 
@@ -14,9 +15,9 @@ use crate::domain::{
 /// Prefix of references. The last four digits of the card follow.
 const REFERENCE: &str = "sandbox-";
 
-/// Deterministic and stateless.
+/// Keeps no state: the same card always gets the same outcome.
 pub(super) struct Sandbox {
-    /// Before each answer to a payment.
+    /// Delay before each answer to a payment, a challenge or a card check.
     delay: Duration,
     /// Time to answer a dispute.
     dispute_due: Duration,
@@ -103,7 +104,7 @@ fn is_challenged(card: &CardDetails, now: Timestamp) -> bool {
             .is_some_and(|end| matches!(end, "0030" | "0031" | "0032"))
 }
 
-/// The verdict on a challenged card, by its reference.
+/// The outcome for a challenged card, by its reference.
 fn completed(reference: &str, consent: Consent) -> Verdict {
     match (consent, reference.strip_prefix(REFERENCE)) {
         (Consent::Given, Some("0030")) => approved(reference.to_owned(), Tds::Full),
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn every_card_of_the_table_has_its_outcome() {
+    fn test_cards_have_the_documented_outcomes() {
         for good in ["4100000000000000", "1000000000000000", "5100000000000000"] {
             assert_eq!(judged(good, 2066), Ok("sandbox-0000".to_owned()));
         }

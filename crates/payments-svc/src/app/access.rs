@@ -55,8 +55,8 @@ impl Payments {
         permitted(T::find(&self.store, id, app.id).await?)
     }
 
-    /// Reads a transaction before the app moves it, together with the stored state of the app's
-    /// idempotency key. Fails as [`Self::find`] does.
+    /// Reads a transaction before a capture, refund or void, together with the stored state of the
+    /// app's idempotency key. Fails as [`Self::find`] does.
     pub(crate) async fn snapshot(
         &self,
         id: Id,

@@ -1,4 +1,5 @@
-//! Payments with stored cards: those of earlier transactions, and saved cards (deprecated).
+//! Recurring payments with a stored card: that of an earlier transaction, or a saved card. Also
+//! saves cards. Saved cards are deprecated.
 
 use std::sync::Arc;
 
@@ -37,7 +38,8 @@ pub(crate) enum EarlierCard {
 }
 
 /// Why a transaction's card cannot be used.
-const NOT_ORIGINAL: &str = "must be a successful transaction of the merchant made by a customer";
+const NOT_ORIGINAL: &str =
+    "must be a successful transaction of this merchant that a customer has made";
 
 impl Payments {
     pub(crate) async fn pay_recurring(

@@ -1,8 +1,7 @@
 //! A payment in three steps, because it changes two systems and no database transaction spans both:
 //!
-//! 1. **Begin.** [`Action::BeginPayment`] commits a pending payment (an *operation*) and its
-//!    idempotency key.
-//! 2. **Ask.** The acquirer authorizes the amount.
+//! 1. **Begin.** [`Action::BeginPayment`] commits a pending payment and its idempotency key.
+//! 2. **Authorize.** The service asks the acquirer to authorize the amount.
 //! 3. **Conclude.** [`Action::ConcludePayment`] replaces the pending payment with a transaction,
 //!    and stores the outcome for the idempotency key. If the acquirer demands 3-D Secure,
 //!    [`Action::ChallengePayment`] comes first, and the customer's answer repeats steps 2 and 3.
@@ -13,21 +12,22 @@
 //! 1. The pending payment is committed before the acquirer is asked. If a later step fails,
 //!    [`Payments::fail_unanswered`] finds it, records the payment as failed, and writes its
 //!    reversal.
-//! 2. The ID of the operation is the idempotency key at the acquirer: a repeat reserves nothing
-//!    more.
-//! 3. Card numbers must not reach the disk, so a pending payment holds nothing of the card; during
-//!    3-D Secure it holds the data that may be stored. Hence no job can repeat the question to the
-//!    acquirer. It can only give the payment up.
+//! 2. The ID of the pending payment (`operation`) is the idempotency key at the acquirer: a repeat
+//!    authorizes no second amount.
+//! 3. Card numbers must not reach the disk. So a pending payment contains no card data, and during
+//!    3-D Secure only the data that may be stored. No job can therefore send the authorization
+//!    again. It can only record the payment as failed.
 //! 4. No database transaction is open during step 2: a slow acquirer holds no lock and no database
 //!    connection.
 //! 5. The first conclusion counts. A later one finds no pending payment and is refused. An approval
-//!    that arrives after the payment was given up therefore changes nothing here, and the reversal
-//!    releases the amount.
+//!    that arrives after the payment was recorded as failed therefore changes nothing here, and the
+//!    reversal releases the amount.
 //! 6. The job waits for twice the acquirer's timeout. By then, the request has stopped waiting.
-//! 7. The steps run in a separate task, which continues if the caller disconnects. The
-//!    service waits for these tasks when it stops ([`Payments::finished`]).
-//! 8. A new payment holds a permit of `in_flight`, because it keeps a connection while it waits for
-//!    a slow acquirer. Without a free permit the request fails before it has written anything.
+//! 7. The steps run in a separate task, which continues if the caller disconnects. The service
+//!    waits for these tasks when it stops ([`Payments::finished`]).
+//! 8. A new payment, and the check of a card to save, hold a permit of `in_flight`, because each
+//!    keeps a connection while it waits for a slow acquirer. Without a free permit the request
+//!    fails before it has written anything. The answer to a challenge takes no permit.
 //!
 //! See `docs/decisions/payments-in-three-steps.md`.
 
@@ -76,7 +76,7 @@ impl Charge {
 
 impl Payments {
     /// Makes a payment without an idempotency key and without 3-D Secure: its origin must not be
-    /// [`Origin::Page`], since a challenge is not an outcome.
+    /// [`Origin::Page`], because a challenge is not an outcome.
     pub(crate) async fn pay(self: &Arc<Self>, charge: Charge) -> Result<Paid, Error> {
         Paid::of(&self.charge(charge, None).await?)
     }
@@ -135,7 +135,7 @@ impl Payments {
         }
     }
 
-    /// Asks the acquirer about a card that a customer wants to save. Continues if the caller
+    /// Asks the acquirer to check a card that a customer wants to save. Continues if the caller
     /// disconnects.
     pub(super) async fn verify(
         self: &Arc<Self>,
@@ -157,7 +157,7 @@ impl Payments {
         verifying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
 
-    /// The open challenge of a payment; `None` if its customer is not being challenged.
+    /// Returns the open challenge of a payment, if there is one.
     pub(crate) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, Error> {
         Ok(self.store.challenge(operation).await?)
     }
@@ -165,8 +165,9 @@ impl Payments {
     /// Continues a payment with the customer's answer to its challenge. Does nothing if no
     /// challenge is open. Continues if the caller disconnects.
     ///
-    /// Decision: a failed challenge counts as a decline of the customer, not of the card, because
-    /// the card number is not known at this point. Only the holder can pass or fail it.
+    /// Decision: a failed challenge counts as a decline for the address and the merchant, not for
+    /// the card, because the card number is not known at this point. Only the cardholder can answer
+    /// a challenge.
     pub(crate) async fn respond(
         self: &Arc<Self>,
         attempt: Attempt,
@@ -178,8 +179,8 @@ impl Payments {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
             let verdict = payments.acquirers.complete(operation, &challenge, consent).await;
             let verdict = verdict.map_err(NoOutcome::from)?;
-            // A concurrent answer may have been faster. Its verdict is the same, because the
-            // acquirer decides once for each operation.
+            // A concurrent answer may have been faster. Its outcome is the same, because the
+            // acquirer decides once for each pending payment.
             let concluded = payments.conclude(operation, Some(verdict), None).await;
             let concluded = concluded.map_err(NoOutcome::NotStored)?;
             if let Ok(answer) = concluded
@@ -202,31 +203,33 @@ impl Payments {
         self.store.write(Action::ConcludePayment { operation, verdict, card }).await
     }
 
-    /// Gives up payments that have no answer in time: records them as failed, and writes the
-    /// instructions that reverse them at the acquirer.
+    /// Records payments as failed that got no answer in time, and writes the outbox entries that
+    /// reverse them at the acquirer.
     pub(crate) async fn fail_unanswered(&self) -> Result<(), StoreError> {
         // By then, the request that waits for the acquirer has timed out.
         let age = self.acquirers.timeout() * 2;
         for operation in self.store.unanswered(age).await? {
-            let Ok(given_up) = self.conclude(operation, None, None).await? else { continue };
+            let Ok(failed) = self.conclude(operation, None, None).await? else { continue };
             // A customer who does not answer a challenge (another error) is normal: no warning.
-            if let Outcome::Paid { error: Some(ProcessingError::TRY_AGAIN), .. } =
-                given_up.outcome()
+            if let Outcome::Paid { error: Some(ProcessingError::TRY_AGAIN), .. } = failed.outcome()
             {
-                tracing::warn!(operation.id = %operation, "payment without an answer given up");
+                tracing::warn!(
+                    operation.id = %operation,
+                    "payment recorded as failed: no answer from the acquirer"
+                );
             }
         }
         Ok(())
     }
 }
 
-/// Turns the result of [`Payments::record`] into an answer, or the reason why there is none.
+/// Converts the result of [`Payments::record`].
 fn recorded(written: Result<Result<Answer, Refusal>, StoreError>) -> Result<Answer, NoOutcome> {
     match written {
         Ok(Ok(answer)) => Ok(answer),
-        // The payment was given up in the meantime, and will be reversed.
+        // A job has already recorded the payment as failed. It will be reversed.
         Ok(Err(_)) => Err(NoAnswer.into()),
-        // The payment stays pending until it is given up.
+        // The payment stays pending until a job records it as failed.
         Err(error) => Err(NoOutcome::NotStored(error)),
     }
 }

@@ -1,4 +1,4 @@
-//! Attempts to use a card: which request makes them, and what a decline counts towards.
+//! Attempts with a card: which request makes them, and which limits and metrics count a decline.
 
 use std::sync::Arc;
 

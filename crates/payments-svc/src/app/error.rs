@@ -12,21 +12,19 @@ use crate::{
 /// Why a request failed, in the words that the caller reads.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("this app has no access to it")]
+    #[error("this app has no access to the resource")]
     Forbidden,
-    #[error("there is nothing under this path")]
+    #[error("no resource exists at this path")]
     NotFound,
     #[error("the request is not valid")]
     Invalid(Vec<Invalid>),
-    #[error("the request with this idempotency key is not finished")]
+    #[error("the first request with this idempotency key is still being processed: try again")]
     InFlight,
     #[error("the idempotency key was used for another request")]
     KeyReused,
-    #[error("there is no exchange rate that is recent enough")]
+    #[error("no recent exchange rate is available")]
     NoRate(#[source] NoRate),
-    #[error(
-        "the outcome of the payment is not known yet; if it fails, a reserved amount is released"
-    )]
+    #[error("the outcome of the payment is not known yet; if it fails, the amount is released")]
     OutcomeUnknown(#[source] NoOutcome),
     #[error("the acquirer did not answer; nothing was saved: try again")]
     NoAnswer(#[source] NoAnswer),
@@ -34,14 +32,14 @@ pub(crate) enum Error {
     RateLimited(limits::Refused),
     #[error("too many requests are waiting: try again in a second")]
     Overloaded,
-    #[error("the store is not available")]
+    #[error("the database is not available")]
     Store(#[source] StoreError),
     #[error("an internal error occurred")]
     Internal(#[source] StoreError),
 }
 
-/// Why a payment that was begun has no outcome yet. If it stays so, the payment is given up and
-/// reversed.
+/// Why a payment that was begun has no outcome yet. If no outcome follows in time, a job records
+/// the payment as failed and reverses it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoOutcome {
     #[error(transparent)]

@@ -22,7 +22,7 @@ impl Payments {
         Box::new(move |window| read(store.clone(), window).boxed())
     }
 
-    /// `test`: test merchants alone, live merchants alone, or both.
+    /// `test`: `Some(true)` for test merchants, `Some(false)` for live merchants, `None` for both.
     pub(crate) fn merchants(&self, app: Id, test: Option<bool>) -> List<Merchant> {
         self.list(move |store, window| store.merchants(app, window, test))
     }
@@ -39,7 +39,8 @@ impl Payments {
         self.list(move |store, window| store.lines(merchant, window))
     }
 
-    /// `successful`: successful transactions alone, failed ones alone, or both.
+    /// `successful`: `Some(true)` for successful transactions, `Some(false)` for failed ones,
+    /// `None` for both.
     pub(crate) fn transactions(&self, merchant: Id, successful: Option<bool>) -> List<Transaction> {
         self.list(move |store, window| store.transactions(merchant, window, successful))
     }
@@ -55,7 +56,7 @@ impl Payments {
         Ok(about.map(|about| self.list(move |store, window| store.disputes(about, window))))
     }
 
-    /// As [`Self::disputes`], for fraud alerts.
+    /// Like [`Self::disputes`], for fraud alerts.
     pub(crate) async fn frauds(
         &self,
         app: &App,

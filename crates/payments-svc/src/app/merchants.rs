@@ -49,13 +49,14 @@ impl Payments {
         self.write(Action::UpdateMerchant { merchant, update }, None).await.map(drop)
     }
 
-    /// Finds a merchant by its public key. Without one, the error is about the member `key`.
+    /// Finds a merchant by its public key. If no merchant has the key, the error names the member
+    /// `key`.
     pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Merchant, Error> {
         self.store.merchant_by_key(key).await?.ok_or_else(unknown_key)
     }
 
-    /// As [`Self::merchant_by_key`], and counts an attempt to pay or to save a card. An unknown key
-    /// counts as that of a live merchant.
+    /// Like [`Self::merchant_by_key`], and counts an attempt to pay or to save a card. An unknown
+    /// key counts as that of a live merchant, which has the lower limit.
     pub(crate) async fn merchant_of_attempt(
         &self,
         key: &str,

@@ -1,4 +1,4 @@
-//! Captures, refunds and voids. The store books them at once, together with an instruction that a
+//! Captures, refunds and voids. The store books them at once, together with an outbox entry that a
 //! job sends to the acquirer. They therefore need no pending payment.
 
 use super::{error::Error, payments::Payments};
@@ -18,8 +18,8 @@ pub(crate) struct Capture {
 }
 
 impl Payments {
-    /// The exchanges to the merchant's currency at the rates of now: from `currency`, and from that
-    /// of the flat fee. A capture needs both.
+    /// Returns two exchanges to the merchant's currency at current rates: from `currency`, and from
+    /// the currency of the flat fee. A capture needs both.
     pub(crate) fn exchanges(
         &self,
         currency: Currency,
@@ -52,7 +52,7 @@ impl Payments {
         self.perform(snapshot, Request::Refund { amount }, descriptor, keyed).await
     }
 
-    /// Releases a part of the amount that is not captured.
+    /// Releases a part of the pending amount, or all of it.
     pub(crate) async fn void(
         &self,
         snapshot: &Snapshot,

@@ -71,8 +71,8 @@ impl Payments {
         Ok(())
     }
 
-    /// Decides overdue disputes of test merchants as lost, because the sandbox never decides one.
-    /// An error does not stop the other disputes; the last error is returned.
+    /// Closes overdue disputes of test merchants as lost, because the sandbox never decides one. An
+    /// error does not stop the other disputes; the last error is returned.
     pub(crate) async fn lose_overdue_disputes(&self) -> Result<(), NoticeError> {
         let mut failed = None;
         for Overdue { id, transaction, reference } in self.store.overdue().await? {

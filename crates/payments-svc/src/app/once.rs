@@ -2,22 +2,25 @@
 //! outcome of the first request. Know these points before you change something:
 //!
 //! 1. **The store decides.** Each batch reads its keys again under its locks, see
-//!    `docs/decisions/idempotency-keys-last.md`. The look-up here comes first so that a repeat does
-//!    not run `act`, not even the checks of its content: it gets the first answer whatever has
-//!    changed since.
+//!    `docs/decisions/idempotency-keys-last.md`. This module looks the key up before that. So a
+//!    repeat does not run `act`, which also validates the request: it gets the first outcome, even
+//!    if the data has changed since.
 //! 2. **The store keeps outcomes, not responses.** `Payments::written` reads the data that a
-//!    response shows, for a first request and for a repeat alike. See
+//!    response shows, both for a first request and for a repeat. See
 //!    `docs/decisions/outcomes-not-responses.md`.
 //! 3. **A key belongs to one app and one request.** The key is stored with a digest of the method,
 //!    the path and the body. Another request with the same key is rejected
-//!    ([`Refusal::KeyReused`]).
+//!    ([`Refusal::KeyReused`]). The key of a payment form belongs to the merchant, and its digest
+//!    covers the payment link, because a customer has no app (`pos/visit.rs`).
 //! 4. **Only payments can be in flight**, because they take two writes. All other requests commit
 //!    the key with the outcome. A repeat waits for the outcome of a payment for 5 s, then fails
 //!    ([`Refusal::InFlight`]). It polls the store, because another replica may make the payment.
 //! 5. **Two first requests can race**: both find no key. The store lets one begin. The other gets
 //!    [`Refusal::InFlight`] or the outcome, and waits as in 4.
-//! 6. **A request that fails keeps no key.** Its repeat is a first request. A declined payment is
-//!    an outcome, not a failure.
+//! 6. **A request that fails stores no key**, so its repeat is a first request. The exception is a
+//!    payment without an outcome ([`Error::OutcomeUnknown`]): its key stays in flight until the
+//!    payment is concluded or recorded as failed. A repeat after that gets this outcome. A declined
+//!    payment is an outcome, not a failure.
 //! 7. A job deletes keys after 48 hours (`jobs.rs`), except those in flight.
 
 use std::time::Duration;
@@ -34,7 +37,7 @@ use crate::{
     store::Snapshot,
 };
 
-/// Longest time that a repeat waits for the first request with its key.
+/// Maximum time that a repeat waits for the first request with its key.
 const IN_FLIGHT_WAIT: Duration = Duration::from_secs(5);
 
 /// Interval between two look-ups while a repeat waits.
@@ -60,9 +63,9 @@ impl Payments {
         self.written(&self.first_or(keyed, known, act).await?).await
     }
 
-    /// As [`Self::once`], for a movement. `seen` is the transaction, read together with the
-    /// idempotency key. If no other request has moved the transaction in between, the result is
-    /// computed from `seen` and not read again.
+    /// Like [`Self::once`], for a capture, refund or void. `snapshot` is the transaction, read
+    /// together with the idempotency key. If no other request changes the transaction meanwhile,
+    /// the result is computed from `snapshot` and not read again.
     pub(crate) async fn move_once(
         &self,
         keyed: Option<Keyed>,

@@ -17,12 +17,12 @@ use crate::{
     store::Store,
 };
 
-/// Settings for values that neither the caller nor the acquirer gives.
+/// Default values, for a request of a caller or an acquirer that does not contain them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Defaults {
     /// The pricing of new merchants.
     pub(crate) pricing: Pricing,
-    /// Time to answer a dispute.
+    /// Time to answer a dispute if the acquirer gives no deadline.
     pub(crate) dispute_due: Duration,
 }
 
@@ -32,7 +32,8 @@ pub(crate) struct Payments {
     pub(super) rates: Arc<ExchangeRates>,
     pub(super) limits: Arc<Limits>,
     pub(super) declines: Declines,
-    /// Permits for requests that wait for an acquirer, because each keeps a connection.
+    /// Permits for new payments and card checks. Each keeps a connection while it waits for the
+    /// acquirer.
     pub(super) in_flight: Arc<Budget>,
     /// Payments that continue even if their callers disconnect.
     pub(super) under_way: TaskTracker,
@@ -52,7 +53,8 @@ impl Payments {
         Self { store, acquirers, rates, limits, declines, in_flight, under_way, defaults }
     }
 
-    /// Threads for work that takes long, such as rendering a long trail.
+    /// Worker threads for work that takes milliseconds, such as serializing a transaction with many
+    /// steps.
     pub(crate) fn aside(&self) -> &Aside {
         self.store.aside()
     }

@@ -12,14 +12,14 @@ use crate::{
 /// The result of a write.
 pub(crate) struct WriteResult {
     pub(crate) view: View,
-    /// Whether an earlier request with the same idempotency key did it.
+    /// Whether it is the result of an earlier request with the same idempotency key.
     pub(crate) is_replayed: bool,
 }
 
 /// The data that a response shows.
 pub(crate) enum View {
     Nothing,
-    /// As it was when it was created.
+    /// The merchant as it was created, even if it has changed since.
     Merchant(Box<Merchant>),
     Membership {
         /// Whether the user was a member before.
@@ -27,7 +27,7 @@ pub(crate) enum View {
     },
     Paid(Paid),
     Card(Id),
-    /// As of the step that was added.
+    /// The transaction right after the new step.
     Transaction(Box<Transaction>),
 }
 

@@ -41,8 +41,8 @@ fn key(headers: &HeaderMap) -> Option<KeyDigest> {
     Some(KeyDigest::of(password))
 }
 
-/// The resource whose id is the first in the path, and the caller, which has access to its
-/// merchant. 404 if it does not exist, 403 without access.
+/// The resource with the first ID in the path, and the calling app, which has access to it. 404 if
+/// the resource does not exist, 403 without access.
 pub(super) struct Permitted<T> {
     pub(super) caller: App,
     pub(super) resource: T,
@@ -60,7 +60,7 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Permitted<T> {
 }
 
 /// Like [`Permitted`], for a transaction that the request captures, refunds or voids. It is loaded
-/// together with what is known of the idempotency key.
+/// together with the stored state of the idempotency key.
 pub(super) struct Movable {
     pub(super) caller: App,
     pub(super) snapshot: Snapshot,
@@ -72,17 +72,17 @@ impl FromRequestParts<Arc<Api>> for Movable {
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
         let Caller(caller) = Caller::from_request_parts(parts, api).await?;
         let id = path_id(parts, api, 0).await?;
-        // A wrong key is rejected later, by `IdempotencyKey::of`.
+        // A malformed key is rejected later, by `IdempotencyKey::of`.
         let key = idempotency::key(&parts.headers).unwrap_or_default();
         let snapshot = api.payments.snapshot(id, &caller, key).await?;
         Ok(Self { caller, snapshot })
     }
 }
 
-/// The second id in the path.
-pub(super) struct Second(pub(super) Id);
+/// The second ID in the path.
+pub(super) struct SecondId(pub(super) Id);
 
-impl FromRequestParts<Arc<Api>> for Second {
+impl FromRequestParts<Arc<Api>> for SecondId {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
@@ -90,11 +90,11 @@ impl FromRequestParts<Arc<Api>> for Second {
     }
 }
 
-/// The caller, if its own id is the first in the path. 403 for the id of another app, 404 if no app
-/// has this id.
-pub(super) struct Own(pub(super) App);
+/// The calling app, if its own ID is the first in the path. 403 for the ID of another app, 404 if
+/// no app has this ID.
+pub(super) struct OwnApp(pub(super) App);
 
-impl FromRequestParts<Arc<Api>> for Own {
+impl FromRequestParts<Arc<Api>> for OwnApp {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
@@ -105,7 +105,7 @@ impl FromRequestParts<Arc<Api>> for Own {
     }
 }
 
-/// Parses one of the ids in the path. 404 if the text is not an id.
+/// Parses one of the IDs in the path. 404 if the text is not an ID.
 async fn path_id(parts: &mut Parts, api: &Arc<Api>, index: usize) -> Result<Id, Error> {
     let params = RawPathParams::from_request_parts(parts, api).await.ok();
     let id = params.as_ref().and_then(|params| params.iter().nth(index)?.1.parse().ok());

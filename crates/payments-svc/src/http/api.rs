@@ -10,11 +10,11 @@ use crate::app::Payments;
 
 pub(crate) struct Api {
     pub(crate) payments: Arc<Payments>,
-    /// Required by `POST /apps`. If `None`, everybody may create apps.
+    /// Required by `POST /apps`. If `None`, anyone may create apps.
     pub(crate) apps_token: Option<BearerToken>,
     /// Verifies notifications of acquirers. If `None`, `POST /acquirer/events` does not exist.
     pub(crate) signature: Option<SignatureKey>,
-    /// Limits the bytes of list responses that clients have not read yet.
+    /// Limits the bytes of list responses that callers have not read yet.
     pub(crate) responses: Arc<Budget>,
     /// The body of `GET /openapi.json`.
     pub(crate) description: Bytes,

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    access::{Caller, Permitted, Second},
+    access::{Caller, Permitted, SecondId},
     api::Api,
     idempotency::IdempotencyKey,
     list, output,
@@ -23,9 +23,9 @@ use crate::{
 };
 
 /// Permission to create an app: the caller has the token, or none is configured.
-pub(super) struct MayCreate;
+pub(super) struct AppCreationAllowed;
 
-impl FromRequestParts<Arc<Api>> for MayCreate {
+impl FromRequestParts<Arc<Api>> for AppCreationAllowed {
     type Rejection = Error;
 
     /// Counts every request, so that the rate limit also bounds attempts to guess the token.
@@ -42,7 +42,7 @@ impl FromRequestParts<Arc<Api>> for MayCreate {
 /// Creates an app. The response is the only place where its key appears.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
-    _: MayCreate,
+    _: AppCreationAllowed,
     body: Body,
 ) -> Result<Response, Error> {
     let name = body.read(|fields| fields.optional("name", Name::new))?;
@@ -51,7 +51,6 @@ pub(super) async fn create(
     Ok(envelope(StatusCode::CREATED, "app", NewAppOutput { id: app.id, name, key }))
 }
 
-/// The app that calls.
 pub(super) async fn me(Caller(app): Caller) -> Response {
     envelope(StatusCode::OK, "identity", AppOutput::new(&app))
 }
@@ -84,7 +83,7 @@ pub(super) async fn add(
 pub(super) async fn revoke(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
-    Second(app): Second,
+    SecondId(app): SecondId,
 ) -> Result<StatusCode, Error> {
     api.payments.revoke_app(merchant.resource.id, app).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -37,7 +37,8 @@ pub(super) async fn get(fraud: Permitted<FraudAlert>) -> Response {
     envelope(StatusCode::OK, "fraud", FraudOutput::new(&fraud.resource))
 }
 
-/// Decision: members that may be undefined are left out if they are unknown.
+/// Decision: the specification allows some members to be undefined. If such a member is unknown, it
+/// is left out, and is not `null`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FraudOutput {

@@ -1,17 +1,21 @@
 //! `Idempotency-Key`: a repeated request is executed once. This module reads the header and
 //! identifies the request; [`Payments::once`] waits, replays or executes.
 //!
-//! 1. A key belongs to the app that sent it. Two apps may use the same key.
+//! 1. A key belongs to the app that sent it. Two apps may use the same key. The payment page has
+//!    keys, too: see `pos/visit.rs`.
 //! 2. A digest of method, path and body identifies the request. Other headers and the query are not
-//!    part of it. All bodies without arguments count as `{}`; see [`Body::as_bytes`].
+//!    part of it. An empty body, `[]` and `{}` have the same digest; see
+//!    [`Body::as_bytes`].
 //! 3. Extracting a key never fails. Requests are checked in this order: credentials, existence,
-//!    access, body, content. A wrong key is wrong content, so [`IdempotencyKey::of`] reports it.
+//!    access, body, content. A malformed key is an error of the content, so
+//!    [`IdempotencyKey::of`] reports it.
 //! 4. [`IdempotencyKey::of`] must run before the body is parsed: a repeat gets the first response
 //!    without a new check of its content.
 //! 5. Captures, refunds and voids read the header twice. [`Movable`] loads the transaction together
-//!    with what is known of the key, which saves a read; a wrong key counts as none there.
-//! 6. Handlers without [`IdempotencyKey`] ignore the header: `POST /apps`, `PUT`, `DELETE`, and the
-//!    routes of the payment page.
+//!    with the stored state of the key, which saves a read; a malformed key counts as none there.
+//! 6. Handlers without [`IdempotencyKey`] ignore the header: `POST /apps`, `PUT`, `DELETE`, the
+//!    routes of the payment page, and `POST /acquirer/events`, where the ID of the notification
+//!    makes repeats harmless.
 //!
 //! [`Payments::once`]: crate::app::Payments::once
 //! [`Movable`]: super::access::Movable

@@ -2,15 +2,15 @@
 //!
 //! A page may have 1000 items with long custom data. So it is never in memory as a whole:
 //!
-//! 1. A page is read and sent in pieces of at most [`MAX_PIECE`] items. The
-//!    average size of its items gives the number of items in the next piece, so that this has about
+//! 1. A page is read and sent in pieces of at most [`MAX_PIECE`] items. The average size of the
+//!    items of one piece gives the number of items of the next piece, so that it has about
 //!    [`PIECE_BYTES`]. Each piece is a separate read of the store, which continues after the last
-//!    id of the piece before.
-//! 2. The first [`PIECE_BYTES`] are read before the status line is sent. So a store that fails
-//!    gives a 503, and a short page has a `Content-Length`.
+//!    ID of the piece before.
+//! 2. The first [`PIECE_BYTES`] are read before the status line is sent. So the response is 503 if
+//!    the store fails at once, and a short page has a `Content-Length`.
 //! 3. After that, an error can only abort the connection. The closing bracket is sent only after
-//!    the last item, so a client notices that the list is incomplete.
-//! 4. Bytes that the client has not read yet count against [`Budget`]. If it is exhausted, the
+//!    the last item, so the caller notices that the list is incomplete.
+//! 4. Bytes that the caller has not read yet count against [`Budget`]. If it is exhausted, the
 //!    response is 503 `overloaded`, or aborted if it has started.
 //!
 //! The form of the response is fixed: a bare array with one item per line, because published
@@ -43,7 +43,7 @@ pub(super) fn read<F>(
 ) -> Result<(Window, F), Vec<Invalid>> {
     fields::read_query(query, |fields| {
         let limit = fields.required_number("limit", limit);
-        // Decision: an empty cursor is an error. If it were ignored, the client would start again
+        // Decision: an empty cursor is an error. If it were ignored, the caller would start again
         // at the beginning of the list.
         let before = fields.given("before", str::parse);
         let after = fields.given("after", str::parse);
@@ -71,10 +71,10 @@ pub(super) trait Item: Send + 'static {
     /// Number of items in the first piece, when the size of the items is not known yet.
     const FIRST_PIECE: u32 = MAX_PIECE;
 
-    /// Lists are sorted by this id. It is also the cursor.
+    /// Lists are sorted by this ID. It is also the cursor.
     fn id(&self) -> Id;
 
-    /// Appends the item as clients read it.
+    /// Appends the item as callers read it.
     fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()>;
 }
 
@@ -119,8 +119,8 @@ pub(super) async fn response<T: Item>(
         match pieces.next().await.and_then(|piece| piece.map(held).transpose()) {
             Ok(piece) => Ok(piece.map(|piece| (piece, (pieces, memory)))),
             Err(error) => {
-                tracing::error!(cause = %Cause::new(error), "list broken off");
-                Err(io::Error::other("the list is broken off"))
+                tracing::error!(cause = %Cause::new(error), "list response aborted");
+                Err(io::Error::other("the list response is aborted"))
             }
         }
     });

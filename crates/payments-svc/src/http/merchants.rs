@@ -1,4 +1,4 @@
-//! Merchants.
+//! `POST /merchants`, and reading, changing and listing merchants.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::{
 };
 
 use super::{
-    access::{Caller, Own, Permitted},
+    access::{Caller, OwnApp, Permitted},
     api::Api,
     idempotency::IdempotencyKey,
     list,
@@ -67,7 +67,7 @@ fn funding_currency(code: &str) -> Result<Currency, String> {
     currency.is_for_funding().then_some(currency).ok_or_else(message)
 }
 
-/// Members of a merchant that cannot be changed.
+/// JSON members of a merchant that `PUT` must not change.
 const IMMUTABLE: [&str; 12] = [
     "id", "key", "created", "currency", "test", "website", "balance", "company", "bank", "claim",
     "pricing", "tds",
@@ -83,7 +83,7 @@ pub(super) async fn update(
         let name = fields.optional("name", Name::new);
         let email = fields.optional("email", Email::new);
         let descriptor = fields.optional_or_blank("descriptor", Descriptor::new);
-        fields.refuse(IMMUTABLE, "cannot be changed");
+        fields.reject(IMMUTABLE, "cannot be changed");
         Ok(MerchantUpdate { name: name?, email: email?, descriptor: descriptor? })
     })?;
     api.payments.update_merchant(merchant.resource.id, update).await?;
@@ -93,7 +93,7 @@ pub(super) async fn update(
 /// The merchants of the caller.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    Own(app): Own,
+    OwnApp(app): OwnApp,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("test");

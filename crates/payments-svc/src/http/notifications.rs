@@ -18,7 +18,7 @@ use crate::{
 const SIGNATURE: HeaderName = HeaderName::from_static("acquirer-signature");
 
 /// Books a notification. A repeated one changes nothing.
-pub(super) async fn take(
+pub(super) async fn receive(
     State(api): State<Arc<Api>>,
     headers: HeaderMap,
     body: Body,

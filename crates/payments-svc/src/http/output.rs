@@ -1,5 +1,5 @@
-//! Responses to writes. The first request and a repeat with its idempotency key use the same code,
-//! so their responses cannot differ.
+//! Response bodies that several handlers share. The first request and a repeat with its idempotency
+//! key use the same code, so their responses cannot differ.
 
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode},

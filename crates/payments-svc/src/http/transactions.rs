@@ -80,12 +80,12 @@ fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Reported> {
         (None, None, None) => Err(fields.report("transactionId", "is required")),
         _ => Err(fields.report(
             "transactionId",
-            "must be the only one of transactionId, authorizationId and cardId",
+            "only one of transactionId, authorizationId and cardId is allowed",
         )),
     }
 }
 
-/// Captures a part of the reserved amount, or all of it.
+/// Captures a part of the authorized amount, or all of it.
 pub(super) async fn capture(
     State(api): State<Arc<Api>>,
     Movable { caller, snapshot }: Movable,

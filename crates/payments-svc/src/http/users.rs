@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{
-    access::{Permitted, Second},
+    access::{Permitted, SecondId},
     api::Api,
     idempotency::IdempotencyKey,
     list, output,
@@ -49,7 +49,7 @@ pub(super) async fn invite(
 pub(super) async fn revoke(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
-    Second(user): Second,
+    SecondId(user): SecondId,
 ) -> Result<StatusCode, Error> {
     api.payments.revoke_user(merchant.resource.id, user).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -35,7 +35,7 @@ impl Invitations {
     /// recorded first, so that it is not sent again.
     pub(crate) fn start(mut self, stop: CancellationToken) -> JoinSet<()> {
         if self.mailer.is_none() {
-            tracing::info!("PAYMENTS_SMTP_URL is not set: invitations wait, and are not sent");
+            tracing::info!("PAYMENTS_SMTP_URL is not set: invitations are stored but not sent");
         }
         let mut job = JoinSet::new();
         job.spawn(async move {
@@ -62,7 +62,7 @@ impl Invitations {
                     self.store.write(Action::RemoveInvitation { invitation: id }).await?;
             }
         }
-        mailer.hang_up().await;
+        mailer.disconnect().await;
         Ok(())
     }
 }
@@ -79,15 +79,21 @@ async fn take(store: &Store, invitation: Id) -> Result<Option<Box<Invitation>>, 
     }
 }
 
-/// Sends an invitation. Returns whether it can be deleted, because it was sent or is given up.
+/// Sends an invitation. Returns whether it can be deleted, because it was sent or the last attempt
+/// failed.
 async fn deliver(mailer: &mut Mailer, invitation: &Invitation) -> bool {
     let Err(error) = mailer.send(invitation).await else { return true };
-    let gives_up = invitation.is_last_attempt();
+    let is_last = invitation.is_last_attempt();
     tracing::warn!(
         invitation.id = %invitation.id,
         invitation.attempts,
         cause = %Cause::new(error),
-        "{}", if gives_up { "invitation given up" } else { "invitation not sent, will be tried again" }
+        "{}",
+        if is_last {
+            "invitation not sent, no attempts left"
+        } else {
+            "invitation not sent, will be tried again"
+        }
     );
-    gives_up
+    is_last
 }

@@ -1,4 +1,6 @@
 //! Address, TLS and login of the mail server.
+//!
+//! lettre's own transport is not used, because a connection that timed out would stay in its pool.
 
 use lettre::transport::smtp::{
     Error, SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT,
@@ -10,13 +12,13 @@ use percent_encoding::percent_decode_str;
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use super::UnusableServer;
+use super::InvalidSmtpUrl;
 
 /// Whether and when the connection uses TLS.
 enum Security {
     Plain,
     /// TLS from the first byte.
-    Wrapped(TlsParameters),
+    ImplicitTls(TlsParameters),
     /// STARTTLS, or an error.
     Required(TlsParameters),
     /// STARTTLS if the server offers it, otherwise plain text.
@@ -31,21 +33,20 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Reads a URL such as `smtps://user:password@mail.example`, in the form of lettre. lettre's
-    /// own transport is not used, because a connection that timed out would stay in its pool.
-    pub(super) fn of(url: &SecretString) -> Result<Self, UnusableServer> {
-        let url = Url::parse(url.expose_secret()).map_err(|_| UnusableServer)?;
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(UnusableServer)?.to_owned();
+    /// Parses a URL in the format of lettre, such as `smtps://user:password@mail.example`.
+    pub(super) fn of(url: &SecretString) -> Result<Self, InvalidSmtpUrl> {
+        let url = Url::parse(url.expose_secret()).map_err(|_| InvalidSmtpUrl)?;
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or(InvalidSmtpUrl)?.to_owned();
         let tls = url.query_pairs().find(|(name, _)| name == "tls").map(|(_, value)| value);
-        let parameters = || TlsParameters::new(host.clone()).map_err(|_| UnusableServer);
+        let parameters = || TlsParameters::new(host.clone()).map_err(|_| InvalidSmtpUrl);
         let (security, port) = match (url.scheme(), tls.as_deref()) {
             ("smtp", None) => (Security::Plain, SMTP_PORT),
             ("smtp", Some("required")) => (Security::Required(parameters()?), SUBMISSION_PORT),
             ("smtp", Some("opportunistic")) => {
                 (Security::Opportunistic(parameters()?), SUBMISSION_PORT)
             }
-            ("smtps", None) => (Security::Wrapped(parameters()?), SUBMISSIONS_PORT),
-            _ => return Err(UnusableServer),
+            ("smtps", None) => (Security::ImplicitTls(parameters()?), SUBMISSIONS_PORT),
+            _ => return Err(InvalidSmtpUrl),
         };
         let port = url.port().unwrap_or(port);
         Ok(Self { host, port, security, credentials: credentials(&url)? })
@@ -54,13 +55,13 @@ impl Server {
     /// Connects, secures the connection, and logs in.
     pub(super) async fn connect(&self) -> Result<AsyncSmtpConnection, Error> {
         let name = ClientId::default();
-        let wrapped = match &self.security {
-            Security::Wrapped(parameters) => Some(parameters.clone()),
+        let implicit_tls = match &self.security {
+            Security::ImplicitTls(parameters) => Some(parameters.clone()),
             _ => None,
         };
         let address = (self.host.trim_matches(['[', ']']), self.port);
         let mut connection =
-            AsyncSmtpConnection::connect_tokio1(address, None, &name, wrapped, None).await?;
+            AsyncSmtpConnection::connect_tokio1(address, None, &name, implicit_tls, None).await?;
         match &self.security {
             Security::Required(parameters) => {
                 connection.starttls(parameters.clone(), &name).await?
@@ -78,9 +79,9 @@ impl Server {
 }
 
 /// The user and the password of a URL; `None` if it has no password.
-fn credentials(url: &Url) -> Result<Option<Credentials>, UnusableServer> {
+fn credentials(url: &Url) -> Result<Option<Credentials>, InvalidSmtpUrl> {
     let Some(password) = url.password() else { return Ok(None) };
-    let decoded = |text| percent_decode_str(text).decode_utf8().map_err(|_| UnusableServer);
+    let decoded = |text| percent_decode_str(text).decode_utf8().map_err(|_| InvalidSmtpUrl);
     let (user, password) = (decoded(url.username())?, decoded(password)?);
     Ok(Some(Credentials::new(user.into_owned(), password.into_owned())))
 }

@@ -35,12 +35,12 @@ impl fmt::Debug for Body {
 impl<S: Sync> FromRequest<S> for Body {
     type Rejection = Error;
 
-    /// Decision: a body without arguments may have any content type, because published clients send
-    /// a content type without a body, or `[]` for no arguments.
+    /// Decision: an empty body may have any content type, because published clients send a content
+    /// type without a body, or `[]` for no members.
     async fn from_request(request: Request, _: &S) -> Result<Self, Error> {
         let (parts, body) = request.into_parts();
         let bytes = body::read(&parts.extensions, body, MAX_BODY).await?;
-        if has_no_arguments(&bytes) {
+        if is_empty(&bytes) {
             let empty = Bytes::from_static(b"{}").into();
             return Ok(Self { bytes: empty, encoding: Encoding::Json });
         }
@@ -63,14 +63,14 @@ impl Body {
         self.bytes.wipe();
     }
 
-    /// The bytes as they were sent, or `{}` for every body without arguments.
+    /// The bytes as they were sent, or `{}` for every empty body.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Whether the body is only white space, `[]` or `{}`.
-fn has_no_arguments(bytes: &[u8]) -> bool {
+/// Whether the body has no members: it is only white space, `[]` or `{}`.
+fn is_empty(bytes: &[u8]) -> bool {
     let is_token = |byte: &&u8| !byte.is_ascii_whitespace();
     let tokens: Vec<u8> = bytes.iter().filter(is_token).take(3).copied().collect();
     [&b""[..], b"[]", b"{}"].contains(&&*tokens)
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_without_arguments_may_have_any_type() {
+    fn an_empty_body_may_have_any_content_type() {
         for bytes in ["", " ", "\r\n\t", "[]", "{}", " [ ] ", "\n{\n}\n"] {
             let types = [None, Some(""), Some("text/xml"), Some("application/json")];
             for content_type in types.into_iter().chain([Some("application/x-www-form-urlencoded")])
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn rejected_bodies_get_the_right_status() {
+    fn each_body_error_has_its_status() {
         let invalid = Error::from(vec![Invalid::new("", "is not valid JSON")]);
         for (error, status) in [
             (Error::ContentType, 415),

@@ -2,7 +2,7 @@
 //! exceptions: an invalid request gets an array of fields, and [`super::json`] writes declined
 //! payments.
 //!
-//! The names in `error` are stable, because clients compare them. `assets/openapi.yaml` and
+//! The names in `error` are stable, because callers compare them. `assets/openapi.yaml` and
 //! `docs/payments-svc.md` list them.
 
 use axum::{
@@ -18,7 +18,7 @@ use common::{
 
 use crate::{app::Error as Failure, domain::Invalid};
 
-/// Seconds, for clients that met a full queue.
+/// `Retry-After` of 503 `overloaded`, in seconds.
 const RETRY_AFTER: u64 = 1;
 
 /// Asks for the key of an app.
@@ -31,9 +31,9 @@ const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 pub(crate) enum Error {
     #[error("the API key is missing or wrong")]
     Unauthenticated,
-    #[error("the token for new apps is missing or wrong")]
+    #[error("the token of POST /apps is missing or wrong")]
     TokenRequired,
-    #[error("this path has no such method")]
+    #[error("this path does not support the method")]
     MethodNotAllowed,
     #[error("the body must be application/json or application/x-www-form-urlencoded")]
     ContentType,
@@ -43,7 +43,7 @@ pub(crate) enum Error {
     TimedOut,
     #[error("too many request bodies are waiting: try again in a second")]
     NoMemory,
-    #[error("the request is not valid")]
+    #[error("the body could not be read")]
     Unreadable,
     #[error(transparent)]
     App(Failure),
@@ -111,7 +111,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// Attaches the cause for the log. The client does not see it.
+/// Attaches the cause for the log. The caller does not see it.
 fn hiding(
     mut response: Response,
     cause: impl std::error::Error + Send + Sync + 'static,

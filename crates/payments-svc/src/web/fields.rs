@@ -3,19 +3,26 @@
 //! A response lists every wrong field, not only the first. This has consequences:
 //!
 //! 1. A closure reads all members first and uses `?` only when it builds its result. A `?` after
-//!    each member would hide the errors of the members below it.
+//!    each member would hide the errors of the members below it. The exception is a member that
+//!    decides how the next ones are read, such as the `type` of a notification.
 //! 2. Errors are collected in the order in which the closure reads the members.
 //! 3. A method that fails records the error and returns [`Reported`]. `Reported` can only be made
-//!    by recording an error, so a closure cannot fail without a reason that the client reads.
+//!    by recording an error, so a closure cannot fail without a reason that the caller reads.
 //! 4. [`read`] returns `Ok` only if no error was recorded. So a closure may ignore a `Reported`:
 //!    the request is rejected nevertheless.
 //! 5. If `company` is not an object, this is one error. Its members return `Reported` and record
 //!    nothing more.
 //!
-//! Absent is not the same for all texts. `null` is always absent. An empty text is absent for
-//! [`Fields::optional`], a blank one for [`Fields::optional_or_blank`], `false` for
-//! [`Fields::optional_or_false`], and neither for [`Fields::given`]. Members that the closure does
-//! not read are ignored.
+//! `null` always counts as absent. For a text, it depends on the method what else does:
+//!
+//! | method | absent |
+//! |---|---|
+//! | [`Fields::required`], [`Fields::optional`] | an empty text |
+//! | [`Fields::optional_or_blank`] | an empty or blank text |
+//! | [`Fields::optional_or_false`] | an empty text, `false` |
+//! | [`Fields::given`] | nothing else |
+//!
+//! Members that the closure does not read are ignored.
 
 use std::{borrow::Cow, fmt::Display};
 
@@ -28,7 +35,7 @@ use super::{
 };
 use crate::domain::{Custom, Invalid};
 
-/// Parses `bytes` and reads the members with a closure. It must read all members before its first
+/// Parses `bytes` and reads the members with a closure. It should read all members before its first
 /// `?`, so that all errors are recorded.
 ///
 /// ```text
@@ -131,7 +138,7 @@ impl<'a> Fields<'a> {
         match self.value(name, |value| Ok(value.get() == "false")) {
             Ok(Some(true)) => Ok(None),
             Ok(_) => self.optional(name, parse),
-            Err(noted) => Err(noted),
+            Err(reported) => Err(reported),
         }
     }
 
@@ -170,13 +177,13 @@ impl<'a> Fields<'a> {
         self.value(name, |value| members::flag(value, encoding))
     }
 
-    /// Reads optional custom data. JSON is stored as written, repeated members included; in a form,
-    /// a repeated member is an error.
+    /// Reads optional custom data. JSON keeps its order, its numbers and repeated members; white
+    /// space between tokens is removed. In a form, a repeated member is an error.
     pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<Custom>, Reported> {
         let encoding = self.encoding;
         self.value(name, |value| match encoding {
             Encoding::Form if members::has_repeated_member(value) => {
-                Err("has a member that is given twice".into())
+                Err("must not repeat a member".into())
             }
             Encoding::Form | Encoding::Json => Custom::parse(value).map_err(message),
         })
@@ -189,7 +196,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Records the error `rule` for each of these members that is present.
-    pub(crate) fn refuse(
+    pub(crate) fn reject(
         &mut self,
         names: impl IntoIterator<Item = &'static str>,
         rule: &'static str,
@@ -222,7 +229,7 @@ impl<'a> Fields<'a> {
         name: &'static str,
         read: impl FnOnce(&'a RawValue) -> Result<T, Message>,
     ) -> Result<Option<T>, Reported> {
-        let members = self.members.as_ref().map_err(|&noted| noted)?;
+        let members = self.members.as_ref().map_err(|&reported| reported)?;
         let value = members.get(name).and_then(|value| value.map(read).transpose());
         value.map_err(|message| self.report(name, message))
     }
@@ -260,7 +267,7 @@ mod tests {
             let custom = fields.custom("custom");
             let country = fields.object("company").required("country", Country::new);
             let iban = fields.object("bank").optional("iban", Iban::new);
-            fields.refuse(["key", "website"], "cannot be changed");
+            fields.reject(["key", "website"], "cannot be changed");
             let (name, email, amount) = (name?, email?, amount?);
             let (test, custom, country, iban) = (test?, custom?, country?, iban?);
             Ok(Everything { name, email, amount, test, custom, country, iban })
@@ -318,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn custom_data_is_kept_as_written() {
+    fn custom_data_keeps_its_order_and_numbers() {
         let [json, form] = with(
             r#", "custom": { "b": {"c": "v"}, "a": 1.0 }"#,
             "&custom[007]=%22&custom[a]=1.0&custom[b][c]=v&custom[d][]=x&custom[d][]=y",
@@ -366,30 +373,30 @@ mod tests {
     #[test]
     fn a_wrong_type_is_reported_once() {
         for (json, form, field, message) in [
-            (r#","name":1"#, "", "name", "must be text"),
-            (r#","name":["x"]"#, "&name[0]=x", "name", "must be text"),
+            (r#","name":1"#, "", "name", "must be a string"),
+            (r#","name":["x"]"#, "&name[0]=x", "name", "must be a string"),
             (r#","custom":[]"#, "", "custom", "must be an object"),
             (r#","custom":"x""#, "&custom=x", "custom", "must be an object"),
             (r#","bank":[{}]"#, "&bank=x", "bank", "must be an object"),
-            (r#","bank":{"iban":{}}"#, "&bank[iban][x]=1", "bank.iban", "must be text"),
+            (r#","bank":{"iban":{}}"#, "&bank[iban][x]=1", "bank.iban", "must be a string"),
             (r#","test":"yes""#, "", "test", "must be true or false"),
             ("", "&test=maybe", "test", "must be yes or no"),
             ("", "&test[a]=yes", "test", "must be yes or no"),
-            (r#","amount":100"#, "&amount=100", "amount", "is given twice"),
-            (r#","name":["x","y"]"#, "&name[]=x&name[]=y", "name", "must be text"),
+            (r#","amount":100"#, "&amount=100", "amount", "must not be repeated"),
+            (r#","name":["x","y"]"#, "&name[]=x&name[]=y", "name", "must be a string"),
             (r#","bank":["x"]"#, "&bank[]=x", "bank", "must be an object"),
             (r#","bank":[{"iban":""}]"#, "&bank[][iban]=", "bank", "must be an object"),
-            (r#","bank":{"iban":["x"]}"#, "&bank[iban][]=x", "bank.iban", "must be text"),
+            (r#","bank":{"iban":["x"]}"#, "&bank[iban][]=x", "bank.iban", "must be a string"),
             ("", "&test[]=yes", "test", "must be yes or no"),
             ("", "&custom[]=x", "custom", "must be an object"),
-            ("", "&custom[a]=1&custom[a]=2", "custom", "has a member that is given twice"),
-            ("", "&custom[a][b]=1&custom[a][b][]=2", "custom", "has a member that is given twice"),
-            (r#","company":{"country":"DK"}"#, "&company=x", "company", "is given twice"),
+            ("", "&custom[a]=1&custom[a]=2", "custom", "must not repeat a member"),
+            ("", "&custom[a][b]=1&custom[a][b][]=2", "custom", "must not repeat a member"),
+            (r#","company":{"country":"DK"}"#, "&company=x", "company", "must not be repeated"),
             (
                 r#","bank":{"iban":"","iban":null}"#,
                 "&bank[iban]=&bank[iban]=",
                 "bank.iban",
-                "is given twice",
+                "must not be repeated",
             ),
             (r#","a":"\u0000""#, "&a=%00", "", "contains U+0000"),
         ] {
@@ -407,16 +414,16 @@ mod tests {
 
     #[test]
     fn an_ignored_error_still_rejects_the_request() {
-        let noted = read(b"{}", Encoding::Json, |fields| {
+        let read = read(b"{}", Encoding::Json, |fields| {
             fields.report("amount", "is more than is left");
             Ok(())
         });
-        assert_eq!(noted, Err(vec![Invalid::new("amount", "is more than is left")]));
+        assert_eq!(read, Err(vec![Invalid::new("amount", "is more than is left")]));
     }
 
     proptest! {
         #[test]
-        fn json_and_forms_are_read_alike(
+        fn json_and_forms_give_the_same_result(
             name in "\\PC{0,9}",
             email in "[a-z]{1,5}@b.co",
             amount in 0..i64::MAX,

@@ -2,17 +2,18 @@
 //! and `a[]=1&a[]=2` becomes `{"a":["1","2"]}`. [`super::members`] reads the result.
 //!
 //! 1. All values are texts. [`super::members`] knows how a text becomes a number or a flag.
-//! 2. A repeated name becomes a repeated member, also if it is a text in one place and an object or
-//!    a list in another. This is an error only if a handler reads the member; other members are
+//! 2. A repeated name becomes a repeated member, even if it is once a text and once an object or a
+//!    list. This is an error only if a handler reads the member; other members are
 //!    ignored, whatever they contain.
 //! 3. The whole form is rejected if a name is not like `a[b][c]`, if percent-encoding is wrong, or
 //!    if names nest deeper than JSON may.
 //! 4. Every buffer is wiped when it is dropped, because it may contain a card number. Buffers are
 //!    allocated large enough: a reallocation would leave a copy that is not wiped.
 //!
-//! Decision: no crate for nested forms is strict enough. serde_qs 1.1 accepts a name both as a
-//! value and as an object in one of the two orders. It reads `a[b=1&c]=2` as one pair and `[07]` as
-//! an index of a list. If a name nests too deeply, it becomes a name that contains brackets.
+//! Decision: no crate for nested forms is strict enough. serde_qs 1.1 accepts a name that is both a
+//! value and an object (`a=1&a[b]=2`) in one order, and rejects it in the other. It reads
+//! `a[b=1&c]=2` as one pair and `[07]` as an index of a list. If a name nests too deeply, it
+//! becomes a name that contains brackets.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +58,9 @@ impl Serialize for Object {
 /// has wrong percent-encoding or an invalid name, or nests too deeply.
 pub(super) fn to_json(form: &[u8]) -> Result<Zeroizing<Vec<u8>>, Invalid> {
     // One byte of the form becomes at most six bytes of JSON: a control character becomes `\u0001`,
-    // and the name `a` without a value becomes `"a":""`. So the vector never reallocates.
+    // and `a&` becomes `"a":"",`. A last name without `=` and `&` can need five bytes more. But a
+    // digit of a card number becomes one byte, which leaves five unused. So the vector never
+    // reallocates with a card number in it.
     let mut json = Zeroizing::new(Vec::with_capacity(form.len().saturating_mul(6) + 2));
     serde_json::to_writer(&mut *json, &read(form)?).map_err(|_| invalid(NOT_TEXT))?;
     Ok(json)

@@ -1,4 +1,4 @@
-//! JSON in responses.
+//! JSON responses that both listeners share, and the formats of values in JSON.
 
 use axum::{
     Json,
@@ -26,7 +26,7 @@ pub(crate) fn paid(Paid { transaction, error }: Paid) -> Response {
     }
 }
 
-/// The response to a saved card: 201 with its id.
+/// The response to a saved card: 201 with its ID.
 pub(crate) fn saved(card: Id) -> Response {
     envelope(StatusCode::CREATED, "card", IdOutput { id: card })
 }
@@ -66,7 +66,7 @@ struct DeclinedOutput {
     transaction: Option<IdOutput>,
 }
 
-/// A processing error as clients read it. `text` repeats `message`.
+/// A processing error as callers read it. `text` repeats `message`.
 #[derive(Serialize)]
 pub(crate) struct ProcessingErrorOutput {
     code: u8,

@@ -3,11 +3,12 @@
 //!
 //! 1. Values stay raw JSON text until a handler reads them. So one wrong member does not hide the
 //!    next one: serde would stop at the first error, but a response lists all of them. And custom
-//!    data comes back as it was written.
+//!    data keeps its order, its numbers and repeated members.
 //! 2. A repeated member keeps all its values. It is an error only if a handler reads it, because
 //!    published clients repeat parameters that the service ignores.
-//! 3. [`Members::parse`] checks the whole body, ignored members included. It rejects U+0000, which
-//!    PostgreSQL cannot store, half a surrogate pair, which is not text, and nesting without limit.
+//! 3. [`Members::parse`] checks the whole body, ignored members included. It rejects U+0000,
+//!    because PostgreSQL cannot store it; half a surrogate pair, because it is not Unicode text;
+//!    and nesting deeper than 128 levels.
 //! 4. Forms are read by the same code: [`super::form`] turns a form into a JSON object of texts.
 //!    [`Encoding`] selects how a number or a flag is written. JSON is strict: `"100"` is not a
 //!    number.
@@ -23,7 +24,7 @@ use zeroize::Zeroizing;
 
 use common::json::{self, Nul};
 
-/// How the client wrote the members. A form is read as a JSON object of texts; only numbers and
+/// How the caller wrote the members. A form is read as a JSON object of texts; only numbers and
 /// flags are written differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
@@ -61,7 +62,7 @@ impl<'a> Members<'a> {
         match self.0.get(name).map(Vec::as_slice) {
             None => Ok(None),
             Some(&[value]) => Ok(Some(value).filter(|value| value.get() != "null")),
-            Some(_) => Err("is given twice".into()),
+            Some(_) => Err("must not be repeated".into()),
         }
     }
 }
@@ -101,7 +102,7 @@ pub(super) fn has_repeated_member(value: &RawValue) -> bool {
 /// Reads a text. It is wiped when it is dropped, because it may be a card number.
 pub(super) fn text(value: &RawValue) -> Result<Zeroizing<String>, Message> {
     let text = serde_json::from_str(value.get()).map(Zeroizing::new);
-    text.map_err(|_| "must be text".into())
+    text.map_err(|_| "must be a string".into())
 }
 
 /// Reads a whole number that is written as a whole number: `1.0` and `1e2` are rejected. In a form,
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_json_object_is_a_body() {
+    fn a_body_must_be_exactly_one_json_object() {
         for (body, message) in [
             ("", "is not valid JSON"),
             ("{", "is not valid JSON"),
@@ -186,7 +187,7 @@ mod tests {
         assert!(members.get("b").unwrap().is_none());
         assert!(members.get("e").unwrap().is_none());
         for name in ["c", "d"] {
-            assert_eq!(members.get(name).unwrap_err(), "is given twice");
+            assert_eq!(members.get(name).unwrap_err(), "must not be repeated");
         }
     }
 

@@ -1,4 +1,4 @@
-//! A merchant as clients read it.
+//! A merchant as callers read it.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -76,7 +76,7 @@ struct PricingOutput {
     dispute: MoneyOutput,
 }
 
-/// Its amount is in minor units.
+/// The amount is in minor units.
 #[derive(Serialize)]
 pub(in crate::http) struct MoneyOutput {
     currency: &'static str,

@@ -1,4 +1,4 @@
-//! A transaction as clients read it.
+//! A transaction as callers read it.
 
 use axum::{
     http::StatusCode,
@@ -14,8 +14,8 @@ use crate::{
     web::{Error, ProcessingErrorOutput, as_date, as_text, envelope},
 };
 
-/// The response with a transaction. A long trail takes milliseconds to write, so another thread
-/// does it.
+/// The response with a transaction. Serializing a long trail (the steps of the transaction) takes
+/// milliseconds, so a worker thread does it.
 pub(in crate::http) async fn response(
     payments: &Payments,
     status: StatusCode,

@@ -4,7 +4,7 @@ use prometheus::{IntGauge, Registry};
 
 use crate::store::Backlog;
 
-/// The last count. It is of the store, so all replicas show the same numbers.
+/// The last count. Each replica counts the shared store, so all replicas report the same numbers.
 #[derive(Clone)]
 pub(crate) struct BacklogMetrics {
     invitations: IntGauge,
@@ -24,9 +24,12 @@ impl BacklogMetrics {
             invitations: gauge("invitations_waiting", "Invitations that are not sent yet.")?,
             instructions: gauge(
                 "instructions_waiting",
-                "Instructions that no acquirer has confirmed yet.",
+                "Outbox entries that no acquirer has confirmed yet.",
             )?,
-            operations: gauge("operations_waiting", "Payments whose outcome is not known yet.")?,
+            operations: gauge(
+                "operations_waiting",
+                "Pending payments: they wait for the acquirer or for 3-D Secure.",
+            )?,
         })
     }
 

@@ -1,5 +1,5 @@
-//! Instructions (the outbox): captures, refunds, voids and reversals, which are sent to acquirers
-//! until they confirm them.
+//! The outbox: captures, refunds, voids and reversals that are sent to acquirers until the
+//! acquirers confirm them. An entry has the type [`Instruction`].
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -16,30 +16,31 @@ use crate::{
     store::{JOB_BATCH, Store, StoreError, now},
 };
 
-/// Number of transactions whose instructions are sent at the same time.
+/// Number of transactions whose entries are sent at the same time.
 const AT_ONCE: usize = 16;
 
-/// Sends instructions to acquirers, in one process at a time. A process that freezes and resumes
-/// can repeat instructions. Acquirers carry out each ID once.
-pub(crate) struct Instructions {
+/// Sends outbox entries to acquirers, in one process at a time. A process that freezes and resumes
+/// can repeat entries. Acquirers carry out each ID once.
+pub(super) struct Outbox {
     store: Store,
     acquirers: Arc<Acquirers>,
     payments: Arc<Payments>,
     lease: Lease,
 }
 
-impl Instructions {
+impl Outbox {
     pub(super) fn new(store: Store, acquirers: Arc<Acquirers>, payments: Arc<Payments>) -> Self {
         let lease = Lease::new(store.clone(), "instructions");
         Self { store, acquirers, payments, lease }
     }
 
-    /// Sends the pending instructions, unless another process does.
+    /// Sends the pending entries, unless another process does.
     pub(super) async fn round(&self) -> Result<(), StoreError> {
         self.lease.hold(self.send_pending()).await
     }
 
-    /// Sends every pending instruction once, except those behind a failed one of their transaction.
+    /// Sends every pending entry once. If an entry fails, the later entries of the same transaction
+    /// are skipped.
     async fn send_pending(&self) -> Result<(), StoreError> {
         let (mut after, mut stuck) = (Id::FIRST, HashSet::new());
         loop {
@@ -54,7 +55,7 @@ impl Instructions {
             }
             transactions.retain(|transaction, _| !stuck.contains(transaction));
             let progress = stream::iter(transactions)
-                .map(async |(transaction, orders)| (transaction, self.carry_out(orders).await))
+                .map(async |(transaction, entries)| (transaction, self.carry_out(entries).await))
                 .buffer_unordered(AT_ONCE);
             let progress: Vec<(Id, Progress)> = progress.collect().await;
             let is_stuck = progress.iter().filter(|(_, progress)| !progress.is_all);
@@ -70,12 +71,12 @@ impl Instructions {
         }
     }
 
-    /// Sends the instructions of one transaction in order. If one fails, it and those after it stay
-    /// pending until the next round. An instruction counts as carried out only after the
-    /// notifications that it causes are booked, or refused for good.
-    async fn carry_out(&self, instructions: Vec<Instruction>) -> Progress {
+    /// Sends the entries of one transaction in order. If one fails, it and those after it stay
+    /// pending until the next round. An entry counts as carried out only after the notifications
+    /// that it causes are booked or permanently rejected.
+    async fn carry_out(&self, entries: Vec<Instruction>) -> Progress {
         let mut carried_out = Vec::new();
-        for instruction in instructions {
+        for instruction in entries {
             match self.acquirers.carry_out(&instruction, now()).await {
                 Ok(notifications) => {
                     for notification in notifications {
@@ -89,7 +90,7 @@ impl Instructions {
                     carried_out.push(instruction.id);
                 }
                 Err(error) => {
-                    warn("instructing an acquirer", Err(error));
+                    warn("sending an outbox entry", Err(error));
                     return Progress { carried_out, is_all: false };
                 }
             }
@@ -98,7 +99,7 @@ impl Instructions {
     }
 }
 
-/// The instructions of one transaction that its acquirer has carried out.
+/// The outbox entries of one transaction that its acquirer has carried out.
 struct Progress {
     carried_out: Vec<Id>,
     /// Whether none of them failed.
