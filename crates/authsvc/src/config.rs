@@ -17,7 +17,6 @@ pub(crate) const DEFAULT_PORT: &str = "5000";
 #[derive(Debug, Parser)]
 #[command(name = "authsvc", version, after_help = SECRETS_HELP)]
 pub(crate) struct Cli {
-    /// Without a subcommand, the service starts.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
@@ -25,7 +24,7 @@ pub(crate) struct Cli {
     pub(crate) config: Config,
 }
 
-/// Subcommands other than starting the service.
+/// Without a subcommand, the service starts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Check the health of the service on HOST and PORT
@@ -45,11 +44,11 @@ pub(crate) struct Config {
     #[arg(long, env = "PORTAL_URL", value_parser = portal_url)]
     pub(crate) portal_url: Option<Url>,
 
-    /// PEM file of certificates to trust beside the usual ones
+    /// PEM file with additional CA certificates for the portal
     #[arg(long, env = "PORTAL_CA_FILE")]
     pub(crate) portal_ca_file: Option<PathBuf>,
 
-    /// How long one call of the portal may take
+    /// Timeout of one request to the portal
     #[arg(long, env = "PORTAL_TIMEOUT", default_value = "10s", value_parser = timeout)]
     pub(crate) portal_timeout: Duration,
 
@@ -72,7 +71,7 @@ pub(crate) struct Config {
 /// Limits that protect the service and the portal.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LimitsConfig {
-    /// Sign-ins that may be in flight at once
+    /// Maximum number of concurrent sign-ins; lower if the limit of connections requires it
     #[arg(long, env = "MAX_SIGN_INS", default_value = "1000", value_parser = at_least_one)]
     pub(crate) max_sign_ins: usize,
 
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_is_more_than_nothing() {
+    fn a_zero_timeout_is_rejected() {
         assert_eq!(timeout("500ms"), Ok(Duration::from_millis(500)));
         assert!(timeout("0s").is_err() && timeout("soon").is_err());
     }

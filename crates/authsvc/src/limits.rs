@@ -16,7 +16,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::config::LimitsConfig;
 
-/// The most usernames, and the most addresses, that are kept. Together they use 8 MiB.
+/// Maximum number of usernames, and of addresses, in memory. Together they use 8 MiB.
 const KEYS: NonZeroUsize = NonZeroUsize::new(40_000).unwrap();
 
 /// Why a sign-in does not begin.
@@ -62,7 +62,8 @@ impl SignInLimits {
     }
 }
 
-/// A sign-in in flight. Dropped without an outcome, it counts nothing.
+/// A sign-in in flight. If it is dropped without an outcome, it does not count for the username or
+/// the address.
 pub(crate) struct Admitted<'a> {
     addresses: &'a RateLimiter<ClientAddress>,
     username: Reserved<HashedKey>,

@@ -1,25 +1,25 @@
-//! Counters whose numbers agree exactly in every scrape. `docs/decisions/exact-metrics.md` has the
-//! reasons at length.
+//! Counters that add up exactly in every scrape: a total equals the sum of its parts.
+//! `docs/decisions/exact-metrics.md` has the reasons at length.
 //!
 //! Before a change, know:
 //! 1. **One lock guards all counters.** When a request ends, its outcome and all its samples are
 //!    added under one lock, and a scrape copies all counters under the same lock. With a separate
 //!    atomic per counter, a scrape could see a total without its parts. The lock is never held
 //!    across an await.
-//! 2. **Two sums hold in every scrape.** Requests are succeeded + failed + in flight + abandoned
-//!    ones. Sign-ins are their results + sign-ins in flight.
+//! 2. **Two sums hold in every scrape.** Requests = succeeded + failed + in flight + abandoned
+//!    requests, which have no counter. Sign-ins = failed + succeeded + sign-ins in flight.
 //! 3. **A portal call counts once, by how it ends** ([`Samples::call`]). Any answer is `success`,
 //!    also with a wrong status or body. No answer, or none in time, is `error`. A call that is
 //!    dropped because the caller disconnected is `cancelled`, and has neither latency nor status.
 //! 4. **Portal calls appear when their request ends**, not when they end, because they are added
 //!    with the outcome. Only arrivals, attempted sign-ins, HTTP clients, starts and stops are
-//!    counted at once.
+//!    counted immediately.
 //! 5. **The [`Exchange`] must be dropped after the handler.** If the caller disconnects, the
 //!    handler is dropped first, and its open calls are recorded as cancelled. The drop of the
 //!    exchange then adds them, and the request has no outcome. In the other order the cancelled
 //!    calls would be lost.
-//! 6. **A response with [`Abandoned`] reaches nobody.** Its request has no outcome, as after a
-//!    disconnect.
+//! 6. **A response with [`Abandoned`] is not sent**, because the caller has disconnected. Its
+//!    request has no outcome.
 
 use std::{
     collections::BTreeMap,
@@ -72,11 +72,11 @@ struct Upstream {
     statuses: BTreeMap<u16, u64>,
 }
 
-/// Extension of a response that reaches nobody: its request has no outcome.
+/// Extension of a response whose caller has disconnected: its request has no outcome.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Abandoned;
 
-/// A pair of counts. The field says which one is first.
+/// Two counts. The comment of each field names them in this order.
 type Split = [u64; 2];
 
 /// The label `type` of `errors_total`.
@@ -133,7 +133,7 @@ struct Counters {
     in_flight: u64,
     /// Requests that failed, and that succeeded.
     outcomes: Split,
-    /// Failures with a status of 4xx, and with 5xx.
+    /// Failures with a status of 4xx, and of 5xx.
     faults: Split,
     latency: Latency,
     statuses: BTreeMap<u16, u64>,
@@ -141,7 +141,7 @@ struct Counters {
     routes: Vec<Route>,
     errors: BTreeMap<ErrorType, u64>,
     invalid: BTreeMap<Input, u64>,
-    /// Sign-ins without and with a profile.
+    /// Sign-ins that request no profile, and that request one.
     attempts: Split,
     /// Sign-ins that failed, and that succeeded.
     results: Split,
@@ -152,7 +152,7 @@ struct Counters {
     upstream: [Upstream; 2],
     /// HTTP clients of the portal that were created, and that were closed.
     clients: Split,
-    /// Starts and stops of the service.
+    /// Starts of the service, and stops.
     lifespan: Split,
 }
 

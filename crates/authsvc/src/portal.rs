@@ -3,10 +3,10 @@
 //! Before a change, know:
 //! 1. **The portal is undocumented and may change without notice.** `answer.rs` accepts only the
 //!    known answers. Anything else is an error, never a guess.
-//! 2. **Sign-ins share nothing but the parsed root certificates.** Each one has an HTTP client of
-//!    its own, which is dropped at its end, so no cookie or connection of one sign-in reaches
-//!    another. TLS sessions are not resumed: a resumed one would show the portal, and anyone who
-//!    listens, that two sign-ins come from the same place. Both calls of one sign-in use the same
+//! 2. **Sign-ins share only the parsed root certificates.** Each one has a separate HTTP client,
+//!    which is dropped at its end, so no cookie or connection of one sign-in reaches
+//!    another. TLS sessions are not resumed: a resumed session would link two sign-ins, for the
+//!    portal and for anyone who listens on the network. Both calls of one sign-in use the same
 //!    connection.
 //! 3. **Credentials go only to `PORTAL_URL`.** Redirects are not followed, and proxies from the
 //!    environment are ignored. The credentials of a form are wiped after they are sent.
@@ -56,8 +56,8 @@ pub(crate) struct PortalConfig {
     pub(crate) campuses: Campuses,
 }
 
-/// Trusts the usual root certificates and the ones in `ca_file`. Disables session resumption: a
-/// resumed session would reveal that two sign-ins come from the same place.
+/// Trusts the usual root certificates and the ones in `ca_file`. Disables the resumption of TLS
+/// sessions, because a resumed session would link two sign-ins.
 pub(crate) fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
     let mut config = tls::client_config(ca_file, "PORTAL_CA_FILE (--portal-ca-file)")?;
     config.resumption = Resumption::disabled();
@@ -118,17 +118,17 @@ impl Portal {
         sign_in: &SignIn,
         samples: &Samples,
     ) -> Result<Option<Profile>, SignInError> {
-        let conversation = self.conversation(samples).map_err(SignInError::Login)?;
-        let body = conversation.login(sign_in).await?;
+        let calls = self.begin(samples).map_err(SignInError::Login)?;
+        let body = calls.login(sign_in).await?;
         let unexpected = |reason| SignInError::Login(Fault::Unexpected(reason));
         let signed_in = answer::signed_in(&body).map_err(unexpected)?;
         let Some(fields) = sign_in.profile else { return Ok(None) };
         let bearer = signed_in.bearer().map_err(unexpected)?;
-        samples.filtered(!fields.is_all());
-        conversation.profile(bearer).await.map(Some)
+        samples.profile_fetched(!fields.is_all());
+        calls.profile(bearer).await.map(Some)
     }
 
-    fn conversation<'a>(&'a self, samples: &'a Samples) -> Result<Conversation<'a>, Fault> {
+    fn begin<'a>(&'a self, samples: &'a Samples) -> Result<SignInCalls<'a>, Fault> {
         let url = self.config.url.as_ref().ok_or(Fault::NotConfigured)?;
         let client = Client::builder()
             .tls_backend_preconfigured(self.tls.clone())
@@ -138,13 +138,13 @@ impl Portal {
             .build()
             .map_err(Fault::Unreachable)?;
         let client_open = samples.client();
-        Ok(Conversation { config: &self.config, url, samples, client, _client_open: client_open })
+        Ok(SignInCalls { config: &self.config, url, samples, client, _client_open: client_open })
     }
 }
 
-/// The calls of one sign-in. The HTTP client is made for it and dropped with it, so that sign-ins
-/// share no state. Both calls use its connection.
-struct Conversation<'a> {
+/// The requests of one sign-in to the portal. The HTTP client is made for it and dropped with it,
+/// so that sign-ins share no state. Both requests use its connection.
+struct SignInCalls<'a> {
     config: &'a PortalConfig,
     url: &'a Url,
     samples: &'a Samples,
@@ -152,7 +152,7 @@ struct Conversation<'a> {
     _client_open: ClientOpen,
 }
 
-impl Conversation<'_> {
+impl SignInCalls<'_> {
     async fn login(&self, sign_in: &SignIn) -> Result<Vec<u8>, SignInError> {
         let form = Form::new()
             .part("userName", secret_part(&sign_in.username))

@@ -86,7 +86,7 @@ impl process::Running for Running {
         tracing::info!("stopping");
         self.metrics.shutdown();
         self.shutdown.cancel();
-        // `failed` has already awaited a task that has ended. It must not be awaited twice.
+        // If the task has ended, `failed` has already awaited it. A second await would panic.
         if !self.serving.is_finished() {
             let _ = self.serving.await;
         }

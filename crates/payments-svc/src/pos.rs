@@ -1,5 +1,6 @@
-//! The origin of the payment page, the only one that receives card numbers. Requests have no
-//! credentials: the public key of a merchant says who is paid.
+//! The pos port: a second listener, with the payment page and the two endpoints for card numbers.
+//! It is a separate web origin, and the only one that receives card numbers. Requests have no
+//! credentials: the public key of a merchant selects who is paid.
 
 use std::sync::Arc;
 

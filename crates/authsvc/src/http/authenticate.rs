@@ -1,4 +1,5 @@
-//! `POST /authenticate`.
+//! `POST /authenticate`: checks a request, lets the portal check the credentials, and answers with
+//! the requested fields of the profile.
 
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub(super) async fn authenticate(
             admitted.rejected();
             return Err(SignInError::Rejected.into());
         }
-        // The portal has accepted the credentials, although the profile failed.
+        // The portal has accepted the credentials, although the profile could not be read.
         Err(error @ (SignInError::ProfileFetch(_) | SignInError::ProfileParse)) => {
             admitted.succeeded();
             return Err(error.into());
@@ -68,8 +69,10 @@ impl FromRequest<Arc<App>> for Valid {
         let body =
             body::read(&parts.extensions, body, MAX_BODY).await.map_err(|error| match error {
                 BodyError::TooLarge { .. } => reject("the body must have at most 65536 bytes"),
-                BodyError::TimedOut => reject("the body must arrive in time"),
-                BodyError::Broken(_) => reject("the body must be framed as HTTP frames it"),
+                BodyError::TimedOut => reject("the body must arrive within 30 seconds"),
+                BodyError::Broken(_) => {
+                    reject("the body must have a valid length or chunked encoding")
+                }
                 BodyError::NoMemory => Error::NoMemory,
                 BodyError::Gone => Error::Abandoned,
             })?;
@@ -94,7 +97,7 @@ struct AuthenticateOutput {
     profile: Option<ProfileOutput>,
 }
 
-/// The requested fields in their fixed order, `null` without a value.
+/// The requested fields in their fixed order. A field without a value is `null`.
 struct ProfileOutput {
     fields: Fields,
     profile: Profile,

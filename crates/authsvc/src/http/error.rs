@@ -1,4 +1,5 @@
-//! Errors of handlers, and the only place that gives them statuses and messages.
+//! Errors of handlers, and their responses: status, message and headers. The rule texts of 400 come
+//! with [`Invalid`]. `http.rs` has the responses 404 and 405.
 
 use axum::{
     Extension,
@@ -32,15 +33,15 @@ pub(super) enum Error {
     ProfileParse,
     /// The metrics cannot be rendered.
     Metrics(prometheus::Error),
-    /// The client disconnected before its request was complete. No response reaches it.
+    /// The caller disconnected before its request was complete. The response is not sent.
     Abandoned,
     /// The limit of sign-ins in flight is reached.
     Busy,
-    /// The memory budget of request bodies is used up.
+    /// The memory limit of request bodies is reached.
     NoMemory,
     /// Too many sign-ins were rejected.
     RateLimited(Refused),
-    /// A file that should be part of the program is missing.
+    /// A file that should be embedded in the program is missing.
     Missing(&'static str),
     /// A handler panicked. The panic hook has logged it.
     Panicked,
@@ -89,7 +90,7 @@ impl IntoResponse for Error {
             Self::ProfileParse => (
                 StatusCode::UNPROCESSABLE_ENTITY,
                 Type::ProfileParse,
-                "the portal's answer holds no profile that can be read",
+                "the portal's response contains no valid profile",
             ),
             Self::Upstream(_) => (StatusCode::BAD_GATEWAY, Type::Upstream, unreachable),
             Self::ProfileFetch(_) => (StatusCode::BAD_GATEWAY, Type::ProfileFetch, unreachable),
@@ -148,5 +149,5 @@ fn rules(invalid: &[Invalid]) -> String {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the file {0} is missing in the program")]
+#[error("the embedded file {0} is missing")]
 struct Missing(&'static str);

@@ -1,4 +1,4 @@
-//! The body of almost every response.
+//! The JSON body of most responses.
 
 use axum::Json;
 use jiff::Timestamp;

@@ -28,8 +28,8 @@ const REDOC: &str = "default-src 'none'; script-src 'self'; \
                      img-src 'self' data:; connect-src 'self'; font-src 'self'; worker-src blob:; \
                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Browsers cache files only for a short time, because a new version may change them.
-const SHORTLY: &str = "public, max-age=300";
+/// Browsers cache files only for five minutes, because a new version may change them.
+const SHORT_CACHE: &str = "public, max-age=300";
 
 const CSS: &str = "text/css; charset=utf-8";
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
@@ -68,11 +68,11 @@ async fn page(html: &'static str, policy: &'static str) -> impl IntoResponse {
 }
 
 async fn file(content_type: &'static str, bytes: &'static [u8]) -> impl IntoResponse {
-    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, SHORTLY)];
+    let headers = [(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, SHORT_CACHE)];
     (headers, bytes)
 }
 
-/// A file of Swagger UI, which may be compressed.
+/// Returns an embedded file of Swagger UI. Its crate may store the file compressed with gzip.
 async fn swagger(content_type: &'static str, name: &'static str) -> Response {
     static CONFIG: LazyLock<Arc<Config<'static>>> = LazyLock::new(Arc::default);
     let Ok(Some(found)) = utoipa_swagger_ui::serve(name, Arc::clone(&CONFIG)) else {
@@ -81,7 +81,7 @@ async fn swagger(content_type: &'static str, name: &'static str) -> Response {
     let mut response = found.bytes.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(SHORTLY));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(SHORT_CACHE));
     if found.gzpipped {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }

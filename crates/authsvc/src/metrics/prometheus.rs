@@ -58,7 +58,7 @@ fn families(snapshot: &Snapshot) -> Vec<MetricFamily> {
         ),
         counters(
             "errors_total",
-            "Errors rendered, by type.",
+            "Error responses, by type.",
             totals.errors.iter().map(|(error, &count)| counter([("type", error.name())], count)),
         ),
         counters(
@@ -86,12 +86,12 @@ fn families(snapshot: &Snapshot) -> Vec<MetricFamily> {
         ),
         counters(
             "validation_errors_total",
-            "Rules that requests broke, by field.",
+            "Broken validation rules, by field.",
             totals.invalid.iter().map(|(input, &count)| counter([("field", input.name())], count)),
         ),
         counters(
             "failures_total",
-            "Failed requests, by whose fault it was.",
+            "Failed requests, by side: client or server.",
             split("fault", ["client", "server"], totals.faults),
         ),
         summaries(

@@ -25,8 +25,8 @@ impl Operation {
     }
 }
 
-/// Samples of one request. A handler finds them in the extensions of its request. Beginnings are
-/// counted at once. Outcomes are added when the response starts or the client disconnects.
+/// Samples of one request. A handler finds them in the extensions of its request. Starts are
+/// counted immediately. Outcomes are added when the response starts or the caller disconnects.
 #[derive(Clone)]
 pub(crate) struct Samples {
     metrics: Arc<Metrics>,
@@ -38,12 +38,12 @@ struct Gathered {
     /// `None` without a sign-in, otherwise whether it has succeeded.
     succeeded: Option<bool>,
     /// `None` without a profile, otherwise whether only some of its fields are requested.
-    narrowed: Option<bool>,
+    is_partial: Option<bool>,
     anomalies: Vec<Anomaly>,
-    calls: Vec<Called>,
+    calls: Vec<EndedCall>,
 }
 
-struct Called {
+struct EndedCall {
     operation: Operation,
     end: End,
 }
@@ -74,9 +74,9 @@ impl Samples {
         self.gathered().succeeded = Some(true);
     }
 
-    /// Records that a profile is fetched, and whether only some of its fields are requested.
-    pub(crate) fn filtered(&self, narrowed: bool) {
-        self.gathered().narrowed = Some(narrowed);
+    /// Records that a profile is fetched. `is_partial`: only some of its fields are requested.
+    pub(crate) fn profile_fetched(&self, is_partial: bool) {
+        self.gathered().is_partial = Some(is_partial);
     }
 
     pub(crate) fn anomalies(&self, anomalies: impl IntoIterator<Item = Anomaly>) {
@@ -94,7 +94,7 @@ impl Samples {
         Call { samples: self.clone(), operation, started: Instant::now(), ended: false }
     }
 
-    /// Never contended, because only one request uses these samples.
+    /// The lock is never contended, because only one request uses these samples.
     fn gathered(&self) -> MutexGuard<'_, Gathered> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -104,13 +104,13 @@ impl Samples {
         if let Some(succeeded) = gathered.succeeded {
             counters.results[usize::from(succeeded)] += 1;
         }
-        if let Some(narrowed) = gathered.narrowed {
-            counters.filtering[usize::from(narrowed)] += 1;
+        if let Some(is_partial) = gathered.is_partial {
+            counters.filtering[usize::from(is_partial)] += 1;
         }
         for &anomaly in &gathered.anomalies {
             *counters.anomalies.entry(anomaly).or_default() += 1;
         }
-        for Called { operation, end } in &gathered.calls {
+        for EndedCall { operation, end } in &gathered.calls {
             let upstream = &mut counters.upstream[*operation as usize];
             match *end {
                 End::Answered { status, latency } => {
@@ -160,7 +160,7 @@ impl Call {
     fn end(&mut self, end: End) {
         if !self.ended {
             self.ended = true;
-            self.samples.gathered().calls.push(Called { operation: self.operation, end });
+            self.samples.gathered().calls.push(EndedCall { operation: self.operation, end });
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::domain::{Anomaly, Campuses, NoProfile, Profile};
 /// The answer to a successful login.
 pub(super) struct SignedIn(Value);
 
-/// Reads the answer to a login. The error is the reason why it is not a success.
+/// Reads the answer to a login. The error is the reason why the login did not succeed.
 pub(super) fn signed_in(body: &[u8]) -> Result<SignedIn, &'static str> {
     let answer: Value = serde_json::from_slice(body).map_err(|_| "not JSON")?;
     match answer.pointer("/mobileJsonObject/login").and_then(Value::as_str).map(str::trim) {
         Some("SUCCESS") => Ok(SignedIn(answer)),
-        _ => Err("the login is not a success"),
+        _ => Err("the portal did not report a successful login"),
     }
 }
 
@@ -23,7 +23,8 @@ impl SignedIn {
         let token = self.0.get("accessToken").and_then(Value::as_str).map(str::trim);
         let token = token.filter(|token| !token.is_empty()).ok_or("no access token")?;
         let bearer = HeaderValue::try_from(format!("Bearer {token}"));
-        let mut bearer = bearer.map_err(|_| "the access token does not fit a header")?;
+        let mut bearer =
+            bearer.map_err(|_| "the access token has characters that a header cannot contain")?;
         bearer.set_sensitive(true);
         Ok(bearer)
     }
@@ -57,7 +58,7 @@ pub(super) fn profile(
         }
         None => return Err(Unusable::NoProfile),
         Some(message) if !message.starts_with("SUCCESS") => {
-            return Err(Unusable::Failed("the message is not a success"));
+            return Err(Unusable::Failed("MESSAGE does not start with SUCCESS"));
         }
         Some(_) => {}
     }
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_success_is_a_login() {
+    fn only_the_text_success_is_a_login() {
         for (login, expected) in [
             (json!({ "mobileJsonObject": { "login": " SUCCESS " } }), true),
             (json!({ "mobileJsonObject": { "login": "success" } }), false),
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_answers_are_not_missing_profiles() {
+    fn a_reported_failure_differs_from_a_missing_profile() {
         let is_failed = |answer: &Value| {
             matches!(
                 profile(answer.to_string().as_bytes(), &Campuses::default()),

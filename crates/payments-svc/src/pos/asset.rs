@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 const STYLE: &str = include_str!("../../assets/page/page.css");
 const SCRIPT: &str = include_str!("../../assets/page/page.js");
 
-/// Part of the URLs of the files in the pages. Browsers may cache a file for a year, because a
-/// changed file gets a new URL.
+/// Version in the URLs of both files: a digest of their content. Browsers may cache a file for a
+/// year, because a changed file gets a new URL.
 pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
     let digest = Sha256::new().chain_update(STYLE).chain_update(SCRIPT).finalize();
     digest.iter().take(6).fold(String::new(), |mut text, byte| {
@@ -18,7 +18,7 @@ pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
     })
 });
 
-const FOREVER: &str = "public, max-age=31536000, immutable";
+const CACHE_ONE_YEAR: &str = "public, max-age=31536000, immutable";
 
 pub(super) async fn style() -> impl IntoResponse {
     file("text/css; charset=utf-8", STYLE)
@@ -30,5 +30,5 @@ pub(super) async fn script() -> impl IntoResponse {
 }
 
 fn file(content_type: &'static str, text: &'static str) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, FOREVER)], text)
+    ([(header::CONTENT_TYPE, content_type), (header::CACHE_CONTROL, CACHE_ONE_YEAR)], text)
 }

@@ -63,8 +63,8 @@ pub(super) struct Language {
     bundle: FluentBundle<FluentResource>,
 }
 
-/// Writes a method for each message, with the variables of the message as its arguments. So a page
-/// cannot ask for a message that does not exist, and no message can be left without use.
+/// Generates a method for each message, with the variables of the message as its arguments. Using
+/// an unknown message is a compile error, and so is an unused message.
 macro_rules! messages {
     ($($method:ident $id:literal ($($variable:ident),*);)*) => {
         #[deny(dead_code)]
@@ -79,7 +79,7 @@ macro_rules! messages {
             )*
         }
 
-        /// The id of each message, with its variables.
+        /// The ID of each message, with its variables.
         #[cfg(test)]
         const MESSAGES: &[(&str, &[&str])] = &[$(($id, &[$(stringify!($variable)),*])),*];
     };
@@ -139,7 +139,7 @@ messages! {
 }
 
 impl Language {
-    /// Parts with errors are left out, so that the text is English there.
+    /// Messages that cannot be parsed are skipped. Pages show them in English.
     fn new(code: &'static str, text: &str) -> Self {
         let locale: LanguageIdentifier = code.parse().unwrap_or_default();
         let mut bundle = FluentBundle::new_concurrent(vec![locale]);
@@ -170,8 +170,8 @@ impl Language {
         text.unwrap_or(Cow::Borrowed(id))
     }
 
-    /// The language that the link asks for; else the one that the browser likes best of those there
-    /// are; else English.
+    /// The language that the link asks for, otherwise the best match of `Accept-Language`,
+    /// otherwise English.
     pub(super) fn of(locale: Option<&str>, headers: &HeaderMap) -> &'static Self {
         let asked = locale.and_then(Self::named);
         asked.or_else(|| Self::accepted(headers)).unwrap_or_else(Self::english)
@@ -199,7 +199,7 @@ impl Language {
         wanted.first().map(|&(language, _)| language)
     }
 
-    /// An amount.
+    /// Formats an amount in this language.
     pub(super) fn money(&self, money: Money) -> String {
         let major = money.decimal();
         let (whole, places) = major.split_once('.').unwrap_or((&major, ""));
@@ -218,12 +218,12 @@ impl Language {
         self.amount_with_currency(number, money.currency.code()).into_owned()
     }
 
-    /// An amount as it may be typed in.
+    /// An example of an amount, for the empty input field.
     pub(super) fn example(&self) -> String {
         format!("9{}95", self.decimal_mark())
     }
 
-    /// Why nothing was paid, as far as a customer can do something about it.
+    /// The text for a group of declines: what the customer can do.
     pub(super) fn reason(&self, group: &DeclineGroup) -> Cow<'_, str> {
         match group {
             DeclineGroup::Details => self.declined_details(),
@@ -342,10 +342,14 @@ mod tests {
     }
 
     #[test]
-    fn every_language_has_texts_of_its_own() {
+    fn the_texts_of_all_languages_differ() {
         let texts: HashSet<_> =
             LANGUAGES.iter().map(|language| language.processing_hint()).collect();
         assert_eq!(texts.len(), LANGUAGES.len());
+    }
+
+    #[test]
+    fn the_expiry_date_format_has_seven_characters() {
         for language in LANGUAGES.iter() {
             let format = language.expiry_date_format();
             assert_eq!(format.chars().count(), "MM / YY".len(), "{}: {format}", language.code);
@@ -361,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_decimal_places_takes_its_plural() {
+    fn the_amount_error_uses_the_plural_of_the_language() {
         for (locale, decimals, expected) in [
             ("en", 0, "without decimal places."),
             ("en", 1, "at most 1 decimal place."),
@@ -376,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn the_link_chooses_the_language_then_the_browser_then_it_is_english() {
+    fn language_comes_from_link_then_browser_then_english() {
         for (locale, accepted, expected) in [
             (Some("da"), "de", "da"),
             (Some("da-DK"), "de", "da"),
@@ -437,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn every_group_of_declines_has_a_text_of_its_own() {
+    fn the_texts_of_decline_groups_differ() {
         let errors = (1..=31).filter_map(ProcessingError::coded);
         let groups: Vec<_> = errors.map(ProcessingError::group).collect();
         for language in LANGUAGES.iter() {

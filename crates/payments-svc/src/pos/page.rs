@@ -13,7 +13,7 @@ use super::{
         AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard, WrongExpiry,
     },
     view,
-    visit::{self, Form, Mistyped, Visit, see_other},
+    visit::{self, AmountErrors, FormToken, Visit, see_other},
 };
 use crate::{
     app::{self, Attempt, Charge, Origin, Payments, now},
@@ -33,7 +33,7 @@ pub(super) async fn show(
     let Some(form) = visit.form.filter(|_| visit.due.is_some()) else { return Ok(start(&visit)) };
     let keyed = visit.keyed(form);
     match payments.key(&keyed).await.map_err(|error| visit.problem(error))? {
-        None if form.is_stale() => Ok(start(&visit)),
+        None if form.is_expired() => Ok(start(&visit)),
         None => Ok(card(&visit, WrongCard::default())),
         Some(known) if known.request != keyed.request => Err(form_reused(&visit)),
         Some(KnownKey { state: KeyState::InFlight(operation), .. }) => {
@@ -52,16 +52,16 @@ fn start(visit: &Visit) -> Response {
     if visit.due.is_some() {
         // A redirect leaves no entry in the history of the browser. So the back button cannot lead
         // to a second form.
-        return visit.redirect(Some(Form::new()));
+        return visit.redirect(Some(FormToken::new()));
     }
-    match visit.settled() {
-        Ok(link) => see_other(&visit::address(&link, None)),
-        Err(_) if visit.typed.is_empty() => amount(visit, StatusCode::OK, Mistyped::default()),
+    match visit.completed_link() {
+        Ok(link) => see_other(&visit::link_url(&link, None)),
+        Err(_) if visit.typed.is_empty() => amount(visit, StatusCode::OK, AmountErrors::default()),
         Err(wrong) => amount(visit, StatusCode::BAD_REQUEST, wrong),
     }
 }
 
-fn amount(visit: &Visit, status: StatusCode, wrong: Mistyped) -> Response {
+fn amount(visit: &Visit, status: StatusCode, wrong: AmountErrors) -> Response {
     view::page(status, &AmountPage { language: visit.language, visit, wrong })
 }
 
@@ -74,7 +74,7 @@ fn card(visit: &Visit, wrong: WrongCard) -> Response {
 async fn pending(
     payments: &Payments,
     visit: &Visit,
-    form: Form,
+    form: FormToken,
     operation: Id,
 ) -> Result<Response, Problem> {
     let language = visit.language;
@@ -82,20 +82,20 @@ async fn pending(
     let Some(challenge) = challenge.map_err(|error| visit.problem(error))? else {
         return Ok(view::page(StatusCode::OK, &ProcessingPage { language, visit }));
     };
-    let action = visit::address_at("challenge", &visit.link, Some(form));
+    let action = visit::page_url("challenge", &visit.link, Some(form));
     let page = ChallengePage { language, visit, last4: &challenge.card.last4, action };
     Ok(view::page(StatusCode::OK, &page))
 }
 
 fn result(visit: &Visit, transaction: Id, error: Option<ProcessingError>) -> Response {
     let language = visit.language;
-    let again = visit::address(&visit.link, None);
-    let shop = visit.link.redirect.as_ref().map(|redirect| match error {
+    let retry_url = visit::link_url(&visit.link, None);
+    let shop_url = visit.link.redirect.as_ref().map(|redirect| match error {
         None => redirect.with(transaction),
         Some(_) => redirect.as_str().to_owned(),
     });
     let declined = error.map(ProcessingError::group);
-    let page = ResultPage { language, visit, transaction, declined, again, shop };
+    let page = ResultPage { language, visit, transaction, declined, retry_url, shop_url };
     view::page(StatusCode::OK, &page)
 }
 
@@ -121,7 +121,7 @@ pub(super) async fn pay(
     let body = body.map_err(|error| visit.problem(error))?;
     let typed = read_card(&body, now());
     body.wipe();
-    let form = visit.form.filter(|form| !form.is_stale());
+    let form = visit.form.filter(|form| !form.is_expired());
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
         return rate_limited(&payments, &visit, form, refused).await;
     }
@@ -140,12 +140,12 @@ pub(super) async fn pay(
     }
 }
 
-/// Answers that there were too many attempts. A form that was accepted before redirects to its
-/// payment instead: its customer must not read that nothing was charged.
+/// Answers that there were too many attempts. If the form has already started a payment, redirects
+/// to that payment instead, because the error page says that nothing was charged.
 async fn rate_limited(
     payments: &Payments,
     visit: &Visit,
-    form: Option<Form>,
+    form: Option<FormToken>,
     refused: app::Error,
 ) -> Result<Response, Problem> {
     if let Some(form) = form {
@@ -201,7 +201,7 @@ pub(super) async fn respond(
     redirect_after(&visit, form, responded)
 }
 
-/// Parses the answer of the two buttons.
+/// Parses the value of the pressed button.
 fn consent(answer: &str) -> Result<Consent, &'static str> {
     match answer {
         "confirm" => Ok(Consent::Given),
@@ -214,7 +214,7 @@ fn consent(answer: &str) -> Result<Consent, &'static str> {
 /// payment without an outcome is shown as pending; it will get one.
 fn redirect_after(
     visit: &Visit,
-    form: Form,
+    form: FormToken,
     submitted: Result<(), app::Error>,
 ) -> Result<Response, Problem> {
     let mut response = visit.redirect(Some(form));
@@ -229,7 +229,7 @@ fn redirect_after(
     }
 }
 
-/// Reads the typed card. `Err` with the wrong fields.
+/// Reads the typed card. `Err` contains which fields are wrong.
 fn read_card(body: &Body, now: Timestamp) -> Result<CardDetails, WrongCard> {
     let mut is_past = false;
     let read = body.read(|fields| {

@@ -1,4 +1,4 @@
-//! The error page: customers see it if there is no page to pay on.
+//! The error page for customers: invalid link, too many attempts, or payments unavailable.
 
 use std::borrow::Cow;
 

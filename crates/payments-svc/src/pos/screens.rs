@@ -1,11 +1,11 @@
-//! The templates of the pages. The compiler checks them.
+//! The Askama templates of the payment page. They are checked at compile time.
 
 use askama::Template;
 
 use super::{
     asset::VERSION,
     language::Language,
-    visit::{Mistyped, Visit},
+    visit::{AmountErrors, Visit},
 };
 use crate::domain::{Currency, DeclineGroup, Id};
 
@@ -16,7 +16,7 @@ pub(super) struct AmountPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
     /// The fields that are marked as wrong.
-    pub(super) wrong: Mistyped,
+    pub(super) wrong: AmountErrors,
 }
 
 /// The form for a card.
@@ -69,12 +69,12 @@ pub(super) struct ResultPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
     pub(super) transaction: Id,
-    /// The reason of a declined payment, as coarse as customers may know it. `None` if it
+    /// The group of the response code; customers do not see the exact code. `None` if the payment
     /// succeeded.
     pub(super) declined: Option<DeclineGroup>,
     /// The URL for another attempt.
-    pub(super) again: String,
+    pub(super) retry_url: String,
     /// The URL of the shop's page, if the link has one. A customer who has paid goes there at once;
     /// others may go back there.
-    pub(super) shop: Option<String>,
+    pub(super) shop_url: Option<String>,
 }

@@ -6,7 +6,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Allows only files of the service itself, and no frames.
+/// Content security policy: only files of this service and `data:` images, and no frames.
 ///
 /// Decision: forms may only send to the service. Browsers apply this rule to every redirect after a
 /// form, so a redirect to the shop would be blocked. Customers who have paid go to the shop with a

@@ -1,4 +1,4 @@
-//! A customer who has opened a payment link: the parsed link, the merchant, and the language.
+//! A request to the payment page: the parsed payment link, the merchant, and the language.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,11 +18,11 @@ use crate::{
     web::{Error, Fields, Reported, fields},
 };
 
-/// How long a form can be submitted. Its idempotency key must be kept longer, so that the form
-/// never pays twice.
+/// Time in which a form can be submitted. Its idempotency key must be kept longer (`KEY_TTL` of the
+/// jobs), so that the form never pays twice.
 const FORM_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// A customer at a valid link.
+/// A request to the payment page, with a valid link.
 pub(super) struct Visit {
     pub(super) link: Link,
     pub(super) merchant: Merchant,
@@ -32,8 +32,8 @@ pub(super) struct Visit {
     pub(super) due: Option<(Currency, Amount)>,
     /// The parts that the customer has typed.
     pub(super) typed: Typed,
-    /// The card form in the address, if any.
-    pub(super) form: Option<Form>,
+    /// The card form in the URL, if any.
+    pub(super) form: Option<FormToken>,
 }
 
 /// A currency and an amount as the customer typed them.
@@ -45,7 +45,7 @@ pub(super) struct Typed {
 
 /// The wrong fields of the amount form.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Mistyped {
+pub(super) struct AmountErrors {
     pub(super) currency: bool,
     pub(super) value: bool,
 }
@@ -62,18 +62,18 @@ impl Typed {
 
 /// The token of a card form. One form makes one payment, however often it is submitted.
 #[derive(Clone, Copy)]
-pub(super) struct Form(Uuid);
+pub(super) struct FormToken(Uuid);
 
-impl Form {
+impl FormToken {
     pub(super) fn new() -> Self {
         let now = now();
         let second = u64::try_from(now.as_second()).unwrap_or(0);
         Self(Uuid::new_v7(UuidTime::from_unix(NoContext, second, 0)))
     }
 
-    /// Whether the form is older than [`FORM_TTL`]. A token without a time, which the service never
-    /// makes, is stale, too.
-    pub(super) fn is_stale(self) -> bool {
+    /// Whether the form is older than [`FORM_TTL`]. A token without a time counts as expired; the
+    /// service never issues one.
+    pub(super) fn is_expired(self) -> bool {
         let made = self.0.get_timestamp().map(|made| made.to_unix().0);
         let now = u64::try_from(now().as_second()).unwrap_or(0);
         made.is_none_or(|made| now.saturating_sub(made) > FORM_TTL.as_secs())
@@ -107,7 +107,7 @@ impl Visit {
             let mut typed = fields.object("typed");
             let currency = typed.optional("currency", str::parse);
             let value = typed.optional("value", str::parse);
-            let form = fields.optional("form", |form| Uuid::parse_str(form).map(Form));
+            let form = fields.optional("form", |form| Uuid::parse_str(form).map(FormToken));
             Ok((link?, Typed { currency: currency?, value: value? }, form?))
         })?;
         let merchant = payments.merchant_by_key(&link.key).await?;
@@ -129,16 +129,16 @@ impl Visit {
         Problem { language: self.language, error: error.into() }
     }
 
-    /// Redirects to the link, or to a form of it.
-    pub(super) fn redirect(&self, form: Option<Form>) -> Response {
-        see_other(&address(&self.link, form))
+    /// Redirects to the payment link, with the token of the card form if there is one.
+    pub(super) fn redirect(&self, form: Option<FormToken>) -> Response {
+        see_other(&link_url(&self.link, form))
     }
 
     /// The link, completed with the typed currency and amount. `Err` with the wrong fields if
     /// something is missing or invalid.
-    pub(super) fn settled(&self) -> Result<Link, Mistyped> {
+    pub(super) fn completed_link(&self) -> Result<Link, AmountErrors> {
         let mut link = self.link.clone();
-        let mut wrong = Mistyped::default();
+        let mut wrong = AmountErrors::default();
         if link.currency.is_none() {
             link.currency = self.typed.currency();
             wrong.currency = link.currency.is_none();
@@ -174,7 +174,7 @@ impl Visit {
     }
 
     /// The name of the merchant, or its website if it has no name.
-    pub(super) fn shop(&self) -> &str {
+    pub(super) fn shop_name(&self) -> &str {
         let details = &self.merchant.details;
         let name = details.name.as_ref().map(Name::as_str).filter(|name| !name.trim().is_empty());
         name.unwrap_or(details.website.as_str())
@@ -183,7 +183,8 @@ impl Visit {
     /// The idempotency key of a form. The digest of the request covers only the parameters of the
     /// link. The card is left out, because a digest of a card number would help anybody who reads
     /// it to find the number. The locale is left out, because the customer may change the language.
-    pub(super) fn keyed(&self, form: Form) -> Keyed {
+    /// The merchant takes the place of the app, because a customer has none.
+    pub(super) fn keyed(&self, form: FormToken) -> Keyed {
         let parameters = self.link.parameters().into_iter();
         let query = encoded(parameters.filter(|&(name, _)| name != "locale"));
         let request = Sha256::digest(query).into();
@@ -191,21 +192,22 @@ impl Visit {
     }
 }
 
-/// The URL of a link, or of a form of it, relative to any page.
-pub(super) fn address(link: &Link, form: Option<Form>) -> String {
-    address_at("./", link, form)
+/// The URL of a payment link, with the token of the card form if there is one. It is relative to
+/// any page.
+pub(super) fn link_url(link: &Link, form: Option<FormToken>) -> String {
+    page_url("./", link, form)
 }
 
-/// Like [`address`], for another page such as `challenge`.
-pub(super) fn address_at(page: &str, link: &Link, form: Option<Form>) -> String {
+/// Like [`link_url`], for another page such as `challenge`.
+pub(super) fn page_url(page: &str, link: &Link, form: Option<FormToken>) -> String {
     let form = form.map(|form| form.0.to_string());
     let form = form.as_deref().map(|form| ("form", form));
     format!("{page}?{}", encoded(link.parameters().into_iter().chain(form)))
 }
 
 /// Redirects a browser with 303: it follows with `GET`, whatever the method was.
-pub(super) fn see_other(address: &str) -> Response {
-    (StatusCode::SEE_OTHER, [(header::LOCATION, address)]).into_response()
+pub(super) fn see_other(url: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(header::LOCATION, url)]).into_response()
 }
 
 fn encoded<'a>(parameters: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
@@ -272,10 +274,10 @@ mod tests {
     }
 
     #[test]
-    fn old_and_foreign_forms_are_stale() {
-        assert!(!Form::new().is_stale());
-        let yesterday = UuidTime::from_unix(NoContext, 1_763_700_000, 0);
-        assert!(Form(Uuid::new_v7(yesterday)).is_stale());
-        assert!(Form(Uuid::new_v4()).is_stale());
+    fn old_and_foreign_forms_are_expired() {
+        assert!(!FormToken::new().is_expired());
+        let long_ago = UuidTime::from_unix(NoContext, 1_763_700_000, 0);
+        assert!(FormToken(Uuid::new_v7(long_ago)).is_expired());
+        assert!(FormToken(Uuid::new_v4()).is_expired());
     }
 }
