@@ -18,20 +18,20 @@ use sandbox::Sandbox;
 /// A request to authorize a payment.
 #[derive(Debug)]
 #[expect(dead_code, reason = "the sandbox reads only the card; a real acquirer needs the rest")]
-pub(crate) struct Authorization {
+pub(crate) struct AuthorizationRequest {
     /// The ID of the pending payment. It is the idempotency key at the acquirer: a repeat gets the
     /// same answer.
     pub(crate) operation: Id,
     pub(crate) currency: Currency,
     pub(crate) amount: Amount,
-    pub(crate) source: Source,
+    pub(crate) source: CardSource,
     /// Whether the customer is present and can answer 3-D Secure.
     pub(crate) can_challenge: bool,
 }
 
-/// An acquirer's answer to an [`Authorization`].
+/// An acquirer's answer to an [`AuthorizationRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Reply {
+pub(crate) enum AuthorizationResponse {
     /// The payment is decided.
     Verdict(Verdict),
     /// The customer must answer 3-D Secure first.
@@ -43,7 +43,7 @@ pub(crate) enum Reply {
 
 /// The card that pays.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum CardSource {
     /// A card that a customer typed in.
     Card(CardDetails),
     /// A stored card, by the acquirer's reference.
@@ -76,12 +76,12 @@ impl Acquirers {
     pub(crate) async fn authorize(
         &self,
         test: bool,
-        authorization: &Authorization,
+        authorization: &AuthorizationRequest,
         now: Timestamp,
-    ) -> Result<Reply, NoAnswer> {
+    ) -> Result<AuthorizationResponse, NoAnswer> {
         if !test {
             let declined = Verdict::Declined(ProcessingError::MAY_NOT_CREATE);
-            return Ok(Reply::Verdict(declined));
+            return Ok(AuthorizationResponse::Verdict(declined));
         }
         self.within(self.sandbox.authorize(authorization, now)).await
     }

@@ -16,7 +16,7 @@ mod payments;
 mod view;
 
 pub(crate) use access::Accessible;
-pub(crate) use cards::{EarlierCard, RecurringPayment};
+pub(crate) use cards::{RecurringPayment, StoredCard};
 pub(crate) use charges::Charge;
 pub(crate) use declines::{Attempt, Declines, Origin};
 pub(crate) use error::Error;

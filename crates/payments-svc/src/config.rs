@@ -96,7 +96,7 @@ pub(crate) struct Config {
     pub(crate) pos_port: u16,
 
     /// Public URL of that port; default: http, HOST and the port
-    #[arg(long, env = "PAYMENTS_POS_URL", value_parser = web_address)]
+    #[arg(long, env = "PAYMENTS_POS_URL", value_parser = base_url)]
     pub(crate) pos_url: Option<Url>,
 
     /// Directory of the SQLite files, and of demo.env
@@ -200,7 +200,7 @@ impl Config {
     }
 }
 
-fn web_address(text: &str) -> Result<Url, String> {
+fn base_url(text: &str) -> Result<Url, String> {
     let url = text.parse::<Url>().map_err(|error| error.to_string())?;
     let is_base = ["http", "https"].contains(&url.scheme()) && url.query().is_none();
     is_base

@@ -96,30 +96,30 @@ impl Limits {
         live.all().into_iter().chain(test.all()).chain(others).collect()
     }
 
-    fn of(&self, test: bool) -> &CardLimits {
+    fn for_mode(&self, test: bool) -> &CardLimits {
         if test { &self.test } else { &self.live }
     }
 
     /// Counts a request to create an app.
-    pub(crate) fn app(&self, address: ClientAddress) -> Result<(), Refused> {
+    pub(crate) fn count_new_app(&self, address: ClientAddress) -> Result<(), Refused> {
         self.apps.count(address)
     }
 
     /// Counts an invitation by an app. Dropping the result subtracts the count again;
     /// [`Reserved::keep`] keeps it.
-    pub(crate) fn invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
+    pub(crate) fn count_invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
         self.invitations.reserve(app)
     }
 
     /// Rejects an address that has exceeded even the limit for test merchants, before the merchant
     /// is looked up. Counts nothing.
-    pub(crate) fn may_attempt(&self, address: ClientAddress) -> Result<(), Refused> {
+    pub(crate) fn check_attempts(&self, address: ClientAddress) -> Result<(), Refused> {
         self.test.attempts.check(address)
     }
 
     /// Counts an attempt to pay or to save a card.
-    pub(crate) fn attempt(&self, test: bool, address: ClientAddress) -> Result<(), Refused> {
-        self.of(test).attempts.count(address)
+    pub(crate) fn count_attempt(&self, test: bool, address: ClientAddress) -> Result<(), Refused> {
+        self.for_mode(test).attempts.count(address)
     }
 
     /// Checks whether a customer may use a card. Declines count when they are known, because many
@@ -130,7 +130,7 @@ impl Limits {
         customer: &Customer,
         card: &CardNumber,
     ) -> Result<Admitted, Refused> {
-        let limits = self.of(customer.test);
+        let limits = self.for_mode(customer.test);
         limits.declines.check((customer.merchant, customer.address))?;
         limits.merchants.check(customer.merchant)?;
         let card = self.hash.of(card.expose().as_bytes());
@@ -143,7 +143,7 @@ impl Limits {
     /// as a merchant that may not accept payments, or a failure of the acquirer.
     pub(crate) fn declined(&self, customer: &Customer, error: ProcessingError) {
         if error.concerns_card() {
-            let limits = self.of(customer.test);
+            let limits = self.for_mode(customer.test);
             limits.declines.record((customer.merchant, customer.address));
             limits.merchants.record(customer.merchant);
         }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn attempts_count_by_address_and_separately_for_test_merchants() {
         let limits = limits("off", "off");
-        let attempt = |test, last| limits.attempt(test, customer(1, test, last).address);
+        let attempt = |test, last| limits.count_attempt(test, customer(1, test, last).address);
         assert!(attempt(false, 1).is_ok() && attempt(false, 1).is_ok());
         assert!(attempt(false, 1).is_err() && attempt(false, 2).is_ok());
         assert!((0..20).all(|_| attempt(true, 1).is_ok()));
@@ -280,8 +280,8 @@ mod tests {
     fn a_dropped_invitation_count_is_subtracted() {
         let limits = limits("off", "off");
         let (app, other) = (customer(1, false, 1).merchant, customer(2, false, 1).merchant);
-        assert!((0..5).all(|_| limits.invitation(app).is_ok()));
-        assert!((0..2).all(|_| limits.invitation(app).map(Reserved::keep).is_ok()));
-        assert!(limits.invitation(app).is_err() && limits.invitation(other).is_ok());
+        assert!((0..5).all(|_| limits.count_invitation(app).is_ok()));
+        assert!((0..2).all(|_| limits.count_invitation(app).map(Reserved::keep).is_ok()));
+        assert!(limits.count_invitation(app).is_err() && limits.count_invitation(other).is_ok());
     }
 }

@@ -62,7 +62,7 @@ impl ExchangeRates {
 
     /// Like [`Self::exchange`], but accepts old rates, and falls back to the built-in ones. For
     /// events that have happened and must be booked, such as disputes.
-    pub(crate) fn last_exchange(
+    pub(crate) fn latest_exchange(
         &self,
         currency: Currency,
         terms: &Terms,

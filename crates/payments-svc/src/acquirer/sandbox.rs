@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::sleep;
 
-use super::{Authorization, Reply, Source};
+use super::{AuthorizationRequest, AuthorizationResponse, CardSource};
 use crate::domain::{
     Amount, CardDetails, Challenge, Consent, Event, FraudReason, Id, Instruction, Notification,
     ProcessingError, Reference, Tds, Verdict,
@@ -28,19 +28,27 @@ impl Sandbox {
         Self { delay, dispute_due }
     }
 
-    pub(super) async fn authorize(&self, authorization: &Authorization, now: Timestamp) -> Reply {
+    pub(super) async fn authorize(
+        &self,
+        authorization: &AuthorizationRequest,
+        now: Timestamp,
+    ) -> AuthorizationResponse {
         sleep(self.delay).await;
         match &authorization.source {
-            Source::Card(card) if authorization.can_challenge && is_challenged(card, now) => {
-                Reply::Challenge { reference: reference(card) }
+            CardSource::Card(card) if authorization.can_challenge && is_challenged(card, now) => {
+                AuthorizationResponse::Challenge { reference: reference(card) }
             }
-            Source::Card(card) => Reply::Verdict(judge(card, now)),
+            CardSource::Card(card) => AuthorizationResponse::Verdict(judge(card, now)),
             // This card succeeds when a customer types it in, and lacks funds in recurring
             // payments.
-            Source::Reference(reference) if reference.ends_with("0207") => {
-                Reply::Verdict(Verdict::Declined(ProcessingError::INSUFFICIENT_FUNDS))
+            CardSource::Reference(reference) if reference.ends_with("0207") => {
+                AuthorizationResponse::Verdict(Verdict::Declined(
+                    ProcessingError::INSUFFICIENT_FUNDS,
+                ))
             }
-            Source::Reference(reference) => Reply::Verdict(approved(reference.clone(), Tds::None)),
+            CardSource::Reference(reference) => {
+                AuthorizationResponse::Verdict(approved(reference.clone(), Tds::None))
+            }
         }
     }
 

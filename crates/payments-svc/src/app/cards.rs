@@ -10,7 +10,7 @@ use super::{
     payments::Payments,
 };
 use crate::{
-    acquirer::Source,
+    acquirer::CardSource,
     domain::{
         Amount, CardDetails, Currency, Custom, Descriptor, Id, Merchant, Notes, Original, Payment,
         ProcessingError, Verdict,
@@ -21,7 +21,7 @@ use crate::{
 
 /// A payment that a merchant's server makes with a stored card.
 pub(crate) struct RecurringPayment {
-    pub(crate) card: EarlierCard,
+    pub(crate) card: StoredCard,
     pub(crate) descriptor: Option<Descriptor>,
     pub(crate) currency: Currency,
     pub(crate) amount: Amount,
@@ -29,7 +29,7 @@ pub(crate) struct RecurringPayment {
 }
 
 /// The stored card of a recurring payment.
-pub(crate) enum EarlierCard {
+pub(crate) enum StoredCard {
     /// The card of an earlier transaction. The text is the name of the request's member that holds
     /// the ID, for error messages.
     Transaction(&'static str, Id),
@@ -63,18 +63,18 @@ impl Payments {
             custom,
             recurring: true,
         };
-        let (source, test) = (Source::Reference(reference), merchant.details.test);
+        let (source, test) = (CardSource::Reference(reference), merchant.details.test);
         let charge = Charge { payment, card, source, test, origin: Origin::Api };
         self.charge(charge, keyed).await
     }
 
-    async fn original(&self, merchant: Id, card: EarlierCard) -> Result<Original, Error> {
+    async fn original(&self, merchant: Id, card: StoredCard) -> Result<Original, Error> {
         match card {
-            EarlierCard::Transaction(field, id) => {
+            StoredCard::Transaction(field, id) => {
                 let original = self.store.original(merchant, id).await?;
                 original.ok_or_else(|| Error::field(field, NOT_ORIGINAL))
             }
-            EarlierCard::Saved(id) => {
+            StoredCard::Saved(id) => {
                 let kept = self.store.kept(merchant, id).await?;
                 kept.ok_or_else(|| Error::field("cardId", "must be a card of the merchant"))
             }

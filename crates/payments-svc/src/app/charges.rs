@@ -40,7 +40,7 @@ use super::{
     view::Paid,
 };
 use crate::{
-    acquirer::{Authorization, NoAnswer, Reply, Source},
+    acquirer::{AuthorizationRequest, AuthorizationResponse, CardSource, NoAnswer},
     domain::{
         Card, CardDetails, Challenge, Consent, Id, Merchant, Payment, ProcessingError, Verdict,
         write::{Action, Answer, Keyed, Outcome, Refusal},
@@ -55,7 +55,7 @@ pub(crate) struct Charge {
     /// The card data that may be stored, once the acquirer has answered.
     pub(crate) card: Card,
     /// The card as the acquirer needs it.
-    pub(crate) source: Source,
+    pub(crate) source: CardSource,
     /// Whether it is a test merchant.
     pub(crate) test: bool,
     pub(crate) origin: Origin,
@@ -70,7 +70,7 @@ impl Charge {
         origin: Origin,
     ) -> Self {
         let (kept, test) = (card.kept(), merchant.details.test);
-        Self { payment, card: kept, source: Source::Card(card), test, origin }
+        Self { payment, card: kept, source: CardSource::Card(card), test, origin }
     }
 }
 
@@ -93,8 +93,8 @@ impl Payments {
         let Charge { payment, card, source, test, origin } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
         let admitted = match &source {
-            Source::Card(details) => self.declines.admit(attempt, &details.number)?,
-            Source::Reference(_) => None,
+            CardSource::Card(details) => self.declines.admit(attempt, &details.number)?,
+            CardSource::Reference(_) => None,
         };
         let payments = Arc::clone(self);
         let paying = self.under_way.spawn(async move {
@@ -107,13 +107,13 @@ impl Payments {
             };
             let can_challenge = matches!(origin, Origin::Page(_));
             let authorization =
-                Authorization { operation, currency, amount, source, can_challenge };
+                AuthorizationRequest { operation, currency, amount, source, can_challenge };
             let reply = payments.acquirers.authorize(test, &authorization, now()).await;
             let reply = reply.map_err(NoOutcome::from)?;
             // The card number is not needed for the rest.
             drop(authorization);
-            if let Reply::Verdict(Verdict::Declined(error)) = reply {
-                payments.declines.add(attempt, admitted, error);
+            if let AuthorizationResponse::Verdict(Verdict::Declined(error)) = reply {
+                payments.declines.record(attempt, admitted, error);
             }
             Ok(recorded(payments.record(operation, reply, card).await)?)
         });
@@ -123,12 +123,14 @@ impl Payments {
     async fn record(
         &self,
         operation: Id,
-        reply: Reply,
+        reply: AuthorizationResponse,
         card: Card,
     ) -> Result<Result<Answer, Refusal>, StoreError> {
         match reply {
-            Reply::Verdict(verdict) => self.conclude(operation, Some(verdict), Some(card)).await,
-            Reply::Challenge { reference } => {
+            AuthorizationResponse::Verdict(verdict) => {
+                self.conclude(operation, Some(verdict), Some(card)).await
+            }
+            AuthorizationResponse::Challenge { reference } => {
                 let card = Box::new(card);
                 self.store.write(Action::ChallengePayment { operation, card, reference }).await
             }
@@ -150,7 +152,7 @@ impl Payments {
             let verdict = payments.acquirers.verify(attempt.test, &card, now()).await;
             let verdict = verdict.map_err(Error::NoAnswer)?;
             if let Verdict::Declined(error) = verdict {
-                payments.declines.add(attempt, admitted, error);
+                payments.declines.record(attempt, admitted, error);
             }
             Ok(verdict)
         });
@@ -186,7 +188,7 @@ impl Payments {
             if let Ok(answer) = concluded
                 && let Outcome::Paid { error: Some(error), .. } = answer.outcome()
             {
-                payments.declines.add(attempt, None, *error);
+                payments.declines.record(attempt, None, *error);
             }
             Ok(())
         });

@@ -84,7 +84,12 @@ impl Declines {
     }
 
     /// Counts and logs a decline. `admitted` comes from [`Self::admit`].
-    pub(super) fn add(&self, attempt: Attempt, admitted: Option<Admitted>, error: ProcessingError) {
+    pub(super) fn record(
+        &self,
+        attempt: Attempt,
+        admitted: Option<Admitted>,
+        error: ProcessingError,
+    ) {
         if let Some(admitted) = admitted {
             admitted.declined(error);
         }

@@ -16,7 +16,7 @@ use crate::{
 impl Payments {
     /// Counts a request to create an app.
     pub(crate) fn count_new_app(&self, address: ClientAddress) -> Result<(), Error> {
-        Ok(self.limits.app(address)?)
+        Ok(self.limits.count_new_app(address)?)
     }
 
     /// Creates an app and its API key, of which the store keeps a digest only.
@@ -62,15 +62,15 @@ impl Payments {
         key: &str,
         address: ClientAddress,
     ) -> Result<Merchant, Error> {
-        self.limits.may_attempt(address)?;
+        self.limits.check_attempts(address)?;
         let merchant = self.store.merchant_by_key(key).await?;
         let is_test = merchant.as_ref().is_some_and(|merchant| merchant.details.test);
-        self.limits.attempt(is_test, address)?;
+        self.limits.count_attempt(is_test, address)?;
         merchant.ok_or_else(unknown_key)
     }
 
     pub(crate) fn count_attempt(&self, test: bool, address: ClientAddress) -> Result<(), Error> {
-        Ok(self.limits.attempt(test, address)?)
+        Ok(self.limits.count_attempt(test, address)?)
     }
 
     /// Makes an app a member of a merchant.
@@ -95,7 +95,7 @@ impl Payments {
         email: Email,
         keyed: Option<Keyed>,
     ) -> Result<Answer, Error> {
-        let counted = self.limits.invitation(caller.id)?;
+        let counted = self.limits.count_invitation(caller.id)?;
         let answer = self.write(Action::AddUser { merchant, email }, keyed).await?;
         // A user who is a member already gets no mail.
         if let Answer::Fresh { outcome: Outcome::Membership { already: false }, .. } = answer {

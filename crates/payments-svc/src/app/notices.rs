@@ -50,7 +50,7 @@ impl From<NoticeError> for Error {
 
 impl Payments {
     /// The deadline for the answer to a dispute, if the acquirer gives none.
-    pub(crate) fn due(&self, opened: Timestamp) -> Timestamp {
+    pub(crate) fn default_dispute_due(&self, opened: Timestamp) -> Timestamp {
         opened.checked_add(self.defaults.dispute_due).unwrap_or(Timestamp::MAX)
     }
 
@@ -63,8 +63,8 @@ impl Payments {
         let Snapshot { reservation, steps, .. } =
             snapshot.ok_or(NoticeError::NoSuchTransaction)?.value;
         let terms = &reservation.terms;
-        let exchange = self.rates.last_exchange(reservation.currency, terms)?;
-        let fee_exchange = self.rates.last_exchange(terms.pricing.dispute.currency, terms)?;
+        let exchange = self.rates.latest_exchange(reservation.currency, terms)?;
+        let fee_exchange = self.rates.latest_exchange(terms.pricing.dispute.currency, terms)?;
         let notification = Box::new(notification);
         let action = Action::Notice { notification, exchange, fee_exchange, steps };
         let _noticed = self.store.write(action).await??;

@@ -5,7 +5,7 @@
 //!    `docs/decisions/idempotency-keys-last.md`. This module looks the key up before that. So a
 //!    repeat does not run `act`, which also validates the request: it gets the first outcome, even
 //!    if the data has changed since.
-//! 2. **The store keeps outcomes, not responses.** `Payments::written` reads the data that a
+//! 2. **The store keeps outcomes, not responses.** `Payments::result_of` reads the data that a
 //!    response shows, both for a first request and for a repeat. See
 //!    `docs/decisions/outcomes-not-responses.md`.
 //! 3. **A key belongs to one app and one request.** The key is stored with a digest of the method,
@@ -60,7 +60,7 @@ impl Payments {
             None => None,
             Some(keyed) => self.key(keyed).await?,
         };
-        self.written(&self.first_or(keyed, known, act).await?).await
+        self.result_of(&self.first_or_run(keyed, known, act).await?).await
     }
 
     /// Like [`Self::once`], for a capture, refund or void. `snapshot` is the transaction, read
@@ -73,31 +73,32 @@ impl Payments {
         act: impl AsyncFnOnce(&Snapshot, Option<Keyed>) -> Result<Answer, Error>,
     ) -> Result<WriteResult, Error> {
         let known = snapshot.key.take();
-        let answer = self.first_or(keyed, known, async |keyed| act(&snapshot, keyed).await).await?;
+        let answer =
+            self.first_or_run(keyed, known, async |keyed| act(&snapshot, keyed).await).await?;
         if let Answer::Fresh { outcome: Outcome::Moved(moved), step: Some(last) } = &answer
             && let Some(transaction) = snapshot.after(moved.steps, last)
         {
             let view = View::Transaction(Box::new(transaction));
             return Ok(WriteResult { view, is_replayed: false });
         }
-        self.written(&answer).await
+        self.result_of(&answer).await
     }
 
-    async fn first_or(
+    async fn first_or_run(
         &self,
         keyed: Option<Keyed>,
         known: Option<KnownKey>,
         act: impl AsyncFnOnce(Option<Keyed>) -> Result<Answer, Error>,
     ) -> Result<Answer, Error> {
         let Some(keyed) = keyed else { return act(None).await };
-        if let Some(answer) = self.first(&keyed, known).await? {
+        if let Some(answer) = self.stored_answer(&keyed, known).await? {
             return Ok(answer);
         }
         match act(Some(keyed.clone())).await {
             // A concurrent request with the same key was faster.
             Err(Error::InFlight) => {
                 let known = self.key(&keyed).await?;
-                self.first(&keyed, known).await?.ok_or(Error::InFlight)
+                self.stored_answer(&keyed, known).await?.ok_or(Error::InFlight)
             }
             answer => answer,
         }
@@ -105,7 +106,7 @@ impl Payments {
 
     /// The answer of the first request with this key, if there was one. Waits while that request is
     /// in flight.
-    async fn first(
+    async fn stored_answer(
         &self,
         keyed: &Keyed,
         mut known: Option<KnownKey>,

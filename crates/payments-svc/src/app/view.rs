@@ -49,7 +49,7 @@ impl Paid {
 }
 
 impl Payments {
-    pub(super) async fn written(&self, answer: &Answer) -> Result<WriteResult, Error> {
+    pub(super) async fn result_of(&self, answer: &Answer) -> Result<WriteResult, Error> {
         let view = match answer.outcome() {
             Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
                 View::Nothing

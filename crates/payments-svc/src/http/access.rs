@@ -61,12 +61,12 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Permitted<T> {
 
 /// Like [`Permitted`], for a transaction that the request captures, refunds or voids. It is loaded
 /// together with the stored state of the idempotency key.
-pub(super) struct Movable {
+pub(super) struct LoadedTransaction {
     pub(super) caller: App,
     pub(super) snapshot: Snapshot,
 }
 
-impl FromRequestParts<Arc<Api>> for Movable {
+impl FromRequestParts<Arc<Api>> for LoadedTransaction {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {

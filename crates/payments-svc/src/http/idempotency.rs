@@ -11,14 +11,15 @@
 //!    [`IdempotencyKey::of`] reports it.
 //! 4. [`IdempotencyKey::of`] must run before the body is parsed: a repeat gets the first response
 //!    without a new check of its content.
-//! 5. Captures, refunds and voids read the header twice. [`Movable`] loads the transaction together
-//!    with the stored state of the key, which saves a read; a malformed key counts as none there.
+//! 5. Captures, refunds and voids read the header twice. [`LoadedTransaction`] loads the
+//!    transaction together with the stored state of the key, which saves a read; a malformed key
+//!    counts as none there.
 //! 6. Handlers without [`IdempotencyKey`] ignore the header: `POST /apps`, `PUT`, `DELETE`, the
 //!    routes of the payment page, and `POST /acquirer/events`, where the ID of the notification
 //!    makes repeats harmless.
 //!
 //! [`Payments::once`]: crate::app::Payments::once
-//! [`Movable`]: super::access::Movable
+//! [`LoadedTransaction`]: super::access::LoadedTransaction
 
 use std::convert::Infallible;
 

@@ -39,7 +39,7 @@ fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notifica
     let created = fields.required("created", str::parse);
     let opened = created.unwrap_or_else(|_| now());
     let event = match fields.required("type", |name| Ok::<_, String>(name.to_owned()))?.as_str() {
-        "dispute.opened" => opening(fields, payments.due(opened)),
+        "dispute.opened" => opening(fields, payments.default_dispute_due(opened)),
         "dispute.won" => decided(fields, Decision::Won),
         "dispute.lost" => decided(fields, Decision::Lost),
         "fraud.reported" => {

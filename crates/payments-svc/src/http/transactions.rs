@@ -9,13 +9,13 @@ use axum::{
 };
 
 use super::{
-    access::{Movable, Permitted},
+    access::{LoadedTransaction, Permitted},
     api::Api,
     idempotency::IdempotencyKey,
     list, output,
 };
 use crate::{
-    app::{Capture, EarlierCard, RecurringPayment},
+    app::{Capture, RecurringPayment, StoredCard},
     domain::{Amount, Descriptor, Merchant, Transaction},
     web::{Body, Error, Fields, Reported},
 };
@@ -69,14 +69,14 @@ fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Reported> {
 }
 
 /// Published clients send `false` for the variants that they do not use.
-fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Reported> {
+fn card(fields: &mut Fields<'_>) -> Result<StoredCard, Reported> {
     let transaction = fields.optional_or_false("transactionId", str::parse)?;
     let authorization = fields.optional_or_false("authorizationId", str::parse)?;
     let card = fields.optional_or_false("cardId", str::parse)?;
     match (transaction, authorization, card) {
-        (Some(id), None, None) => Ok(EarlierCard::Transaction("transactionId", id)),
-        (None, Some(id), None) => Ok(EarlierCard::Transaction("authorizationId", id)),
-        (None, None, Some(id)) => Ok(EarlierCard::Saved(id)),
+        (Some(id), None, None) => Ok(StoredCard::Transaction("transactionId", id)),
+        (None, Some(id), None) => Ok(StoredCard::Transaction("authorizationId", id)),
+        (None, None, Some(id)) => Ok(StoredCard::Saved(id)),
         (None, None, None) => Err(fields.report("transactionId", "is required")),
         _ => Err(fields.report(
             "transactionId",
@@ -88,7 +88,7 @@ fn card(fields: &mut Fields<'_>) -> Result<EarlierCard, Reported> {
 /// Captures a part of the authorized amount, or all of it.
 pub(super) async fn capture(
     State(api): State<Arc<Api>>,
-    Movable { caller, snapshot }: Movable,
+    LoadedTransaction { caller, snapshot }: LoadedTransaction,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
@@ -108,7 +108,7 @@ pub(super) async fn capture(
 /// Refunds a part of the captured amount, or all of it.
 pub(super) async fn refund(
     State(api): State<Arc<Api>>,
-    Movable { caller, snapshot }: Movable,
+    LoadedTransaction { caller, snapshot }: LoadedTransaction,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
@@ -127,7 +127,7 @@ pub(super) async fn refund(
 /// Releases a part of the pending amount, or all of it.
 pub(super) async fn void(
     State(api): State<Arc<Api>>,
-    Movable { caller, snapshot }: Movable,
+    LoadedTransaction { caller, snapshot }: LoadedTransaction,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {

@@ -31,7 +31,7 @@ pub(super) async fn show(
     visit: Visit,
 ) -> Result<Response, Problem> {
     let Some(form) = visit.form.filter(|_| visit.due.is_some()) else { return Ok(start(&visit)) };
-    let keyed = visit.keyed(form);
+    let keyed = visit.idempotency_key(form);
     match payments.key(&keyed).await.map_err(|error| visit.problem(error))? {
         None if form.is_expired() => Ok(start(&visit)),
         None => Ok(card(&visit, WrongCard::default())),
@@ -130,7 +130,7 @@ pub(super) async fn pay(
         Err(wrong) => Ok(card(&visit, wrong)),
         Ok(details) => {
             let charge = charge(&visit, due, details, address);
-            match payments.charge(charge, Some(visit.keyed(form))).await {
+            match payments.charge(charge, Some(visit.idempotency_key(form))).await {
                 Err(refused @ app::Error::RateLimited(_)) => {
                     rate_limited(&payments, &visit, Some(form), refused).await
                 }
@@ -149,7 +149,7 @@ async fn rate_limited(
     refused: app::Error,
 ) -> Result<Response, Problem> {
     if let Some(form) = form {
-        let known = payments.key(&visit.keyed(form)).await;
+        let known = payments.key(&visit.idempotency_key(form)).await;
         if known.map_err(|error| visit.problem(error))?.is_some() {
             return Ok(visit.redirect(Some(form)));
         }
@@ -187,7 +187,7 @@ pub(super) async fn respond(
     let consent = body.read(|fields| fields.required("answer", consent));
     let consent = consent.map_err(|invalid| visit.problem(invalid))?;
     let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
-    let keyed = visit.keyed(form);
+    let keyed = visit.idempotency_key(form);
     let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
     let same_link = known.filter(|known| known.request == keyed.request);
     let responded = match same_link.map(|known| known.state) {

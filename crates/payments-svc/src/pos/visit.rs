@@ -184,7 +184,7 @@ impl Visit {
     /// link. The card is left out, because a digest of a card number would help anybody who reads
     /// it to find the number. The locale is left out, because the customer may change the language.
     /// The merchant takes the place of the app, because a customer has none.
-    pub(super) fn keyed(&self, form: FormToken) -> Keyed {
+    pub(super) fn idempotency_key(&self, form: FormToken) -> Keyed {
         let parameters = self.link.parameters().into_iter();
         let query = encoded(parameters.filter(|&(name, _)| name != "locale"));
         let request = Sha256::digest(query).into();
