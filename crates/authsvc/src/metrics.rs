@@ -76,7 +76,7 @@ struct Upstream {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Abandoned;
 
-/// Two counts. The comment of each field names them in this order.
+/// Two counts, such as those of `false` and `true`. The comment of each field names them in order.
 type Split = [u64; 2];
 
 /// The label `type` of `errors_total`.

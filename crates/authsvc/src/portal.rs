@@ -153,6 +153,7 @@ struct SignInCalls<'a> {
 }
 
 impl SignInCalls<'_> {
+    /// The names and constants of both forms are those that the mobile app sends.
     async fn login(&self, sign_in: &SignIn) -> Result<Vec<u8>, SignInError> {
         let form = Form::new()
             .part("userName", secret_part(&sign_in.username))

@@ -104,6 +104,7 @@ impl IntoResponse for Error {
                 Type::RateLimit,
                 "too many sign-ins were rejected: try again later",
             ),
+            // `Abandoned` has returned above.
             Self::Metrics(_) | Self::Missing(_) | Self::Panicked | Self::Abandoned => {
                 (StatusCode::INTERNAL_SERVER_ERROR, Type::Internal, internal)
             }

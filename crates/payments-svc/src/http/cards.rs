@@ -1,4 +1,4 @@
-//! Saved cards (deprecated).
+//! Saving and reading the cards of a merchant (deprecated).
 
 use std::sync::Arc;
 

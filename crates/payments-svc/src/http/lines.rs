@@ -1,4 +1,4 @@
-//! Lines: the entries of a merchant's balance.
+//! Balance lines: the entries of a merchant's balance.
 
 use std::sync::Arc;
 
