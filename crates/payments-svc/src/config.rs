@@ -58,8 +58,7 @@ pub(crate) enum Command {
     /// Recompute the ledger, balances and amounts, and report differences; exits 0 if there are
     /// none
     Check {
-        /// Check only changes after the balance line with this ID, and skip the balances of
-        /// merchants
+        /// Check only changes after the balance line with this ID, and no balances of merchants
         #[arg(long, value_name = "ID")]
         since: Option<Id>,
     },

@@ -4,11 +4,10 @@
 //! 1. A key belongs to the app that sent it. Two apps may use the same key. The payment page has
 //!    keys, too: see `pos/visit.rs`.
 //! 2. A digest of method, path and body identifies the request. Other headers and the query are not
-//!    part of it. An empty body, `[]` and `{}` have the same digest; see
-//!    [`Body::as_bytes`].
+//!    part of it. An empty body, `[]` and `{}` have the same digest; see [`Body::as_bytes`].
 //! 3. Extracting a key never fails. Requests are checked in this order: credentials, existence,
-//!    access, body, content. A malformed key is an error of the content, so
-//!    [`IdempotencyKey::of`] reports it.
+//!    access, body, content. A malformed key is an error of the content, so [`IdempotencyKey::of`]
+//!    reports it.
 //! 4. [`IdempotencyKey::of`] must run before the body is parsed: a repeat gets the first response
 //!    without a new check of its content.
 //! 5. Captures, refunds and voids read the header twice. [`LoadedTransaction`] loads the
