@@ -3,8 +3,9 @@
 //! The domain has no I/O: no network, no clock, no database. The time, IDs and random numbers come
 //! in as arguments, so that every rule can be tested in memory.
 //!
-//! Sums of money must be exact. So arithmetic here is checked or saturating, on integers and
-//! fractions. Clippy warns about operators that can overflow, and about floats.
+//! Sums of money must be exact. So arithmetic uses integers and fractions, and an overflow is an
+//! error. It saturates only where an overflow is impossible, or where the result is limited anyway.
+//! Clippy warns about operators that can overflow, and about floats.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod app;

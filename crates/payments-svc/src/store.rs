@@ -1,4 +1,4 @@
-//! The state of the service: merchants, payments, the journal. Every write is atomic, and durable
+//! The state of the service: merchants, payments, the ledger. Every write is atomic, and durable
 //! before it is answered.
 //!
 //! The write path:
@@ -8,14 +8,15 @@
 //! 2. The queue collects pending writes into a batch (`common::batch`), because waiting for the
 //!    disk takes far longer than a write. SQLite runs one batch at a time, PostgreSQL up to four in
 //!    each process.
-//! 3. The engine begins a transaction and loads the rows that the batch needs (`load`). PostgreSQL
-//!    locks them as well, because other processes write to the database, too.
-//! 4. `domain::write::decide` decides all writes of the batch in memory. Each sees the changes of
-//!    those before it. All rules are there; an engine decides nothing, so both behave the same.
+//! 3. The engine begins a database transaction and loads the rows that the batch needs (`load`).
+//!    PostgreSQL locks them as well, because other processes write to the database, too.
+//! 4. `domain::write::decide` decides all writes of the batch in memory. Each write sees the
+//!    changes of the writes before it. Every rule that changes data is in `domain`, so both engines
+//!    behave the same.
 //! 5. The engine writes the changed rows (`tables`) and commits. The idempotency key is one of
 //!    these rows: a key and its effect exist together or not at all.
-//! 6. Callers get their answers after the commit, refusals included. If the commit fails, its
-//!    outcome may be unknown: [`StoreError::NotWritten`] does not mean that nothing was done.
+//! 6. Callers get their answers after the commit, including rejections. If the commit fails, its
+//!    outcome may be unknown: after [`StoreError::WriteFailed`], the write may be committed.
 //!
 //! The engines differ in how they find rows by key, in locks, in new ids and in migrations. They
 //! share everything else, so that each statement and each rule exists once.
@@ -83,7 +84,7 @@ pub(crate) enum OpenError {
     Postgres(#[from] database::OpenError),
 }
 
-/// Copies a SQLite store to the new file `target`. A service may use the store meanwhile.
+/// Copies a SQLite store to the new file `target`. A running service can keep using the store.
 pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
@@ -91,8 +92,8 @@ pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupEr
     }
 }
 
-/// Checks the books in one snapshot: all of them, or only the changes after the line with the id
-/// `since`. Services may use the store meanwhile.
+/// Checks the ledger in one snapshot: the whole ledger, or only the changes after the ID `since`.
+/// Running services can keep using the store.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(), CheckError> {
     let scope = since.map_or(Scope::Everything, Scope::Since);
@@ -107,13 +108,15 @@ pub(crate) async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(),
 pub(crate) enum PayoutError {
     #[error(transparent)]
     Open(#[from] database::OpenError),
-    #[error("payouts cannot be booked: {0}")]
+    #[error("the payouts are not complete: {0}; run the command again")]
     NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the payouts are not complete: a payout panicked, which is a defect of the program")]
+    Panicked,
 }
 
 /// Pays the balances of all merchants of a run and closes the run. Returns all payouts of the run,
-/// in the order in which they were made. A closed run returns the same payouts again. Services may
-/// use the store meanwhile.
+/// in the order in which they were made. A closed run returns the same payouts again. Running
+/// services can keep using the store.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn pay_out(
     config: &StoreConfig,
@@ -121,25 +124,23 @@ pub(crate) async fn pay_out(
 ) -> Result<Vec<Payout>, PayoutError> {
     match &config.database {
         Some(database) => postgres::pay_out(database, run).await,
-        None => sqlite::pay_out(&config.data_dir, run)
-            .await
-            .map_err(|error| PayoutError::NotBooked(error.into())),
+        None => sqlite::pay_out(&config.data_dir, run).await,
     }
 }
 
 /// Why a read or a write failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreError {
-    /// Too many operations are pending. Nothing was done.
-    #[error("too many writes are waiting")]
+    /// Too many requests are waiting for the database. Nothing was done.
+    #[error("too many requests are waiting for the database")]
     Overloaded,
-    /// A write failed. Its outcome is unknown.
-    #[error("the store could not write")]
-    NotWritten(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("the store could not read")]
-    NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// This operation panicked. Nothing was done.
-    #[error("the operation panicked")]
+    /// A write failed. Its outcome is unknown: it may be committed.
+    #[error("the write failed; it may be committed")]
+    WriteFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the read failed")]
+    ReadFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// This read or write panicked. Nothing was done.
+    #[error("the read or write panicked")]
     Panicked,
 }
 
@@ -154,7 +155,7 @@ impl From<WriteError> for StoreError {
         match error {
             WriteError::Overloaded => Self::Overloaded,
             WriteError::Panicked => Self::Panicked,
-            WriteError::OutcomeUnknown(_) | WriteError::Stopped => Self::NotWritten(error.into()),
+            WriteError::OutcomeUnknown(_) | WriteError::Stopped => Self::WriteFailed(error.into()),
         }
     }
 }
@@ -182,7 +183,7 @@ pub(crate) struct Overdue {
     pub(crate) reference: Reference,
 }
 
-/// A transaction that is too old to be captured.
+/// A transaction that is older than the limit for authorizations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expiring {
     pub(crate) transaction: Id,
@@ -190,7 +191,7 @@ pub(crate) struct Expiring {
     pub(crate) is_pending: bool,
 }
 
-/// Selects disputes and fraud alerts.
+/// Whose disputes or fraud alerts to list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Subject {
     /// All of a merchant.
@@ -204,9 +205,9 @@ pub(crate) enum Subject {
 pub(crate) struct Backlog {
     /// Invitations to send.
     pub(crate) invitations: i64,
-    /// Instructions that no acquirer has confirmed.
+    /// Outbox entries that no acquirer has confirmed.
     pub(crate) instructions: i64,
-    /// Payments without a known outcome.
+    /// Pending payments.
     pub(crate) operations: i64,
 }
 
@@ -292,8 +293,8 @@ impl Store {
     }
 
     /// Takes or extends the lease of a job for ten seconds. Returns whether this process holds it.
-    /// One process at a time runs a job; it must extend the lease before it ends. With SQLite there
-    /// is one process, which always holds it.
+    /// One process at a time runs a job. It must extend the lease before the lease ends. With
+    /// SQLite there is one process, which always holds it.
     pub(crate) async fn lease(&self, job: &str) -> Result<bool, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(true),

@@ -70,11 +70,11 @@ async fn correct_books_agree() {
 /// unless it is a change of balances, which only a full check reads.
 async fn is_found(place: &Stopped, change: &str) {
     let (agrees, report) = place.check().await;
-    assert!(!agrees && report.contains(" is kept, "), "nothing found after {change}: {report}");
+    assert!(!agrees && report.contains(": stored "), "nothing found after {change}: {report}");
     if !change.starts_with("UPDATE balances") {
         let (agrees, report) = place.check_since(FIRST).await;
         assert!(
-            !agrees && report.contains(" is kept, "),
+            !agrees && report.contains(": stored "),
             "not found since after {change}: {report}"
         );
     }
@@ -193,7 +193,7 @@ async fn contradicting_rows_are_found() {
             "INSERT INTO operations (id, merchant, created, currency, amount, descriptor, recurring)
              SELECT operation, merchant, created, currency, amount, descriptor, recurring
              FROM transactions WHERE error IS NOT NULL",
-            "an operation is pending or became a transaction",
+            "a pending payment has no transaction",
         ),
     ] {
         let place = booked().await;

@@ -60,7 +60,7 @@ impl From<StoreError> for Error {
         match error {
             StoreError::Panicked => Self::Internal(error),
             StoreError::Overloaded => Self::Overloaded,
-            StoreError::NotRead(_) | StoreError::NotWritten(_) => Self::Store(error),
+            StoreError::ReadFailed(_) | StoreError::WriteFailed(_) => Self::Store(error),
         }
     }
 }

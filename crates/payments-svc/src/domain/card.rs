@@ -1,4 +1,5 @@
-//! Cards: [`Card`] is the data that may be stored. [`CardDetails`] only passes to the acquirer.
+//! Cards: [`Card`] is the data that may be stored. [`CardDetails`] is only sent to the acquirer,
+//! and never stored.
 
 use std::fmt;
 
@@ -63,12 +64,12 @@ pub(crate) struct Year(i16);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Month(i8);
 
-/// Why numbers are not an [`Expiry`].
+/// Why a year or a month is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidExpiry {
     #[error("must be between 1 and 12")]
     Month,
-    #[error("must have four digits")]
+    #[error("must be between 2000 and 9998")]
     Year,
 }
 
@@ -131,7 +132,7 @@ impl Expiry {
 pub(crate) struct CardDetails {
     pub(crate) number: CardNumber,
     pub(crate) expiry: Expiry,
-    #[expect(dead_code, reason = "the sandbox decides by the number alone; a bank checks it")]
+    #[expect(dead_code, reason = "the sandbox ignores the code; a real acquirer checks it")]
     pub(crate) code: SecurityCode,
 }
 

@@ -1,11 +1,12 @@
-//! IDs, ascending in the order in which they were made.
+//! IDs that sort in the order of their creation.
 
 use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 
-/// An ID: 24 lower-case hex digits, of which the first 8 are the Unix second. IDs compare like
-/// their texts, so newer IDs are greater. Lists rely on this.
+/// An ID: 12 bytes, of which the first four are the Unix second. Written as 24 lower-case
+/// hexadecimal digits; capitals are accepted, too. IDs compare like their texts, so newer IDs are
+/// greater. Lists rely on this.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Id([u8; Self::BYTES]);
 
@@ -22,7 +23,7 @@ impl Id {
     /// Greater than every ID that is made.
     pub(crate) const LAST: Self = Self([0xff; Self::BYTES]);
 
-    /// A bound: greater than the IDs made before the second of `at`, and less than all others.
+    /// The lower bound of the IDs that are made in the second of `at` or later.
     pub(crate) fn at(at: Timestamp) -> Self {
         let second = u32::try_from(at.as_second()).unwrap_or(0);
         Self::numbered(u128::from(second) << 64)
@@ -86,8 +87,9 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// IDs that follow `last`, the last ID that was made. In each second they begin at half of
-    /// `salt`, a random number, so that no ID looks like a card number.
+    /// IDs that follow `last`, the last ID that was made. In each second they begin at a random
+    /// number, half of `salt`, so that they rarely look like a card number. The half leaves enough
+    /// numbers for the rest of the second.
     pub(crate) fn after(last: Id, salt: u64) -> Self {
         Self { last, salt: salt >> 1 }
     }
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_begin_with_the_second_and_always_rise() {
+    fn ids_begin_with_the_second_and_always_increase() {
         let mut ids = Ids::after(Id::FIRST, u64::MAX);
         let now = Timestamp::from_second(0x674f_0001).unwrap();
         let made = [ids.next(now), ids.next(now), ids.next(Timestamp::UNIX_EPOCH)];

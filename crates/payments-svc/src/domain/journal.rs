@@ -1,15 +1,16 @@
-//! The double-entry ledger (here: journal), and the lines of merchants' balances.
+//! The double-entry ledger, and the lines of merchants' balances.
 //!
-//! Each movement of money is one [`Line`] and one [`Entry`]. The line is the merchant's view: it
-//! explains one change of the balance. The entry is the bookkeeping: postings on the accounts.
+//! Each booking is one [`Line`] and one [`Entry`]. The line is the merchant's view: it explains one
+//! change of the balance. The entry is the bookkeeping: postings on the accounts.
 //!
 //! 1. The postings of an entry add up to zero in each currency. Fees are computed as the remainder,
 //!    so that rounding cannot break this. `payments-svc check` verifies it.
 //! 2. A posting of zero is not written.
-//! 3. If two currencies are involved, [`Account::Exchange`] has one posting in each. So both
-//!    currencies are balanced without a rate in the ledger.
+//! 3. If two currencies are involved, [`Account::Exchange`] has one posting in each. So the
+//!    postings add up to zero in each of the two currencies, and the ledger needs no exchange rate.
 //! 4. Signs: a positive posting adds to the account. The merchant's postings add up to its balance.
-//!    The acquirer's account is negative by what it has collected and owes to the service.
+//!    The acquirer's account is negative: its amount is the money that the acquirer owes to the
+//!    service.
 //! 5. A constructor returns `None` if an amount overflows. Nothing is booked then.
 
 use jiff::Timestamp;
@@ -55,7 +56,7 @@ impl Account {
     }
 }
 
-/// The change of one account by one movement.
+/// The change of one account by one booking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Posting {
     pub(crate) account: Account,
@@ -63,14 +64,14 @@ pub(crate) struct Posting {
     pub(crate) money: Money,
 }
 
-/// The postings of one movement.
+/// The postings of one booking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Entry(Vec<Posting>);
 
 impl Entry {
-    /// A capture, or with negative amounts a refund: the acquirer collects `collected` from the
-    /// customer. This is worth `proceeds` in the funding currency. The merchant gets `balance` of
-    /// it, and the rest is fees.
+    /// The entry of a capture. Negative amounts make it the entry of a refund. The acquirer
+    /// collects `collected` from the customer. This is worth `proceeds` in the funding currency.
+    /// The merchant gets `balance` of it, and the rest is fees.
     pub(super) fn collected(collected: Money, proceeds: Money, balance: i64) -> Option<Self> {
         let fees = proceeds.minor.checked_sub(balance)?;
         let mut entry = Self::default();
@@ -84,8 +85,9 @@ impl Entry {
         Some(entry)
     }
 
-    /// An opened dispute, or with a negative amount a won one: `reserved` moves to the reserve, the
-    /// merchant's balance changes by `balance`, and the rest is fees.
+    /// The entry of an opened dispute. A negative amount makes it the entry of a won dispute.
+    /// `reserved` moves to the reserve, the merchant's balance changes by `balance`, and the rest
+    /// is fees.
     pub(super) fn reserved(reserved: Money, balance: i64) -> Option<Self> {
         let fees = balance.checked_add(reserved.minor)?.checked_neg()?;
         let mut entry = Self::default();
@@ -178,12 +180,12 @@ pub(crate) struct Line {
     pub(crate) created: Timestamp,
     /// Added to the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
-    /// The fees that `balance` contains, in the same units.
+    /// The fees that were subtracted, in the same units. `balance` already includes them.
     pub(crate) fee: i64,
     pub(crate) kind: LineKind,
     /// `None` for a payout.
     pub(crate) transaction: Option<Id>,
     /// In the currency of the transaction; for a payout, of the merchant. Negative for refunds,
-    /// opened disputes and payouts.
+    /// opened disputes and payouts. Zero for a lost dispute, which was debited when it was opened.
     pub(crate) amount: Money,
 }

@@ -15,8 +15,8 @@ use super::{
 /// The most characters of a [`Redirect`].
 pub(crate) const MAX_REDIRECT: usize = 2048;
 
-/// The parameters of a payment link, each valid by itself. [`Link::suits`] and [`Link::due`] check
-/// them together.
+/// The parameters of a payment link, each valid alone. [`Link::suits`] and [`Link::due`] check them
+/// together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
     /// The merchant key.
@@ -138,11 +138,12 @@ pub(crate) struct Redirect(Url);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "must be an http or https address of at most {MAX_REDIRECT} characters, without a password"
+    "must be an http or https URL of at most {MAX_REDIRECT} characters, without a user name or \
+     password"
 )]
 pub(crate) struct InvalidRedirect;
 
-/// The query parameter by which the shop receives the transaction's ID.
+/// The query parameter with the transaction ID for the shop.
 const TRANSACTION: &str = "transactionId";
 
 impl Redirect {
@@ -150,8 +151,8 @@ impl Redirect {
         self.0.as_str()
     }
 
-    /// The URL with the ID of the transaction. The rest of the query and the fragment stay
-    /// unchanged.
+    /// Adds the ID of the transaction to the query. The fragment stays unchanged. An existing
+    /// `transactionId` is replaced; the other parameters are then encoded again.
     pub(crate) fn with(&self, transaction: Id) -> String {
         let mut url = self.0.clone();
         if url.query_pairs().any(|(name, _)| name == TRANSACTION) {

@@ -19,7 +19,7 @@ pub(crate) struct Merchant {
     pub(crate) created: Timestamp,
     pub(crate) details: MerchantDetails,
     pub(crate) pricing: Pricing,
-    /// In minor units of its currency. Can be negative.
+    /// In minor units of the merchant's currency. Can be negative.
     pub(crate) balance: i64,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Terms {
     pub(crate) pricing: Pricing,
 }
 
-/// The properties from the request that created the merchant.
+/// The properties of a merchant that callers set. Only those in [`MerchantUpdate`] can change.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct MerchantDetails {
     pub(crate) name: Option<Name>,
@@ -71,7 +71,7 @@ pub(crate) fn title<'a>(name: Option<&'a Name>, website: &'a Website) -> &'a str
     name.unwrap_or(website.as_str())
 }
 
-/// New values of the members that can change. `None` keeps a value.
+/// New values of the fields that can change. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct MerchantUpdate {
     pub(crate) name: Option<Name>,
@@ -84,8 +84,8 @@ pub(crate) struct MerchantUpdate {
 pub(crate) struct Pricing {
     /// The share of each capture's value.
     pub(crate) rate: Ppm,
-    /// The fee of each capture, in any currency.
+    /// The fee of each capture, in its own currency, which can differ from the merchant's.
     pub(crate) flat: Money,
-    /// The fee of each dispute, in any currency.
+    /// The fee of each dispute, also in its own currency.
     pub(crate) dispute: Money,
 }

@@ -5,20 +5,20 @@
 //!
 //! 1. **Exchange.** A transaction has its own currency. Balance, gross and fees are in the
 //!    merchant's funding currency. Money is exchanged only at the capture: gross = amount × rate ×
-//!    (1 − spread). A refund takes back the same share of the capture's gross, at no rate. So a
-//!    full refund debits exactly the gross of the capture, even if rates have changed.
+//!    (1 − spread). A refund takes back the same share of the capture's gross. It uses no exchange
+//!    rate. So a full refund debits exactly the gross of the capture, even if rates have changed.
 //! 2. **Fees.** A capture costs a share of the gross (`rate`) and a flat fee (`flat`), which is
 //!    exchanged too. The balance gains gross − fees. A refund returns its part of `rate`, and never
 //!    `flat`.
-//! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::give_back`] rounds the share
-//!    of all that was refunded so far, and subtracts the earlier parts. So rounding errors do not
-//!    add up: after the last part, exactly the gross and the fee are refunded.
+//! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::give_back`] rounds the total
+//!    that was refunded so far, and subtracts the earlier parts. So rounding errors do not add up:
+//!    after the last part, exactly the gross and the fee are refunded.
 //! 4. **Order.** A refund uses the oldest captures first. The store relies on this: it loads only
 //!    as many captures as the amount of the refund needs.
 //! 5. **Limits.** A refund is limited by captured − refunded − disputed, never by the balance: the
-//!    balance can become negative. A trail has at most [`MAX_STEPS`] steps, but a void of all that
-//!    is pending and a refund of all that is refundable are always allowed. So no authorization or
-//!    money is stuck.
+//!    balance can become negative. From [`MAX_STEPS`] steps on, a trail accepts only a void of the
+//!    whole pending amount, a refund of the whole refundable amount, and decisions of disputes. So
+//!    no authorization or money is stuck.
 
 use num_rational::Ratio;
 
@@ -35,7 +35,7 @@ use super::{
 /// A capture, and how much of it was refunded or is disputed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Captured {
-    /// The place in the trail, from 0.
+    /// The index in the trail, from 0.
     pub(crate) step: u32,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
@@ -44,7 +44,7 @@ pub(crate) struct Captured {
     /// The fee that depends on the amount, in minor units of the funding currency.
     pub(crate) fee: i64,
     /// The part of `amount` that was refunded or is disputed. `gross_returned` and `fee_returned`
-    /// go with it.
+    /// are its parts of gross and fee.
     pub(crate) amount_returned: i64,
     pub(crate) gross_returned: i64,
     pub(crate) fee_returned: i64,
@@ -54,9 +54,8 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// Takes `amount` more out of the capture. Returns the gross and the fee that go with it.
-    /// Neither is negative. When all of the amount is out, so are all of the gross and all of the
-    /// fee.
+    /// Marks `amount` as refunded or disputed. Returns its gross and its fee, which are never
+    /// negative. With the last part, exactly the rest of the gross and of the fee is returned.
     pub(super) fn give_back(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
         let out = self.amount_returned.checked_add(amount).ok_or(Overflow)?;
         let share = Ratio::new(i128::from(out), i128::from(self.amount));
@@ -72,7 +71,7 @@ impl Captured {
         Ok((gross, fee))
     }
 
-    /// Puts a slice back into the capture, after a dispute was won.
+    /// Undoes [`Self::give_back`] for a slice, after its dispute was won.
     pub(super) fn returned(self, slice: &Slice) -> Self {
         Self {
             amount_returned: self.amount_returned.saturating_sub(slice.amount),
@@ -83,7 +82,7 @@ impl Captured {
     }
 }
 
-/// The state of a transaction that movements and disputes are decided from.
+/// The state of a transaction that decides movements and disputes.
 #[derive(Debug, Clone)]
 pub(crate) struct Holding {
     /// The transaction's currency.
@@ -120,7 +119,7 @@ pub(crate) enum Request {
     },
 }
 
-/// The most steps of a trail, because answers contain the whole trail. The last void and the last
+/// The most steps of a trail, because responses contain the whole trail. The last void and the last
 /// refund are allowed beyond it: see [`Holding::ends`].
 pub(crate) const MAX_STEPS: u32 = 2_000;
 
@@ -134,7 +133,7 @@ pub(crate) enum Refused {
     #[error("is not the currency of the transaction")]
     OtherCurrency,
     #[error(
-        "exceeds the limit of {MAX_STEPS} steps; only the whole rest can be voided or refunded"
+        "must be the whole remaining amount, because the transaction already has {MAX_STEPS} steps"
     )]
     TooManySteps,
     #[error(transparent)]
@@ -159,7 +158,7 @@ pub(crate) struct Change {
     pub(crate) booking: Option<Booking>,
 }
 
-/// The merchant's line, and the journal's entry behind it.
+/// The balance line, and the ledger entry behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Booking {
     pub(crate) kind: LineKind,
@@ -168,7 +167,7 @@ pub(crate) struct Booking {
 }
 
 impl Request {
-    /// The outbox entry for the acquirer.
+    /// The kind of the outbox entry for this request.
     pub(crate) fn order(&self) -> Order {
         match self {
             Self::Capture { .. } => Order::Capture,

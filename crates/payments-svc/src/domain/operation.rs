@@ -39,14 +39,14 @@ pub(crate) enum Verdict {
     Declined(ProcessingError),
 }
 
-/// A challenge: the question of 3-D Secure to the customer, and the data to continue the payment.
+/// A pending 3-D Secure challenge, with the data to continue the payment after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Challenge {
-    /// The card data that may be stored. The service keeps no more of the card meanwhile.
+    /// The card data that may be stored. The card number is not stored during the challenge.
     pub(crate) card: Card,
     /// The acquirer's ID of the challenge.
     pub(crate) reference: String,
-    /// The end of the time to answer.
+    /// The time when the challenge expires.
     pub(crate) until: Timestamp,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Conclusion<'a> {
     /// The acquirer's reference of the card, if the payment succeeded.
     pub(crate) reference: Option<&'a str>,
     pub(crate) tds: Tds,
-    /// Whether the acquirer must release what it may have authorized.
+    /// Whether to send a reversal, because the acquirer may have authorized the amount.
     pub(crate) is_reversed: bool,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Instruction {
 pub(crate) enum Order {
     Capture,
     Refund,
-    /// Release a part of the authorized amount.
+    /// Release an authorized amount that is not captured, or a part of it.
     Void,
     /// Release the whole authorized amount, also if the authorization arrives later.
     Reverse,
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_outcome_of_the_acquirer_always_counts() {
+    fn the_outcome_of_the_acquirer_overrides_the_challenge() {
         for is_challenged in [true, false] {
             let declined = Verdict::Declined(ProcessingError::DECLINED);
             let declined = Conclusion::of(Some(&declined), is_challenged);

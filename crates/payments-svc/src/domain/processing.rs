@@ -1,4 +1,4 @@
-//! Processing errors: why a payment fails, and how much of that a caller may learn.
+//! Processing errors: why a payment fails, and which details a caller may see.
 
 /// A processing error: a stable code, a message, and who may be to blame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(crate) enum DeclineGroup {
     /// The acquirer does not accept cards of this kind.
     Unsupported,
     /// The customer did not pass 3-D Secure. This reveals nothing about the card: the customer has
-    /// seen the challenge, and only their answer makes it fail.
+    /// seen the challenge, and only their answer, or a missing answer, makes it fail.
     Unconfirmed,
     /// A temporary error: the customer can try again.
     Again,
@@ -150,8 +150,9 @@ impl ProcessingError {
         }
     }
 
-    /// Whether the error reveals anything about the card. Other errors do not help a thief who
-    /// tries card numbers, and can happen again for a good card.
+    /// Whether the error counts as a failed card for the rate limit. Errors of the service and of
+    /// the shop do not: they do not help a thief who tries card numbers, and can happen again for a
+    /// good card.
     pub(crate) fn concerns_card(self) -> bool {
         !matches!(self.group(), DeclineGroup::Again | DeclineGroup::Shop)
     }

@@ -8,7 +8,8 @@ use num_traits::{CheckedAdd as _, CheckedDiv as _, CheckedMul as _, CheckedSub a
 
 use super::money::{Currency, Decimal, Factor, Overflow, Ppm, scale};
 
-/// Bounds the digits of a quote, so that no product of quotes exceeds 128 bits.
+/// The digits of a quote, read as one number, are less than this, so that no product of quotes
+/// exceeds 128 bits.
 const QUOTE_DIGITS: u64 = 1_000_000_000_000;
 
 /// The most days that a rate may be old, for live merchants.
@@ -42,7 +43,7 @@ pub(crate) enum InvalidRates {
     Date,
     #[error("the quote of {0} is not a positive decimal number")]
     Quote(String),
-    #[error("the newest day has no quote of a current currency")]
+    #[error("the newest day has no quote in a current currency of ISO 4217")]
     Empty,
 }
 
@@ -91,7 +92,7 @@ impl Rates {
     }
 
     /// Adds a quote. Returns false if `units` is not a positive decimal number of at most 12
-    /// digits.
+    /// significant digits.
     pub(crate) fn quote(&mut self, currency: Currency, units: &str) -> bool {
         let Ok(Decimal { mantissa: mantissa @ 1..QUOTE_DIGITS, places }) = units.parse() else {
             return false;
@@ -115,7 +116,7 @@ impl Rates {
         }
         if let Some(today) = live {
             let oldest = today.checked_sub(Span::new().days(MAX_AGE)).unwrap_or(Date::MIN);
-            // It may already be tomorrow where the rates come from.
+            // The publisher's time zone can be a day ahead of UTC.
             let newest = today.tomorrow().unwrap_or(Date::MAX);
             if !(oldest..=newest).contains(&self.date) {
                 return Err(NoRate::NotOfTheseDays);
@@ -133,7 +134,7 @@ impl Rates {
 /// Converts minor units of one currency to minor units of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// The middle rate, between minor units.
+    /// The mid-market rate, between minor units.
     pub(crate) rate: Factor,
     /// The service's margin: lowers proceeds and raises costs.
     pub(crate) spread: Ppm,
@@ -149,7 +150,8 @@ impl Exchange {
         scale(minor, &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?)
     }
 
-    /// The merchant's costs of an owed amount: amount × rate × (1 + spread).
+    /// The costs in the target currency of an amount that the merchant owes: amount × rate × (1 +
+    /// spread).
     pub(crate) fn cost(&self, minor: i64) -> Result<i64, Overflow> {
         let factor = Ratio::from_integer(1).checked_add(&self.spread.factor());
         scale(minor, &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?)

@@ -22,7 +22,7 @@ pub(crate) struct Transaction {
     pub(crate) currency: Currency,
     pub(crate) amounts: Amounts,
     pub(crate) descriptor: Descriptor,
-    /// `None` if the acquirer never answered, because card data is not stored before its answer.
+    /// `None` if the service did not have the card data when it recorded the outcome.
     pub(crate) card: Option<Card>,
     /// Custom data of the merchant.
     pub(crate) custom: Option<Custom>,
@@ -36,8 +36,9 @@ pub(crate) struct Transaction {
 }
 
 impl Transaction {
-    /// The transaction as it was after the last step of its trail: sets the amounts to the sums of
-    /// the steps. `disputed` is the disputed amount at that time, which the trail does not contain.
+    /// Recomputes the amounts from a trail that was cut to an earlier length, to repeat the
+    /// response of that time. `disputed` is the disputed amount at that time, which the trail does
+    /// not contain.
     #[must_use]
     pub(crate) fn rewound(mut self, disputed: i64) -> Self {
         let sum = |movement| {
@@ -61,8 +62,8 @@ pub(crate) struct Reservation {
     pub(crate) terms: Terms,
 }
 
-/// A transaction's amounts, in minor units of its currency. None is negative, and
-/// `captured + voided` never exceeds `amount`.
+/// A transaction's amounts, in minor units of its currency. No amount is negative, and `captured +
+/// voided` never exceeds `amount`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Amounts {
     /// The authorized amount; of a failed payment, the requested amount.
@@ -92,7 +93,7 @@ impl Amounts {
     }
 }
 
-/// How far 3-D Secure was completed.
+/// The result of 3-D Secure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tds {
     /// 3-D Secure was not used.
@@ -126,11 +127,11 @@ pub(crate) struct Step {
     pub(crate) amount: i64,
     /// Added to the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
-    /// The fees that `balance` contains, in the same units.
+    /// The fees that were subtracted, in the same units. `balance` already includes them.
     pub(crate) fee: Fee,
     /// `None` for voids.
     pub(crate) descriptor: Option<Descriptor>,
-    /// The balance line. `None` for voids, which move no money.
+    /// The balance line. `None` for voids, which book nothing.
     pub(crate) line: Option<Id>,
     /// Only for decisions of disputes.
     pub(crate) dispute: Option<Id>,

@@ -9,12 +9,14 @@
 //!
 //! Before you change something here:
 //!
-//! 1. Every rule exists once, here. Each of the two engines only finds, locks and writes rows.
-//! 2. A decision cannot query the database: on PostgreSQL a batch is two round trips, however many
-//!    writes it has. A decision treats a row that is not in [`Known`] as a row that does not exist.
-//!    So a new action must list all its rows in `needs.rs`.
-//! 3. The IDs of new rows are drawn during the load. `needs.rs` must count the most that an action
-//!    can take. If the count is too low, the write panics and fails.
+//! 1. Every rule that changes data is in `domain`. The SQL of the two engines only finds
+//!    candidates, locks rows and writes them.
+//! 2. A decision cannot query the database: on PostgreSQL a batch is two round trips (three if a
+//!    row was not found), however many writes it has. A decision treats a row that is not in
+//!    [`Known`] as a row that does not exist. So a new action must list all its rows in `needs.rs`.
+//! 3. The IDs of new rows are drawn during the load. `needs.rs` must count the maximum that an
+//!    action can use. All writes of a batch share the IDs: if the count is too low, this or a later
+//!    write of the batch panics.
 //! 4. A batch can run again, for example after a panic or a conflict with another database
 //!    transaction. So a decision has no side effects. The time comes with the loaded rows, and
 //!    random numbers (`jitter`) come with the action.
@@ -141,7 +143,7 @@ pub(crate) enum Action {
         original: Box<Original>,
         notes: Option<Notes>,
     },
-    /// Book an acquirer's notification. A repeated notification changes nothing.
+    /// Record an acquirer's notification. A repeated notification changes nothing.
     Notice {
         notification: Box<Notification>,
         /// For disputed money that was never captured.
@@ -249,7 +251,7 @@ pub(crate) enum Outcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moved {
     pub(crate) transaction: Id,
-    /// The length of the trail, with the new step.
+    /// The length of the trail, including the new step.
     pub(crate) steps: u32,
     /// The disputed amount at that time, in minor units of the transaction's currency.
     pub(crate) disputed: i64,

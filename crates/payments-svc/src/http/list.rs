@@ -150,7 +150,7 @@ impl<T: Item> Pieces<T> {
         for item in &items {
             let is_first = !std::mem::replace(&mut self.is_begun, true);
             json.extend_from_slice(if is_first { b"[\n" } else { b",\n" });
-            item.write_json(&mut json).map_err(|error| StoreError::NotRead(error.into()))?;
+            item.write_json(&mut json).map_err(|error| StoreError::ReadFailed(error.into()))?;
         }
         let left = window.limit.saturating_sub(limit);
         let is_full = items.len() == usize::try_from(limit).unwrap_or(usize::MAX);

@@ -1,12 +1,12 @@
-//! The `check` command: recomputes the books and compares them with the stored values.
+//! The `check` command: recomputes the ledger and compares it with the stored values.
 //!
 //! 1. A [`Rule`] is a sentence and a SQL statement that both engines accept. The statement selects
 //!    pairs of values that must be equal: the stored one, and the one that other rows give.
-//! 2. All rules run in one snapshot, so services may write meanwhile.
+//! 2. All rules run in one snapshot, so services can write at the same time.
 //! 3. No statement may read a table once for each row of another: on a large ledger, it would not
 //!    end. A test checks the plans in SQLite; PostgreSQL runs the rules without nested loops.
 //! 4. SQL cannot compute every value. For the others (`computed`), the domain function that booked
-//!    the value computes it again. This finds changed data, but no error in that function.
+//!    the value computes it again. This finds changed data, but not a bug in that function.
 //! 5. A check since a line reads only what changed after it ([`Scope::Since`]). It leaves out the
 //!    rules about balances, because a balance is the sum of all lines.
 //! 6. Memory is bounded: rows are streamed, and at most [`LISTED`] disagreements of a rule are
@@ -36,19 +36,18 @@ const LISTED: usize = 100;
 pub(crate) struct Disagreement {
     /// The name of the violated rule.
     pub(crate) rule: &'static str,
-    /// An id (of a transaction, line, dispute, payout, instruction, operation or merchant), or a
-    /// currency.
-    pub(crate) place: String,
-    /// The stored value.
-    pub(crate) kept: String,
+    /// The ID of the wrong row (a transaction, line, dispute, payout, outbox entry, pending payment
+    /// or merchant), or a currency.
+    pub(crate) row: String,
+    pub(crate) stored: String,
     /// The value that other rows give.
-    pub(crate) computed: String,
+    pub(crate) expected: String,
 }
 
 impl fmt::Display for Disagreement {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { rule, place, kept, computed } = self;
-        write!(formatter, "{rule}: {place}: {kept} is kept, {computed} is computed")
+        let Self { rule, row, stored, expected } = self;
+        write!(formatter, "{rule}: {row}: stored {stored}, expected {expected}")
     }
 }
 
@@ -56,18 +55,18 @@ impl fmt::Display for Disagreement {
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     listed: Vec<Disagreement>,
-    /// The rules with further disagreements, and their numbers.
+    /// The rules with further disagreements, and how many.
     unlisted: Vec<(&'static str, u64)>,
 }
 
 impl Findings {
     /// Adds a row that the statement of `rule` selected, if its values differ. The rows of a rule
     /// must follow each other.
-    pub(super) fn note(&mut self, rule: &Rule, place: String, kept: String, given: &str) {
-        let Some(computed) = rule.disagrees(&kept, given) else { return };
+    pub(super) fn add(&mut self, rule: &Rule, row: String, stored: String, input: &str) {
+        let Some(expected) = rule.disagrees(&stored, input) else { return };
         let rule = rule.name;
         if self.listed.iter().rev().take_while(|known| known.rule == rule).count() < LISTED {
-            return self.listed.push(Disagreement { rule, place, kept, computed });
+            return self.listed.push(Disagreement { rule, row, stored, expected });
         }
         match self.unlisted.last_mut() {
             Some((last, count)) if *last == rule => *count = count.saturating_add(1),
@@ -76,7 +75,7 @@ impl Findings {
     }
 
     /// Fails if there are disagreements.
-    pub(super) fn judge(self) -> Result<(), CheckError> {
+    pub(super) fn into_result(self) -> Result<(), CheckError> {
         if self.listed.is_empty() { Ok(()) } else { Err(CheckError::Disagree(self)) }
     }
 }
@@ -96,7 +95,7 @@ pub(crate) enum CheckError {
     Sqlite(#[from] rusqlite::Error),
     #[error(transparent)]
     Postgres(#[from] OpenError),
-    #[error("the books disagree:\n{0}")]
+    #[error("the ledger has wrong values:\n{0}")]
     Disagree(Findings),
 }
 
@@ -118,20 +117,20 @@ mod tests {
     fn further_disagreements_of_a_rule_are_counted() {
         let [first, second] = [&ledger::RULES[0], &ledger::RULES[1]];
         let mut findings = Findings::default();
-        for place in 0..LISTED + 2 {
-            findings.note(first, place.to_string(), "1".to_owned(), "2");
+        for row in 0..LISTED + 2 {
+            findings.add(first, row.to_string(), "1".to_owned(), "2");
         }
-        findings.note(second, "a line".to_owned(), "3".to_owned(), "4");
-        let message = findings.judge().unwrap_err().to_string();
+        findings.add(second, "a line".to_owned(), "3".to_owned(), "4");
+        let message = findings.into_result().unwrap_err().to_string();
         let lines: Vec<_> = message.lines().skip(1).collect();
         assert_eq!(lines.len(), LISTED + 2);
-        assert_eq!(lines[0], format!("{}: 0: 1 is kept, 2 is computed", first.name));
-        assert_eq!(lines[LISTED], format!("{}: a line: 3 is kept, 4 is computed", second.name));
+        assert_eq!(lines[0], format!("{}: 0: stored 1, expected 2", first.name));
+        assert_eq!(lines[LISTED], format!("{}: a line: stored 3, expected 4", second.name));
         assert_eq!(lines[LISTED + 1], format!("{}: 2 more", first.name));
     }
 
     #[test]
     fn a_check_without_disagreements_succeeds() {
-        assert!(Findings::default().judge().is_ok());
+        assert!(Findings::default().into_result().is_ok());
     }
 }

@@ -159,8 +159,8 @@ pub(super) const READ: [Query; 14] = [
         read: captured,
     },
     Query {
-        // The oldest captures that still have an amount to give back, until together they cover $2:
-        // the largest refund of the batch.
+        // The oldest captures that still have a refundable amount, until together they cover $2,
+        // the largest sum of refunds that a transaction of the batch needs.
         select: "WITH RECURSIVE needed (\"transaction\", step, room) AS (
                      SELECT id, CAST(-1 AS bigint), CAST(0 AS bigint) FROM transactions",
         key: &[("id", Kind::Bytes)],

@@ -5,7 +5,7 @@
 
 use common::sql::{ColumnError, Columns, Param};
 
-use super::{batch::Decision, rows};
+use super::{PayoutError, rows};
 use crate::domain::{
     Id, Payout, PayoutRun,
     write::{Action, Write},
@@ -13,8 +13,9 @@ use crate::domain::{
 
 const OPEN: &str = "INSERT INTO payout_runs (day, test) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 
-/// Merchants with a bank account and a positive balance. None if the run is closed.
-const CREDITORS: &str = "SELECT id FROM merchants JOIN balances ON balances.merchant = id
+/// Selects merchants with a bank account and a positive balance. Selects no rows if the run is
+/// closed.
+const MERCHANTS_TO_PAY: &str = "SELECT id FROM merchants JOIN balances ON balances.merchant = id
      WHERE test = $1 AND iban IS NOT NULL AND NOT EXISTS (
          SELECT 1 FROM payout_runs WHERE payout_runs.test = $1 AND day = $2 AND closed
      )
@@ -27,37 +28,35 @@ const CLOSE: &str =
 const PAYOUTS: &str = "SELECT id, line, merchant, name, iban, currency, amount FROM payouts
      WHERE day = $1 AND test = $2 ORDER BY id";
 
-/// The operations that the command needs of an engine.
-pub(super) trait Books {
-    type Error;
-
+/// The part of an engine that the `payout` command needs.
+pub(super) trait PayoutDatabase {
     /// Executes a statement and reads its rows.
     async fn query<T: Send>(
         &mut self,
         sql: &'static str,
         params: &[Param<'_>],
         read: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
-    ) -> Result<Vec<T>, Self::Error>;
+    ) -> Result<Vec<T>, PayoutError>;
 
-    /// Commits a batch of one write.
-    async fn write(&mut self, write: Write) -> Result<Decision, Self::Error>;
+    /// Commits a batch of one write. Does not return whether the write was rejected.
+    async fn write(&mut self, write: Write) -> Result<(), PayoutError>;
 }
 
 /// Pays the balances of all merchants of the run and closes it, unless it is closed. Returns all
 /// payouts of the run.
-pub(super) async fn pay_out<B: Books>(
-    books: &mut B,
+pub(super) async fn pay_out<D: PayoutDatabase>(
+    database: &mut D,
     run: PayoutRun,
-) -> Result<Vec<Payout>, B::Error> {
+) -> Result<Vec<Payout>, PayoutError> {
     let no_rows = |_: &mut Columns<'_>| Ok(());
     let day = || Param::Text(run.day.to_string().into());
     let run_params = [day(), Param::Bool(run.test)];
-    books.query(OPEN, &run_params, no_rows).await?;
+    database.query(OPEN, &run_params, no_rows).await?;
     let id = |columns: &mut Columns<'_>| columns.read::<Id>();
-    for merchant in books.query(CREDITORS, &[Param::Bool(run.test), day()], id).await? {
-        // The write does nothing if another process has paid the merchant meanwhile.
-        let _ = books.write(Action::PayOut { run, merchant }.into()).await?;
+    for merchant in database.query(MERCHANTS_TO_PAY, &[Param::Bool(run.test), day()], id).await? {
+        // The write does nothing if another process has paid the merchant in the meantime.
+        database.write(Action::PayOut { run, merchant }.into()).await?;
     }
-    books.query(CLOSE, &run_params, no_rows).await?;
-    books.query(PAYOUTS, &run_params, rows::payout).await
+    database.query(CLOSE, &run_params, no_rows).await?;
+    database.query(PAYOUTS, &run_params, rows::payout).await
 }

@@ -262,7 +262,7 @@ fn read_rows(results: &[Vec<Row>], each: &mut Each<'_>) -> Result<(), ColumnErro
 
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
-        if error.is_overload() { Self::Overloaded } else { Self::NotRead(error.into()) }
+        if error.is_overload() { Self::Overloaded } else { Self::ReadFailed(error.into()) }
     }
 }
 
@@ -271,7 +271,7 @@ impl From<CoalesceError> for StoreError {
         match error {
             CoalesceError::Overloaded => Self::Overloaded,
             CoalesceError::Failed(error) if error.is_overload() => Self::Overloaded,
-            CoalesceError::Failed(error) => Self::NotRead(error.into()),
+            CoalesceError::Failed(error) => Self::ReadFailed(error.into()),
             CoalesceError::Panicked => Self::Panicked,
         }
     }

@@ -1,5 +1,5 @@
-//! Rows as domain types. Each constant lists the columns that the function of the same name reads,
-//! in the same order. Both engines use them.
+//! Rows as domain types. Where a constant has the name of a function, it lists the columns that the
+//! function reads, in the same order. Both engines use them.
 
 use std::collections::HashMap;
 

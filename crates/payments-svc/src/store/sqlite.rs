@@ -181,7 +181,7 @@ pub(super) fn read(
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::NotRead(error.into())
+        Self::ReadFailed(error.into())
     }
 }
 

@@ -24,7 +24,8 @@ use crate::domain::{
 /// 3. inserts of rows that no other batch inserts,
 /// 4. inserts that can collide with those of another batch at a unique index.
 ///
-/// The rows of each table are sorted by key. So two batches never wait for each other.
+/// Rows that another batch can also write (deletes, updates, the inserts of group 4) are sorted by
+/// key. So two batches never deadlock: all batches take locks in the same order.
 pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Result<(), R::Error> {
     let has_ended = |membership: &&Membership| membership.has_ended();
     let is_new = |membership: &&Membership| membership.is_new();

@@ -1,4 +1,4 @@
-//! Validated texts of merchants. The constants `MAX_*` are numbers of characters, not bytes.
+//! Validated strings of merchants. The constants `MAX_*` are numbers of characters, not bytes.
 
 use email_address::{EmailAddress, Options};
 use iban::IbanLike as _;
@@ -36,7 +36,7 @@ impl Email {
 /// The merchant's website: any text of at most [`MAX_WEBSITE`] characters that is not blank and has
 /// no control characters.
 ///
-/// Decision: it need not be a URL, because published clients send `test.com`.
+/// Decision: it does not have to be a URL, because published clients send `test.com`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Website(String);
 
@@ -71,8 +71,8 @@ impl Descriptor {
     }
 }
 
-/// The name of a merchant or an app: text of at most [`MAX_NAME`] characters without control
-/// characters.
+/// The name of a merchant or an app, or a registration number: text of at most [`MAX_NAME`]
+/// characters without control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Name(String);
 
@@ -87,12 +87,13 @@ impl Name {
     }
 }
 
-/// A merchant's notes: text of at most [`MAX_NOTES`] characters, with any number of lines.
+/// A merchant's notes about a saved card: text of at most [`MAX_NOTES`] characters, with any number
+/// of lines, without NUL characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notes(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be text of at most {MAX_NOTES} characters")]
+#[error("must be text of at most {MAX_NOTES} characters, without NUL characters")]
 pub(crate) struct InvalidNotes;
 
 impl Notes {
@@ -112,7 +113,7 @@ pub(crate) struct InvalidCountry;
 
 impl Country {
     pub(crate) fn new(text: &str) -> Result<Self, InvalidCountry> {
-        // The library also accepts small letters, and the code of Kosovo, which is not in the
+        // The library also accepts lower-case letters, and the code of Kosovo, which is not in the
         // standard.
         match celes::Country::from_alpha2(text) {
             Ok(country) if country.alpha2 == text && text != "XK" => Ok(Self(text.to_owned())),
@@ -131,7 +132,7 @@ pub(crate) struct InvalidIban;
 
 impl Iban {
     /// Checks the length and characters for the country, and the check digits. Removes spaces, and
-    /// converts small letters to capitals.
+    /// converts lower-case letters to capitals.
     pub(crate) fn new(text: &str) -> Result<Self, InvalidIban> {
         let text = text.replace(' ', "").to_ascii_uppercase();
         let iban: iban::Iban = text.parse().map_err(|_| InvalidIban)?;

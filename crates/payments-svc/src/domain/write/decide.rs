@@ -1,20 +1,21 @@
 //! Decides a batch of writes in memory: computes the answer of each write, and the row changes.
 //!
 //! 1. **Order.** A write sees the changes of the writes before it. So a decision updates the loaded
-//!    rows in `Batch::known`, and records the new state of each row in `Batch::changes`. If it
-//!    forgets the first, a later write of the batch sees old rows. `write/tests.rs` checks that a
-//!    batch does what its writes do one by one.
+//!    rows in `Batch::known`, and records the new state of each row in `Batch::changes`. If it does
+//!    not update `Batch::known`, a later write of the batch sees old rows. `write/tests.rs` checks
+//!    that a batch does what its writes do one by one.
 //! 2. **Rejected writes change nothing.** There is no rollback inside a batch. So a decision makes
 //!    all checks, also those for overflow, before it changes the first row.
 //! 3. **Final state.** `Changes` holds each row once, in its final state. An update that several
 //!    writes make costs one statement.
-//! 4. **Idempotency keys.** A key that is known answers the request: its action is not executed. A
-//!    rejected write does not store its key, so that the caller can try again with the same key.
+//! 4. **Idempotency keys.** If the key is stored, the write returns the stored outcome, and its
+//!    action is not executed. A rejected write does not store its key, so that the caller can try
+//!    again with the same key.
 //! 5. **Panics.** A decision that panics leaves the batch in an unknown state, so [`decide`]
-//!    returns only the place of the write. The batching loop fails this write, and runs the other
+//!    returns only the index of the write. The batching loop fails this write, and runs the other
 //!    writes again from a new load.
 //! 6. **Balances.** A booking changes one of the rows of the merchant's balance: the first that was
-//!    loaded. A balance can become negative: only captures have a limit, see [`MAX_BALANCE`].
+//!    loaded. A balance has no lower limit. Captures have an upper limit, [`MAX_BALANCE`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,12 +30,12 @@ mod movements;
 mod notices;
 mod payments;
 
-/// The most minor units to which captures may fill one row of a balance, so that the sum of all
-/// rows of a merchant never overflows. Refunds and disputes are rejected only if the row itself
-/// overflows.
+/// The upper limit, in minor units, up to which captures can raise one row of a balance, so that
+/// captures never make the sum of a merchant's rows overflow. Refunds and disputes are rejected
+/// only if the row itself overflows.
 const MAX_BALANCE: i64 = 1 << 58;
 
-/// Decides the writes in order. `Err` is the place of a write that panicked.
+/// Decides the writes in order. `Err` is the index of a write that panicked.
 pub(crate) fn decide(
     known: Known,
     batch: &[&Write],
@@ -144,8 +145,8 @@ impl Batch {
         self.changes.keys.insert(name, new_key);
     }
 
-    /// Takes one of the IDs that were drawn during the load. [`super::Needs`] counts how many.
-    #[expect(clippy::expect_used, reason = "a wrong count is a bug, and fails only this write")]
+    /// Uses one of the IDs that were drawn during the load. [`super::Needs`] counts how many.
+    #[expect(clippy::expect_used, reason = "a wrong count is a bug, and fails only one write")]
     fn id(&mut self) -> Id {
         self.known.ids.next().expect("Needs counts too few IDs for this batch")
     }

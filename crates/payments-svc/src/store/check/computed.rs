@@ -11,7 +11,7 @@ use crate::domain::{Exchange, Ppm, scale};
 pub(super) const RULES: &[Rule] = &[
     Rule { name: "the gross of a capture is its amount at its rate and spread", test: CAPTURE },
     Rule {
-        name: "a slice of money given back twice has the worth that it had in its capture",
+        name: "a slice marked `again` has its share of the gross and fee of its capture",
         test: AGAIN,
     },
 ];
@@ -77,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn money_given_back_twice_is_computed_as_booked() {
-        for (given, worth) in [
+    fn a_slice_marked_again_is_computed_as_booked() {
+        for (given, expected) in [
             ("333 500 3662 92", Some("2439 less 61")),
             ("1000 500 3662 92", Some("7324 less 184")),
             ("333 0 3662 92", None),
             ("nothing", None),
         ] {
-            assert_eq!(computed(&AGAIN, given).as_deref(), worth, "{given}");
+            assert_eq!(computed(&AGAIN, given).as_deref(), expected, "{given}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Disputes, and the slices that they hold of captures.
+//! Disputes and their slices.
 
 use super::rule::{
     Rule,
@@ -9,7 +9,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a dispute has the merchant of its transaction",
         test: Rows(
-            "SELECT disputes.id AS place, 1 AS kept, 0 AS computed
+            "SELECT disputes.id AS place, 'another merchant' AS kept,
+                 'the same merchant' AS computed
              FROM disputes LEFT JOIN transactions ON transactions.id = \"transaction\"
              WHERE disputes.merchant IS DISTINCT FROM transactions.merchant",
         ),
@@ -37,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the line of a dispute takes the worth of its slices, and the fee",
+        name: "the line of a dispute subtracts the gross of its slices, and the fee",
         test: Sums(
             "SELECT disputes.id AS place, -balance - fee AS kept, 0 AS computed
              FROM disputes JOIN lines ON lines.id = line
@@ -45,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the reserve holds the worth of the slices of open disputes",
+        name: "the reserve is the gross of the slices of open disputes",
         test: Sums(
             "SELECT \"transaction\" AS place, postings.amount AS kept, 0 AS computed
              FROM postings JOIN lines ON lines.id = line WHERE account = 'reserve'
@@ -78,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a won dispute returns the worth of its slices, a lost one returns nothing",
+        name: "a won dispute returns the gross of its slices, a lost one returns nothing",
         test: Sums(
             "SELECT dispute AS place, balance + fee_rate AS kept, 0 AS computed
              FROM trail WHERE dispute IS NOT NULL
@@ -87,7 +88,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a won dispute takes the fees of its slices, a lost one takes none",
+        name: "a won dispute charges the fees of its slices again, a lost one charges none",
         test: Sums(
             "SELECT dispute AS place, fee_flat + fee_rate AS kept, 0 AS computed
              FROM trail WHERE dispute IS NOT NULL
@@ -96,11 +97,12 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the slices of disputes hold at most the part taken out of their capture",
+        name: "the slices of a capture are at most its returned amount, gross and fee",
         test: Rows(
             "SELECT held.\"transaction\" AS place,
-                 held.amount || ' worth ' || held.gross || ' less ' || held.fee AS kept,
-                 amount_out || ' worth ' || gross_out || ' less ' || fee_out AS computed
+                 held.amount || ', gross ' || held.gross || ', fee ' || held.fee AS kept,
+                 'at most ' || amount_out || ', gross ' || gross_out || ', fee ' || fee_out
+                     AS computed
              FROM (
                  SELECT \"transaction\", step, sum(slices.amount) AS amount, sum(gross) AS gross,
                      sum(fee) AS fee
@@ -113,9 +115,11 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a slice without a capture has no fee and is of money given back twice",
+        name: "a slice without a capture has no fee and is marked `again`",
         test: Rows(
-            "SELECT dispute AS place, fee + CASE WHEN again THEN 0 ELSE 1 END AS kept, 0 AS computed
+            "SELECT dispute AS place,
+                 'fee ' || fee || CASE WHEN again THEN ', again' ELSE ', not again' END AS kept,
+                 'fee 0, again' AS computed
              FROM slices WHERE step IS NULL",
         ),
     },

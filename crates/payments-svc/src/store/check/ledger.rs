@@ -1,4 +1,4 @@
-//! The journal, its lines, payouts and balances.
+//! The ledger, its lines, payouts and balances.
 
 use super::rule::{
     Rule,
@@ -7,7 +7,7 @@ use super::rule::{
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
-        name: "the journal sums to zero in each currency",
+        name: "the ledger sums to zero in each currency",
         test: Rows(
             "SELECT currency AS place, 0 AS kept, sum(amount) AS computed
              FROM postings GROUP BY currency",
@@ -23,12 +23,12 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "every posting has a line",
         test: Rows(
-            "SELECT DISTINCT line AS place, 1 AS kept, 0 AS computed
+            "SELECT DISTINCT line AS place, 'no line' AS kept, 'a line' AS computed
              FROM postings LEFT JOIN lines ON lines.id = line WHERE lines.id IS NULL",
         ),
     },
     Rule {
-        name: "a posting has the currency of its merchant, or of its line (acquirer, exchange)",
+        name: "a posting has its merchant's currency, or its line's (accounts acquirer, exchange)",
         test: Rows(
             "SELECT line AS place, postings.currency AS kept,
                  CASE WHEN account = 'acquirer'
@@ -49,21 +49,21 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the balance of a line is the sum of its postings to the merchant",
+        name: "the balance of a line is the sum of its postings on the merchant account",
         test: Sums(
             "SELECT id AS place, balance AS kept, 0 AS computed FROM lines
              UNION ALL SELECT line, 0, amount FROM postings WHERE account = 'merchant'",
         ),
     },
     Rule {
-        name: "the fee of a line is the sum of its postings to the fees",
+        name: "the fee of a line is the sum of its postings on the fees account",
         test: Sums(
             "SELECT id AS place, fee AS kept, 0 AS computed FROM lines
              UNION ALL SELECT line, 0, amount FROM postings WHERE account = 'fees'",
         ),
     },
     Rule {
-        name: "the amount of a line is the sum of its postings from the acquirer",
+        name: "the amount of a line is the sum of its postings on the acquirer account",
         test: Sums(
             "SELECT id AS place, -amount AS kept, 0 AS computed
              FROM lines WHERE kind IN ('capture', 'refund')
@@ -75,7 +75,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a line has the merchant of its transaction",
         test: Rows(
-            "SELECT lines.id AS place, 1 AS kept, 0 AS computed
+            "SELECT lines.id AS place, 'another merchant' AS kept,
+                 'the same merchant' AS computed
              FROM lines LEFT JOIN transactions ON transactions.id = \"transaction\"
              WHERE \"transaction\" IS NOT NULL
                  AND lines.merchant IS DISTINCT FROM transactions.merchant",
@@ -93,7 +94,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the amount of a payout is what its line takes from the balance",
+        name: "the amount of a payout is the amount that its line subtracts from the balance",
         test: Rows(
             "SELECT payouts.id AS place, payouts.amount AS kept, -lines.balance AS computed
              FROM payouts LEFT JOIN lines
@@ -108,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the amount of a payout is what its postings give to the bank",
+        name: "the amount of a payout is its posting on the bank account",
         test: Rows(
             "SELECT payouts.id AS place, payouts.amount AS kept, postings.amount AS computed
              FROM payouts LEFT JOIN postings ON postings.line = payouts.line AND account = 'bank'",
@@ -122,11 +123,14 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "only lines of payouts have a payout, and only they have no transaction",
+        name: "a line of kind payout has a payout, every other line has a transaction",
         test: Rows(
-            "SELECT lines.id AS place, CASE WHEN kind = 'payout' THEN 2 ELSE 0 END AS kept,
-                 CASE WHEN payouts.id IS NULL THEN 0 ELSE 1 END
-                     + CASE WHEN \"transaction\" IS NULL THEN 1 ELSE 0 END AS computed
+            "SELECT lines.id AS place,
+                 CASE WHEN payouts.id IS NULL THEN 'no payout' ELSE 'a payout' END
+                     || CASE WHEN \"transaction\" IS NULL THEN ' and no transaction'
+                         ELSE ' and a transaction' END AS kept,
+                 CASE kind WHEN 'payout' THEN 'a payout and no transaction'
+                     ELSE 'no payout and a transaction' END AS computed
              FROM lines LEFT JOIN payouts ON line = lines.id",
         ),
     },

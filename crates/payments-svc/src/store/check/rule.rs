@@ -1,4 +1,4 @@
-//! A rule of the books, and the statement that checks it.
+//! A rule of the ledger, and the statement that checks it.
 
 use super::scope::{Dialect, Scope};
 
@@ -8,7 +8,8 @@ pub(in super::super) struct Rule {
     pub(super) test: Test,
 }
 
-/// The SQL of a rule. It selects a column `place`, the stored value as `kept`, and a third column.
+/// The SQL of a rule. It selects the row as `place`, the stored value as `kept`, and a third
+/// column.
 pub(super) enum Test {
     /// The third column is `computed`. Each row must have two equal values.
     Rows(&'static str),
@@ -23,8 +24,8 @@ pub(super) enum Test {
 const NOTHING: &str = "nothing";
 
 impl Rule {
-    /// SQL that selects a place and two texts. For [`Test::Rows`] and [`Test::Sums`], it selects
-    /// only disagreements; for [`Test::Domain`], pass each row to [`Self::disagrees`].
+    /// SQL that selects the row (`place`) and two texts. For [`Test::Rows`] and [`Test::Sums`], it
+    /// selects only disagreements; for [`Test::Domain`], pass each row to [`Self::disagrees`].
     pub(in super::super) fn statement(&self, scope: Scope, dialect: Dialect) -> String {
         let tables = scope.tables(dialect);
         let text = |value: &str| format!("coalesce(CAST({value} AS TEXT), '{NOTHING}')");

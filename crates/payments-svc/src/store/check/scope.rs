@@ -1,12 +1,13 @@
-//! The part of the books that a check reads.
+//! The part of the ledger that a check reads.
 
 use crate::domain::Id;
 
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) enum Scope {
     Everything,
-    /// Transactions that are newer than this id, or that have a newer line or dispute, with all
-    /// their rows; payouts with newer lines. Without balances, which are sums of all lines.
+    /// All rows of the transactions that changed after this ID: new transactions, and transactions
+    /// with a new line or dispute. Also new payouts. Balances are not checked, because a balance is
+    /// the sum of all lines.
     Since(Id),
 }
 
@@ -56,7 +57,7 @@ impl Scope {
     pub(super) fn tables(self, dialect: Dialect) -> String {
         let Self::Since(_) = self else { return String::new() };
         // A definition must name the stored table that it hides: SQLite needs the schema for this,
-        // PostgreSQL needs none. An array prevents that PostgreSQL plans a join.
+        // PostgreSQL needs none. In PostgreSQL, an array keeps the planner from choosing a join.
         let (schema, is_one_of): (_, fn(&str) -> String) = match dialect {
             Dialect::Sqlite => ("main.", |ids| format!("IN (SELECT id FROM {ids})")),
             Dialect::Postgres => ("", |ids| format!("= ANY (ARRAY(SELECT id FROM {ids}))")),

@@ -1,4 +1,4 @@
-//! Transactions, their trails, captures and instructions.
+//! Transactions, their trails, captures and outbox entries.
 
 use super::rule::{
     Rule,
@@ -59,14 +59,14 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "an operation is pending or became a transaction, not both",
+        name: "a pending payment has no transaction",
         test: Rows(
-            "SELECT operations.id AS place, 0 AS kept, 1 AS computed
+            "SELECT operations.id AS place, 'a transaction' AS kept, 'no transaction' AS computed
              FROM operations JOIN transactions ON operation = operations.id",
         ),
     },
     Rule {
-        name: "an instruction has the amount of its step, a reversal that of its transaction",
+        name: "an outbox entry has the amount of its step, or of its transaction (reversal)",
         test: Rows(
             "SELECT instructions.id AS place, instructions.amount AS kept,
                  CASE WHEN instructions.movement = 'reverse'
@@ -80,7 +80,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a step has a line, unless it is a void",
         test: Rows(
-            "SELECT \"transaction\" AS place, step AS kept, -1 AS computed
+            "SELECT \"transaction\" AS place,
+                 'step ' || step || CASE WHEN line IS NULL THEN ' without' ELSE ' with' END
+                     || ' line' AS kept,
+                 CASE movement WHEN 'void' THEN 'without line' ELSE 'with line' END AS computed
              FROM trail WHERE (line IS NULL) <> (movement = 'void')",
         ),
     },
@@ -134,8 +137,9 @@ pub(super) const RULES: &[Rule] = &[
              WHERE transactions.currency = merchants.currency",
         ),
     },
+    // The next three rules leave out slices marked `again`, which do not change a capture.
     Rule {
-        name: "refunded plus disputed amounts are the amount taken out of captures",
+        name: "the returned amount of captures is the amount of refunds and disputes",
         test: Sums(
             "SELECT id AS place, refunded AS kept, 0 AS computed FROM transactions
              UNION ALL SELECT \"transaction\", slices.amount, 0
@@ -145,7 +149,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "refunded plus disputed worth is the gross taken out of captures",
+        name: "the returned gross of captures is the gross of refunds and disputes",
         test: Sums(
             "SELECT \"transaction\" AS place, -(balance + fee_rate) AS kept, 0 AS computed
              FROM trail WHERE movement = 'refund'
@@ -156,7 +160,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "refunded plus disputed fees are the fees taken out of captures",
+        name: "the returned fees of captures are the fees of refunds and disputes",
         test: Sums(
             "SELECT \"transaction\" AS place, -fee_rate AS kept, 0 AS computed
              FROM trail WHERE movement = 'refund'
@@ -167,7 +171,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "a capture whose amount is all taken out has no gross and no fees left",
+        name: "a fully returned capture has returned its whole gross and fee",
         test: Rows(
             "SELECT \"transaction\" AS place, gross_out || ' less ' || fee_out AS kept,
                  gross || ' less ' || fee AS computed
@@ -175,7 +179,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
-        name: "the lines of a transaction are its captures less fees and money given back twice",
+        name: "the lines of a transaction are its captures less refunds, disputes and fees",
         test: Sums(
             "SELECT \"transaction\" AS place, balance AS kept, 0 AS computed
              FROM lines WHERE \"transaction\" IS NOT NULL

@@ -320,7 +320,7 @@ async fn locked(
             locked.insert(Columns::from(row).read::<Id>()?);
         }
     }
-    // No row of the balance was free: a payout has locked the whole balance.
+    // All rows of the balance are locked, by a payout or by other batches.
     let has_balance = |merchant| known.balances.contains_key(merchant);
     let unbalanced = known.transactions.iter().filter(|(_, held)| !has_balance(&held.merchant));
     locked.extend(unbalanced.map(|(transaction, _)| *transaction));

@@ -11,8 +11,9 @@ use super::super::{
     rows,
 };
 
-/// One snapshot for all rules. The rules join whole tables: with old statistics, the planner may
-/// choose a nested loop, whose time grows with the square of the rows.
+/// Begins one snapshot for all rules. Nested loops are off, because the rules join whole tables:
+/// with old statistics, the planner may choose a nested loop, whose time grows with the square of
+/// the rows.
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
     SET LOCAL enable_nestloop = off;
     SET LOCAL jit = off";
@@ -20,7 +21,7 @@ const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 /// A check since a line finds the changes by index, even without statistics.
 const BY_INDEX: &str = "SET LOCAL enable_seqscan = off";
 
-/// Checks the books in one snapshot. Services may use the database meanwhile.
+/// Checks the ledger in one snapshot. Running services can keep using the database.
 pub(in super::super) async fn check(
     config: &DatabaseConfig,
     scope: Scope,
@@ -41,8 +42,8 @@ pub(in super::super) async fn check(
         while let Some(row) = rows.try_next().await.map_err(failed)? {
             let (kept, given) = (row.try_get(1), row.try_get(2));
             let place = rows::place(&mut Columns::from(&row)).unwrap_or_default();
-            findings.note(rule, place, kept.map_err(failed)?, given.map_err(failed)?);
+            findings.add(rule, place, kept.map_err(failed)?, given.map_err(failed)?);
         }
     }
-    findings.judge()
+    findings.into_result()
 }

@@ -8,8 +8,8 @@ use common::{
 use super::{
     super::{
         DatabaseConfig, PayoutError,
-        batch::{Decision, decide},
-        payouts::{self, Books},
+        batch::decide,
+        payouts::{self, PayoutDatabase},
     },
     batch::{load, write as write_changes},
     to_sql,
@@ -24,32 +24,30 @@ pub(in super::super) async fn pay_out(
     // Fails with the reason if the database cannot be reached.
     drop(database.connect().await?);
     let mut pool = Pool::new(&database, 1, "")?;
-    Ok(payouts::pay_out(&mut pool, run).await?)
+    payouts::pay_out(&mut pool, run).await
 }
 
-impl Books for Pool {
-    type Error = Error;
-
+impl PayoutDatabase for Pool {
     async fn query<T: Send>(
         &mut self,
         sql: &'static str,
         params: &[Param<'_>],
         read: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<Vec<T>, PayoutError> {
         let params = to_sql(params);
         let statements = [(sql, &*params)];
         let results = self.acquire(async |session| query_all(session, &statements).await).await?;
         let values = results.iter().flatten().map(|row| read(&mut Columns::from(row)));
-        Ok(values.collect::<Result<_, _>>()?)
+        Ok(values.collect::<Result<_, _>>().map_err(Error::from)?)
     }
 
-    async fn write(&mut self, write: Write) -> Result<Decision, Error> {
+    async fn write(&mut self, write: Write) -> Result<(), PayoutError> {
         let mut open = self.transaction().await?;
         let (known, _) = load(&mut open, &[&write]).await?;
-        let decided = decide(known, &[&write]).map_err(|_| Error::NoRow)?;
+        let decided = decide(known, &[&write]).map_err(|_| PayoutError::Panicked)?;
         if !decided.changes.is_empty() {
             write_changes(open, &decided.changes).await?;
         }
-        decided.answers.into_iter().next().ok_or(Error::NoRow)
+        Ok(())
     }
 }

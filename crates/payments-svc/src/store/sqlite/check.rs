@@ -13,11 +13,11 @@ use super::{
     DATABASE,
 };
 
-/// Checks the books in one snapshot. A service may use the store in `data_dir` meanwhile.
+/// Checks the ledger in one snapshot. A running service can keep using the store in `data_dir`.
 pub(in super::super) fn check(data_dir: &Path, scope: Scope) -> Result<(), CheckError> {
     let db = common::sqlite::open_reader(&data_dir.join(DATABASE))?;
     sort_in_files(&db, data_dir)?;
-    findings(&*db.unchecked_transaction()?, scope)?.judge()
+    findings(&*db.unchecked_transaction()?, scope)?.into_result()
 }
 
 pub(super) fn findings(db: &Connection, scope: Scope) -> rusqlite::Result<Findings> {
@@ -29,7 +29,7 @@ pub(super) fn findings(db: &Connection, scope: Scope) -> rusqlite::Result<Findin
 }
 
 /// Large sorts use files in the data directory, because memory is limited, and a container may have
-/// no other directory for files.
+/// no other writable directory.
 fn sort_in_files(db: &Connection, data_dir: &Path) -> rusqlite::Result<()> {
     // Fails if the directory is read-only. Then SQLite uses the system's temporary directory.
     let directory = data_dir.to_string_lossy();
@@ -47,7 +47,7 @@ fn run(
     let mut rows = statement.query(params_from_iter(scope.since()))?;
     while let Some(row) = rows.next()? {
         let place = rows::place(&mut Columns::from(row))?;
-        findings.note(rule, place, row.get(1)?, row.get_ref(2)?.as_str()?);
+        findings.add(rule, place, row.get(1)?, row.get_ref(2)?.as_str()?);
     }
     Ok(())
 }

@@ -17,8 +17,9 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{
     super::{
-        batch::{Decision, decide},
-        payouts::{self, Books},
+        PayoutError,
+        batch::decide,
+        payouts::{self, PayoutDatabase},
     },
     DATABASE,
     batch::{load, new_ids, write as write_changes},
@@ -26,12 +27,12 @@ use super::{
 };
 use crate::domain::{Ids, Payout, PayoutRun, write::Write};
 
-/// The write lock is tried this often, this many times: for half a minute.
+/// The interval and the number of attempts to get the write lock: for 30 seconds.
 const LOCK_POLL: Duration = Duration::from_millis(1);
 const LOCK_POLLS: i32 = 30_000;
 
-/// Pause between two payouts, so that the service's writer gets the lock. That writer polls the
-/// lock at growing intervals, and could miss every moment in which it is free.
+/// Pause between two payouts, so that the service's writer gets the lock. The service tries the
+/// lock at increasing intervals. Without a pause, it could find the lock taken each time.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The writer of this process.
@@ -44,7 +45,7 @@ struct PayoutWriter {
 pub(in super::super) async fn pay_out(
     data_dir: &Path,
     run: PayoutRun,
-) -> rusqlite::Result<Vec<Payout>> {
+) -> Result<Vec<Payout>, PayoutError> {
     let path = data_dir.join(DATABASE);
     // Fails if there is no database, which `open` would create.
     drop(engine::open_reader(&path)?);
@@ -58,15 +59,19 @@ fn retry_lock(tries: i32) -> bool {
     tries < LOCK_POLLS
 }
 
-impl Books for PayoutWriter {
-    type Error = rusqlite::Error;
+impl From<rusqlite::Error> for PayoutError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::NotBooked(error.into())
+    }
+}
 
+impl PayoutDatabase for PayoutWriter {
     async fn query<T: Send>(
         &mut self,
         sql: &'static str,
         params: &[Param<'_>],
         read_row: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
-    ) -> rusqlite::Result<Vec<T>> {
+    ) -> Result<Vec<T>, PayoutError> {
         let mut values = Vec::new();
         read(&self.db, &[(sql, params)], &mut |_, columns| {
             values.push(read_row(columns)?);
@@ -75,21 +80,21 @@ impl Books for PayoutWriter {
         Ok(values)
     }
 
-    async fn write(&mut self, write: Write) -> rusqlite::Result<Decision> {
+    async fn write(&mut self, write: Write) -> Result<(), PayoutError> {
         let open = Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)?;
         let known = load(&open, &[&write], &mut self.ids)?;
-        let decided = decide(known, &[&write]).map_err(|_| rusqlite::Error::InvalidQuery)?;
+        let decided = decide(known, &[&write]).map_err(|_| PayoutError::Panicked)?;
         if !decided.changes.is_empty() {
             write_changes(&open, &decided.changes, self.ids.last())?;
             open.commit()?;
             if let Err(error) = engine::announce_commit(&self.path) {
                 tracing::warn!(
                     cause = %error,
-                    "payout not announced; the service sees it within a second"
+                    "cannot notify the service of a payout; it sees the payout within a second"
                 );
             }
             sleep(PAUSE);
         }
-        decided.answers.into_iter().next().ok_or(rusqlite::Error::InvalidQuery)
+        Ok(())
     }
 }

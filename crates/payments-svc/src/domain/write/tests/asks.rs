@@ -145,7 +145,8 @@ impl Batch {
     pub(crate) fn writes(&self, tables: &Tables, number: u32) -> Vec<Write> {
         match self {
             Self::Writes(asks) => {
-                // The job that deletes keys waits for each write, so a batch has at most one.
+                // One job deletes keys, and it waits for each of its writes. So a batch has at most
+                // one such write.
                 let forgets = |ask: &Ask| ask.kind == Kind::Forget;
                 let first = asks.iter().position(forgets);
                 let asks = asks.iter().enumerate();

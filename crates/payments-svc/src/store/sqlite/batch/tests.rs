@@ -71,14 +71,14 @@ impl Both {
 
     /// Runs all rules of `check`.
     fn check(&self) {
-        findings(&self.db, Scope::Everything).unwrap().judge().unwrap();
+        findings(&self.db, Scope::Everything).unwrap().into_result().unwrap();
     }
 }
 
 proptest! {
     #![proptest_config(Config::with_cases(64))]
     #[test]
-    fn the_database_decides_and_stores_as_the_model(batches in batches()) {
+    fn a_batch_in_sqlite_equals_the_model(batches in batches()) {
         let mut both = Both::of(database());
         for batch in beginning().iter().chain(&batches) {
             let changes = both.write(batch);
