@@ -18,7 +18,7 @@
 //! 6. Callers get their answers after the commit, including rejections. If the commit fails, its
 //!    outcome may be unknown: after [`StoreError::WriteFailed`], the write may be committed.
 //!
-//! The engines differ in how they find rows by key, in locks, in new ids and in migrations. They
+//! The engines differ in how they find rows by key, in locks, in new IDs and in migrations. They
 //! share everything else, so that each statement and each rule exists once.
 
 use std::{
@@ -179,7 +179,7 @@ pub(crate) struct Found<T> {
 pub(crate) struct Overdue {
     pub(crate) id: Id,
     pub(crate) transaction: Id,
-    /// The acquirer's id of the dispute.
+    /// The acquirer's ID of the dispute.
     pub(crate) reference: Reference,
 }
 

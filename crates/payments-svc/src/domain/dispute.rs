@@ -1,12 +1,13 @@
 //! Disputes (chargebacks): a customer demands money back, and the acquirer decides who gets it.
 //!
-//! 1. A notification of an acquirer is a fact. So these rules reject none, unless an amount
+//! 1. The acquirer has already decided. So a notification is never rejected, except when an amount
 //!    overflows: the balance can become negative, and the dispute can be larger than the captures.
-//! 2. Opening a dispute takes **slices** out of the captures, the oldest first, as a refund would,
-//!    with their part of the rate fee. The merchant also pays the dispute fee.
-//! 3. If that is not enough, the dispute takes captures a second time: the money may have been
-//!    refunded before. Each capture keeps its own rate and fee. Such slices are marked `again`.
-//!    They do not change [`Captured`], so that winning the dispute does not undo the refund.
+//! 2. Opening a dispute takes **slices** of the captures, the oldest first, as a refund would, with
+//!    their part of the rate fee. The merchant also pays the dispute fee.
+//! 3. If the captures do not have enough left, the dispute takes them again, although their money
+//!    was refunded or disputed before. Each capture keeps its own rate and fee. Such slices are
+//!    marked `again`. They do not change [`Captured`], so that winning the dispute does not undo
+//!    the refund.
 //! 4. If nothing was ever captured, the amount is exchanged at the current rate.
 //! 5. The slices are stored, because a won dispute returns exactly these amounts. The dispute fee
 //!    is never returned. A lost dispute moves no money of the merchant: it was debited at the
@@ -81,10 +82,10 @@ impl Decision {
     }
 }
 
-/// The part of a capture that a dispute took.
+/// The part of a capture that a dispute debits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slice {
-    /// The capture's place in the trail. `None` if nothing was ever captured.
+    /// The capture's index in the trail. `None` if nothing was ever captured.
     pub(crate) step: Option<u32>,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
@@ -92,8 +93,8 @@ pub(crate) struct Slice {
     pub(crate) gross: i64,
     /// The returned part of the rate fee, in minor units of the funding currency.
     pub(crate) fee: i64,
-    /// Whether this part was refunded or disputed before, or was never captured, so that the
-    /// capture's amounts stay as they are.
+    /// Whether this part exceeds what was left in the captures. Such a part does not change a
+    /// capture.
     pub(crate) again: bool,
 }
 
@@ -105,7 +106,7 @@ pub(crate) struct Opening {
     pub(crate) slices: Vec<Slice>,
 }
 
-/// The stored state of a dispute that its end is decided from.
+/// The stored state of a dispute that decides its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DisputeState {
     pub(crate) id: Id,
@@ -116,7 +117,7 @@ pub(crate) struct DisputeState {
 /// The result of a notification. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NoticeResult {
-    /// The dispute was opened or decided before.
+    /// Nothing to do: the dispute was opened or decided before.
     None,
     Alert,
     /// The decision waits for its dispute, which is not opened yet.
@@ -141,16 +142,16 @@ impl NoticeResult {
 }
 
 impl Holding {
-    /// Computes the result of an event. `contest` is the dispute of the event, if it was opened,
-    /// and `waiting` a decision that arrived before it. `exchange` converts money that was never
-    /// captured, and `fee_exchange` the dispute fee.
+    /// Computes the result of an event. `dispute` is `None` if the dispute of the event was not
+    /// opened. `waiting` is a decision that arrived before the opening. `exchange` converts money
+    /// that was never captured, and `fee_exchange` converts the dispute fee.
     pub(crate) fn book_notification(
         &self,
         event: &Event,
-        (contest, waiting): (Option<&DisputeState>, Option<Decision>),
+        (dispute, waiting): (Option<&DisputeState>, Option<Decision>),
         (exchange, fee_exchange): (Exchange, Exchange),
     ) -> Result<NoticeResult, Overflow> {
-        Ok(match (event, contest) {
+        Ok(match (event, dispute) {
             (Event::Fraud { .. }, _) => NoticeResult::Alert,
             (Event::Opened { amount, .. }, None) => {
                 let opening = self.open(*amount, exchange, fee_exchange)?;
@@ -162,9 +163,9 @@ impl Holding {
                 NoticeResult::Open(opening, ended)
             }
             (Event::Decided { decision, .. }, None) => NoticeResult::Wait(*decision),
-            (Event::Decided { decision, .. }, Some(contest)) if contest.decision.is_none() => {
-                let change = self.end(&contest.slices, *decision)?;
-                NoticeResult::End { dispute: contest.id, decision: *decision, change }
+            (Event::Decided { decision, .. }, Some(dispute)) if dispute.decision.is_none() => {
+                let change = self.end(&dispute.slices, *decision)?;
+                NoticeResult::End { dispute: dispute.id, decision: *decision, change }
             }
             (Event::Opened { .. } | Event::Decided { .. }, Some(_)) => NoticeResult::None,
         })
@@ -262,8 +263,9 @@ impl Holding {
     }
 }
 
-/// Slices of `amount` from captures that are used up: each capture once more, oldest first, and the
-/// last one as often as needed. Without captures, one slice at the current exchange rate.
+/// Takes `amount` from captures that have nothing left: each capture once, oldest first. The newest
+/// capture takes the rest, even if it is more than was captured. Without captures, returns one
+/// slice at the current exchange rate.
 fn again(captures: &[Captured], amount: i64, exchange: Exchange) -> Result<Vec<Slice>, Overflow> {
     let mut slices = Vec::new();
     let mut left = amount;

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-/// An error of one member of a request: an element of the array in a 400 response.
+/// An error of one field of a request: an element of the array in a 400 response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Invalid {
-    /// The dotted path of the member, as in `company.country`. Empty for the whole body.
+    /// The dotted path of the field, as in `company.country`. Empty for the whole body.
     pub(crate) field: Cow<'static, str>,
     /// The broken rule, as in `is required`. Never contains the value, which can be secret.
     pub(crate) message: Cow<'static, str>,

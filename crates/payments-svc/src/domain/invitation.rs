@@ -6,10 +6,10 @@ use super::{id::Id, merchant::Email};
 /// attempts never overlap.
 const FIRST_SPACING: u64 = 15_000;
 
-/// The most milliseconds between two attempts, without jitter.
+/// The maximum number of milliseconds between two attempts, without jitter.
 const LONGEST_SPACING: u64 = 24 * 3_600_000;
 
-/// The most attempts. The last one is four to six days after the first.
+/// The maximum number of attempts. The last one is four to six days after the first.
 pub(crate) const MAX_ATTEMPTS: u32 = 17;
 
 /// An invitation to send.
@@ -19,18 +19,20 @@ pub(crate) struct Invitation {
     pub(crate) to: Email,
     /// The title of the merchant.
     pub(crate) merchant: String,
-    /// The number of attempts to send it, with the current one.
+    /// The number of attempts to send it, including the current one.
     pub(crate) attempts: u32,
 }
 
 impl Invitation {
-    /// Whether the invitation is deleted even if this attempt fails.
+    /// Whether this is the last attempt. After it the invitation is deleted, even if it was not
+    /// sent.
     pub(crate) fn is_last_attempt(&self) -> bool {
         self.attempts >= MAX_ATTEMPTS
     }
 
     /// Milliseconds from attempt number `attempts` to the next one. They double with each attempt.
-    /// `jitter` adds up to a quarter, so that a mail server that is back does not get all at once.
+    /// `jitter`, any number, makes the delay up to 25 % longer, so that retries do not reach a mail
+    /// server that is back all at once.
     pub(crate) fn spacing(attempts: u32, jitter: u16) -> u64 {
         let doublings = attempts.saturating_sub(1);
         let spacing = FIRST_SPACING.saturating_mul(2_u64.saturating_pow(doublings));

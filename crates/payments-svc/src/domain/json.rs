@@ -5,18 +5,19 @@ use indexmap::IndexMap;
 use serde::{Serialize, Serializer, ser::Error as _};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The most keys of custom data, including nested objects.
+/// The maximum number of keys of custom data, including nested objects.
 pub(crate) const MAX_CUSTOM_KEYS: usize = 99;
 
-/// The most levels of objects and arrays in custom data. The outer object is the first.
+/// The maximum number of levels of objects and arrays in custom data. The outer object is the
+/// first.
 pub(crate) const MAX_CUSTOM_DEPTH: usize = 9;
 
-/// The most bytes of custom data, without white space between tokens.
+/// The maximum number of bytes of custom data, without white space between tokens.
 pub(crate) const MAX_CUSTOM_SIZE: usize = 50 * 1024;
 
-/// The member `custom` of a transaction: a JSON object, byte for byte as the caller sent it,
-/// without white space between tokens. It is stored as text, so that no number is rounded, and no
-/// member reordered, dropped or merged.
+/// The field `custom` of a transaction: a JSON object, byte for byte as the caller sent it, without
+/// white space between tokens. It is stored as text, so that no number is rounded, and no field
+/// reordered, dropped or merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Custom(String);
 
@@ -41,18 +42,18 @@ impl Custom {
         Ok(Self(text))
     }
 
-    /// Adds or replaces a member with a text. `None` is an empty object.
+    /// Sets the field `name` to a string. `None` counts as an empty object.
     pub(crate) fn with(
         custom: Option<Self>,
         name: &'static str,
         text: &str,
     ) -> Result<Self, InvalidCustom> {
         let before = custom.map_or("{}".to_owned(), |custom| custom.0);
-        let mut members: IndexMap<String, Box<RawValue>> =
+        let mut fields: IndexMap<String, Box<RawValue>> =
             serde_json::from_str(&before).map_err(|_| InvalidCustom::NotAnObject)?;
         let text = to_raw_value(text).map_err(|_| InvalidCustom::NotAnObject)?;
-        members.insert(name.to_owned(), text);
-        let json = to_raw_value(&members).map_err(|_| InvalidCustom::NotAnObject)?;
+        fields.insert(name.to_owned(), text);
+        let json = to_raw_value(&fields).map_err(|_| InvalidCustom::NotAnObject)?;
         Self::parse(&json)
     }
 
@@ -78,9 +79,9 @@ impl Serialize for Custom {
 pub(crate) enum InvalidCustom {
     #[error("must be an object")]
     NotAnObject,
-    #[error("must have fewer than 100 keys, those of nested objects included")]
+    #[error("must have at most {MAX_CUSTOM_KEYS} keys, including the keys of nested objects")]
     TooManyKeys,
-    #[error("must nest less than 10 levels deep")]
+    #[error("must have at most {MAX_CUSTOM_DEPTH} levels of objects and arrays")]
     TooDeep,
     #[error("must have at most {MAX_CUSTOM_SIZE} bytes")]
     TooLarge,

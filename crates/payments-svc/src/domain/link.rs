@@ -12,7 +12,7 @@ use super::{
     money::{Amount, Currency, Decimal},
 };
 
-/// The most characters of a [`Redirect`].
+/// The maximum length of a [`Redirect`] in characters.
 pub(crate) const MAX_REDIRECT: usize = 2048;
 
 /// The parameters of a payment link, each valid alone. [`Link::suits`] and [`Link::due`] check them

@@ -160,7 +160,7 @@ impl Ppm {
 
     pub(crate) const WHOLE: u32 = 1_000_000;
 
-    /// A stored share. Larger numbers become the whole.
+    /// A stored share. A larger number is capped at [`Self::WHOLE`].
     pub(crate) fn stored(parts: u32) -> Self {
         Self(parts.min(Self::WHOLE))
     }

@@ -119,8 +119,8 @@ pub(crate) enum Request {
     },
 }
 
-/// The most steps of a trail, because responses contain the whole trail. The last void and the last
-/// refund are allowed beyond it: see [`Holding::ends`].
+/// The maximum number of steps of a trail, because responses contain the whole trail. The last void
+/// and the last refund are allowed beyond it: see [`Holding::ends`].
 pub(crate) const MAX_STEPS: u32 = 2_000;
 
 /// Why a movement is rejected. A rejected movement changes nothing.

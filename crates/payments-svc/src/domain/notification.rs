@@ -1,4 +1,4 @@
-//! Notifications of acquirers: disputes, their decisions, and fraud alerts.
+//! Notifications from acquirers: disputes, their decisions, and fraud alerts.
 
 use std::str::FromStr;
 
@@ -10,7 +10,7 @@ use super::{
     money::Amount,
 };
 
-/// The most characters of an acquirer's ID.
+/// The maximum length of an acquirer's ID.
 pub(crate) const MAX_REFERENCE: usize = 255;
 
 /// An event of a transaction, as its acquirer reports it.
@@ -69,7 +69,8 @@ impl Reference {
         &self.0
     }
 
-    /// The sandbox's ID for the only object of this `kind` about `subject`.
+    /// An ID of the sandbox. It is unique, because the sandbox sends at most one event or dispute
+    /// of each `kind` for a `subject`.
     pub(crate) fn of_sandbox(kind: &'static str, subject: Id) -> Self {
         Self(format!("sandbox-{kind}-{subject}"))
     }
@@ -96,14 +97,14 @@ pub(crate) struct FraudAlert {
     pub(crate) id: Id,
     pub(crate) merchant: Id,
     pub(crate) transaction: Id,
-    /// When the service booked the notification.
+    /// When the service recorded the notification.
     pub(crate) created: Timestamp,
     /// When the fraud was reported, if the acquirer knows it.
     pub(crate) reported: Option<Timestamp>,
     pub(crate) reason: Option<FraudReason>,
 }
 
-/// A kind of fraud, as a code from 0 to 8: 0 is any kind, 8 a manipulated cardholder.
+/// A kind of fraud, as a code from 0 to 8. `assets/openapi.yaml` lists the codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FraudReason(u8);
 

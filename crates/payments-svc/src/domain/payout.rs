@@ -10,7 +10,7 @@ use super::{
 };
 
 /// A run of payouts. It pays each merchant at most once. When all are paid it is closed, and pays
-/// no merchant any more.
+/// no more merchants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PayoutRun {
     pub(crate) day: Date,
@@ -30,7 +30,7 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// The whole balance of a merchant, if it is positive and the merchant has an account.
+    /// The whole balance of a merchant, if it is positive and the merchant has an IBAN.
     pub(crate) fn due(merchant: &Merchant) -> Option<Self> {
         let iban = merchant.details.iban.clone()?;
         let amount = Money { currency: merchant.details.currency, minor: merchant.balance };
@@ -38,7 +38,7 @@ impl Transfer {
         (amount.minor > 0).then_some(Self { merchant: merchant.id, name, iban, amount })
     }
 
-    /// The change of the merchant's balance, which is negative, and the entry of the journal.
+    /// The negative change of the merchant's balance, and the ledger entry.
     pub(crate) fn booking(&self) -> (Money, Entry) {
         // A positive number can be negated without overflow.
         let taken = Money { minor: self.amount.minor.saturating_neg(), ..self.amount };
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_positive_balance_is_due_if_there_is_an_account() {
+    fn a_positive_balance_is_due_if_there_is_an_iban() {
         let iban = Some("DK5000400440116243");
         for (balance, iban) in [(0, iban), (-1, iban), (i64::MIN, iban), (1, None)] {
             assert_eq!(Transfer::due(&merchant(balance, iban)), None, "{balance}");

@@ -12,7 +12,7 @@ use super::money::{Currency, Decimal, Factor, Overflow, Ppm, scale};
 /// exceeds 128 bits.
 const QUOTE_DIGITS: u64 = 1_000_000_000_000;
 
-/// The most days that a rate may be old, for live merchants.
+/// The maximum age of rates in days, for live merchants.
 const MAX_AGE: i64 = 7;
 
 /// The value of one euro in other currencies, on one day.

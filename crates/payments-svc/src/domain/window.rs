@@ -2,10 +2,10 @@
 
 use super::id::Id;
 
-/// The most items of a page.
+/// The maximum number of items of a page.
 pub(crate) const MAX_PAGE: u32 = 1000;
 
-/// A page of a list: newest first, but oldest first if only `after` is given.
+/// Which page of a list to read. The order is newest first, or oldest first if only `after` is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
     /// From 1 to [`MAX_PAGE`].

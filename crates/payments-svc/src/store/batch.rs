@@ -1,5 +1,5 @@
-//! The part of a batch that both engines share: its limits, the cost of a write, exclusive names
-//! and the decision.
+//! The part of a batch that both engines share: its limits, the cost of a write, lock keys and the
+//! decision.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher as _},
@@ -13,7 +13,7 @@ use crate::domain::{
     write::{Action, Answer, Changes, Known, Needs, Refusal, Write, decide as decide_writes},
 };
 
-/// The answer to a write, or why it was refused. A refused write changed nothing.
+/// The answer to a write, or why it was rejected. A rejected write changed nothing.
 pub(super) type Decision = Result<Answer, Refusal>;
 
 /// The limits in PostgreSQL. SQLite replaces `batches`, `another_at` and `start_timeout`.
@@ -32,7 +32,7 @@ const OVERHEAD: usize = 512;
 /// Rows that a movement reads and writes, without captures.
 const MOVEMENT_ROWS: usize = 8;
 
-/// Estimates the share of a write in the limits of a batch.
+/// Estimates how many rows and bytes a write uses in a batch.
 pub(super) fn cost(write: &Write) -> Cost {
     let captures = |steps: &u32| usize::try_from(*steps.min(&MAX_STEPS)).unwrap_or(usize::MAX);
     let (rows, bytes) = match &write.action {
@@ -55,9 +55,9 @@ pub(super) fn cost(write: &Write) -> Cost {
     Cost { rows, bytes: OVERHEAD + bytes, is_follow_up }
 }
 
-/// Adds hashes of the names that two running batches of this process must not share: locked rows,
-/// idempotency keys and addresses of users. A write that shares one waits for the end of the other
-/// batch, instead of finding its row locked or its key taken.
+/// Adds the lock keys of a write: hashes of its locked rows, idempotency key and address of a user.
+/// Two running batches of this process never have a lock key in common: a write waits for the end
+/// of the other batch, instead of finding its row locked or its idempotency key taken.
 pub(super) fn names(write: &Write, names: &mut Vec<u64>) {
     let needs = Needs::of([write]);
     names.extend(needs.transactions.keys().map(|id| hash(("transaction", id))));

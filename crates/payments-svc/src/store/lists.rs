@@ -1,14 +1,14 @@
-//! Lists of one owner (an app, a merchant or a transaction), in the order of ids.
+//! Lists of one owner (an app, a merchant or a transaction), in the order of IDs.
 //!
-//! 1. A page is a range of ids of one owner. An index in the order of the list serves it, so a page
+//! 1. A page is a range of IDs of one owner. An index in the order of the list serves it, so a page
 //!    costs the same wherever it is in the list. A test checks the query plans in SQLite.
-//! 2. In PostgreSQL, transactions may commit in another order than the one in which they drew their
-//!    ids. A caller that continues after the last item of a page would then miss an item whose
-//!    smaller id is committed later.
-//! 3. So a page with `after` shows only settled items: those up to an id below which no open
-//!    transaction can add an item. [`Store::settled`] waits for this, up to a second.
+//! 2. In PostgreSQL, database transactions can commit in another order than the order of their IDs.
+//!    A caller that continues after the last item of a page would then miss an item with a smaller
+//!    ID that is committed later.
+//! 3. So a page with `after` shows only settled items: those up to an ID below which no open
+//!    database transaction can add an item. [`Store::settled`] waits for this, up to a second.
 //! 4. A page without `after` does not wait, and shows everything that is committed. In SQLite,
-//!    everything is settled, because one transaction writes at a time.
+//!    everything is settled, because one database transaction writes at a time.
 
 use std::collections::HashMap;
 
@@ -27,9 +27,9 @@ struct List {
 }
 
 impl List {
-    /// `kind` is the column that marks test merchants.
-    fn merchants(kind: &str, test: Option<bool>) -> Self {
-        let filter = test.map(|test| format!("AND {kind} = {test}")).unwrap_or_default();
+    /// `test_column` is the column that marks test merchants.
+    fn merchants(test_column: &str, test: Option<bool>) -> Self {
+        let filter = test.map(|test| format!("AND {test_column} = {test}")).unwrap_or_default();
         let select = format!(
             "SELECT {} FROM merchant_apps JOIN merchants ON merchants.id = merchant_apps.merchant
              WHERE app = $1 {filter}",
@@ -109,13 +109,13 @@ impl Store {
         window: Window,
         test: Option<bool>,
     ) -> Result<Vec<Merchant>, StoreError> {
-        let kind = match &self.engine {
+        let test_column = match &self.engine {
             // An index on this column has the order of the list.
             Engine::Sqlite(_) => "merchant_apps.test",
             // Replicas of the release before this one leave `merchant_apps.test` empty.
             Engine::Postgres(_) => "merchants.test",
         };
-        self.page(&List::merchants(kind, test), app, window, rows::merchant).await
+        self.page(&List::merchants(test_column, test), app, window, rows::merchant).await
     }
 
     pub(crate) async fn users(self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
@@ -159,7 +159,7 @@ impl Store {
         self.page(&List::frauds(about), owner(about).1, window, rows::fraud).await
     }
 
-    /// The trails of transactions. Each comes with its number of steps.
+    /// Reads the trails of these transactions. The numbers are the lengths of the trails.
     async fn trails(
         &self,
         transactions: &[(Transaction, u32)],

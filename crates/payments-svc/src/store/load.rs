@@ -5,11 +5,12 @@
 //!
 //! 1. [`LOCKED`] comes first. While these rows are locked, no other batch changes the rows that are
 //!    read after them and belong to them, such as the captures of a transaction.
-//! 2. [`READ`] comes after the locks. Idempotency keys are read there, so a movement finds the key
-//!    of an earlier request for the same transaction: that request held the same lock.
+//! 2. [`READ`] comes after the locks. Idempotency keys are read there. A request with the same key
+//!    locks the same transaction. So when a batch has the lock, it finds the key of the other
+//!    request.
 //! 3. A row that completes another one comes after it: slices after their dispute, captures after
-//!    their transaction, the key of a payment after its operation. Without the other row, it is
-//!    dropped.
+//!    their transaction, the key of a payment after the pending payment. Without the other row, it
+//!    is dropped.
 //!
 //! Two more rules, each with a test in SQLite:
 //!
@@ -35,7 +36,7 @@ pub(super) struct Query {
     pub(super) select: &'static str,
     /// One or two columns.
     pub(super) key: &'static [(&'static str, Kind)],
-    /// SQL after the condition: further conditions, the order.
+    /// SQL after the condition: further conditions and `ORDER BY`.
     pub(super) rest: &'static str,
     /// The table whose rows PostgreSQL locks.
     pub(super) lock: Option<&'static str>,
@@ -47,8 +48,8 @@ pub(super) struct Query {
     pub(super) read: fn(&mut Known, &mut Columns<'_>) -> Result<(), ColumnError>,
 }
 
-/// The address of a user in lower case, as a column of a key. Each engine indexes it in another
-/// way; PostgreSQL replaces this name by an expression.
+/// The address of a user in lower case, as a column of a key. The engines index it differently:
+/// PostgreSQL replaces this name with an expression.
 pub(super) const EMAIL: &str = "users.email";
 
 /// Rows that PostgreSQL locks; see the module for the order.

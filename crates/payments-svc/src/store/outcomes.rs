@@ -2,7 +2,7 @@
 //!
 //! The store keeps outcomes instead of responses, so that one function renders the response of a
 //! first request and of a repeat. Keys are kept for two days: a release must read the outcomes that
-//! the release before it has written.
+//! the previous release wrote.
 
 use common::sql::{BadCell, ColumnError, Columns, Param};
 use serde::{Deserialize, Serialize};
@@ -43,8 +43,8 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
             error: error.map(ProcessingError::code),
         },
         Outcome::Card(id) => StoredOutcome::Card { id: id.to_string() },
-        // The last three are not stored: writes of apps and invitations have no key, and the key of
-        // a begun payment is in flight.
+        // The last three never get here: writes of apps and invitations have no key, and the key of
+        // a pending payment has no outcome.
         Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
             StoredOutcome::Done
         }
@@ -104,7 +104,8 @@ fn outcome(stored: StoredOutcome) -> Option<Outcome> {
 /// Reads the outcome from a response that the release before this one stored: two bytes of status,
 /// then the body. Keys are kept for two days, so the next release can delete this function.
 fn from_response(receipt: &[u8]) -> Result<Outcome, BadCell> {
-    // An enum, because the body of a declined payment has a flag `merchant`, too.
+    // Serde uses the first variant whose fields fit. `Payment` comes before `Merchant`, because the
+    // body of a declined payment has a flag `merchant`, too.
     #[derive(Deserialize)]
     #[serde(untagged, rename_all_fields = "camelCase")]
     enum Body {

@@ -1,4 +1,4 @@
-//! Payouts, booked by the `payout` command. Services may use the store meanwhile.
+//! Payouts, booked by the `payout` command. Running services can keep using the store.
 //!
 //! A run may be interrupted at any point and started again: a write pays one merchant at most once
 //! in a run, and a closed run makes no more payouts.

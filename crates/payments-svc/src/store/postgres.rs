@@ -35,15 +35,17 @@ use batch::Writer;
 /// Coalesced reads ([`Postgres::snapshot`]) that run at once.
 const READERS: usize = 2;
 
-/// How long a page waits for the database transactions that were open at its request. They take
-/// milliseconds. If one hangs, the page ends at the last id that was known to be settled.
+/// How long a page waits for the database transactions that were open at its request. These
+/// normally take milliseconds. If one hangs, the page ends at the last ID that was known to be
+/// settled.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// Interval between two checks whether these transactions have ended.
 const SETTLE_POLL: Duration = Duration::from_millis(1);
 
-/// An id, and a transaction number (`xid`). Once all transactions up to this number have ended, no
-/// transaction can add an id up to this id. The migration of the function `settling` says why.
+/// An ID, and a transaction number (`xid`). Once all database transactions up to this number have
+/// ended, none can add an ID up to this one: a later database transaction draws a greater ID. The
+/// migration of the function `settling` proves it.
 const SETTLING: &str = "SELECT id, xid::text FROM settling()";
 const HAS_SETTLED: &str = "SELECT $1::text::xid8 < pg_snapshot_xmin(pg_current_snapshot())";
 
@@ -84,9 +86,9 @@ pub(crate) struct Postgres {
     /// Combines the reads before movements, because many requests arrive at the same time.
     snapshot: Coalesced<Question, Option<Found<Snapshot>>>,
     queue: Queue<Writer>,
-    /// The name under which this process holds leases.
+    /// This process's name as a lease holder.
     holder: String,
-    /// The greatest id that is known to be settled; see [`Self::settle`].
+    /// The greatest ID that is known to be settled; see [`Self::settle`].
     settled: Mutex<Id>,
     health: Health,
     /// Cancelled when the writer has ended, even if it panicked.
@@ -123,8 +125,8 @@ impl Postgres {
         self.health.is_up()
     }
 
-    /// Resolves when the writer has ended. An unreachable database does not count: it may come
-    /// back.
+    /// Resolves when the writer has ended. An unreachable database does not end it: the database
+    /// may come back.
     pub(super) async fn failed(&self) {
         self.ended.cancelled().await;
     }
@@ -188,8 +190,8 @@ impl Postgres {
         Ok(self.snapshot.query(question).await?)
     }
 
-    /// Waits until an id is settled, and returns it: no open or later transaction can add a row up
-    /// to it. After [`SETTLE`], returns the last id that was settled before.
+    /// Waits until an ID is settled, and returns it: no database transaction, open or future, adds
+    /// a row with an ID up to it. After [`SETTLE`], returns the last ID that was settled before.
     pub(super) async fn settle(&self) -> Result<Id, Error> {
         let deadline = Instant::now() + SETTLE;
         let mut mark = None;
@@ -222,7 +224,7 @@ impl Postgres {
     }
 }
 
-/// Answers questions in one round trip, in their order.
+/// Reads the snapshots of these requests in one round trip, in their order.
 async fn snapshot(
     pool: Arc<Pool>,
     questions: Arc<Vec<Question>>,

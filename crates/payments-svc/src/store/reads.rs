@@ -26,7 +26,7 @@ pub(crate) const JOB_BATCH: i64 = 1000;
 const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
 impl Store {
-    /// The earlier request with this idempotency key. Reads only, so it does not claim the key.
+    /// The earlier request with this idempotency key. Does not reserve the key.
     pub(crate) async fn key(&self, keyed: &Keyed) -> Result<Option<KnownKey>, StoreError> {
         let sql = format!("SELECT {} FROM idempotency WHERE app = $1 AND key = $2", outcomes::KEY);
         self.one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
@@ -207,8 +207,8 @@ impl Store {
         self.one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
     }
 
-    /// The card of a successful transaction of the merchant. Recurring transactions do not count:
-    /// the customer did not make them.
+    /// The card of a successful transaction of the merchant. Recurring transactions are excluded,
+    /// because the customer did not make them.
     pub(crate) async fn original(
         &self,
         merchant: Id,
@@ -263,8 +263,8 @@ impl Store {
         .await
     }
 
-    /// Payments without an outcome that were begun longer than `age` ago, the oldest first: at
-    /// most [`JOB_BATCH`]. A pending challenge excludes a payment until the challenge expires.
+    /// Payments that have been pending for longer than `age`, the oldest first: at most
+    /// [`JOB_BATCH`]. Payments whose challenge has not expired are left out.
     pub(crate) async fn unanswered(&self, age: std::time::Duration) -> Result<Vec<Id>, StoreError> {
         let now = self.clock().await?;
         let before = now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -304,7 +304,7 @@ impl Store {
         Ok(backlog.await?.first().copied().unwrap_or_default())
     }
 
-    /// Instructions after this one that no acquirer has confirmed, in the order of their ids: at
+    /// Outbox entries after this one that no acquirer has confirmed, in the order of their IDs: at
     /// most [`JOB_BATCH`].
     pub(crate) async fn instructions(&self, after: Id) -> Result<Vec<Instruction>, StoreError> {
         let sql = format!(
@@ -328,7 +328,7 @@ impl Store {
         Ok(self.clock().await?.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH))
     }
 
-    /// An id up to which no open or later transaction can add a row.
+    /// No database transaction, open or future, adds a row with an ID up to this one.
     pub(super) async fn settled(&self) -> Result<Id, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(Id::LAST),

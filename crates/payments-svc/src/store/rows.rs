@@ -1,5 +1,5 @@
-//! Rows as domain types. Where a constant has the name of a function, it lists the columns that the
-//! function reads, in the same order. Both engines use them.
+//! Rows as domain types. A constant with the name of a function lists the columns that the function
+//! reads, in the same order. Both engines use them.
 
 use std::collections::HashMap;
 
@@ -280,7 +280,7 @@ pub(super) fn payout_params(run: PayoutRun, merchant: Id) -> [Param<'static>; 3]
     [Param::Text(run.day.to_string().into()), Param::Bool(run.test), id]
 }
 
-/// Reads one column as text: an id, or the code of a currency.
+/// Reads one column as text: an ID, or the code of a currency.
 pub(super) fn place(columns: &mut Columns<'_>) -> Read<String> {
     columns.read_as(|place: Place| Ok::<_, BadCell>(place.0))
 }

@@ -4,14 +4,14 @@
 //!    memory after the write.
 //! 2. It takes no lock and may be stale. The batch decides over rows that it locks and reads again.
 //! 3. The response comes from memory only if the trail has exactly one step more than this read saw
-//!    ([`Snapshot::after`]). Otherwise another request moved the transaction in between, and the
-//!    caller reads it again.
+//!    ([`Snapshot::after`]). Otherwise another request added a step in between, and the caller
+//!    reads the transaction again.
 //! 4. A trail of more than [`SHORT_TRAIL`] steps, or a `custom` of more than [`MAX_CUSTOM`] bytes,
 //!    is not read here. The caller reads such a transaction after the write.
-//! 5. PostgreSQL answers many questions with one round trip, because a statement has a fixed cost,
-//!    however few rows it finds. So a row starts with the number of its question.
-//! 6. In PostgreSQL, each of the three statements has its own snapshot. The trail may contain steps
-//!    that the transaction did not have yet: [`Answers::finished`] drops them.
+//! 5. PostgreSQL reads the snapshots of many requests in one round trip, because a statement has a
+//!    fixed cost, however few rows it finds. So each row starts with the number of its request.
+//! 6. In PostgreSQL, each of the three statements has its own database snapshot. The trail may
+//!    contain steps that the transaction did not have yet: [`Answers::finished`] drops them.
 
 use common::sql::{ColumnError, Columns};
 
@@ -42,8 +42,8 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The transaction with its new step. `None` if it was not read whole, or if another step came
-    /// in between. `steps` is the number of steps after the write.
+    /// The transaction with its new step. `None` if it was not read completely, or if another step
+    /// was added in between. `steps` is the number of steps after the write.
     pub(crate) fn after(self, steps: u32, last: &LastStep) -> Option<Transaction> {
         let is_next = steps == self.steps.saturating_add(1);
         let mut transaction = *self.transaction.filter(|_| is_next)?;
@@ -53,7 +53,7 @@ impl Snapshot {
     }
 }
 
-/// Asks for a transaction on behalf of an app.
+/// A request to read a transaction for an app.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) transaction: Id,
@@ -62,12 +62,12 @@ pub(super) struct Question {
     pub(super) key: Option<String>,
 }
 
-/// The three statements that answer questions: for transactions, for trails, and for keys. An
-/// engine passes the tables that they select from. Each has a column `question`, counted from 1:
+/// The three statements: for transactions, for trails, and for idempotency keys. The parameters are
+/// `FROM` items of the engine. Each has a column `question`, the number of the request from 1:
 ///
-/// 1. `asked`: columns `id` (of the transaction) and `app`,
-/// 2. the first [`SHORT_TRAIL`] steps of the trail of each transaction,
-/// 3. `asked`: columns `app` and `key`.
+/// 1. an item named `asked`, with columns `id` (of the transaction) and `app`,
+/// 2. the first [`SHORT_TRAIL`] steps of the trail of each transaction, as rows of `trail`,
+/// 3. an item named `asked`, with columns `app` and `key`.
 pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] {
     let (step, key, transaction) = (rows::STEP, outcomes::KEY, rows::TRANSACTION);
     [
@@ -92,7 +92,7 @@ pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] 
     ]
 }
 
-/// Collects the rows of the three statements, which come in any order, into answers.
+/// Collects the rows of the three statements, which come in any order, into snapshots.
 pub(super) struct Answers(Vec<Answer>);
 
 /// The transaction, and the numbered steps of its trail.
@@ -121,7 +121,7 @@ impl Answers {
         Ok(())
     }
 
-    /// The answers, in the order of the questions. Drops steps that were added after the
+    /// The snapshots, in the order of the requests. Drops steps that were added after the
     /// transaction was read.
     pub(super) fn finished(self) -> Vec<Option<Found<Snapshot>>> {
         let finished = |(mut found, mut trail): Answer| {

@@ -58,7 +58,8 @@ pub(crate) enum OpenError {
     Directory(#[from] DirectoryError),
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// Other processes announce their commits in this file.
+    /// Other processes append to this file after a commit. Its length tells the service to read the
+    /// database again.
     #[error("the file payments.beside cannot be created in the data directory: {0}")]
     Beside(#[source] io::Error),
     #[error(transparent)]
@@ -68,7 +69,8 @@ pub(crate) enum OpenError {
 }
 
 pub(crate) struct Sqlite {
-    /// Reads single rows on the thread of the caller: a change of threads would cost more.
+    /// Reads single rows on the thread of the caller: switching threads would take longer than the
+    /// read.
     lookups: Arc<Lookups>,
     /// Reads many rows on separate threads.
     scans: Arc<Readers>,
@@ -153,7 +155,7 @@ impl Sqlite {
     }
 }
 
-/// Runs the migrations that the database lacks.
+/// Runs the missing migrations.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
     Ok(migrations::migrations::runner().run(connection).map(drop)?)
 }
@@ -185,7 +187,7 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Copies the store in `data_dir` to the new file `target`. A service may use it meanwhile.
+/// Copies the store in `data_dir` to the new file `target`. A running service can keep using it.
 pub(super) fn backup(data_dir: &Path, target: &Path) -> Result<(), engine::BackupError> {
     engine::backup(&data_dir.join(DATABASE), target, |_| Ok(()))
 }

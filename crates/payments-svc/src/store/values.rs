@@ -12,17 +12,17 @@ use crate::domain::{
     Reference, Scheme, Tds, Website,
 };
 
-/// Implements [`Stored`] through the type of the column, with a conversion in each direction.
+/// Implements [`Stored`] for a type by converting it to and from the type of its column.
 macro_rules! stored {
-    ($($value:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
-        impl Stored for $value {
+    ($($type:ty as $column:ty: $to:expr, $from:expr;)*) => {$(
+        impl Stored for $type {
             fn param(&self) -> Param<'_> {
-                let to: fn(&$value) -> Param<'_> = $to;
+                let to: fn(&$type) -> Param<'_> = $to;
                 to(self)
             }
 
             fn of(cell: Cell<'_>) -> Result<Self, BadCell> {
-                let from: fn($column) -> Option<$value> = $from;
+                let from: fn($column) -> Option<$type> = $from;
                 from(<$column>::of(cell)?).ok_or(BadCell)
             }
         }
@@ -127,7 +127,7 @@ pub(super) fn month(card: &Card) -> Param<'_> {
     Param::Int(card.expiry.parts().1.into())
 }
 
-/// A part of a value, or `NULL` without a value.
+/// A column of an optional value: `NULL` if there is no value.
 pub(super) fn optional<'a, T>(value: Option<&'a T>, param: fn(&'a T) -> Param<'a>) -> Param<'a> {
     value.map_or(Param::Null, param)
 }

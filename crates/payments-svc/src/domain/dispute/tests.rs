@@ -1,4 +1,4 @@
-//! Disputes alone, and between captures and refunds.
+//! Tests disputes alone, and mixed with captures and refunds.
 
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn capture(minor: i64) -> Request {
 }
 
 /// The stored state of one transaction, in memory.
-struct Ledger {
+struct State {
     holding: Holding,
     balance: i64,
     flat: i64,
@@ -44,7 +44,7 @@ struct Ledger {
     lost: Vec<Vec<Slice>>,
 }
 
-impl Ledger {
+impl State {
     fn new() -> Self {
         Self { holding: authorized(), balance: 0, flat: 0, open: Vec::new(), lost: Vec::new() }
     }
@@ -106,74 +106,74 @@ impl Ledger {
 
 #[test]
 fn a_dispute_debits_like_a_refund_plus_its_fee() {
-    let mut ledger = Ledger::new();
-    assert!(ledger.request(&capture(500)));
-    assert_eq!(ledger.balance, 3379);
-    let opened = ledger.open(333);
+    let mut state = State::new();
+    assert!(state.request(&capture(500)));
+    assert_eq!(state.balance, 3379);
+    let opened = state.open(333);
     // EUR 35.00 at 7.4735 and 2 %.
     assert_eq!((opened.balance, opened.fee), (-2378 - 26_680, Fee { flat: 26_680, rate: -61 }));
     assert_eq!(opened.movement, None);
     let booking = opened.booking.unwrap();
     assert_eq!((booking.kind, booking.amount.minor), (LineKind::Dispute, -333));
-    assert_eq!((ledger.holding.amounts.disputed, ledger.holding.amounts.refundable()), (333, 167));
+    assert_eq!((state.holding.amounts.disputed, state.holding.amounts.refundable()), (333, 167));
 }
 
 #[test]
 fn a_won_dispute_returns_all_but_its_fee() {
-    let mut ledger = Ledger::new();
-    assert!(ledger.request(&capture(500)));
-    let before = ledger.holding.captures.clone();
-    let opened = ledger.open(333);
-    let won = ledger.end(Decision::Won).unwrap();
+    let mut state = State::new();
+    assert!(state.request(&capture(500)));
+    let before = state.holding.captures.clone();
+    let opened = state.open(333);
+    let won = state.end(Decision::Won).unwrap();
     assert_eq!((won.movement, won.amount), (Some(Movement::Won), 333));
     assert_eq!((won.balance, won.fee), (2378, Fee { flat: 0, rate: 61 }));
     assert_eq!(opened.balance + won.balance, -26_680);
-    assert_eq!(ledger.holding.captures, before);
-    assert_eq!(ledger.holding.amounts.disputed, 0);
+    assert_eq!(state.holding.captures, before);
+    assert_eq!(state.holding.amounts.disputed, 0);
 }
 
 #[test]
 fn a_lost_dispute_returns_nothing() {
-    let mut ledger = Ledger::new();
-    assert!(ledger.request(&capture(500)));
-    ledger.open(500);
-    let lost = ledger.end(Decision::Lost).unwrap();
+    let mut state = State::new();
+    assert!(state.request(&capture(500)));
+    state.open(500);
+    let lost = state.end(Decision::Lost).unwrap();
     assert_eq!((lost.movement, lost.balance, lost.fee), (Some(Movement::Lost), 0, Fee::default()));
     let booking = lost.booking.unwrap();
     assert_eq!((booking.kind, booking.amount.minor), (LineKind::Lost, 0));
-    assert_eq!(ledger.holding.amounts.disputed, 500);
-    assert!(!ledger.request(&Request::Refund { amount: amount(1) }));
+    assert_eq!(state.holding.amounts.disputed, 500);
+    assert!(!state.request(&Request::Refund { amount: amount(1) }));
 }
 
 #[test]
 fn a_dispute_debits_refunded_money_again() {
-    let mut ledger = Ledger::new();
-    assert!(ledger.request(&capture(500)) && ledger.request(&capture(300)));
-    assert!(ledger.request(&Request::Refund { amount: amount(600) }));
-    ledger.check();
-    ledger.open(800);
-    let [slices] = &ledger.open[..] else { panic!() };
+    let mut state = State::new();
+    assert!(state.request(&capture(500)) && state.request(&capture(300)));
+    assert!(state.request(&Request::Refund { amount: amount(600) }));
+    state.check();
+    state.open(800);
+    let [slices] = &state.open[..] else { panic!() };
     let slices: Vec<_> =
         slices.iter().map(|slice| (slice.step, slice.amount, slice.again)).collect();
     let expected = [(Some(1), 200, false), (Some(0), 500, true), (Some(1), 100, true)];
     assert_eq!(slices, expected);
-    ledger.check();
-    ledger.end(Decision::Won);
-    ledger.check();
-    assert!(ledger.request(&Request::Refund { amount: amount(200) }));
-    ledger.check();
+    state.check();
+    state.end(Decision::Won);
+    state.check();
+    assert!(state.request(&Request::Refund { amount: amount(200) }));
+    state.check();
 }
 
 #[test]
 fn more_than_was_ever_captured_can_be_disputed() {
-    let mut ledger = Ledger::new();
-    let opened = ledger.open(100);
+    let mut state = State::new();
+    let opened = state.open(100);
     assert_eq!(opened.balance, -732 - 26_680);
-    ledger.check();
-    let mut ledger = Ledger::new();
-    assert!(ledger.request(&capture(100)));
-    ledger.open(350);
-    ledger.check();
+    state.check();
+    let mut state = State::new();
+    assert!(state.request(&capture(100)));
+    state.open(350);
+    state.check();
 }
 
 #[test]
@@ -194,28 +194,28 @@ fn steps() -> impl Strategy<Value = Vec<(u8, i64)>> {
 proptest! {
     #[test]
     fn the_ledger_is_consistent_after_any_events(steps in steps()) {
-        let mut ledger = Ledger::new();
+        let mut state = State::new();
         for (kind, minor) in steps {
             match kind {
-                0 => _ = ledger.request(&capture(minor)),
-                1 => _ = ledger.request(&Request::Refund { amount: amount(minor) }),
-                2 => _ = ledger.open(minor),
-                3 => _ = ledger.end(Decision::Won),
-                _ => _ = ledger.end(Decision::Lost),
+                0 => _ = state.request(&capture(minor)),
+                1 => _ = state.request(&Request::Refund { amount: amount(minor) }),
+                2 => _ = state.open(minor),
+                3 => _ = state.end(Decision::Won),
+                _ => _ = state.end(Decision::Lost),
             }
-            ledger.check();
+            state.check();
         }
-        let nothing_disputed = ledger.lost.is_empty();
-        while ledger.end(Decision::Won).is_some() {
-            ledger.check();
+        let no_dispute_is_lost = state.lost.is_empty();
+        while state.end(Decision::Won).is_some() {
+            state.check();
         }
-        let left = ledger.holding.amounts.refundable();
-        if nothing_disputed && left > 0 {
+        let left = state.holding.amounts.refundable();
+        if no_dispute_is_lost && left > 0 {
             let rest = Request::Refund { amount: amount(left) };
-            prop_assert!(ledger.request(&rest));
-            ledger.check();
-            prop_assert!(ledger.holding.captures.iter().all(|c| c.gross_returned == c.gross));
-            prop_assert_eq!(ledger.balance, -ledger.flat);
+            prop_assert!(state.request(&rest));
+            state.check();
+            prop_assert!(state.holding.captures.iter().all(|c| c.gross_returned == c.gross));
+            prop_assert_eq!(state.balance, -state.flat);
         }
     }
 }

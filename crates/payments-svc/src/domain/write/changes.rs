@@ -94,8 +94,8 @@ pub(crate) struct MerchantTexts {
 }
 
 impl MerchantTexts {
-    /// The merchant as it was when it was created with these texts, to answer a repeated request.
-    /// Only the texts and the balance of a merchant can change.
+    /// The merchant as its creation returned it, to answer a repeated request: with these texts and
+    /// balance 0. Nothing else of a merchant can change.
     #[must_use]
     pub(crate) fn first_of(&self, mut merchant: Merchant) -> Merchant {
         merchant.details.name = self.name.clone();
@@ -121,7 +121,7 @@ pub(crate) struct Membership {
     pub(crate) merchant: Id,
     /// An app or a user.
     pub(crate) member: Id,
-    /// Whether the merchant is a test merchant. Always false for users.
+    /// Whether the merchant is a test merchant. Not used for users: always false.
     pub(crate) test: bool,
     /// Whether the row existed before the batch.
     pub(crate) was: bool,
@@ -150,7 +150,7 @@ pub(crate) struct NewInvitation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Attempt {
     pub(crate) invitation: Id,
-    /// The number of attempts, with this one.
+    /// The number of attempts, including this one.
     pub(crate) attempts: u32,
     /// The time of the next attempt.
     pub(crate) due: Timestamp,
@@ -185,7 +185,7 @@ pub(crate) struct Movements {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NumberedStep {
     pub(crate) transaction: Id,
-    /// The place in the trail, from 0.
+    /// The index in the trail, from 0.
     pub(crate) number: u32,
     pub(crate) step: Step,
 }
@@ -201,7 +201,7 @@ pub(crate) struct Capture {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NumberedPosting {
     pub(crate) line: Id,
-    /// The place in the entry, from 0.
+    /// The index in the entry, from 0.
     pub(crate) number: u32,
     pub(crate) posting: Posting,
 }
@@ -227,13 +227,13 @@ pub(crate) struct NewCard {
     pub(crate) notes: Option<Notes>,
 }
 
-/// A notification that was booked.
+/// A notification that was recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NoticeRow {
     /// The acquirer's ID of the notification.
     pub(crate) id: Reference,
     pub(crate) transaction: Id,
-    /// The time of the booking, not of the event.
+    /// The time of the recording, not of the event.
     pub(crate) created: Timestamp,
     /// The decision, and the dispute that is not opened yet.
     pub(crate) waits: Option<(Reference, Decision)>,
@@ -252,7 +252,7 @@ pub(crate) struct NewDispute {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NumberedSlice {
     pub(crate) dispute: Id,
-    /// The place in the dispute, from 0.
+    /// The index in the dispute, from 0.
     pub(crate) number: u32,
     pub(crate) slice: Slice,
 }

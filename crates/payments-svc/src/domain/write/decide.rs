@@ -41,9 +41,9 @@ pub(crate) fn decide(
     batch: &[&Write],
 ) -> Result<(Vec<Result<Answer, Refusal>>, Changes), usize> {
     let mut batch_state = Batch { known, changes: Changes::default() };
-    let decide_one = |(place, write): (usize, &&Write)| {
+    let decide_one = |(index, write): (usize, &&Write)| {
         let decision = AssertUnwindSafe(|| batch_state.decide(write));
-        catch_unwind(decision).map_err(|_| place)
+        catch_unwind(decision).map_err(|_| index)
     };
     let answers = batch.iter().enumerate().map(decide_one).collect::<Result<_, _>>()?;
     Ok((answers, batch_state.changes))

@@ -36,7 +36,7 @@ pub(crate) struct Known {
     pub(crate) merchant_users: HashSet<(Id, Id)>,
     /// By merchant and app.
     pub(crate) merchant_apps: HashSet<(Id, Id)>,
-    /// Booked notifications, by the acquirer's ID.
+    /// Recorded notifications, by the acquirer's ID.
     pub(crate) notifications: HashSet<String>,
     /// By transaction and the acquirer's ID of the dispute.
     pub(crate) disputes: HashMap<(Id, String), DisputeState>,
@@ -158,7 +158,7 @@ pub(crate) struct InvitationState {
     pub(crate) due: Timestamp,
 }
 
-/// The state that a payout is decided from.
+/// The state that decides a payout.
 #[derive(Debug, Clone)]
 pub(crate) struct PayoutState {
     pub(crate) run: PayoutRun,

@@ -11,7 +11,7 @@ use crate::domain::{Email, Id, PayoutRun, Reference, Request};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Captures {
     None,
-    /// The oldest captures from which together this amount, in minor units, can be refunded.
+    /// The oldest captures that together have this refundable amount, in minor units.
     Refundable(i64),
     All,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Needs {
     pub(crate) invitations: BTreeSet<Id>,
     /// The run and the merchant, with all rows of its balance.
     pub(crate) payout: Option<(PayoutRun, Id)>,
-    /// The most IDs that the writes take.
+    /// The maximum number of IDs that the writes use.
     pub(crate) ids: usize,
 }
 
@@ -124,7 +124,7 @@ impl Needs {
     }
 }
 
-/// The most IDs that an action takes. Unused IDs are lost, which is harmless.
+/// The maximum number of IDs that an action uses. Unused IDs are lost, which is harmless.
 fn ids(action: &Action) -> usize {
     match action {
         Action::CreateApp { .. }

@@ -1,5 +1,6 @@
-//! Batches on tables in memory. A batch loads only the rows of [`Needs`]. It must have the same
-//! answers and changes as the same writes one by one, each with all rows loaded.
+//! Compares batches with single writes, on tables in memory. A batch loads only the rows of
+//! [`Needs`]. It must have the same answers and changes as the same writes one by one, each with
+//! all rows loaded.
 
 use std::time::Duration;
 
@@ -45,8 +46,8 @@ fn used_ids(changes: &Changes) -> usize {
         + usize::from(changes.payout.is_some())
 }
 
-/// Removes the merchant's title from an invitation, so that answers can be compared: in a batch,
-/// the title is that of the beginning of the batch, even if a write changes it.
+/// Removes the merchant's title from an invitation, so that answers can be compared: a batch uses
+/// the title that it loaded, even if one of its writes changes the title.
 fn without_title(answer: Decision) -> Decision {
     answer.map(|answer| match answer {
         Answer::Fresh { outcome: Outcome::Invitation(mut invitation), step } => {
@@ -57,7 +58,7 @@ fn without_title(answer: Decision) -> Decision {
     })
 }
 
-/// Compares both ways of writing.
+/// Writes each batch at once and one by one, and compares the results.
 struct Run {
     tables: Tables,
     next_id: u64,
@@ -71,7 +72,7 @@ impl Run {
         run
     }
 
-    /// Writes a batch in both ways. Bookings use the row `free` of a balance.
+    /// Writes a batch in both ways. `free` is the index of the balance row that bookings use.
     fn write(&mut self, batch: &Batch, free: i64) {
         let now = at(self.batch);
         let writes = batch.writes(&self.tables, self.batch);
@@ -97,7 +98,7 @@ impl Run {
         self.batch += 1;
     }
 
-    /// One write alone, with all rows loaded.
+    /// Executes one write alone, with all rows loaded.
     fn single(&mut self, write: &Write, (now, free): (Timestamp, i64)) -> Decision {
         let own = Needs::of([write]);
         let payout = match write.action {

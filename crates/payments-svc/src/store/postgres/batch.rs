@@ -3,8 +3,8 @@
 //!
 //! The locks, in the order in which a batch takes them:
 //!
-//! 1. Rows of merchants, operations, invitations and transactions, in this order ([`LOCKED`]): `FOR
-//!    UPDATE … SKIP LOCKED`.
+//! 1. Rows of merchants, operations (pending payments), invitations and transactions, in this order
+//!    ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
 //! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
 //! 3. For a payout only: the row of the open run, then all rows of the balance, in order. These
 //!    locks wait. The command pays one merchant at a time, so it holds no other balance.
@@ -14,12 +14,13 @@
 //! The reasons:
 //!
 //! 1. The load of a service never waits for a lock. A row that another process holds postpones only
-//!    the writes that need it. So batches cannot wait for each other in a circle, and a process
-//!    that hangs delays no other writes.
-//! 2. A batch waits only while it writes, in an order that all batches share. So there is no circle
-//!    there, either.
+//!    the writes that need it. So batches cannot deadlock, and a process that hangs delays no other
+//!    writes.
+//! 2. A batch waits only while it writes, in an order that all batches share. So they cannot
+//!    deadlock there, either.
 //! 3. `SKIP LOCKED` hides locked rows, as if they did not exist. For rows that were not found,
-//!    `locked` looks again without a lock: a row that exists is locked.
+//!    `locked` reads again without a lock: a row that this second read finds is locked by another
+//!    process.
 //! 4. A balance of one row would let only one batch at a time book for a merchant. With several
 //!    rows, a batch takes any free one.
 //! 5. Idempotency keys have no lock. They are read after the locks and inserted last. If two
@@ -48,8 +49,9 @@ use crate::domain::{
     write::{Balance, Changes, Known, Needs, PayoutState, Write},
 };
 
-/// Settings of the sessions of a service, after those of `common`. An index serves every statement,
-/// so the planner must use it, even without statistics, and plan each statement only once.
+/// Settings of the database connections of a service, after those of `common`. An index serves
+/// every statement. These settings force the planner to use it, even without statistics, and to
+/// plan each statement only once.
 pub(super) const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan;
      SET enable_seqscan = off; SET enable_bitmapscan = off;
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
@@ -280,7 +282,7 @@ fn arrays<'a>(query: &Query, needs: &'a Needs) -> Vec<Vec<Param<'a>>> {
     arrays
 }
 
-/// Reads the row that [`NEW_IDS`] selects: the new ids, and the time of the database.
+/// Reads the row that [`NEW_IDS`] selects: the new IDs, and the time of the database.
 fn new_ids(row: Option<&Row>) -> Result<(Vec<Id>, Timestamp), Error> {
     let row = row.ok_or(Error::NoRow)?;
     let broken = |error: &str| Error::Column(error.to_owned().into());
@@ -315,7 +317,7 @@ async fn locked(
     }
     let mut locked = HashSet::new();
     if !plan.0.is_empty() {
-        // These rows exist, so the load skipped them because they are locked.
+        // The load skipped these rows, but they exist. So they are locked.
         for row in plan.send(open).await?.iter().flatten() {
             locked.insert(Columns::from(row).read::<Id>()?);
         }

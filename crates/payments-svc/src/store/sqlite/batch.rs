@@ -1,12 +1,12 @@
 //! A batch of writes in SQLite.
 //!
-//! 1. One batch runs at a time, on the thread of the writer. Its transaction takes the write lock
-//!    of the database at its start. So there are no row locks, and no write is postponed.
+//! 1. One batch runs at a time, on the thread of the writer. Its database transaction takes the
+//!    write lock at its start. So there are no row locks, and no write waits for a row.
 //! 2. Rows are found one by one with prepared statements: there is no round trip to save.
 //! 3. The `payout` command writes the same database from another process. So each batch reads the
-//!    last id from table `ids` in its transaction, draws newer ones, and stores the last with its
-//!    changes.
-//! 4. Writes do not expire in the queue (`start_timeout`): only a full queue refuses them.
+//!    last ID from table `ids` in its database transaction, draws newer ones, and stores the last
+//!    with its changes.
+//! 4. Writes do not expire in the queue (`start_timeout`): only a full queue rejects them.
 //! 5. The balance of a merchant is one row, because only one batch writes at a time.
 
 use std::{cell::RefCell, collections::hash_map::Entry, sync::LazyLock, time::Duration};
@@ -52,7 +52,7 @@ impl Writer {
     }
 }
 
-/// A source of ids. Call [`Ids::follow`] with the last id in the database before drawing one.
+/// A source of IDs. Call [`Ids::follow`] with the last ID in the database before drawing one.
 pub(super) fn new_ids() -> Ids {
     Ids::after(Id::FIRST, Uuid::new_v4().as_u64_pair().0)
 }
@@ -105,7 +105,7 @@ impl Engine for Writer {
     }
 }
 
-/// Reads the rows that the writes need, and draws ids for them.
+/// Reads the rows that the writes need, and draws IDs for them.
 pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite::Result<Known> {
     let needs = Needs::of(batch.iter().copied());
     let now = now();
@@ -152,7 +152,7 @@ fn balance(db: &Connection, merchant: Id) -> rusqlite::Result<Vec<Balance>> {
         .collect()
 }
 
-/// The last id that any process drew and stored.
+/// The last ID that any process drew and stored.
 fn last_id(db: &Connection) -> rusqlite::Result<Id> {
     let last = db.prepare_cached("SELECT last FROM ids")?.query_row([], |row| row.get(0))?;
     Ok(Id::stored(last))
@@ -172,7 +172,7 @@ fn first_row<T>(
     Ok(row.map(|row| read(&mut Columns::from(row))).transpose()?)
 }
 
-/// Writes changes, and the last id that was drawn.
+/// Writes changes, and the last ID that was drawn.
 pub(super) fn write(db: &Connection, changes: &Changes, last: Id) -> rusqlite::Result<()> {
     tables::write(changes, &mut SqliteRows(db))?;
     db.prepare_cached("UPDATE ids SET last = $1")?.execute([last.as_bytes()])?;

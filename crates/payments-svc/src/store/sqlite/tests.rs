@@ -60,7 +60,7 @@ fn with_trail(tables: &Tables, id: Id) -> Transaction {
     transaction
 }
 
-/// The rows whose key begins with this id.
+/// The rows whose key begins with this ID.
 fn rows_of<T: Clone>(rows: &BTreeMap<(Id, u32), T>, id: Id) -> Vec<T> {
     rows.range((id, 0)..=(id, u32::MAX)).map(|(_, row)| row.clone()).collect()
 }
@@ -138,7 +138,7 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         let is_original = transaction.error.is_none() && !transaction.recurring;
         let reference = row.new.reference.clone();
         let original = || Some(Original { card: transaction.card.clone()?, reference: reference? });
-        // A payment that was approved when nobody knew the card has no card to read.
+        // A payment that was approved without card data has no card.
         if transaction.card.is_some() || !is_original {
             let expected = is_original.then(original).flatten();
             assert_eq!(store.original(transaction.merchant, id).await.unwrap(), expected);
@@ -167,7 +167,7 @@ async fn keys_cards_and_past_states_are_read_as_written() {
 async fn jobs_find_their_pending_work() {
     let (_dir, store, tables) = filled().await;
     let any_age = Duration::ZERO;
-    // Ids have a precision of one second, so the second of the last id must have ended.
+    // IDs have a precision of one second, so the second of the last ID must have ended.
     tokio::time::sleep(Duration::from_millis(1100)).await;
     let backlog = store.backlog().await.unwrap();
     let lengths = [tables.invitations.len(), tables.instructions.len(), tables.operations.len()];

@@ -122,9 +122,8 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    /// Counts an attempt and sets the time of the next one, before the mail is sent. So a process
-    /// that is killed before it deletes the invitation sends the mail once more, and not before
-    /// that time.
+    /// Counts an attempt and sets the time of the next one, before the mail is sent. If the process
+    /// is killed before it deletes the invitation, the mail is sent once more, at that time.
     pub(super) fn take_invitation(&mut self, id: Id, jitter: u16) -> Decision {
         let now = self.known.now;
         let known = self.known.invitations.get_mut(&id).filter(|known| known.due <= now);

@@ -33,8 +33,8 @@ impl Batch {
     }
 
     /// Records a change of a transaction: its amounts, its captures, the step of its trail if it
-    /// has one, and the booking if money moved. Disputes use this too. Fails before it changes
-    /// anything.
+    /// has one, and the booking if money moved. Disputes use this too. If it fails, nothing is
+    /// changed.
     pub(super) fn record_change(
         &mut self,
         transaction: Id,

@@ -1,4 +1,4 @@
-//! Notifications of acquirers: disputes and fraud alerts.
+//! Notifications from acquirers: disputes and fraud alerts.
 
 use super::{Batch, done};
 use crate::domain::{
@@ -8,7 +8,7 @@ use crate::domain::{
 };
 
 impl Batch {
-    /// Books a notification, unless it was booked before.
+    /// Records a notification and its effect, unless it was recorded before.
     pub(super) fn book_notification(
         &mut self,
         notification: &Notification,
@@ -21,16 +21,16 @@ impl Batch {
         }
         let dispute_key =
             event.dispute().map(|dispute| (*transaction, dispute.as_str().to_owned()));
-        let contest =
+        let dispute =
             dispute_key.as_ref().and_then(|dispute_key| self.known.disputes.get(dispute_key));
         let waiting = dispute_key
             .as_ref()
             .and_then(|dispute_key| self.known.waiting.get(dispute_key))
             .copied();
-        let consequence = held.holding.book_notification(event, (contest, waiting), exchanges);
-        let consequence = consequence.map_err(Refused::from)?;
-        let (waits, merchant) = (consequence.waits(), held.merchant);
-        match consequence {
+        let result = held.holding.book_notification(event, (dispute, waiting), exchanges);
+        let result = result.map_err(Refused::from)?;
+        let (waits, merchant) = (result.waits(), held.merchant);
+        match result {
             NoticeResult::None | NoticeResult::Wait(_) => {}
             NoticeResult::Alert => self.alert(merchant, notification),
             NoticeResult::Open(opening, end) => self.open(merchant, notification, opening, end)?,
@@ -93,8 +93,8 @@ impl Batch {
         let (reference, line) = (reference.clone(), line.unwrap_or(Id::FIRST));
         let dispute_key = (transaction, reference.as_str().to_owned());
         self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });
-        let contest = DisputeState { id, decision: None, slices: opening.slices };
-        self.known.disputes.insert(dispute_key.clone(), contest);
+        let state = DisputeState { id, decision: None, slices: opening.slices };
+        self.known.disputes.insert(dispute_key.clone(), state);
         if let Some((decision, change)) = end {
             self.record_change(transaction, change, None, Some(id))?;
             self.end(Some(dispute_key), id, decision);
@@ -103,10 +103,10 @@ impl Batch {
     }
 
     fn end(&mut self, dispute_key: Option<(Id, String)>, dispute: Id, decision: Decision) {
-        if let Some(contest) =
+        if let Some(state) =
             dispute_key.and_then(|dispute_key| self.known.disputes.get_mut(&dispute_key))
         {
-            contest.decision = Some(decision);
+            state.decision = Some(decision);
         }
         match self.changes.disputes.get_mut(&dispute) {
             Some(new) => new.decision = Some(decision),
@@ -114,8 +114,8 @@ impl Batch {
         }
     }
 
-    /// Records that the notification was booked, and the decision that waits for its dispute, if
-    /// any. Only the first decision counts: a later one does not wait.
+    /// Records the notification, and the decision that waits for its dispute, if any. Only the
+    /// first decision counts: a later one does not wait.
     fn record_notification(&mut self, notification: &Notification, waits: Option<Decision>) {
         let Notification { id, transaction, event, .. } = notification;
         let waits = event.dispute().cloned().zip(waits).filter(|(dispute, decision)| {

@@ -71,8 +71,8 @@ impl Batch {
         done(outcome)
     }
 
-    /// Stores the card data and the acquirer's reference, with which the payment continues after
-    /// the customer's answer.
+    /// Stores the card data and the acquirer's reference. The payment continues with them after the
+    /// customer's answer.
     pub(super) fn challenge(&mut self, operation: Id, card: &Card, reference: &str) -> Decision {
         let begun = self.known.operations.get_mut(&operation).ok_or(Refusal::NotFound)?;
         begun.challenged = Some(card.clone());

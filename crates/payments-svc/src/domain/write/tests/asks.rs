@@ -1,4 +1,4 @@
-//! Random writes about few rows, so that they often concern the same row.
+//! Generates random writes. They use few rows, so that they often use the same row.
 
 use std::collections::BTreeMap;
 
@@ -83,14 +83,14 @@ pub(crate) struct Ask {
     pub(crate) kind: Kind,
     /// Chooses a row.
     pub(crate) one: u8,
-    /// Chooses another row, or optional members.
+    /// Chooses another row, or optional fields.
     pub(crate) other: u8,
     pub(crate) amount: i64,
     /// The app, the key and the request.
     pub(crate) key: Option<(u8, u8, u8)>,
 }
 
-/// A batch of a service, or the payout of a merchant, which the command `payout` writes alone.
+/// A batch of a service, or one payout: the command `payout` writes batches of one write.
 #[derive(Debug, Clone)]
 pub(crate) enum Batch {
     Writes(Vec<Ask>),
@@ -120,9 +120,9 @@ pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
 /// Batches that create two apps, two merchants, users, and payments. Two payments succeed and are
 /// captured twice.
 pub(crate) fn beginning() -> Vec<Batch> {
-    // A place of 0 chooses the first row, 1 the second.
-    let ask = |kind, place: u8, key| {
-        let choice = 8 * place + 1;
+    // An index of 0 chooses the first row, 1 the second.
+    let ask = |kind, index: u8, key| {
+        let choice = 8 * index + 1;
         Ask { kind, one: choice, other: choice, amount: 300, key }
     };
     let two = |kind| vec![ask(kind, 0, None), ask(kind, 1, None)];
@@ -141,7 +141,7 @@ pub(crate) fn beginning() -> Vec<Batch> {
 }
 
 impl Batch {
-    /// The writes, about the rows of `tables`. The `number` rises with each batch.
+    /// The writes, about the rows of `tables`. The `number` increases with each batch.
     pub(crate) fn writes(&self, tables: &Tables, number: u32) -> Vec<Write> {
         match self {
             Self::Writes(asks) => {
@@ -150,8 +150,8 @@ impl Batch {
                 let forgets = |ask: &Ask| ask.kind == Kind::Forget;
                 let first = asks.iter().position(forgets);
                 let asks = asks.iter().enumerate();
-                let asks = asks.filter(|(place, ask)| !forgets(ask) || first == Some(*place));
-                asks.map(|(place, ask)| ask.write(tables, number, place)).collect()
+                let asks = asks.filter(|(index, ask)| !forgets(ask) || first == Some(*index));
+                asks.map(|(index, ask)| ask.write(tables, number, index)).collect()
             }
             Self::PayOut(one) => {
                 let test = one.is_multiple_of(2);
@@ -165,9 +165,9 @@ impl Batch {
 }
 
 impl Ask {
-    /// The write at a `place` of the batch with this `number`.
-    fn write(&self, tables: &Tables, number: u32, place: usize) -> Write {
-        let action = self.action(tables, &format!("{number} {place}"));
+    /// The write with this index in the batch with this `number`.
+    fn write(&self, tables: &Tables, number: u32, index: usize) -> Write {
+        let action = self.action(tables, &format!("{number} {index}"));
         let takes_key = matches!(
             action,
             Action::CreateMerchant { .. }
@@ -339,19 +339,19 @@ impl Ask {
         let answered = tables.keys.iter().filter(|(_, key)| is_answered(&key.state));
         let answered: Vec<_> = answered.map(|(name, _)| name.clone()).collect();
         let chosen =
-            [self.one, self.other].map(|place| answered.get(usize::from(place % 8)).cloned());
+            [self.one, self.other].map(|index| answered.get(usize::from(index % 8)).cloned());
         Action::DeleteKeys { keys: chosen.into_iter().flatten().collect() }
     }
 }
 
 /// One of the first `most` rows. In one of eight cases, an ID that does not exist.
 fn pick<V>(table: &BTreeMap<Id, V>, most: usize, choice: u8) -> Id {
-    let place = usize::from(choice / 8).checked_rem(most.min(table.len()));
-    let row = place.filter(|_| !choice.is_multiple_of(8)).and_then(|place| table.keys().nth(place));
+    let index = usize::from(choice / 8).checked_rem(most.min(table.len()));
+    let row = index.filter(|_| !choice.is_multiple_of(8)).and_then(|index| table.keys().nth(index));
     row.copied().unwrap_or(Id::LAST)
 }
 
-/// The IDs of these tests are numbered.
+/// The ID with this number.
 pub(crate) fn id(number: u64) -> Id {
     let mut bytes = [1; Id::BYTES];
     bytes[4..].copy_from_slice(&number.to_be_bytes());

@@ -8,8 +8,8 @@ use crate::domain::{LineKind, Overflow, Refused};
 
 const OVERFLOW: Refusal = Refusal::Movement(Refused::Overflow(Overflow));
 
-/// Moves the first transaction, while the row of its merchant's balance is `balance`. Returns the
-/// row afterwards.
+/// Executes one write for the first transaction, with `balance` as the row of its merchant's
+/// balance. Returns the row afterwards.
 fn moved(kind: Kind, balance: i64) -> Result<i64, Refusal> {
     let mut run = Run::new();
     let transaction = run.tables.transactions.values().next().unwrap();
@@ -70,7 +70,7 @@ fn an_early_decision_and_its_dispute_are_booked_together() {
 }
 
 #[test]
-fn the_place_of_a_panicking_write_is_returned() {
+fn the_index_of_a_panicking_write_is_returned() {
     let run = Run::new();
     let ask = |kind| Ask { kind, one: 1, other: 1, amount: 100, key: None };
     let asks =

@@ -57,7 +57,7 @@ pub(crate) struct TransactionRow {
 
 impl Tables {
     /// Loads the rows of `needs` and no others. Each balance has `shards` rows. A booking gets the
-    /// row numbered `free`.
+    /// row with the index `free`.
     pub(crate) fn load(
         &self,
         needs: &Needs,
@@ -137,7 +137,7 @@ impl Tables {
         known
     }
 
-    /// Needs of all rows.
+    /// The needs that load every row.
     pub(crate) fn all(&self) -> Needs {
         let pairs = |members: Vec<Id>| -> BTreeSet<(Id, Id)> {
             let of = |merchant: &Id| {
