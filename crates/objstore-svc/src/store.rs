@@ -440,7 +440,9 @@ impl From<WriteError> for StoreError {
         match error {
             WriteError::Overloaded => Self::Overloaded,
             WriteError::Panicked => Self::Panicked,
-            WriteError::OutcomeUnknown(_) | WriteError::Stopped => Self::OutcomeUnknown(error.into()),
+            WriteError::OutcomeUnknown(_) | WriteError::Stopped => {
+                Self::OutcomeUnknown(error.into())
+            }
         }
     }
 }

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use tokio::time::timeout;
 
 use crate::domain::{
-    Amount, CardDetails, Challenge, Consent, Currency, Id, Instruction, Notification,
-    ProcessingError, Verdict,
+    AcquirerOutcome, Amount, CardDetails, Challenge, ChallengeAnswer, Currency, Id, Notification,
+    OutboxEntry, ProcessingError,
 };
 
 mod sandbox;
@@ -33,7 +33,7 @@ pub(crate) struct AuthorizationRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AuthorizationResponse {
     /// The payment is decided.
-    Verdict(Verdict),
+    Outcome(AcquirerOutcome),
     /// The customer must answer 3-D Secure first.
     Challenge {
         /// The acquirer's name for the challenge.
@@ -80,8 +80,8 @@ impl Acquirers {
         now: Timestamp,
     ) -> Result<AuthorizationResponse, NoAnswer> {
         if !test {
-            let declined = Verdict::Declined(ProcessingError::MAY_NOT_CREATE);
-            return Ok(AuthorizationResponse::Verdict(declined));
+            let declined = AcquirerOutcome::Declined(ProcessingError::MAY_NOT_CREATE);
+            return Ok(AuthorizationResponse::Outcome(declined));
         }
         self.within(self.sandbox.authorize(authorization, now)).await
     }
@@ -93,8 +93,8 @@ impl Acquirers {
         &self,
         operation: Id,
         challenge: &Challenge,
-        consent: Consent,
-    ) -> Result<Verdict, NoAnswer> {
+        consent: ChallengeAnswer,
+    ) -> Result<AcquirerOutcome, NoAnswer> {
         self.within(self.sandbox.complete(operation, challenge, consent)).await
     }
 
@@ -104,9 +104,9 @@ impl Acquirers {
         test: bool,
         card: &CardDetails,
         now: Timestamp,
-    ) -> Result<Verdict, NoAnswer> {
+    ) -> Result<AcquirerOutcome, NoAnswer> {
         if !test {
-            return Ok(Verdict::Declined(ProcessingError::MAY_NOT_SAVE));
+            return Ok(AcquirerOutcome::Declined(ProcessingError::MAY_NOT_SAVE));
         }
         self.within(self.sandbox.verify(card, now)).await
     }
@@ -115,7 +115,7 @@ impl Acquirers {
     /// the notifications that it causes, because the sandbox has no other way to deliver them.
     pub(crate) async fn carry_out(
         &self,
-        instruction: &Instruction,
+        instruction: &OutboxEntry,
         now: Timestamp,
     ) -> Result<Vec<Notification>, NoAnswer> {
         self.within(self.sandbox.carry_out(instruction, now)).await

@@ -210,7 +210,7 @@ fn base_url(text: &str) -> Result<Url, String> {
 /// Accepts funding currencies only, because these always have an exchange rate.
 fn fee(text: &str) -> Result<Money, String> {
     match text.parse::<Money>() {
-        Ok(money) if money.currency.is_for_funding() => Ok(money),
+        Ok(money) if money.currency.is_funding_currency() => Ok(money),
         Ok(_) => Err("must be in a currency that merchants can be funded in".to_owned()),
         Err(error) => Err(error.to_string()),
     }

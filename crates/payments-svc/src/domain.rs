@@ -29,13 +29,15 @@ mod transaction;
 mod window;
 pub(crate) mod write;
 
-pub(crate) use app::{ApiKey, App, KeyDigest, User};
+pub(crate) use app::{ApiKey, ApiKeyDigest, App, User};
 pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, SecurityCode};
-pub(crate) use dispute::{Decision, Dispute, DisputeState, NoticeResult, Opening, Reason, Slice};
-pub(crate) use id::{Id, Ids};
+pub(crate) use dispute::{
+    Decision, Dispute, DisputeState, NotificationResult, OpenedDispute, Reason, Slice,
+};
+pub(crate) use id::{Id, IdGenerator};
 pub(crate) use invalid::Invalid;
 pub(crate) use invitation::Invitation;
-pub(crate) use journal::{Account, Entry, Line, LineKind, Posting};
+pub(crate) use journal::{Account, LedgerEntry, Line, LineKind, Posting};
 pub(crate) use json::Custom;
 pub(crate) use link::{Link, Value};
 pub(crate) use merchant::{
@@ -43,13 +45,16 @@ pub(crate) use merchant::{
     Pricing, Terms, Website, title,
 };
 pub(crate) use money::{Amount, Currency, Factor, InvalidCurrency, Money, Overflow, Ppm, scale};
-pub(crate) use movement::{Captured, Change, Holding, MAX_STEPS, Refused, Request};
-pub(crate) use notification::{Event, FraudAlert, FraudReason, Notification, Reference};
+pub(crate) use movement::{Captured, Change, MAX_STEPS, MovementError, Request, TransactionState};
+pub(crate) use notification::{AcquirerId, Event, FraudAlert, FraudReason, Notification};
 pub(crate) use operation::{
-    Challenge, Conclusion, Consent, Instruction, Order, Original, Payment, Verdict,
+    AcquirerOutcome, CardOnFile, Challenge, ChallengeAnswer, OutboxEntry, OutboxKind, Payment,
+    PaymentResult,
 };
 pub(crate) use payout::{Payout, PayoutRun, Transfer};
 pub(crate) use processing::{DeclineGroup, ProcessingError};
 pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
-pub(crate) use transaction::{Amounts, Fee, Movement, Reservation, Step, Tds, Transaction};
+pub(crate) use transaction::{
+    Amounts, Fee, Movement, Step, ThreeDSecure, Transaction, TransactionTerms,
+};
 pub(crate) use window::{MAX_PAGE, Window};

@@ -32,10 +32,10 @@ use crate::{
     app::Payments,
     domain::{
         Id, Request,
-        write::{Action, Refusal},
+        write::{Action, Rejection},
     },
     rates::{ExchangeRates, RatesError},
-    store::{Expiring, Store, StoreError},
+    store::{OldTransaction, Store, StoreError},
 };
 
 mod backlog;
@@ -120,14 +120,14 @@ impl Jobs {
         loop {
             let expiring = self.store.expiring(self.authorization_ttl).await?;
             let mut through = None;
-            for Expiring { transaction, is_pending } in expiring {
+            for OldTransaction { transaction, is_pending } in expiring {
                 if is_pending && !self.void(transaction).await? {
                     break;
                 }
                 through = Some(transaction);
             }
             let Some(through) = through else { return Ok(()) };
-            let _recorded = self.store.write(Action::Expire { through }).await?;
+            let _recorded = self.store.write(Action::SaveExpiryCursor { through }).await?;
         }
     }
 
@@ -136,7 +136,7 @@ impl Jobs {
         let request = Request::Void { amount: None };
         let action = Action::Move { transaction, request, descriptor: None, steps: 0 };
         // Refused if a capture was faster. Nothing is pending then.
-        Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Refusal::Movement(_))))
+        Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Rejection::Movement(_))))
     }
 
     async fn delete_old_keys(&self) -> Result<(), StoreError> {

@@ -142,7 +142,7 @@ impl Limits {
     /// Decision: only errors about the card are counted. The others reveal nothing about it, such
     /// as a merchant that may not accept payments, or a failure of the acquirer.
     pub(crate) fn declined(&self, customer: &Customer, error: ProcessingError) {
-        if error.concerns_card() {
+        if error.counts_against_limit() {
             let limits = self.for_mode(customer.test);
             limits.declines.record((customer.merchant, customer.address));
             limits.merchants.record(customer.merchant);
@@ -166,7 +166,7 @@ pub(crate) struct Admitted(Reserved<HashedKey>);
 impl Admitted {
     /// Keeps the count if the error concerns the card.
     pub(crate) fn declined(self, error: ProcessingError) {
-        if error.concerns_card() {
+        if error.counts_against_limit() {
             self.0.keep();
         }
     }

@@ -55,7 +55,7 @@ impl ExchangeRates {
         let today = now.to_zoned(TimeZone::UTC).date();
         match &*self.live.read().unwrap_or_else(PoisonError::into_inner) {
             Some((_, rates)) => rates.exchange(currency, to, self.spread, Some(today)),
-            None if currency == to => Ok(Exchange::NONE),
+            None if currency == to => Ok(Exchange::IDENTITY),
             None => Err(NoRate::NotQuoted(currency)),
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     config::Config,
     domain::{
         ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Website,
-        write::{Action, Outcome, Refusal},
+        write::{Action, Outcome, Rejection},
     },
     file,
     store::{OpenError, Store, StoreError},
@@ -29,7 +29,7 @@ pub(crate) enum SeedError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] Rejection),
     /// A built-in value is not valid, or the store gave an unexpected answer.
     #[error("the demo data cannot be created: this is a defect of the program")]
     Broken,

@@ -39,8 +39,8 @@ use jiff::Timestamp;
 use quick_cache::sync::Cache;
 
 use crate::domain::{
-    App, Id, KeyDigest, Payout, PayoutRun, Reference,
-    write::{Answer, Refusal, Write},
+    AcquirerId, ApiKeyDigest, App, Id, Payout, PayoutRun,
+    write::{Answer, Rejection, Write},
 };
 
 mod batch;
@@ -176,16 +176,16 @@ pub(crate) struct Found<T> {
 
 /// An open dispute whose due date has passed.
 #[derive(Debug)]
-pub(crate) struct Overdue {
+pub(crate) struct OverdueDispute {
     pub(crate) id: Id,
     pub(crate) transaction: Id,
     /// The acquirer's ID of the dispute.
-    pub(crate) reference: Reference,
+    pub(crate) reference: AcquirerId,
 }
 
 /// A transaction that is older than the limit for authorizations.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Expiring {
+pub(crate) struct OldTransaction {
     pub(crate) transaction: Id,
     /// Whether a part of its amount is neither captured nor voided.
     pub(crate) is_pending: bool,
@@ -193,7 +193,7 @@ pub(crate) struct Expiring {
 
 /// Whose disputes or fraud alerts to list.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Subject {
+pub(crate) enum Owner {
     /// All of a merchant.
     Merchant(Id),
     /// All of one transaction.
@@ -217,7 +217,7 @@ type Select<'a> = (&'a str, &'a [Param<'a>]);
 #[derive(Clone)]
 pub(crate) struct Store {
     engine: Engine,
-    apps: Arc<Cache<KeyDigest, App>>,
+    apps: Arc<Cache<ApiKeyDigest, App>>,
     /// Threads for long work. They use half of the cores and leave the others to requests.
     aside: Aside,
 }
@@ -283,11 +283,11 @@ impl Store {
     }
 
     /// Waits until the write is committed. With an idempotency key, a repeat writes nothing and
-    /// returns the first outcome. A [`Refusal`] is a decision of the domain: nothing was changed.
+    /// returns the first outcome. A [`Rejection`] is a decision of the domain: nothing was changed.
     pub(crate) async fn write(
         &self,
         write: impl Into<Write>,
-    ) -> Result<Result<Answer, Refusal>, StoreError> {
+    ) -> Result<Result<Answer, Rejection>, StoreError> {
         let write = write.into();
         Ok(engine!(self, engine => engine.queue().write(write).await)?)
     }

@@ -8,8 +8,8 @@ use tokio::time::sleep;
 
 use super::{AuthorizationRequest, AuthorizationResponse, CardSource};
 use crate::domain::{
-    Amount, CardDetails, Challenge, Consent, Event, FraudReason, Id, Instruction, Notification,
-    ProcessingError, Reference, Tds, Verdict,
+    AcquirerId, AcquirerOutcome, Amount, CardDetails, Challenge, ChallengeAnswer, Event,
+    FraudReason, Id, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
 };
 
 /// Prefix of references. The last four digits of the card follow.
@@ -38,26 +38,31 @@ impl Sandbox {
             CardSource::Card(card) if authorization.can_challenge && is_challenged(card, now) => {
                 AuthorizationResponse::Challenge { reference: reference(card) }
             }
-            CardSource::Card(card) => AuthorizationResponse::Verdict(judge(card, now)),
+            CardSource::Card(card) => AuthorizationResponse::Outcome(judge(card, now)),
             // This card succeeds when a customer types it in, and lacks funds in recurring
             // payments.
             CardSource::Reference(reference) if reference.ends_with("0207") => {
-                AuthorizationResponse::Verdict(Verdict::Declined(
+                AuthorizationResponse::Outcome(AcquirerOutcome::Declined(
                     ProcessingError::INSUFFICIENT_FUNDS,
                 ))
             }
             CardSource::Reference(reference) => {
-                AuthorizationResponse::Verdict(approved(reference.clone(), Tds::None))
+                AuthorizationResponse::Outcome(approved(reference.clone(), ThreeDSecure::None))
             }
         }
     }
 
-    pub(super) async fn complete(&self, _: Id, challenge: &Challenge, consent: Consent) -> Verdict {
+    pub(super) async fn complete(
+        &self,
+        _: Id,
+        challenge: &Challenge,
+        consent: ChallengeAnswer,
+    ) -> AcquirerOutcome {
         sleep(self.delay).await;
         completed(&challenge.reference, consent)
     }
 
-    pub(super) async fn verify(&self, card: &CardDetails, now: Timestamp) -> Verdict {
+    pub(super) async fn verify(&self, card: &CardDetails, now: Timestamp) -> AcquirerOutcome {
         sleep(self.delay).await;
         judge(card, now)
     }
@@ -66,7 +71,7 @@ impl Sandbox {
     #[expect(clippy::unused_async, reason = "a call to any other acquirer uses the network")]
     pub(super) async fn carry_out(
         &self,
-        instruction: &Instruction,
+        instruction: &OutboxEntry,
         now: Timestamp,
     ) -> Vec<Notification> {
         let reference = instruction.reference.as_deref().filter(|_| instruction.is_first_capture);
@@ -82,9 +87,9 @@ impl Sandbox {
         alert.into_iter().chain(dispute).collect()
     }
 
-    fn dispute(&self, captured: &Instruction, now: Timestamp) -> Option<Notification> {
+    fn dispute(&self, captured: &OutboxEntry, now: Timestamp) -> Option<Notification> {
         let transaction = captured.transaction;
-        let id = Reference::of_sandbox("dispute", transaction);
+        let id = AcquirerId::of_sandbox("dispute", transaction);
         let event = Event::Opened {
             dispute: id.clone(),
             amount: Amount::new(captured.amount).ok()?,
@@ -95,10 +100,10 @@ impl Sandbox {
     }
 }
 
-fn alert(captured: &Instruction, now: Timestamp) -> Notification {
+fn alert(captured: &OutboxEntry, now: Timestamp) -> Notification {
     let event = Event::Fraud { reported: Some(now), reason: Some(FraudReason::FRAUDULENT_USE) };
     let transaction = captured.transaction;
-    let id = Reference::of_sandbox("fraud", transaction);
+    let id = AcquirerId::of_sandbox("fraud", transaction);
     Notification { id, transaction, created: now, event }
 }
 
@@ -113,32 +118,36 @@ fn is_challenged(card: &CardDetails, now: Timestamp) -> bool {
 }
 
 /// The outcome for a challenged card, by its reference.
-fn completed(reference: &str, consent: Consent) -> Verdict {
+fn completed(reference: &str, consent: ChallengeAnswer) -> AcquirerOutcome {
     match (consent, reference.strip_prefix(REFERENCE)) {
-        (Consent::Given, Some("0030")) => approved(reference.to_owned(), Tds::Full),
-        (Consent::Given, Some("0032")) => approved(reference.to_owned(), Tds::Attempt),
-        _ => Verdict::Declined(ProcessingError::FAILED_3D_SECURE),
+        (ChallengeAnswer::Confirmed, Some("0030")) => {
+            approved(reference.to_owned(), ThreeDSecure::Full)
+        }
+        (ChallengeAnswer::Confirmed, Some("0032")) => {
+            approved(reference.to_owned(), ThreeDSecure::Attempt)
+        }
+        _ => AcquirerOutcome::Declined(ProcessingError::FAILED_3D_SECURE),
     }
 }
 
-fn approved(reference: String, tds: Tds) -> Verdict {
-    Verdict::Approved { reference, tds }
+fn approved(reference: String, tds: ThreeDSecure) -> AcquirerOutcome {
+    AcquirerOutcome::Approved { reference, tds }
 }
 
 fn reference(card: &CardDetails) -> String {
-    format!("{REFERENCE}{}", card.kept().last4)
+    format!("{REFERENCE}{}", card.to_card().last4)
 }
 
-fn judge(card: &CardDetails, now: Timestamp) -> Verdict {
+fn judge(card: &CardDetails, now: Timestamp) -> AcquirerOutcome {
     if card.expiry.end() < now {
-        return Verdict::Declined(ProcessingError::EXPIRED);
+        return AcquirerOutcome::Declined(ProcessingError::EXPIRED);
     }
     let number = card.number.expose();
-    let declined = |error| Verdict::Declined(error);
+    let declined = |error| AcquirerOutcome::Declined(error);
     match number.split_at_checked(12) {
         Some(("410000000000" | "100000000000" | "510000000000", "0000"))
         | Some(("410000000000", "0101" | "0102" | "0103" | "0207")) => {
-            approved(reference(card), Tds::None)
+            approved(reference(card), ThreeDSecure::None)
         }
         Some(("420000000000", "0000")) => declined(ProcessingError::DECLINED),
         // Without a challenge these fail: only the payment page supports 3-D Secure.
@@ -152,7 +161,7 @@ fn judge(card: &CardDetails, now: Timestamp) -> Verdict {
 /// The error with the code that the number ends with, if the table has this code.
 fn coded(end: &str) -> ProcessingError {
     let code = end.parse().ok().filter(|code| matches!(code, 2..=12 | 25 | 29));
-    code.and_then(ProcessingError::coded).unwrap_or(ProcessingError::NOT_SUPPORTED)
+    code.and_then(ProcessingError::from_code).unwrap_or(ProcessingError::NOT_SUPPORTED)
 }
 
 #[cfg(test)]
@@ -174,9 +183,9 @@ mod tests {
 
     fn judged(number: &str, year: i64) -> Result<String, u8> {
         match judge(&card(number, year), now()) {
-            Verdict::Approved { reference, tds: Tds::None } => Ok(reference),
-            Verdict::Approved { .. } => panic!("3-D Secure without a challenge"),
-            Verdict::Declined(error) => Err(error.code()),
+            AcquirerOutcome::Approved { reference, tds: ThreeDSecure::None } => Ok(reference),
+            AcquirerOutcome::Approved { .. } => panic!("3-D Secure without a challenge"),
+            AcquirerOutcome::Declined(error) => Err(error.code()),
         }
     }
 
@@ -190,14 +199,14 @@ mod tests {
         }
         assert!(!is_challenged(&card("41000000000000300", 2066), now()));
         for (reference, tds) in [
-            ("sandbox-0030", Some(Tds::Full)),
+            ("sandbox-0030", Some(ThreeDSecure::Full)),
             ("sandbox-0031", None),
-            ("sandbox-0032", Some(Tds::Attempt)),
+            ("sandbox-0032", Some(ThreeDSecure::Attempt)),
         ] {
-            let failed = Verdict::Declined(ProcessingError::FAILED_3D_SECURE);
+            let failed = AcquirerOutcome::Declined(ProcessingError::FAILED_3D_SECURE);
             let confirmed = tds.map_or(failed.clone(), |tds| approved(reference.to_owned(), tds));
-            assert_eq!(completed(reference, Consent::Given), confirmed);
-            assert_eq!(completed(reference, Consent::Withheld), failed);
+            assert_eq!(completed(reference, ChallengeAnswer::Confirmed), confirmed);
+            assert_eq!(completed(reference, ChallengeAnswer::Rejected), failed);
         }
     }
 

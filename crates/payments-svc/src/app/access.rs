@@ -2,7 +2,7 @@
 
 use super::{error::Error, payments::Payments};
 use crate::{
-    domain::{App, Dispute, FraudAlert, Id, KeyDigest, Line, Merchant, SavedCard, Transaction},
+    domain::{ApiKeyDigest, App, Dispute, FraudAlert, Id, Line, Merchant, SavedCard, Transaction},
     store::{Found, Snapshot, Store, StoreError},
 };
 
@@ -36,7 +36,7 @@ accessible!(
 );
 
 impl Payments {
-    pub(crate) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, Error> {
+    pub(crate) async fn app_by_key(&self, key: ApiKeyDigest) -> Result<Option<App>, Error> {
         Ok(self.store.app_by_key(key).await?)
     }
 

@@ -12,9 +12,9 @@ use super::{
 use crate::{
     acquirer::CardSource,
     domain::{
-        Amount, CardDetails, Currency, Custom, Descriptor, Id, Merchant, Notes, Original, Payment,
-        ProcessingError, Verdict,
-        write::{Action, Answer, Keyed, Outcome},
+        AcquirerOutcome, Amount, CardDetails, CardOnFile, Currency, Custom, Descriptor, Id,
+        Merchant, Notes, Payment, ProcessingError,
+        write::{Action, Answer, KeyedRequest, Outcome},
     },
     store::StoreError,
 };
@@ -46,12 +46,12 @@ impl Payments {
         self: &Arc<Self>,
         merchant: &Merchant,
         payment: RecurringPayment,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let RecurringPayment { card, descriptor, currency, amount, custom } = payment;
         let exchanges = self.exchanges(currency, &merchant.terms());
         let _both = exchanges.map_err(|error| Error::field("currency", error))?;
-        let Original { mut card, reference } = self.original(merchant.id, card).await?;
+        let CardOnFile { mut card, reference } = self.original(merchant.id, card).await?;
         // The security code belonged to the first payment and is not stored.
         card.code_present = false;
         let descriptor = descriptor.unwrap_or_else(|| merchant.details.descriptor.clone());
@@ -68,7 +68,7 @@ impl Payments {
         self.charge(charge, keyed).await
     }
 
-    async fn original(&self, merchant: Id, card: StoredCard) -> Result<Original, Error> {
+    async fn original(&self, merchant: Id, card: StoredCard) -> Result<CardOnFile, Error> {
         match card {
             StoredCard::Transaction(field, id) => {
                 let original = self.store.original(merchant, id).await?;
@@ -87,7 +87,7 @@ impl Payments {
         merchant: Id,
         transaction: Id,
         notes: Option<Notes>,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let original = self.store.original(merchant, transaction).await?;
         let not_original = || Error::field("transactionId", NOT_ORIGINAL);
@@ -102,12 +102,12 @@ impl Payments {
         card: CardDetails,
         notes: Option<Notes>,
     ) -> Result<Result<Id, ProcessingError>, Error> {
-        let (merchant, kept) = (attempt.merchant, card.kept());
+        let (merchant, kept) = (attempt.merchant, card.to_card());
         let reference = match self.verify(attempt, card).await? {
-            Verdict::Declined(error) => return Ok(Err(error.generalized())),
-            Verdict::Approved { reference, .. } => reference,
+            AcquirerOutcome::Declined(error) => return Ok(Err(error.group_error())),
+            AcquirerOutcome::Approved { reference, .. } => reference,
         };
-        let original = Box::new(Original { card: kept, reference });
+        let original = Box::new(CardOnFile { card: kept, reference });
         let answer = self.write(Action::SaveCard { merchant, original, notes }, None).await?;
         match *answer.outcome() {
             Outcome::Card(id) => Ok(Ok(id)),

@@ -42,8 +42,9 @@ use super::{
 use crate::{
     acquirer::{AuthorizationRequest, AuthorizationResponse, CardSource, NoAnswer},
     domain::{
-        Card, CardDetails, Challenge, Consent, Id, Merchant, Payment, ProcessingError, Verdict,
-        write::{Action, Answer, Keyed, Outcome, Refusal},
+        AcquirerOutcome, Card, CardDetails, Challenge, ChallengeAnswer, Id, Merchant, Payment,
+        ProcessingError,
+        write::{Action, Answer, KeyedRequest, Outcome, Rejection},
     },
     store::{StoreError, now},
 };
@@ -69,7 +70,7 @@ impl Charge {
         card: CardDetails,
         origin: Origin,
     ) -> Self {
-        let (kept, test) = (card.kept(), merchant.details.test);
+        let (kept, test) = (card.to_card(), merchant.details.test);
         Self { payment, card: kept, source: CardSource::Card(card), test, origin }
     }
 }
@@ -87,7 +88,7 @@ impl Payments {
     pub(crate) async fn charge(
         self: &Arc<Self>,
         charge: Charge,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
         let Charge { payment, card, source, test, origin } = charge;
@@ -102,7 +103,7 @@ impl Payments {
             let (currency, amount) = (payment.currency, payment.amount);
             let action = Action::BeginPayment { payment: Box::new(payment) };
             let operation = match payments.write(action, keyed).await? {
-                Answer::Fresh { outcome: Outcome::Begun(operation), .. } => operation,
+                Answer::Executed { outcome: Outcome::PaymentBegun(operation), .. } => operation,
                 replayed => return Ok(replayed),
             };
             let can_challenge = matches!(origin, Origin::Page(_));
@@ -112,7 +113,7 @@ impl Payments {
             let reply = reply.map_err(NoOutcome::from)?;
             // The card number is not needed for the rest.
             drop(authorization);
-            if let AuthorizationResponse::Verdict(Verdict::Declined(error)) = reply {
+            if let AuthorizationResponse::Outcome(AcquirerOutcome::Declined(error)) = reply {
                 payments.declines.record(attempt, admitted, error);
             }
             Ok(recorded(payments.record(operation, reply, card).await)?)
@@ -125,9 +126,9 @@ impl Payments {
         operation: Id,
         reply: AuthorizationResponse,
         card: Card,
-    ) -> Result<Result<Answer, Refusal>, StoreError> {
+    ) -> Result<Result<Answer, Rejection>, StoreError> {
         match reply {
-            AuthorizationResponse::Verdict(verdict) => {
+            AuthorizationResponse::Outcome(verdict) => {
                 self.conclude(operation, Some(verdict), Some(card)).await
             }
             AuthorizationResponse::Challenge { reference } => {
@@ -143,7 +144,7 @@ impl Payments {
         self: &Arc<Self>,
         attempt: Attempt,
         card: CardDetails,
-    ) -> Result<Verdict, Error> {
+    ) -> Result<AcquirerOutcome, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
         let admitted = self.declines.admit(attempt, &card.number)?;
         let payments = Arc::clone(self);
@@ -151,7 +152,7 @@ impl Payments {
             let _permit = permit;
             let verdict = payments.acquirers.verify(attempt.test, &card, now()).await;
             let verdict = verdict.map_err(Error::NoAnswer)?;
-            if let Verdict::Declined(error) = verdict {
+            if let AcquirerOutcome::Declined(error) = verdict {
                 payments.declines.record(attempt, admitted, error);
             }
             Ok(verdict)
@@ -174,7 +175,7 @@ impl Payments {
         self: &Arc<Self>,
         attempt: Attempt,
         operation: Id,
-        consent: Consent,
+        consent: ChallengeAnswer,
     ) -> Result<(), Error> {
         let payments = Arc::clone(self);
         let responding = self.under_way.spawn(async move {
@@ -186,7 +187,7 @@ impl Payments {
             let concluded = payments.conclude(operation, Some(verdict), None).await;
             let concluded = concluded.map_err(NoOutcome::NotStored)?;
             if let Ok(answer) = concluded
-                && let Outcome::Paid { error: Some(error), .. } = answer.outcome()
+                && let Outcome::PaymentConcluded { error: Some(error), .. } = answer.outcome()
             {
                 payments.declines.record(attempt, None, *error);
             }
@@ -198,9 +199,9 @@ impl Payments {
     async fn conclude(
         &self,
         operation: Id,
-        verdict: Option<Verdict>,
+        verdict: Option<AcquirerOutcome>,
         card: Option<Card>,
-    ) -> Result<Result<Answer, Refusal>, StoreError> {
+    ) -> Result<Result<Answer, Rejection>, StoreError> {
         let card = card.map(Box::new);
         self.store.write(Action::ConcludePayment { operation, verdict, card }).await
     }
@@ -210,10 +211,11 @@ impl Payments {
     pub(crate) async fn fail_unanswered(&self) -> Result<(), StoreError> {
         // By then, the request that waits for the acquirer has timed out.
         let age = self.acquirers.timeout() * 2;
-        for operation in self.store.unanswered(age).await? {
+        for operation in self.store.stale_pending_payments(age).await? {
             let Ok(failed) = self.conclude(operation, None, None).await? else { continue };
             // A customer who does not answer a challenge (another error) is normal: no warning.
-            if let Outcome::Paid { error: Some(ProcessingError::TRY_AGAIN), .. } = failed.outcome()
+            if let Outcome::PaymentConcluded { error: Some(ProcessingError::TRY_AGAIN), .. } =
+                failed.outcome()
             {
                 tracing::warn!(
                     operation.id = %operation,
@@ -226,7 +228,7 @@ impl Payments {
 }
 
 /// Converts the result of [`Payments::record`].
-fn recorded(written: Result<Result<Answer, Refusal>, StoreError>) -> Result<Answer, NoOutcome> {
+fn recorded(written: Result<Result<Answer, Rejection>, StoreError>) -> Result<Answer, NoOutcome> {
     match written {
         Ok(Ok(answer)) => Ok(answer),
         // A job has already recorded the payment as failed. It will be reversed.

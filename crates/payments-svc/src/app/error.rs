@@ -5,7 +5,7 @@ use common::limits;
 
 use crate::{
     acquirer::NoAnswer,
-    domain::{Invalid, NoRate, Refused, write::Refusal},
+    domain::{Invalid, MovementError, NoRate, write::Rejection},
     store::StoreError,
 };
 
@@ -65,16 +65,16 @@ impl From<StoreError> for Error {
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
+impl From<Rejection> for Error {
+    fn from(refusal: Rejection) -> Self {
         match refusal {
-            Refusal::NotFound => Self::NotFound,
-            Refusal::NotAMember => Self::Forbidden,
-            Refusal::NoSuchApp => Self::field("appId", refusal),
-            Refusal::Movement(Refused::OtherCurrency) => Self::field("currency", refusal),
-            Refusal::Movement(_) => Self::field("amount", refusal),
-            Refusal::KeyReused => Self::KeyReused,
-            Refusal::InFlight => Self::InFlight,
+            Rejection::NotFound => Self::NotFound,
+            Rejection::NotAMember => Self::Forbidden,
+            Rejection::NoSuchApp => Self::field("appId", refusal),
+            Rejection::Movement(MovementError::OtherCurrency) => Self::field("currency", refusal),
+            Rejection::Movement(_) => Self::field("amount", refusal),
+            Rejection::KeyReused => Self::KeyReused,
+            Rejection::InFlight => Self::InFlight,
         }
     }
 }

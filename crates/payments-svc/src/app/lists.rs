@@ -6,7 +6,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{App, Dispute, FraudAlert, Id, Line, Merchant, Transaction, User, Window},
-    store::{Found, Store, StoreError, Subject},
+    store::{Found, Owner, Store, StoreError},
 };
 
 /// Reads one window of a list.
@@ -71,15 +71,15 @@ impl Payments {
         app: &App,
         merchant: Id,
         transaction: Option<Id>,
-    ) -> Result<Option<Subject>, Error> {
+    ) -> Result<Option<Owner>, Error> {
         match self.store.merchant(merchant, app.id).await? {
             None => return Err(Error::field("filter.merchantId", "is not the ID of a merchant")),
             Some(Found { is_member: false, .. }) => return Err(Error::Forbidden),
             Some(_) => {}
         }
-        let Some(transaction) = transaction else { return Ok(Some(Subject::Merchant(merchant))) };
-        let found = self.store.reservation_unchecked(transaction).await?;
-        let own = found.filter(|reservation| reservation.merchant == merchant);
-        Ok(own.map(|_| Subject::Transaction(transaction)))
+        let Some(transaction) = transaction else { return Ok(Some(Owner::Merchant(merchant))) };
+        let found = self.store.transaction_terms_unchecked(transaction).await?;
+        let own = found.filter(|transaction_terms| transaction_terms.merchant == merchant);
+        Ok(own.map(|_| Owner::Transaction(transaction)))
     }
 }

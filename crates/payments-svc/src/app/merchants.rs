@@ -8,7 +8,7 @@ use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
         ApiKey, App, Email, Id, Merchant, MerchantDetails, MerchantUpdate, Name,
-        write::{Action, Answer, Keyed, Outcome},
+        write::{Action, Answer, KeyedRequest, Outcome},
     },
     store::StoreError,
 };
@@ -34,7 +34,7 @@ impl Payments {
         &self,
         app: &App,
         details: MerchantDetails,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let (key, pricing) = (Uuid::new_v4().to_string(), self.defaults.pricing);
         let details = Box::new(details);
@@ -78,7 +78,7 @@ impl Payments {
         &self,
         merchant: Id,
         app: Id,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         self.write(Action::AddApp { merchant, app }, keyed).await
     }
@@ -93,12 +93,12 @@ impl Payments {
         caller: &App,
         merchant: Id,
         email: Email,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let counted = self.limits.count_invitation(caller.id)?;
         let answer = self.write(Action::AddUser { merchant, email }, keyed).await?;
         // A user who is a member already gets no mail.
-        if let Answer::Fresh { outcome: Outcome::Membership { already: false }, .. } = answer {
+        if let Answer::Executed { outcome: Outcome::Membership { already: false }, .. } = answer {
             counted.keep();
         }
         Ok(answer)

@@ -4,8 +4,8 @@
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        Amount, Currency, Descriptor, Exchange, NoRate, Request, Reservation, Terms,
-        write::{Action, Answer, Keyed},
+        Amount, Currency, Descriptor, Exchange, NoRate, Request, Terms, TransactionTerms,
+        write::{Action, Answer, KeyedRequest},
     },
     store::{Snapshot, now},
 };
@@ -33,10 +33,10 @@ impl Payments {
         &self,
         snapshot: &Snapshot,
         capture: Capture,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let Capture { amount, currency, descriptor } = capture;
-        let Reservation { currency: charged, terms, .. } = snapshot.reservation;
+        let TransactionTerms { currency: charged, terms, .. } = snapshot.transaction_terms;
         let (exchange, fee_exchange) = self.exchanges(charged, &terms).map_err(Error::NoRate)?;
         let request = Request::Capture { amount, currency, exchange, fee_exchange };
         self.perform(snapshot, request, descriptor, keyed).await
@@ -47,7 +47,7 @@ impl Payments {
         snapshot: &Snapshot,
         amount: Amount,
         descriptor: Option<Descriptor>,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         self.perform(snapshot, Request::Refund { amount }, descriptor, keyed).await
     }
@@ -57,7 +57,7 @@ impl Payments {
         &self,
         snapshot: &Snapshot,
         amount: Amount,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         self.perform(snapshot, Request::Void { amount: Some(amount) }, None, keyed).await
     }
@@ -67,9 +67,9 @@ impl Payments {
         snapshot: &Snapshot,
         request: Request,
         descriptor: Option<Descriptor>,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        let (transaction, steps) = (snapshot.reservation.id, snapshot.steps);
+        let (transaction, steps) = (snapshot.transaction_terms.id, snapshot.steps);
         self.write(Action::Move { transaction, request, descriptor, steps }, keyed).await
     }
 }

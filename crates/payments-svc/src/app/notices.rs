@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        Decision, Event, Id, NoRate, Notification, Reference,
-        write::{Action, Refusal},
+        AcquirerId, Decision, Event, Id, NoRate, Notification,
+        write::{Action, Rejection},
     },
-    store::{Overdue, Snapshot, StoreError, now},
+    store::{OverdueDispute, Snapshot, StoreError, now},
 };
 
 /// Why a notification was not booked.
@@ -20,7 +20,7 @@ pub(crate) enum NoticeError {
     #[error(transparent)]
     NoRate(#[from] NoRate),
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] Rejection),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -59,14 +59,14 @@ impl Payments {
         &self,
         notification: Notification,
     ) -> Result<(), NoticeError> {
-        let snapshot = self.store.snapshot(notification.transaction, Id::FIRST, None).await?;
-        let Snapshot { reservation, steps, .. } =
+        let snapshot = self.store.snapshot(notification.transaction, Id::MIN, None).await?;
+        let Snapshot { transaction_terms, steps, .. } =
             snapshot.ok_or(NoticeError::NoSuchTransaction)?.value;
-        let terms = &reservation.terms;
-        let exchange = self.rates.latest_exchange(reservation.currency, terms)?;
+        let terms = &transaction_terms.terms;
+        let exchange = self.rates.latest_exchange(transaction_terms.currency, terms)?;
         let fee_exchange = self.rates.latest_exchange(terms.pricing.dispute.currency, terms)?;
         let notification = Box::new(notification);
-        let action = Action::Notice { notification, exchange, fee_exchange, steps };
+        let action = Action::RecordNotification { notification, exchange, fee_exchange, steps };
         let _noticed = self.store.write(action).await??;
         Ok(())
     }
@@ -75,8 +75,8 @@ impl Payments {
     /// error does not stop the other disputes; the last error is returned.
     pub(crate) async fn lose_overdue_disputes(&self) -> Result<(), NoticeError> {
         let mut failed = None;
-        for Overdue { id, transaction, reference } in self.store.overdue().await? {
-            let id = Reference::of_sandbox("lost", id);
+        for OverdueDispute { id, transaction, reference } in self.store.overdue().await? {
+            let id = AcquirerId::of_sandbox("lost", id);
             let event = Event::Decided { dispute: reference, decision: Decision::Lost };
             let notification = Notification { id, transaction, created: now(), event };
             failed = self.book_notification(notification).await.err().or(failed);

@@ -10,13 +10,13 @@
 //!    `docs/decisions/outcomes-not-responses.md`.
 //! 3. **A key belongs to one app and one request.** The key is stored with a digest of the method,
 //!    the path and the body. Another request with the same key is rejected
-//!    ([`Refusal::KeyReused`]). The key of a payment form belongs to the merchant, and its digest
+//!    ([`Rejection::KeyReused`]). The key of a payment form belongs to the merchant, and its digest
 //!    covers the payment link, because a customer has no app (`pos/visit.rs`).
 //! 4. **Only payments can be in flight**, because they take two writes. All other requests commit
 //!    the key with the outcome. A repeat waits for the outcome of a payment for 5 s, then fails
-//!    ([`Refusal::InFlight`]). It polls the store, because another replica may make the payment.
+//!    ([`Rejection::InFlight`]). It polls the store, because another replica may make the payment.
 //! 5. **Two first requests can race**: both find no key. The store lets one begin. The other gets
-//!    [`Refusal::InFlight`] or the outcome, and waits as in 4.
+//!    [`Rejection::InFlight`] or the outcome, and waits as in 4.
 //! 6. **A request that fails stores no key**, so its repeat is a first request. The exception is a
 //!    payment without an outcome ([`Error::OutcomeUnknown`]): its key stays in flight until the
 //!    payment is concluded or recorded as failed. A repeat after that gets this outcome. A declined
@@ -33,7 +33,7 @@ use super::{
     view::{View, WriteResult},
 };
 use crate::{
-    domain::write::{Answer, Keyed, KnownKey, Outcome, Refusal},
+    domain::write::{Answer, KeyedRequest, Outcome, Rejection, StoredIdempotencyKey},
     store::Snapshot,
 };
 
@@ -45,7 +45,10 @@ const IN_FLIGHT_POLL: Duration = Duration::from_millis(50);
 
 impl Payments {
     /// Looks up an idempotency key; `None` if no request has used it.
-    pub(crate) async fn key(&self, keyed: &Keyed) -> Result<Option<KnownKey>, Error> {
+    pub(crate) async fn key(
+        &self,
+        keyed: &KeyedRequest,
+    ) -> Result<Option<StoredIdempotencyKey>, Error> {
         Ok(self.store.key(keyed).await?)
     }
 
@@ -53,8 +56,8 @@ impl Payments {
     /// outcome of the first request.
     pub(crate) async fn once(
         &self,
-        keyed: Option<Keyed>,
-        act: impl AsyncFnOnce(Option<Keyed>) -> Result<Answer, Error>,
+        keyed: Option<KeyedRequest>,
+        act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Answer, Error>,
     ) -> Result<WriteResult, Error> {
         let known = match &keyed {
             None => None,
@@ -68,14 +71,14 @@ impl Payments {
     /// the result is computed from `snapshot` and not read again.
     pub(crate) async fn move_once(
         &self,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
         mut snapshot: Snapshot,
-        act: impl AsyncFnOnce(&Snapshot, Option<Keyed>) -> Result<Answer, Error>,
+        act: impl AsyncFnOnce(&Snapshot, Option<KeyedRequest>) -> Result<Answer, Error>,
     ) -> Result<WriteResult, Error> {
         let known = snapshot.key.take();
         let answer =
             self.first_or_run(keyed, known, async |keyed| act(&snapshot, keyed).await).await?;
-        if let Answer::Fresh { outcome: Outcome::Moved(moved), step: Some(last) } = &answer
+        if let Answer::Executed { outcome: Outcome::Moved(moved), step: Some(last) } = &answer
             && let Some(transaction) = snapshot.after(moved.steps, last)
         {
             let view = View::Transaction(Box::new(transaction));
@@ -86,9 +89,9 @@ impl Payments {
 
     async fn first_or_run(
         &self,
-        keyed: Option<Keyed>,
-        known: Option<KnownKey>,
-        act: impl AsyncFnOnce(Option<Keyed>) -> Result<Answer, Error>,
+        keyed: Option<KeyedRequest>,
+        known: Option<StoredIdempotencyKey>,
+        act: impl AsyncFnOnce(Option<KeyedRequest>) -> Result<Answer, Error>,
     ) -> Result<Answer, Error> {
         let Some(keyed) = keyed else { return act(None).await };
         if let Some(answer) = self.stored_answer(&keyed, known).await? {
@@ -108,14 +111,16 @@ impl Payments {
     /// in flight.
     async fn stored_answer(
         &self,
-        keyed: &Keyed,
-        mut known: Option<KnownKey>,
+        keyed: &KeyedRequest,
+        mut known: Option<StoredIdempotencyKey>,
     ) -> Result<Option<Answer>, Error> {
         let deadline = Instant::now() + IN_FLIGHT_WAIT;
         loop {
             let Some(first) = known else { return Ok(None) };
             match first.answer(keyed) {
-                Err(Refusal::InFlight) if Instant::now() < deadline => sleep(IN_FLIGHT_POLL).await,
+                Err(Rejection::InFlight) if Instant::now() < deadline => {
+                    sleep(IN_FLIGHT_POLL).await
+                }
                 answer => return Ok(Some(answer?)),
             }
             known = self.key(keyed).await?;

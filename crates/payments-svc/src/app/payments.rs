@@ -10,7 +10,7 @@ use crate::{
     acquirer::Acquirers,
     domain::{
         Pricing,
-        write::{Action, Answer, Keyed, Write},
+        write::{Action, Answer, KeyedRequest, Write},
     },
     limits::Limits,
     rates::ExchangeRates,
@@ -62,7 +62,7 @@ impl Payments {
     pub(super) async fn write(
         &self,
         action: Action,
-        keyed: Option<Keyed>,
+        keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         Ok(self.store.write(Write { action, keyed }).await??)
     }

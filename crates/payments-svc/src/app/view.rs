@@ -42,7 +42,7 @@ pub(crate) struct Paid {
 impl Paid {
     pub(super) fn of(answer: &Answer) -> Result<Self, Error> {
         match *answer.outcome() {
-            Outcome::Paid { transaction, error } => Ok(Self { transaction, error }),
+            Outcome::PaymentConcluded { transaction, error } => Ok(Self { transaction, error }),
             _ => Err(StoreError::Panicked.into()),
         }
     }
@@ -51,15 +51,15 @@ impl Paid {
 impl Payments {
     pub(super) async fn result_of(&self, answer: &Answer) -> Result<WriteResult, Error> {
         let view = match answer.outcome() {
-            Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
+            Outcome::Done | Outcome::App(_) | Outcome::PaymentBegun(_) | Outcome::Invitation(_) => {
                 View::Nothing
             }
             Outcome::Merchant(texts) => {
                 let merchant = self.store.merchant_unchecked(texts.merchant).await?;
-                View::Merchant(Box::new(texts.first_of(merchant.ok_or(Error::NotFound)?)))
+                View::Merchant(Box::new(texts.as_created(merchant.ok_or(Error::NotFound)?)))
             }
             Outcome::Membership { already } => View::Membership { already: *already },
-            Outcome::Paid { transaction, error } => {
+            Outcome::PaymentConcluded { transaction, error } => {
                 View::Paid(Paid { transaction: *transaction, error: *error })
             }
             Outcome::Card(id) => View::Card(*id),

@@ -40,16 +40,16 @@ impl ApiKey {
         self.0.expose_secret()
     }
 
-    pub(crate) fn digest(&self) -> KeyDigest {
-        KeyDigest::of(self.expose())
+    pub(crate) fn digest(&self) -> ApiKeyDigest {
+        ApiKeyDigest::of(self.expose())
     }
 }
 
 /// The stored form of an API key. SHA-256 is enough, because keys are random and cannot be guessed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct KeyDigest([u8; 32]);
+pub(crate) struct ApiKeyDigest([u8; 32]);
 
-impl KeyDigest {
+impl ApiKeyDigest {
     /// Hashes a key, or any text that a caller sent as one.
     pub(crate) fn of(key: &str) -> Self {
         Self(Sha256::digest(key).into())
@@ -60,8 +60,8 @@ impl KeyDigest {
     }
 }
 
-impl fmt::Debug for KeyDigest {
+impl fmt::Debug for ApiKeyDigest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("KeyDigest")
+        formatter.write_str("ApiKeyDigest")
     }
 }

@@ -46,7 +46,7 @@ impl Scheme {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Visa, Self::Mastercard].into_iter().find(|scheme| scheme.name() == name)
     }
 }
@@ -91,7 +91,7 @@ impl Expiry {
     }
 
     /// Parses a month and year as customers type them: `8/29`, `08 / 29`, `0829`, `08/2029`.
-    pub(crate) fn typed(text: &str) -> Result<Self, InvalidExpiry> {
+    pub(crate) fn parse_input(text: &str) -> Result<Self, InvalidExpiry> {
         let digits: String = text.chars().filter(|letter| !" /-.".contains(*letter)).collect();
         let separated = text.trim().find([' ', '/', '-', '.']);
         let (month, year) = match separated {
@@ -138,7 +138,7 @@ pub(crate) struct CardDetails {
 
 impl CardDetails {
     /// The data that may be stored.
-    pub(crate) fn kept(&self) -> Card {
+    pub(crate) fn to_card(&self) -> Card {
         let digits = self.number.expose();
         Card {
             bin: digits[..6].to_owned(),
@@ -236,13 +236,13 @@ mod tests {
     #[test]
     fn an_expiry_is_read_as_customers_type_it() {
         for typed in ["08/29", "8/29", "08 / 29", "0829", "08 29", "08-29", "08/2029", "082029"] {
-            assert_eq!(Expiry::typed(typed), expiry(2029, 8), "{typed}");
+            assert_eq!(Expiry::parse_input(typed), expiry(2029, 8), "{typed}");
         }
         for typed in [
             "", "8", "08", "829", "08/", "/29", "08/9", "13/29", "00/29", "2029/08", "ab/cd",
             "+8/29", "08/029", "08/1999",
         ] {
-            assert!(Expiry::typed(typed).is_err(), "{typed}");
+            assert!(Expiry::parse_input(typed).is_err(), "{typed}");
         }
     }
 
@@ -251,7 +251,7 @@ mod tests {
         let number = CardNumber::new("4100 0000 0000 1234").unwrap();
         assert_eq!(format!("{number:?}"), "CardNumber");
         let code = SecurityCode::new("123").unwrap();
-        let card = CardDetails { number, expiry: expiry(2066, 8).unwrap(), code }.kept();
+        let card = CardDetails { number, expiry: expiry(2066, 8).unwrap(), code }.to_card();
         assert_eq!((card.bin.as_str(), card.last4.as_str()), ("410000", "1234"));
         for bad in
             ["", "41000000000", "41000000000000000000", "4100-0000-0000-0000", "٤١٠٠٠٠٠٠٠٠٠٠"]

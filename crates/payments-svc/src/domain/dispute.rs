@@ -21,9 +21,9 @@ use num_rational::Ratio;
 
 use super::{
     id::Id,
-    journal::{Entry, LineKind},
+    journal::{LedgerEntry, LineKind},
     money::{Amount, Money, Overflow, scale},
-    movement::{Booking, Captured, Change, Holding},
+    movement::{Booking, Captured, Change, TransactionState},
     notification::Event,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
@@ -69,7 +69,7 @@ impl Decision {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::Won, Self::Lost].into_iter().find(|decision| decision.name() == name)
     }
 
@@ -100,7 +100,7 @@ pub(crate) struct Slice {
 
 /// The result of opening a dispute. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Opening {
+pub(crate) struct OpenedDispute {
     pub(crate) change: Change,
     /// Returned if the dispute is won.
     pub(crate) slices: Vec<Slice>,
@@ -116,14 +116,14 @@ pub(crate) struct DisputeState {
 
 /// The result of a notification. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum NoticeResult {
+pub(crate) enum NotificationResult {
     /// Nothing to do: the dispute was opened or decided before.
     None,
     Alert,
     /// The decision waits for its dispute, which is not opened yet.
     Wait(Decision),
     /// The dispute is opened, and also ended if its decision was waiting.
-    Open(Opening, Option<(Decision, Change)>),
+    Open(OpenedDispute, Option<(Decision, Change)>),
     End {
         dispute: Id,
         decision: Decision,
@@ -131,7 +131,7 @@ pub(crate) enum NoticeResult {
     },
 }
 
-impl NoticeResult {
+impl NotificationResult {
     /// The decision that waits for its dispute, if any.
     pub(crate) fn waits(&self) -> Option<Decision> {
         match self {
@@ -141,7 +141,7 @@ impl NoticeResult {
     }
 }
 
-impl Holding {
+impl TransactionState {
     /// Computes the result of an event. `dispute` is `None` if the dispute of the event was not
     /// opened. `waiting` is a decision that arrived before the opening. `exchange` converts money
     /// that was never captured, and `fee_exchange` converts the dispute fee.
@@ -150,9 +150,9 @@ impl Holding {
         event: &Event,
         (dispute, waiting): (Option<&DisputeState>, Option<Decision>),
         (exchange, fee_exchange): (Exchange, Exchange),
-    ) -> Result<NoticeResult, Overflow> {
+    ) -> Result<NotificationResult, Overflow> {
         Ok(match (event, dispute) {
-            (Event::Fraud { .. }, _) => NoticeResult::Alert,
+            (Event::Fraud { .. }, _) => NotificationResult::Alert,
             (Event::Opened { amount, .. }, None) => {
                 let opening = self.open(*amount, exchange, fee_exchange)?;
                 let end = |decision| {
@@ -160,14 +160,14 @@ impl Holding {
                     Ok((decision, opened.end(&opening.slices, decision)?))
                 };
                 let ended = waiting.map(end).transpose()?;
-                NoticeResult::Open(opening, ended)
+                NotificationResult::Open(opening, ended)
             }
-            (Event::Decided { decision, .. }, None) => NoticeResult::Wait(*decision),
+            (Event::Decided { decision, .. }, None) => NotificationResult::Wait(*decision),
             (Event::Decided { decision, .. }, Some(dispute)) if dispute.decision.is_none() => {
                 let change = self.end(&dispute.slices, *decision)?;
-                NoticeResult::End { dispute: dispute.id, decision: *decision, change }
+                NotificationResult::End { dispute: dispute.id, decision: *decision, change }
             }
-            (Event::Opened { .. } | Event::Decided { .. }, Some(_)) => NoticeResult::None,
+            (Event::Opened { .. } | Event::Decided { .. }, Some(_)) => NotificationResult::None,
         })
     }
 
@@ -178,7 +178,7 @@ impl Holding {
         amount: Amount,
         exchange: Exchange,
         fee_exchange: Exchange,
-    ) -> Result<Opening, Overflow> {
+    ) -> Result<OpenedDispute, Overflow> {
         let amount = amount.minor();
         let (mut captures, mut slices) = (Vec::new(), Vec::new());
         let mut left = amount;
@@ -188,13 +188,13 @@ impl Holding {
                 continue;
             }
             let mut captured = *captured;
-            let (gross, fee) = captured.give_back(part)?;
+            let (gross, fee) = captured.return_part(part)?;
             let step = Some(captured.step);
             slices.push(Slice { step, amount: part, gross, fee, again: false });
             captures.push(captured);
             left = left.saturating_sub(part);
         }
-        slices.extend(again(&self.captures, left, exchange)?);
+        slices.extend(beyond_captures(&self.captures, left, exchange)?);
         let gross = sum(&slices, |slice| slice.gross)?;
         let fee = Fee {
             flat: fee_exchange.cost(self.pricing.dispute.minor)?,
@@ -212,10 +212,10 @@ impl Holding {
             booking: Some(Booking {
                 kind: LineKind::Dispute,
                 amount: Money { currency: self.currency, minor: amount.saturating_neg() },
-                entry: Entry::reserved(self.funds(gross), balance).ok_or(Overflow)?,
+                entry: LedgerEntry::for_dispute(self.funds(gross), balance).ok_or(Overflow)?,
             }),
         };
-        Ok(Opening { change, slices })
+        Ok(OpenedDispute { change, slices })
     }
 
     /// Ends a dispute that took these slices. A won dispute returns exactly the slices, and a lost
@@ -234,19 +234,20 @@ impl Holding {
             booking: None,
         };
         if decision == Decision::Lost {
-            let entry = Entry::charged_back(charged, self.funds(gross)).ok_or(Overflow)?;
+            let entry =
+                LedgerEntry::for_lost_dispute(charged, self.funds(gross)).ok_or(Overflow)?;
             let amount = Money { minor: 0, ..charged };
             let booking = Some(Booking { kind: LineKind::Lost, amount, entry });
             return Ok(Change { booking, ..change });
         }
         let returned = slices.iter().filter(|slice| !slice.again).filter_map(|slice| {
             let is_source = |captured: &&Captured| slice.step == Some(captured.step);
-            self.captures.iter().find(is_source).map(|captured| captured.returned(slice))
+            self.captures.iter().find(is_source).map(|captured| captured.undo_return(slice))
         });
         let fee = Fee { flat: 0, rate: sum(slices, |slice| slice.fee)? };
         let balance = gross.checked_sub(fee.rate).ok_or(Overflow)?;
         let reserved = self.funds(gross.checked_neg().ok_or(Overflow)?);
-        let entry = Entry::reserved(reserved, balance).ok_or(Overflow)?;
+        let entry = LedgerEntry::for_dispute(reserved, balance).ok_or(Overflow)?;
         let disputed = self.amounts.disputed.saturating_sub(amount);
         Ok(Change {
             amounts: Amounts { disputed, ..self.amounts },
@@ -266,7 +267,11 @@ impl Holding {
 /// Takes `amount` from captures that have nothing left: each capture once, oldest first. The newest
 /// capture takes the rest, even if it is more than was captured. Without captures, returns one
 /// slice at the current exchange rate.
-fn again(captures: &[Captured], amount: i64, exchange: Exchange) -> Result<Vec<Slice>, Overflow> {
+fn beyond_captures(
+    captures: &[Captured],
+    amount: i64,
+    exchange: Exchange,
+) -> Result<Vec<Slice>, Overflow> {
     let mut slices = Vec::new();
     let mut left = amount;
     for (number, captured) in (1..).zip(captures) {

@@ -18,10 +18,10 @@ impl Id {
     pub(crate) const BYTES: usize = 12;
 
     /// Less than every ID that is made.
-    pub(crate) const FIRST: Self = Self([0; Self::BYTES]);
+    pub(crate) const MIN: Self = Self([0; Self::BYTES]);
 
     /// Greater than every ID that is made.
-    pub(crate) const LAST: Self = Self([0xff; Self::BYTES]);
+    pub(crate) const MAX: Self = Self([0xff; Self::BYTES]);
 
     /// The lower bound of the IDs that are made in the second of `at` or later.
     pub(crate) fn at(at: Timestamp) -> Self {
@@ -31,7 +31,7 @@ impl Id {
 
     #[must_use]
     pub(crate) fn successor(self) -> Self {
-        Self::numbered(self.number().saturating_add(1).min(Self::LAST.number()))
+        Self::numbered(self.number().saturating_add(1).min(Self::MAX.number()))
     }
 
     pub(crate) fn stored(bytes: [u8; Self::BYTES]) -> Self {
@@ -81,17 +81,17 @@ impl fmt::Debug for Id {
 
 /// Makes IDs. Each is greater than all before it, even if the clock goes back.
 #[derive(Debug, Clone)]
-pub(crate) struct Ids {
+pub(crate) struct IdGenerator {
     last: Id,
-    salt: u64,
+    offset: u64,
 }
 
-impl Ids {
+impl IdGenerator {
     /// IDs that follow `last`, the last ID that was made. In each second they begin at a random
-    /// number, half of `salt`, so that they rarely look like a card number. The half leaves enough
+    /// number, half of `offset`, so that they rarely look like a card number. The half leaves enough
     /// numbers for the rest of the second.
-    pub(crate) fn after(last: Id, salt: u64) -> Self {
-        Self { last, salt: salt >> 1 }
+    pub(crate) fn after(last: Id, offset: u64) -> Self {
+        Self { last, offset: offset >> 1 }
     }
 
     pub(crate) fn last(&self) -> Id {
@@ -99,12 +99,12 @@ impl Ids {
     }
 
     /// Continues after `last`, if it is greater than the last ID made here.
-    pub(crate) fn follow(&mut self, last: Id) {
+    pub(crate) fn advance_to(&mut self, last: Id) {
         self.last = self.last.max(last);
     }
 
     pub(crate) fn next(&mut self, now: Timestamp) -> Id {
-        let first = Id::at(now).number().saturating_add(u128::from(self.salt));
+        let first = Id::at(now).number().saturating_add(u128::from(self.offset));
         self.last = Id::numbered(self.last.number().max(first).saturating_add(1));
         self.last
     }
@@ -127,15 +127,15 @@ mod tests {
 
     #[test]
     fn ids_begin_with_the_second_and_always_increase() {
-        let mut ids = Ids::after(Id::FIRST, u64::MAX);
+        let mut ids = IdGenerator::after(Id::MIN, u64::MAX);
         let now = Timestamp::from_second(0x674f_0001).unwrap();
         let made = [ids.next(now), ids.next(now), ids.next(Timestamp::UNIX_EPOCH)];
         assert!(made.is_sorted() && made[0] < made[1] && made[1] < made[2]);
         assert!(made.iter().all(|id| id.to_string().starts_with("674f0001")), "{made:?}");
-        assert_eq!(Ids::after(made[2], 0).next(now).number(), made[2].number() + 1);
-        ids.follow(made[0]);
+        assert_eq!(IdGenerator::after(made[2], 0).next(now).number(), made[2].number() + 1);
+        ids.advance_to(made[0]);
         assert!(ids.next(now) > made[2]);
-        ids.follow(Id::LAST);
-        assert_eq!(ids.last(), Id::LAST);
+        ids.advance_to(Id::MAX);
+        assert_eq!(ids.last(), Id::MAX);
     }
 }

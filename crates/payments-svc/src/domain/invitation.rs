@@ -4,10 +4,10 @@ use super::{id::Id, merchant::Email};
 
 /// Milliseconds from the first attempt to the second. Longer than any attempt takes, so that two
 /// attempts never overlap.
-const FIRST_SPACING: u64 = 15_000;
+const FIRST_DELAY: u64 = 15_000;
 
 /// The maximum number of milliseconds between two attempts, without jitter.
-const LONGEST_SPACING: u64 = 24 * 3_600_000;
+const LONGEST_DELAY: u64 = 24 * 3_600_000;
 
 /// The maximum number of attempts. The last one is four to six days after the first.
 pub(crate) const MAX_ATTEMPTS: u32 = 17;
@@ -33,11 +33,11 @@ impl Invitation {
     /// Milliseconds from attempt number `attempts` to the next one. They double with each attempt.
     /// `jitter`, any number, makes the delay up to 25 % longer, so that retries do not reach a mail
     /// server that is back all at once.
-    pub(crate) fn spacing(attempts: u32, jitter: u16) -> u64 {
+    pub(crate) fn retry_delay(attempts: u32, jitter: u16) -> u64 {
         let doublings = attempts.saturating_sub(1);
-        let spacing = FIRST_SPACING.saturating_mul(2_u64.saturating_pow(doublings));
-        let spacing = spacing.min(LONGEST_SPACING);
-        spacing.saturating_add((spacing >> 18).saturating_mul(jitter.into()))
+        let retry_delay = FIRST_DELAY.saturating_mul(2_u64.saturating_pow(doublings));
+        let retry_delay = retry_delay.min(LONGEST_DELAY);
+        retry_delay.saturating_add((retry_delay >> 18).saturating_mul(jitter.into()))
     }
 }
 
@@ -47,11 +47,11 @@ mod tests {
 
     #[test]
     fn the_time_between_attempts_doubles_up_to_a_day() {
-        let least = |attempts| Invitation::spacing(attempts, 0);
+        let least = |attempts| Invitation::retry_delay(attempts, 0);
         assert_eq!([least(1), least(2), least(3)], [15_000, 30_000, 60_000]);
-        assert_eq!((least(MAX_ATTEMPTS), least(u32::MAX)), (LONGEST_SPACING, LONGEST_SPACING));
+        assert_eq!((least(MAX_ATTEMPTS), least(u32::MAX)), (LONGEST_DELAY, LONGEST_DELAY));
         for attempts in 1..=MAX_ATTEMPTS {
-            let most = Invitation::spacing(attempts, u16::MAX);
+            let most = Invitation::retry_delay(attempts, u16::MAX);
             assert!((least(attempts)..=least(attempts) * 5 / 4).contains(&most), "{attempts}");
         }
     }
@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn attempts_end_after_four_to_six_days() {
         let days = |jitter| {
-            let all = (1..MAX_ATTEMPTS).map(|attempts| Invitation::spacing(attempts, jitter));
-            all.sum::<u64>() / LONGEST_SPACING
+            let all = (1..MAX_ATTEMPTS).map(|attempts| Invitation::retry_delay(attempts, jitter));
+            all.sum::<u64>() / LONGEST_DELAY
         };
         assert!((4..=5).contains(&days(0)) && (4..=5).contains(&days(u16::MAX)), "{}", days(0));
     }

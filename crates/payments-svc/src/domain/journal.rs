@@ -1,6 +1,6 @@
 //! The double-entry ledger, and the lines of merchants' balances.
 //!
-//! Each booking is one [`Line`] and one [`Entry`]. The line is the merchant's view: it explains one
+//! Each booking is one [`Line`] and one [`LedgerEntry`]. The line is the merchant's view: it explains one
 //! change of the balance. The entry is the bookkeeping: postings on the accounts.
 //!
 //! 1. The postings of an entry add up to zero in each currency. Fees are computed as the remainder,
@@ -37,7 +37,7 @@ pub(crate) enum Account {
 }
 
 impl Account {
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let all =
             [Self::Merchant, Self::Acquirer, Self::Fees, Self::Exchange, Self::Reserve, Self::Bank];
         all.into_iter().find(|account| account.name() == name)
@@ -66,13 +66,13 @@ pub(crate) struct Posting {
 
 /// The postings of one booking.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Entry(Vec<Posting>);
+pub(crate) struct LedgerEntry(Vec<Posting>);
 
-impl Entry {
+impl LedgerEntry {
     /// The entry of a capture. Negative amounts make it the entry of a refund. The acquirer
     /// collects `collected` from the customer. This is worth `proceeds` in the funding currency.
     /// The merchant gets `balance` of it, and the rest is fees.
-    pub(super) fn collected(collected: Money, proceeds: Money, balance: i64) -> Option<Self> {
+    pub(super) fn for_capture(collected: Money, proceeds: Money, balance: i64) -> Option<Self> {
         let fees = proceeds.minor.checked_sub(balance)?;
         let mut entry = Self::default();
         entry.post(Account::Acquirer, collected.currency, collected.minor.checked_neg()?);
@@ -88,7 +88,7 @@ impl Entry {
     /// The entry of an opened dispute. A negative amount makes it the entry of a won dispute.
     /// `reserved` moves to the reserve, the merchant's balance changes by `balance`, and the rest
     /// is fees.
-    pub(super) fn reserved(reserved: Money, balance: i64) -> Option<Self> {
+    pub(super) fn for_dispute(reserved: Money, balance: i64) -> Option<Self> {
         let fees = balance.checked_add(reserved.minor)?.checked_neg()?;
         let mut entry = Self::default();
         entry.post(Account::Merchant, reserved.currency, balance);
@@ -98,7 +98,7 @@ impl Entry {
     }
 
     /// A lost dispute: the reserve goes to the customer, through the acquirer.
-    pub(super) fn charged_back(charged: Money, reserved: Money) -> Option<Self> {
+    pub(super) fn for_lost_dispute(charged: Money, reserved: Money) -> Option<Self> {
         let mut entry = Self::default();
         entry.post(Account::Acquirer, charged.currency, charged.minor);
         if charged.currency != reserved.currency {
@@ -110,7 +110,7 @@ impl Entry {
     }
 
     /// A payout. `taken` is negative, `given` is its opposite.
-    pub(super) fn paid_out(taken: Money, given: Money) -> Self {
+    pub(super) fn for_payout(taken: Money, given: Money) -> Self {
         let mut entry = Self::default();
         entry.post(Account::Merchant, taken.currency, taken.minor);
         entry.post(Account::Bank, given.currency, given.minor);
@@ -163,7 +163,7 @@ impl LineKind {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         use LineKind::{Capture, Dispute, Lost, Payout, Refund, Won};
         let all = [Capture, Refund, Dispute, Won, Lost, Payout];
         all.into_iter().find(|kind| kind.name() == name)

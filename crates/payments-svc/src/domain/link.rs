@@ -15,7 +15,7 @@ use super::{
 /// The maximum length of a [`Redirect`] in characters.
 pub(crate) const MAX_REDIRECT: usize = 2048;
 
-/// The parameters of a payment link, each valid alone. [`Link::suits`] and [`Link::due`] check them
+/// The parameters of a payment link, each valid alone. [`Link::check_merchant`] and [`Link::due`] check them
 /// together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
@@ -41,7 +41,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Checks the link against its merchant.
-    pub(crate) fn suits(&self, merchant: &Merchant) -> Result<(), Invalid> {
+    pub(crate) fn check_merchant(&self, merchant: &Merchant) -> Result<(), Invalid> {
         match (self.test, merchant.details.test) {
             (false, true) => Err(Invalid::new("test", "must be 1 for a test merchant")),
             (true, false) => Err(Invalid::new("test", "must be left out for a live merchant")),
@@ -90,7 +90,7 @@ pub(crate) struct Value(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidValue {
     #[error("must be a decimal number such as 9.95")]
-    NoNumber,
+    NotANumber,
     #[error("must have at most as many decimal places as the currency, which has {0}")]
     TooPrecise(u32),
     #[error("must be more than 0, and at most {} minor units", Amount::MAX)]
@@ -99,7 +99,7 @@ pub(crate) enum InvalidValue {
 
 impl Value {
     /// Parses an amount that a customer typed, with a decimal comma or point.
-    pub(crate) fn typed(text: &str) -> Result<Self, InvalidValue> {
+    pub(crate) fn parse_input(text: &str) -> Result<Self, InvalidValue> {
         text.trim().replace(',', ".").parse()
     }
 
@@ -129,7 +129,7 @@ impl FromStr for Value {
 }
 
 fn decimal(text: &str) -> Result<Decimal, InvalidValue> {
-    text.parse().map_err(|_| InvalidValue::NoNumber)
+    text.parse().map_err(|_| InvalidValue::NotANumber)
 }
 
 /// The URL of the shop's page after the payment: http or https, without a user name or password.
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn invalid_values_are_rejected() {
-        let number = InvalidValue::NoNumber;
+        let number = InvalidValue::NotANumber;
         for (value, currency, error) in [
             ("", "EUR", number),
             ("9,95", "EUR", number),
@@ -237,10 +237,10 @@ mod tests {
     #[test]
     fn an_amount_is_typed_with_a_comma_or_a_point() {
         for typed in ["9,95", "9.95", " 9,95 "] {
-            assert_eq!(Value::typed(typed).unwrap().as_str(), "9.95");
+            assert_eq!(Value::parse_input(typed).unwrap().as_str(), "9.95");
         }
         for typed in ["", "1.000,50", "1,000.50", "1 000", "ten"] {
-            assert_eq!(Value::typed(typed), Err(InvalidValue::NoNumber), "{typed}");
+            assert_eq!(Value::parse_input(typed), Err(InvalidValue::NotANumber), "{typed}");
         }
     }
 

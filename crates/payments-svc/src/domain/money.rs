@@ -34,7 +34,7 @@ impl Currency {
     /// The base currency of exchange rates.
     pub(crate) const EUR: Self = Self(Iso::EUR);
 
-    pub(crate) fn for_funding() -> impl Iterator<Item = Self> {
+    pub(crate) fn funding_currencies() -> impl Iterator<Item = Self> {
         FUNDING.into_iter().map(Self)
     }
 
@@ -47,7 +47,7 @@ impl Currency {
         self.0.exponent().map_or(0, u32::from)
     }
 
-    pub(crate) fn is_for_funding(self) -> bool {
+    pub(crate) fn is_funding_currency(self) -> bool {
         FUNDING.contains(&self.0)
     }
 }
@@ -156,7 +156,7 @@ pub(crate) struct Ppm(u32);
 pub(crate) struct InvalidShare;
 
 impl Ppm {
-    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const ZERO: Self = Self(0);
 
     pub(crate) const WHOLE: u32 = 1_000_000;
 
@@ -242,8 +242,8 @@ mod tests {
         for code in ["eur", "XAU", "XXX", "CLF", "HRK", "EURO", "", "E€"] {
             assert_eq!(code.parse::<Currency>(), Err(InvalidCurrency), "{code}");
         }
-        assert!(Currency::EUR.is_for_funding());
-        assert!(!"JPY".parse::<Currency>().unwrap().is_for_funding());
+        assert!(Currency::EUR.is_funding_currency());
+        assert!(!"JPY".parse::<Currency>().unwrap().is_funding_currency());
     }
 
     #[test]

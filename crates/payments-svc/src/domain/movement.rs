@@ -1,6 +1,6 @@
 //! The rules of captures, refunds and voids.
 //!
-//! [`Holding::decide`] computes the result of a request, a [`Change`], from the loaded state of one
+//! [`TransactionState::decide`] computes the result of a request, a [`Change`], from the loaded state of one
 //! transaction. `write/decide/movements.rs` turns it into row changes. The rules:
 //!
 //! 1. **Exchange.** A transaction has its own currency. Balance, gross and fees are in the
@@ -10,7 +10,7 @@
 //! 2. **Fees.** A capture costs a share of the gross (`rate`) and a flat fee (`flat`), which is
 //!    exchanged too. The balance gains gross − fees. A refund returns its part of `rate`, and never
 //!    `flat`.
-//! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::give_back`] rounds the total
+//! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::return_part`] rounds the total
 //!    that was refunded so far, and subtracts the earlier parts. So rounding errors do not add up:
 //!    after the last part, exactly the gross and the fee are refunded.
 //! 4. **Order.** A refund uses the oldest captures first. The store relies on this: it loads only
@@ -24,10 +24,10 @@ use num_rational::Ratio;
 
 use super::{
     dispute::Slice,
-    journal::{Entry, LineKind},
+    journal::{LedgerEntry, LineKind},
     merchant::Pricing,
     money::{Amount, Currency, Factor, Money, Overflow, Ppm, scale},
-    operation::Order,
+    operation::OutboxKind,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
 };
@@ -56,7 +56,7 @@ pub(crate) struct Captured {
 impl Captured {
     /// Marks `amount` as refunded or disputed. Returns its gross and its fee, which are never
     /// negative. With the last part, exactly the rest of the gross and of the fee is returned.
-    pub(super) fn give_back(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
+    pub(super) fn return_part(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
         let out = self.amount_returned.checked_add(amount).ok_or(Overflow)?;
         let share = Ratio::new(i128::from(out), i128::from(self.amount));
         let part = |whole: i64, already: i64| {
@@ -71,8 +71,8 @@ impl Captured {
         Ok((gross, fee))
     }
 
-    /// Undoes [`Self::give_back`] for a slice, after its dispute was won.
-    pub(super) fn returned(self, slice: &Slice) -> Self {
+    /// Undoes [`Self::return_part`] for a slice, after its dispute was won.
+    pub(super) fn undo_return(self, slice: &Slice) -> Self {
         Self {
             amount_returned: self.amount_returned.saturating_sub(slice.amount),
             gross_returned: self.gross_returned.saturating_sub(slice.gross),
@@ -84,7 +84,7 @@ impl Captured {
 
 /// The state of a transaction that decides movements and disputes.
 #[derive(Debug, Clone)]
-pub(crate) struct Holding {
+pub(crate) struct TransactionState {
     /// The transaction's currency.
     pub(crate) currency: Currency,
     pub(crate) amounts: Amounts,
@@ -120,12 +120,12 @@ pub(crate) enum Request {
 }
 
 /// The maximum number of steps of a trail, because responses contain the whole trail. The last void
-/// and the last refund are allowed beyond it: see [`Holding::ends`].
+/// and the last refund are allowed beyond it: see [`TransactionState::ends`].
 pub(crate) const MAX_STEPS: u32 = 2_000;
 
 /// Why a movement is rejected. A rejected movement changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refused {
+pub(crate) enum MovementError {
     #[error("exceeds the pending amount")]
     ExceedsPending,
     #[error("exceeds the amount that can be refunded")]
@@ -163,29 +163,29 @@ pub(crate) struct Change {
 pub(crate) struct Booking {
     pub(crate) kind: LineKind,
     pub(crate) amount: Money,
-    pub(crate) entry: Entry,
+    pub(crate) entry: LedgerEntry,
 }
 
 impl Request {
     /// The kind of the outbox entry for this request.
-    pub(crate) fn order(&self) -> Order {
+    pub(crate) fn order(&self) -> OutboxKind {
         match self {
-            Self::Capture { .. } => Order::Capture,
-            Self::Refund { .. } => Order::Refund,
-            Self::Void { .. } => Order::Void,
+            Self::Capture { .. } => OutboxKind::Capture,
+            Self::Refund { .. } => OutboxKind::Refund,
+            Self::Void { .. } => OutboxKind::Void,
         }
     }
 }
 
-impl Holding {
-    pub(crate) fn decide(&self, request: &Request) -> Result<Change, Refused> {
+impl TransactionState {
+    pub(crate) fn decide(&self, request: &Request) -> Result<Change, MovementError> {
         if self.steps >= MAX_STEPS && !self.ends(request) {
-            return Err(Refused::TooManySteps);
+            return Err(MovementError::TooManySteps);
         }
         match *request {
             Request::Capture { amount, currency, exchange, fee_exchange } => {
                 if currency.is_some_and(|currency| currency != self.currency) {
-                    return Err(Refused::OtherCurrency);
+                    return Err(MovementError::OtherCurrency);
                 }
                 self.capture(amount.minor(), exchange, fee_exchange)
             }
@@ -228,9 +228,9 @@ impl Holding {
         amount: i64,
         exchange: Exchange,
         fee_exchange: Exchange,
-    ) -> Result<Change, Refused> {
+    ) -> Result<Change, MovementError> {
         if amount > self.amounts.pending() {
-            return Err(Refused::ExceedsPending);
+            return Err(MovementError::ExceedsPending);
         }
         let gross = exchange.proceeds(amount)?;
         let fee = Fee {
@@ -263,9 +263,9 @@ impl Holding {
     }
 
     /// Uses the oldest captures first. The flat fees are not refunded.
-    fn refund(&self, amount: i64) -> Result<Change, Refused> {
+    fn refund(&self, amount: i64) -> Result<Change, MovementError> {
         if amount > self.amounts.refundable() {
-            return Err(Refused::ExceedsRefundable);
+            return Err(MovementError::ExceedsRefundable);
         }
         let (mut left, mut gross, mut rate) = (amount, 0_i64, 0_i64);
         let mut captures = Vec::new();
@@ -275,7 +275,7 @@ impl Holding {
                 continue;
             }
             let mut captured = *captured;
-            let (part_gross, part_rate) = captured.give_back(part)?;
+            let (part_gross, part_rate) = captured.return_part(part)?;
             captures.push(captured);
             left = left.saturating_sub(part);
             gross = gross.checked_sub(part_gross).ok_or(Overflow)?;
@@ -295,9 +295,9 @@ impl Holding {
         })
     }
 
-    fn void(&self, amount: i64) -> Result<Change, Refused> {
+    fn void(&self, amount: i64) -> Result<Change, MovementError> {
         if amount == 0 || amount > self.amounts.pending() {
-            return Err(Refused::ExceedsPending);
+            return Err(MovementError::ExceedsPending);
         }
         let voided = self.amounts.voided.checked_add(amount).ok_or(Overflow)?;
         Ok(Change {
@@ -320,7 +320,7 @@ impl Holding {
     ) -> Result<Booking, Overflow> {
         let amount = Money { currency: self.currency, minor: amount };
         let proceeds = Money { currency: self.funding, minor: gross };
-        let entry = Entry::collected(amount, proceeds, balance).ok_or(Overflow)?;
+        let entry = LedgerEntry::for_capture(amount, proceeds, balance).ok_or(Overflow)?;
         Ok(Booking { kind, amount, entry })
     }
 }

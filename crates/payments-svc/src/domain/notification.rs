@@ -11,13 +11,13 @@ use super::{
 };
 
 /// The maximum length of an acquirer's ID.
-pub(crate) const MAX_REFERENCE: usize = 255;
+pub(crate) const MAX_ACQUIRER_ID: usize = 255;
 
 /// An event of a transaction, as its acquirer reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notification {
     /// The acquirer's ID. A repeated notification has the same ID.
-    pub(crate) id: Reference,
+    pub(crate) id: AcquirerId,
     pub(crate) transaction: Id,
     /// The time of the event, by the acquirer's clock.
     pub(crate) created: Timestamp,
@@ -28,7 +28,7 @@ pub(crate) struct Notification {
 pub(crate) enum Event {
     Opened {
         /// The acquirer's ID of the dispute.
-        dispute: Reference,
+        dispute: AcquirerId,
         /// In minor units of the transaction's currency.
         amount: Amount,
         reason: Option<Reason>,
@@ -37,7 +37,7 @@ pub(crate) enum Event {
     },
     Decided {
         /// The acquirer's ID of the dispute.
-        dispute: Reference,
+        dispute: AcquirerId,
         decision: Decision,
     },
     Fraud {
@@ -48,7 +48,7 @@ pub(crate) enum Event {
 }
 
 impl Event {
-    pub(crate) fn dispute(&self) -> Option<&Reference> {
+    pub(crate) fn dispute(&self) -> Option<&AcquirerId> {
         match self {
             Self::Opened { dispute, .. } | Self::Decided { dispute, .. } => Some(dispute),
             Self::Fraud { .. } => None,
@@ -56,15 +56,15 @@ impl Event {
     }
 }
 
-/// An ID that an acquirer chose: 1 to [`MAX_REFERENCE`] printable ASCII characters.
+/// An ID that an acquirer chose: 1 to [`MAX_ACQUIRER_ID`] printable ASCII characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Reference(String);
+pub(crate) struct AcquirerId(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be 1 to {MAX_REFERENCE} printable ASCII characters")]
-pub(crate) struct InvalidReference;
+#[error("must be 1 to {MAX_ACQUIRER_ID} printable ASCII characters")]
+pub(crate) struct InvalidAcquirerId;
 
-impl Reference {
+impl AcquirerId {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -81,13 +81,13 @@ impl Reference {
     }
 }
 
-impl FromStr for Reference {
-    type Err = InvalidReference;
+impl FromStr for AcquirerId {
+    type Err = InvalidAcquirerId;
 
-    fn from_str(text: &str) -> Result<Self, InvalidReference> {
+    fn from_str(text: &str) -> Result<Self, InvalidAcquirerId> {
         let is_printable = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-        let is_valid = is_printable && (1..=MAX_REFERENCE).contains(&text.len());
-        is_valid.then(|| Self(text.to_owned())).ok_or(InvalidReference)
+        let is_valid = is_printable && (1..=MAX_ACQUIRER_ID).contains(&text.len());
+        is_valid.then(|| Self(text.to_owned())).ok_or(InvalidAcquirerId)
     }
 }
 
@@ -131,12 +131,12 @@ mod tests {
 
     #[test]
     fn a_reference_is_short_and_printable() {
-        let longest = "x".repeat(MAX_REFERENCE);
+        let longest = "x".repeat(MAX_ACQUIRER_ID);
         for good in ["1", "evt_1 ~", &longest] {
-            assert_eq!(good.parse::<Reference>().unwrap().as_str(), good);
+            assert_eq!(good.parse::<AcquirerId>().unwrap().as_str(), good);
         }
         for bad in ["", "tab\t", "\u{e9}", &format!("{longest}x")] {
-            assert_eq!(bad.parse::<Reference>(), Err(InvalidReference), "{bad}");
+            assert_eq!(bad.parse::<AcquirerId>(), Err(InvalidAcquirerId), "{bad}");
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
     merchant::Descriptor,
     money::{Amount, Currency},
     processing::ProcessingError,
-    transaction::Tds,
+    transaction::ThreeDSecure,
 };
 
 /// A requested payment. It contains no card data, because it is stored before the acquirer answers.
@@ -27,13 +27,13 @@ pub(crate) struct Payment {
 
 /// An acquirer's outcome of a payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum AcquirerOutcome {
     /// The amount is authorized.
     Approved {
         /// The acquirer's reference of the card, for later payments. Only the acquirer understands
         /// it.
         reference: String,
-        tds: Tds,
+        tds: ThreeDSecure,
     },
     /// The amount is not authorized.
     Declined(ProcessingError),
@@ -51,40 +51,40 @@ pub(crate) struct Challenge {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Consent {
+pub(crate) enum ChallengeAnswer {
     /// The customer confirms the payment.
-    Given,
+    Confirmed,
     /// The customer does not confirm it.
-    Withheld,
+    Rejected,
 }
 
 /// The result of a payment, as the transaction records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Conclusion<'a> {
+pub(crate) struct PaymentResult<'a> {
     /// `None` if the payment succeeded.
     pub(crate) error: Option<ProcessingError>,
     /// The acquirer's reference of the card, if the payment succeeded.
     pub(crate) reference: Option<&'a str>,
-    pub(crate) tds: Tds,
+    pub(crate) tds: ThreeDSecure,
     /// Whether to send a reversal, because the acquirer may have authorized the amount.
-    pub(crate) is_reversed: bool,
+    pub(crate) needs_reversal: bool,
 }
 
-impl<'a> Conclusion<'a> {
+impl<'a> PaymentResult<'a> {
     /// The result for the acquirer's outcome. Without an outcome the payment has failed, because
     /// the customer did not answer the challenge in time, or the acquirer did not answer at all.
-    pub(crate) fn of(verdict: Option<&'a Verdict>, is_challenged: bool) -> Self {
+    pub(crate) fn of(verdict: Option<&'a AcquirerOutcome>, is_challenged: bool) -> Self {
         let failed = |error| Self {
             error: Some(error),
             reference: None,
-            tds: Tds::None,
-            is_reversed: verdict.is_none(),
+            tds: ThreeDSecure::None,
+            needs_reversal: verdict.is_none(),
         };
         match verdict {
-            Some(Verdict::Approved { reference, tds }) => {
-                Self { error: None, reference: Some(reference), tds: *tds, is_reversed: false }
+            Some(AcquirerOutcome::Approved { reference, tds }) => {
+                Self { error: None, reference: Some(reference), tds: *tds, needs_reversal: false }
             }
-            Some(Verdict::Declined(error)) => failed(*error),
+            Some(AcquirerOutcome::Declined(error)) => failed(*error),
             None if is_challenged => failed(ProcessingError::FAILED_3D_SECURE),
             None => failed(ProcessingError::TRY_AGAIN),
         }
@@ -93,7 +93,7 @@ impl<'a> Conclusion<'a> {
 
 /// A card of an earlier transaction, for another payment.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Original {
+pub(crate) struct CardOnFile {
     pub(crate) card: Card,
     /// The acquirer's reference of the card.
     pub(crate) reference: String,
@@ -101,7 +101,7 @@ pub(crate) struct Original {
 
 /// An outbox entry: an order to an acquirer that a job sends until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Instruction {
+pub(crate) struct OutboxEntry {
     /// The acquirer executes each ID once, however often it is sent.
     pub(crate) id: Id,
     pub(crate) transaction: Id,
@@ -109,7 +109,7 @@ pub(crate) struct Instruction {
     pub(crate) payment: Id,
     /// The acquirer's reference of the card. `None` if the payment failed.
     pub(crate) reference: Option<String>,
-    pub(crate) order: Order,
+    pub(crate) order: OutboxKind,
     /// In minor units of the payment's currency.
     pub(crate) amount: i64,
     /// Whether the order is the first capture of the transaction.
@@ -118,7 +118,7 @@ pub(crate) struct Instruction {
 
 /// The kind of an outbox entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum OutboxKind {
     Capture,
     Refund,
     /// Release an authorized amount that is not captured, or a part of it.
@@ -127,7 +127,7 @@ pub(crate) enum Order {
     Reverse,
 }
 
-impl Order {
+impl OutboxKind {
     /// The name in the database.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl Order {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let all = [Self::Capture, Self::Refund, Self::Void, Self::Reverse];
         all.into_iter().find(|order| order.name() == name)
     }
@@ -153,22 +153,23 @@ mod tests {
         for (is_challenged, error) in
             [(true, ProcessingError::FAILED_3D_SECURE), (false, ProcessingError::TRY_AGAIN)]
         {
-            let failed = Conclusion::of(None, is_challenged);
-            assert_eq!((failed.error, failed.is_reversed), (Some(error), true));
+            let failed = PaymentResult::of(None, is_challenged);
+            assert_eq!((failed.error, failed.needs_reversal), (Some(error), true));
         }
     }
 
     #[test]
     fn the_outcome_of_the_acquirer_overrides_the_challenge() {
         for is_challenged in [true, false] {
-            let declined = Verdict::Declined(ProcessingError::DECLINED);
-            let declined = Conclusion::of(Some(&declined), is_challenged);
+            let declined = AcquirerOutcome::Declined(ProcessingError::DECLINED);
+            let declined = PaymentResult::of(Some(&declined), is_challenged);
             assert_eq!(declined.error, Some(ProcessingError::DECLINED));
-            let approved = Verdict::Approved { reference: "r".to_owned(), tds: Tds::Attempt };
-            let approved = Conclusion::of(Some(&approved), is_challenged);
+            let approved =
+                AcquirerOutcome::Approved { reference: "r".to_owned(), tds: ThreeDSecure::Attempt };
+            let approved = PaymentResult::of(Some(&approved), is_challenged);
             assert_eq!((approved.error, approved.reference), (None, Some("r")));
-            assert_eq!(approved.tds, Tds::Attempt);
-            assert!(!declined.is_reversed && !approved.is_reversed);
+            assert_eq!(approved.tds, ThreeDSecure::Attempt);
+            assert!(!declined.needs_reversal && !approved.needs_reversal);
         }
     }
 }

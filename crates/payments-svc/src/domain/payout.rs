@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::{
     id::Id,
-    journal::Entry,
+    journal::LedgerEntry,
     merchant::{Iban, Merchant},
     money::Money,
 };
@@ -31,7 +31,7 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     /// The whole balance of a merchant, if it is positive and the merchant has an IBAN.
-    pub(crate) fn due(merchant: &Merchant) -> Option<Self> {
+    pub(crate) fn of_balance(merchant: &Merchant) -> Option<Self> {
         let iban = merchant.details.iban.clone()?;
         let amount = Money { currency: merchant.details.currency, minor: merchant.balance };
         let name = merchant.details.title().to_owned();
@@ -39,10 +39,10 @@ impl Transfer {
     }
 
     /// The negative change of the merchant's balance, and the ledger entry.
-    pub(crate) fn booking(&self) -> (Money, Entry) {
+    pub(crate) fn booking(&self) -> (Money, LedgerEntry) {
         // A positive number can be negated without overflow.
         let taken = Money { minor: self.amount.minor.saturating_neg(), ..self.amount };
-        (taken, Entry::paid_out(taken, self.amount))
+        (taken, LedgerEntry::for_payout(taken, self.amount))
     }
 }
 
@@ -67,7 +67,7 @@ mod tests {
     fn merchant(balance: i64, iban: Option<&str>) -> Merchant {
         let eur = Money { currency: Currency::EUR, minor: 0 };
         Merchant {
-            id: Id::FIRST,
+            id: Id::MIN,
             key: String::new(),
             created: Timestamp::UNIX_EPOCH,
             details: MerchantDetails {
@@ -81,7 +81,7 @@ mod tests {
                 number: None,
                 iban: iban.map(|iban| Iban::new(iban).unwrap()),
             },
-            pricing: Pricing { rate: Ppm::NONE, flat: eur, dispute: eur },
+            pricing: Pricing { rate: Ppm::ZERO, flat: eur, dispute: eur },
             balance,
         }
     }
@@ -90,10 +90,10 @@ mod tests {
     fn a_positive_balance_is_due_if_there_is_an_iban() {
         let iban = Some("DK5000400440116243");
         for (balance, iban) in [(0, iban), (-1, iban), (i64::MIN, iban), (1, None)] {
-            assert_eq!(Transfer::due(&merchant(balance, iban)), None, "{balance}");
+            assert_eq!(Transfer::of_balance(&merchant(balance, iban)), None, "{balance}");
         }
         for balance in [1, 995, i64::MAX] {
-            let transfer = Transfer::due(&merchant(balance, iban)).unwrap();
+            let transfer = Transfer::of_balance(&merchant(balance, iban)).unwrap();
             assert_eq!((transfer.amount.minor, transfer.name.as_str()), (balance, "shop.example"));
             let (taken, entry) = transfer.booking();
             assert_eq!(taken.minor, -balance);
@@ -105,6 +105,6 @@ mod tests {
     fn a_transfer_uses_the_name_of_the_merchant() {
         let mut merchant = merchant(1, Some("DK5000400440116243"));
         merchant.details.name = Some(Name::new("Ann").unwrap());
-        assert_eq!(Transfer::due(&merchant).unwrap().name, "Ann");
+        assert_eq!(Transfer::of_balance(&merchant).unwrap().name, "Ann");
     }
 }

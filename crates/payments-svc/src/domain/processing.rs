@@ -66,7 +66,7 @@ pub(crate) enum DeclineGroup {
     /// seen the challenge, and only their answer, or a missing answer, makes it fail.
     Unconfirmed,
     /// A temporary error: the customer can try again.
-    Again,
+    Retry,
     /// Only the shop can correct this.
     Shop,
 }
@@ -81,7 +81,7 @@ impl DeclineGroup {
             Self::Bank => "bank",
             Self::Unsupported => "unsupported",
             Self::Unconfirmed => "unconfirmed",
-            Self::Again => "again",
+            Self::Retry => "again",
             Self::Shop => "shop",
         }
     }
@@ -99,7 +99,7 @@ impl ProcessingError {
     pub(crate) const NEEDS_3D_SECURE: Self = Self(&ROWS[27]);
     pub(crate) const FAILED_3D_SECURE: Self = Self(&ROWS[28]);
 
-    pub(crate) fn coded(code: u8) -> Option<Self> {
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
         ROWS.iter().find(|row| row.code == code).map(Self)
     }
 
@@ -112,12 +112,12 @@ impl ProcessingError {
     }
 
     /// Whether the customer may be to blame.
-    pub(crate) fn blames_client(self) -> bool {
+    pub(crate) fn customer_can_fix(self) -> bool {
         self.0.client
     }
 
     /// Whether the merchant may be to blame.
-    pub(crate) fn blames_merchant(self) -> bool {
+    pub(crate) fn merchant_can_fix(self) -> bool {
         self.0.merchant
     }
 
@@ -128,7 +128,7 @@ impl ProcessingError {
             7 | 25 => DeclineGroup::Funds,
             // Code 30 has no separate group: it would reveal that the card exists.
             8..=11 | 30 => DeclineGroup::Bank,
-            12 => DeclineGroup::Again,
+            12 => DeclineGroup::Retry,
             29 => DeclineGroup::Unsupported,
             31 => DeclineGroup::Unconfirmed,
             _ => DeclineGroup::Shop,
@@ -139,22 +139,22 @@ impl ProcessingError {
     /// only verifies a card and never starts 3-D Secure, so a failure of 3-D Secure counts as a
     /// decline.
     #[must_use]
-    pub(crate) fn generalized(self) -> Self {
+    pub(crate) fn group_error(self) -> Self {
         match self.group() {
             DeclineGroup::Details => Self::INVALID_DETAILS,
             DeclineGroup::Funds => Self::INSUFFICIENT_FUNDS,
             DeclineGroup::Expired => Self::EXPIRED,
             DeclineGroup::Bank | DeclineGroup::Unconfirmed => Self::DECLINED,
             DeclineGroup::Unsupported => Self::NOT_SUPPORTED,
-            DeclineGroup::Again | DeclineGroup::Shop => self,
+            DeclineGroup::Retry | DeclineGroup::Shop => self,
         }
     }
 
     /// Whether the error counts as a failed card for the rate limit. Errors of the service and of
     /// the shop do not: they do not help a thief who tries card numbers, and can happen again for a
     /// good card.
-    pub(crate) fn concerns_card(self) -> bool {
-        !matches!(self.group(), DeclineGroup::Again | DeclineGroup::Shop)
+    pub(crate) fn counts_against_limit(self) -> bool {
+        !matches!(self.group(), DeclineGroup::Retry | DeclineGroup::Shop)
     }
 }
 
@@ -177,9 +177,9 @@ mod tests {
             (ProcessingError::FAILED_3D_SECURE, 31),
         ];
         for (error, code) in named {
-            assert_eq!((error.code(), ProcessingError::coded(code)), (code, Some(error)));
+            assert_eq!((error.code(), ProcessingError::from_code(code)), (code, Some(error)));
         }
-        assert!([0, 23, 24, 32].iter().all(|&code| ProcessingError::coded(code).is_none()));
+        assert!([0, 23, 24, 32].iter().all(|&code| ProcessingError::from_code(code).is_none()));
     }
 
     fn codes_in(group: DeclineGroup) -> Vec<u8> {
@@ -198,7 +198,7 @@ mod tests {
             (DeclineGroup::Bank, &[8, 9, 10, 11, 30]),
             (DeclineGroup::Unsupported, &[29]),
             (DeclineGroup::Unconfirmed, &[31]),
-            (DeclineGroup::Again, &[12]),
+            (DeclineGroup::Retry, &[12]),
             (DeclineGroup::Shop, &[1, 13, 14, 15, 16, 21, 22, 26, 27, 28]),
         ] {
             assert_eq!(codes_in(group), codes, "{group:?}");
@@ -219,9 +219,9 @@ mod tests {
             (12, 12),
             (28, 28),
         ] {
-            let error = ProcessingError::coded(code).unwrap();
-            assert_eq!(error.generalized().code(), expected, "{code}");
-            assert_eq!(error.concerns_card(), ![12, 28].contains(&code), "{code}");
+            let error = ProcessingError::from_code(code).unwrap();
+            assert_eq!(error.group_error().code(), expected, "{code}");
+            assert_eq!(error.counts_against_limit(), ![12, 28].contains(&code), "{code}");
         }
     }
 }

@@ -10,10 +10,10 @@ use super::money::{Currency, Decimal, Factor, Overflow, Ppm, scale};
 
 /// The digits of a quote, read as one number, are less than this, so that no product of quotes
 /// exceeds 128 bits.
-const QUOTE_DIGITS: u64 = 1_000_000_000_000;
+const MANTISSA_LIMIT: u64 = 1_000_000_000_000;
 
 /// The maximum age of rates in days, for live merchants.
-const MAX_AGE: i64 = 7;
+const MAX_AGE_DAYS: i64 = 7;
 
 /// The value of one euro in other currencies, on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +27,9 @@ pub(crate) struct Rates {
 pub(crate) enum NoRate {
     #[error("there is no exchange rate for {0}")]
     NotQuoted(Currency),
-    /// The rates are more than [`MAX_AGE`] days old, or from the future. Only for live merchants.
-    #[error("the exchange rates are more than {MAX_AGE} days old, or from the future")]
-    NotOfTheseDays,
+    /// The rates are more than [`MAX_AGE_DAYS`] days old, or from the future. Only for live merchants.
+    #[error("the exchange rates are more than {MAX_AGE_DAYS} days old, or from the future")]
+    Outdated,
     #[error(transparent)]
     Overflow(#[from] Overflow),
 }
@@ -94,7 +94,7 @@ impl Rates {
     /// Adds a quote. Returns false if `units` is not a positive decimal number of at most 12
     /// significant digits.
     pub(crate) fn quote(&mut self, currency: Currency, units: &str) -> bool {
-        let Ok(Decimal { mantissa: mantissa @ 1..QUOTE_DIGITS, places }) = units.parse() else {
+        let Ok(Decimal { mantissa: mantissa @ 1..MANTISSA_LIMIT, places }) = units.parse() else {
             return false;
         };
         let units = Ratio::new(i128::from(mantissa), 10_i128.pow(places));
@@ -112,14 +112,14 @@ impl Rates {
         live: Option<Date>,
     ) -> Result<Exchange, NoRate> {
         if from == to {
-            return Ok(Exchange::NONE);
+            return Ok(Exchange::IDENTITY);
         }
         if let Some(today) = live {
-            let oldest = today.checked_sub(Span::new().days(MAX_AGE)).unwrap_or(Date::MIN);
+            let oldest = today.checked_sub(Span::new().days(MAX_AGE_DAYS)).unwrap_or(Date::MIN);
             // The publisher's time zone can be a day ahead of UTC.
             let newest = today.tomorrow().unwrap_or(Date::MAX);
             if !(oldest..=newest).contains(&self.date) {
-                return Err(NoRate::NotOfTheseDays);
+                return Err(NoRate::Outdated);
             }
         }
         let per_euro = |currency| self.per_euro.get(&currency).ok_or(NoRate::NotQuoted(currency));
@@ -142,7 +142,7 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Both currencies are the same.
-    pub(crate) const NONE: Self = Self { rate: Ratio::new_raw(1, 1), spread: Ppm::NONE };
+    pub(crate) const IDENTITY: Self = Self { rate: Ratio::new_raw(1, 1), spread: Ppm::ZERO };
 
     /// The merchant's proceeds of a charged amount: amount × rate × (1 − spread).
     pub(crate) fn proceeds(&self, minor: i64) -> Result<i64, Overflow> {
@@ -193,13 +193,13 @@ mod tests {
 
     #[test]
     fn a_live_merchant_needs_rates_of_the_last_week() {
-        let exchange = |live| rates().exchange(Currency::EUR, currency("DKK"), Ppm::NONE, live);
+        let exchange = |live| rates().exchange(Currency::EUR, currency("DKK"), Ppm::ZERO, live);
         assert!(exchange(Some(date(2026, 11, 27))).is_ok());
-        assert_eq!(exchange(Some(date(2026, 11, 28))), Err(NoRate::NotOfTheseDays));
+        assert_eq!(exchange(Some(date(2026, 11, 28))), Err(NoRate::Outdated));
         assert!(exchange(Some(date(2026, 11, 19))).is_ok());
-        assert_eq!(exchange(Some(date(2026, 11, 18))), Err(NoRate::NotOfTheseDays));
+        assert_eq!(exchange(Some(date(2026, 11, 18))), Err(NoRate::Outdated));
         assert!(exchange(None).is_ok());
-        let unknown = rates().exchange(currency("XOF"), Currency::EUR, Ppm::NONE, None);
+        let unknown = rates().exchange(currency("XOF"), Currency::EUR, Ppm::ZERO, None);
         assert_eq!(unknown, Err(NoRate::NotQuoted(currency("XOF"))));
     }
 
@@ -207,7 +207,7 @@ mod tests {
     fn the_built_in_set_quotes_every_funding_currency() {
         let rates = Rates::built_in().unwrap();
         for code in ["CHF", "CZK", "DKK", "GBP", "HUF", "NOK", "PLN", "RON", "SEK", "USD"] {
-            let exchange = rates.exchange(Currency::EUR, currency(code), Ppm::NONE, None);
+            let exchange = rates.exchange(Currency::EUR, currency(code), Ppm::ZERO, None);
             assert!(exchange.is_ok(), "{code}");
         }
     }
@@ -221,7 +221,7 @@ mod tests {
         let two = [day("2026-11-19", &usd("1.1")), day("2026-11-20", &usd("1.2"))].concat();
         let rates = Rates::parse(&file(&two)).unwrap();
         assert_eq!(rates.date(), date(2026, 11, 20));
-        let exchange = rates.exchange(Currency::EUR, currency("USD"), Ppm::NONE, None).unwrap();
+        let exchange = rates.exchange(Currency::EUR, currency("USD"), Ppm::ZERO, None).unwrap();
         assert_eq!(exchange.proceeds(100), Ok(120));
         for bad in
             ["", "<Cube", &file(""), &file(&day("yesterday", "")), &file(&day("2026-11-20", ""))]

@@ -26,7 +26,7 @@ pub(crate) struct Transaction {
     pub(crate) card: Option<Card>,
     /// Custom data of the merchant.
     pub(crate) custom: Option<Custom>,
-    pub(crate) tds: Tds,
+    pub(crate) tds: ThreeDSecure,
     /// Whether an app made the payment with a card from an earlier transaction.
     pub(crate) recurring: bool,
     /// `None` if the payment succeeded.
@@ -40,7 +40,7 @@ impl Transaction {
     /// response of that time. `disputed` is the disputed amount at that time, which the trail does
     /// not contain.
     #[must_use]
-    pub(crate) fn rewound(mut self, disputed: i64) -> Self {
+    pub(crate) fn with_amounts_of_trail(mut self, disputed: i64) -> Self {
         let sum = |movement| {
             let steps = self.trail.iter().filter(|step| step.movement == movement);
             steps.fold(0_i64, |sum, step| sum.saturating_add(step.amount))
@@ -55,7 +55,7 @@ impl Transaction {
 
 /// The part of a transaction that movements need and that never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reservation {
+pub(crate) struct TransactionTerms {
     pub(crate) id: Id,
     pub(crate) merchant: Id,
     pub(crate) currency: Currency,
@@ -95,7 +95,7 @@ impl Amounts {
 
 /// The result of 3-D Secure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tds {
+pub(crate) enum ThreeDSecure {
     /// 3-D Secure was not used.
     None,
     /// 3-D Secure was tried.
@@ -104,7 +104,7 @@ pub(crate) enum Tds {
     Full,
 }
 
-impl Tds {
+impl ThreeDSecure {
     /// The name in the database and in the API.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -114,7 +114,7 @@ impl Tds {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Attempt, Self::Full].into_iter().find(|tds| tds.name() == name)
     }
 }
@@ -151,7 +151,7 @@ pub(crate) enum Movement {
 }
 
 impl Movement {
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let all = [Self::Capture, Self::Refund, Self::Void, Self::Won, Self::Lost];
         all.into_iter().find(|movement| movement.name() == name)
     }

@@ -25,14 +25,14 @@
 //! 6. Exchange rates are not in the database. The caller passes them with the action.
 
 use super::{
-    app::{App, KeyDigest},
+    app::{ApiKeyDigest, App},
     card::Card,
     id::Id,
     invitation::Invitation,
     merchant::{Descriptor, Email, MerchantDetails, MerchantUpdate, Name, Notes, Pricing},
-    movement::{Refused, Request},
+    movement::{MovementError, Request},
     notification::Notification,
-    operation::{Original, Payment, Verdict},
+    operation::{AcquirerOutcome, CardOnFile, Payment},
     payout::PayoutRun,
     processing::ProcessingError,
     rates::Exchange,
@@ -47,13 +47,15 @@ mod needs;
 pub(crate) mod tests;
 
 pub(crate) use changes::{
-    Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, Movements, NewApp,
-    NewCard, NewDispute, NewInstruction, NewInvitation, NewKey, NewOperation, NewPayout,
-    NewTransaction, NoticeRow, NumberedPosting, NumberedSlice, NumberedStep,
+    Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, NewApp, NewCard,
+    NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment,
+    NewTransaction, NotificationRow, NumberedPosting, NumberedSlice, NumberedStep,
+    TransactionUpdate,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{
-    Begun, InvitationState, KeyState, Known, KnownKey, LoadedTransaction, PayoutState,
+    InvitationState, KeyState, Known, LoadedTransaction, PayoutState, PendingPayment,
+    StoredIdempotencyKey,
 };
 pub(crate) use needs::{Captures, Needs};
 
@@ -61,7 +63,7 @@ pub(crate) use needs::{Captures, Needs};
 #[derive(Debug)]
 pub(crate) struct Write {
     pub(crate) action: Action,
-    pub(crate) keyed: Option<Keyed>,
+    pub(crate) keyed: Option<KeyedRequest>,
 }
 
 impl From<Action> for Write {
@@ -75,7 +77,7 @@ impl From<Action> for Write {
 pub(crate) enum Action {
     CreateApp {
         name: Option<Name>,
-        digest: KeyDigest,
+        digest: ApiKeyDigest,
     },
     /// Create a merchant, with the calling app as its first member.
     CreateMerchant {
@@ -112,16 +114,16 @@ pub(crate) enum Action {
     /// Record the outcome of a pending payment. Only its first outcome counts: later ones are
     /// rejected.
     ConcludePayment {
-        /// The ID from [`Outcome::Begun`].
+        /// The ID from [`Outcome::PaymentBegun`].
         operation: Id,
         /// The acquirer's outcome. `None`: the payment is recorded as failed, and reversed.
-        verdict: Option<Verdict>,
+        verdict: Option<AcquirerOutcome>,
         /// The card data that may be stored. `None` if the caller does not have it.
         card: Option<Box<Card>>,
     },
     /// Record that the customer of a pending payment must answer 3-D Secure.
     ChallengePayment {
-        /// The ID from [`Outcome::Begun`].
+        /// The ID from [`Outcome::PaymentBegun`].
         operation: Id,
         card: Box<Card>,
         /// The acquirer's ID of the challenge.
@@ -140,11 +142,11 @@ pub(crate) enum Action {
     /// Save a card (deprecated).
     SaveCard {
         merchant: Id,
-        original: Box<Original>,
+        original: Box<CardOnFile>,
         notes: Option<Notes>,
     },
     /// Record an acquirer's notification. A repeated notification changes nothing.
-    Notice {
+    RecordNotification {
         notification: Box<Notification>,
         /// For disputed money that was never captured.
         exchange: Exchange,
@@ -154,13 +156,13 @@ pub(crate) enum Action {
         steps: u32,
     },
     /// Delete outbox entries that an acquirer has confirmed.
-    Confirm {
+    DeleteOutboxEntries {
         instructions: Vec<Id>,
     },
     /// Count an attempt to send an invitation. Rejected if no attempt is due.
-    TakeInvitation {
+    StartInvitationAttempt {
         invitation: Id,
-        /// A random number that spreads the retries: see [`Invitation::spacing`].
+        /// A random number that spreads the retries: see [`Invitation::retry_delay`].
         jitter: u16,
     },
     /// Delete an invitation that was sent, or failed at its last attempt.
@@ -178,14 +180,14 @@ pub(crate) enum Action {
         keys: Vec<(Id, String)>,
     },
     /// Record that the expiry job has checked all transactions up to this one.
-    Expire {
+    SaveExpiryCursor {
         through: Id,
     },
 }
 
 /// The idempotency key of a request.
 #[derive(Debug, Clone)]
-pub(crate) struct Keyed {
+pub(crate) struct KeyedRequest {
     pub(crate) app: Id,
     pub(crate) key: String,
     /// The digest of the request. The same key with another digest is rejected.
@@ -196,7 +198,7 @@ pub(crate) struct Keyed {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
     /// The write was executed.
-    Fresh {
+    Executed {
         outcome: Outcome,
         /// The new step of the trail, if the write was a movement.
         step: Option<Box<LastStep>>,
@@ -208,7 +210,7 @@ pub(crate) enum Answer {
 impl Answer {
     pub(crate) fn outcome(&self) -> &Outcome {
         match self {
-            Self::Fresh { outcome, .. } | Self::Replayed(outcome) => outcome,
+            Self::Executed { outcome, .. } | Self::Replayed(outcome) => outcome,
         }
     }
 }
@@ -233,9 +235,9 @@ pub(crate) enum Outcome {
         already: bool,
     },
     /// A pending payment was recorded, with this ID.
-    Begun(Id),
+    PaymentBegun(Id),
     /// The outcome of a payment was recorded.
-    Paid {
+    PaymentConcluded {
         transaction: Id,
         /// `None` if the payment succeeded.
         error: Option<ProcessingError>,
@@ -259,7 +261,7 @@ pub(crate) struct Moved {
 
 /// Why a write is rejected. A rejected write changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum Rejection {
     /// The subject of the write does not exist.
     #[error("the object does not exist")]
     NotFound,
@@ -270,7 +272,7 @@ pub(crate) enum Refusal {
     #[error("there is no such app")]
     NoSuchApp,
     #[error(transparent)]
-    Movement(#[from] Refused),
+    Movement(#[from] MovementError),
     #[error("the idempotency key was used for another request")]
     KeyReused,
     #[error("the request with this idempotency key is not finished")]

@@ -12,7 +12,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use super::{api::Api, idempotency};
 use crate::{
     app::{self, Accessible, Snapshot},
-    domain::{App, Id, KeyDigest},
+    domain::{ApiKeyDigest, App, Id},
     web::Error,
 };
 
@@ -30,7 +30,7 @@ impl FromRequestParts<Arc<Api>> for Caller {
 }
 
 /// Reads the password of Basic credentials; the username is ignored. Keys are case-sensitive.
-fn key(headers: &HeaderMap) -> Option<KeyDigest> {
+fn key(headers: &HeaderMap) -> Option<ApiKeyDigest> {
     let credentials = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = credentials.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("Basic") {
@@ -38,7 +38,7 @@ fn key(headers: &HeaderMap) -> Option<KeyDigest> {
     }
     let decoded = String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()?;
     let (_, password) = decoded.split_once(':')?;
-    Some(KeyDigest::of(password))
+    Some(ApiKeyDigest::of(password))
 }
 
 /// The resource with the first ID in the path, and the calling app, which has access to it. 404 if

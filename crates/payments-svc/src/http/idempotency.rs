@@ -29,7 +29,7 @@ use axum::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    domain::{App, Invalid, write::Keyed},
+    domain::{App, Invalid, write::KeyedRequest},
     web::Body,
 };
 
@@ -56,13 +56,17 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
 
 impl IdempotencyKey {
     /// The key with its app and the digest of the request; `None` without a key.
-    pub(super) fn of(self, caller: &App, body: &Body) -> Result<Option<Keyed>, Vec<Invalid>> {
+    pub(super) fn of(
+        self,
+        caller: &App,
+        body: &Body,
+    ) -> Result<Option<KeyedRequest>, Vec<Invalid>> {
         let key = self.key.map_err(|invalid| vec![invalid])?;
         Ok(key.map(|key| {
             let line = format!("{} {}\n", self.method, self.uri.path());
             let request = Sha256::new().chain_update(line).chain_update(body.as_bytes());
             let request = request.finalize().into();
-            Keyed { app: caller.id, key, request }
+            KeyedRequest { app: caller.id, key, request }
         }))
     }
 }

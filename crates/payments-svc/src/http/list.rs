@@ -283,7 +283,7 @@ mod tests {
         let window = Window { limit, before: None, after: None };
         let read: List<T> = Box::new(move |window| {
             limits.send(window.limit).unwrap();
-            let before = window.before.unwrap_or(Id::LAST);
+            let before = window.before.unwrap_or(Id::MAX);
             let items = (1..=end).rev().map(item).filter(|item| item.id() < before);
             let items = items.take(window.limit as usize).collect::<Vec<_>>();
             Box::pin(ready(Ok(items)))

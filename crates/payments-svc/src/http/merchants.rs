@@ -64,7 +64,7 @@ fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Reported> {
 fn funding_currency(code: &str) -> Result<Currency, String> {
     let currency: Currency = code.parse().map_err(|error: InvalidCurrency| error.to_string())?;
     let message = || "must be a currency that merchants can be funded in".to_owned();
-    currency.is_for_funding().then_some(currency).ok_or_else(message)
+    currency.is_funding_currency().then_some(currency).ok_or_else(message)
 }
 
 /// JSON members of a merchant that `PUT` must not change.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::api::Api;
 use crate::{
     app::{Payments, now},
-    domain::{Amount, Decision, Event, FraudReason, Name, Notification, Reason, Reference},
+    domain::{AcquirerId, Amount, Decision, Event, FraudReason, Name, Notification, Reason},
     web::{Body, Error, Fields, Reported},
 };
 
@@ -54,7 +54,7 @@ fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notifica
 }
 
 fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<Event, Reported> {
-    let dispute = fields.required("disputeId", str::parse::<Reference>);
+    let dispute = fields.required("disputeId", str::parse::<AcquirerId>);
     let amount = fields.required_number("amount", Amount::new);
     let due = fields.optional("due", str::parse);
     let mut reason = fields.object("reason");

@@ -72,9 +72,12 @@ impl Invitations {
 /// another replica was faster.
 async fn take(store: &Store, invitation: Id) -> Result<Option<Box<Invitation>>, StoreError> {
     let [high, low, ..] = *Uuid::new_v4().as_bytes();
-    let action = Action::TakeInvitation { invitation, jitter: u16::from_be_bytes([high, low]) };
+    let action =
+        Action::StartInvitationAttempt { invitation, jitter: u16::from_be_bytes([high, low]) };
     match store.write(action).await? {
-        Ok(Answer::Fresh { outcome: Outcome::Invitation(invitation), .. }) => Ok(Some(invitation)),
+        Ok(Answer::Executed { outcome: Outcome::Invitation(invitation), .. }) => {
+            Ok(Some(invitation))
+        }
         _ => Ok(None),
     }
 }

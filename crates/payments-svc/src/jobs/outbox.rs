@@ -1,5 +1,5 @@
 //! The outbox: captures, refunds, voids and reversals that are sent to acquirers until the
-//! acquirers confirm them. An entry has the type [`Instruction`].
+//! acquirers confirm them. An entry has the type [`OutboxEntry`].
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -12,7 +12,7 @@ use super::{Lease, warn};
 use crate::{
     acquirer::Acquirers,
     app::{NoticeError, Payments},
-    domain::{Id, Instruction, write::Action},
+    domain::{Id, OutboxEntry, write::Action},
     store::{JOB_BATCH, Store, StoreError, now},
 };
 
@@ -42,14 +42,14 @@ impl Outbox {
     /// Sends every pending entry once. If an entry fails, the later entries of the same transaction
     /// are skipped.
     async fn send_pending(&self) -> Result<(), StoreError> {
-        let (mut after, mut stuck) = (Id::FIRST, HashSet::new());
+        let (mut after, mut stuck) = (Id::MIN, HashSet::new());
         loop {
             let page = self.store.instructions(after).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             let is_last = i64::try_from(page.len()).is_ok_and(|length| length < JOB_BATCH);
             // In order within a transaction, and concurrently for several transactions.
-            let mut transactions = BTreeMap::<Id, Vec<Instruction>>::new();
+            let mut transactions = BTreeMap::<Id, Vec<OutboxEntry>>::new();
             for instruction in page {
                 transactions.entry(instruction.transaction).or_default().push(instruction);
             }
@@ -63,7 +63,8 @@ impl Outbox {
             let instructions: Vec<Id> =
                 progress.into_iter().flat_map(|(_, progress)| progress.carried_out).collect();
             if !instructions.is_empty() {
-                let _confirmed = self.store.write(Action::Confirm { instructions }).await?;
+                let _confirmed =
+                    self.store.write(Action::DeleteOutboxEntries { instructions }).await?;
             }
             if is_last {
                 return Ok(());
@@ -74,7 +75,7 @@ impl Outbox {
     /// Sends the entries of one transaction in order. If one fails, it and those after it stay
     /// pending until the next round. An entry counts as carried out only after the notifications
     /// that it causes are booked or permanently rejected.
-    async fn carry_out(&self, entries: Vec<Instruction>) -> Progress {
+    async fn carry_out(&self, entries: Vec<OutboxEntry>) -> Progress {
         let mut carried_out = Vec::new();
         for instruction in entries {
             match self.acquirers.carry_out(&instruction, now()).await {

@@ -232,7 +232,7 @@ impl Language {
             DeclineGroup::Bank => self.declined_bank(),
             DeclineGroup::Unsupported => self.declined_unsupported(),
             DeclineGroup::Unconfirmed => self.declined_unconfirmed(),
-            DeclineGroup::Again => self.declined_again(),
+            DeclineGroup::Retry => self.declined_again(),
             DeclineGroup::Shop => self.declined_shop(),
         }
     }
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn the_texts_of_decline_groups_differ() {
-        let errors = (1..=31).filter_map(ProcessingError::coded);
+        let errors = (1..=31).filter_map(ProcessingError::from_code);
         let groups: Vec<_> = errors.map(ProcessingError::group).collect();
         for language in LANGUAGES.iter() {
             let texts: HashSet<_> = groups.iter().map(|group| language.reason(group)).collect();

@@ -18,9 +18,9 @@ use super::{
 use crate::{
     app::{self, Attempt, Charge, Origin, Payments, now},
     domain::{
-        Amount, CardDetails, CardNumber, Consent, Currency, Expiry, Id, Payment, ProcessingError,
-        SecurityCode,
-        write::{KeyState, KnownKey, Outcome},
+        Amount, CardDetails, CardNumber, ChallengeAnswer, Currency, Expiry, Id, Payment,
+        ProcessingError, SecurityCode,
+        write::{KeyState, Outcome, StoredIdempotencyKey},
     },
     web::{Body, Error},
 };
@@ -36,11 +36,13 @@ pub(super) async fn show(
         None if form.is_expired() => Ok(start(&visit)),
         None => Ok(card(&visit, WrongCard::default())),
         Some(known) if known.request != keyed.request => Err(form_reused(&visit)),
-        Some(KnownKey { state: KeyState::InFlight(operation), .. }) => {
+        Some(StoredIdempotencyKey { state: KeyState::InFlight(operation), .. }) => {
             pending(&payments, &visit, form, operation).await
         }
-        Some(KnownKey { state: KeyState::Answered(outcome), .. }) => match outcome {
-            Outcome::Paid { transaction, error } => Ok(result(&visit, transaction, error)),
+        Some(StoredIdempotencyKey { state: KeyState::Answered(outcome), .. }) => match outcome {
+            Outcome::PaymentConcluded { transaction, error } => {
+                Ok(result(&visit, transaction, error))
+            }
             _ => Err(form_reused(&visit)),
         },
     }
@@ -202,10 +204,10 @@ pub(super) async fn respond(
 }
 
 /// Parses the value of the pressed button.
-fn consent(answer: &str) -> Result<Consent, &'static str> {
+fn consent(answer: &str) -> Result<ChallengeAnswer, &'static str> {
     match answer {
-        "confirm" => Ok(Consent::Given),
-        "cancel" => Ok(Consent::Withheld),
+        "confirm" => Ok(ChallengeAnswer::Confirmed),
+        "cancel" => Ok(ChallengeAnswer::Rejected),
         _ => Err("must be confirm or cancel"),
     }
 }
@@ -234,7 +236,7 @@ fn read_card(body: &Body, now: Timestamp) -> Result<CardDetails, WrongCard> {
     let mut is_past = false;
     let read = body.read(|fields| {
         let number = fields.required("number", CardNumber::new);
-        let expiry = fields.required("expiry", |typed| match Expiry::typed(typed) {
+        let expiry = fields.required("expiry", |typed| match Expiry::parse_input(typed) {
             Ok(expiry) if expiry.end() < now => {
                 is_past = true;
                 Err("has passed".to_owned())

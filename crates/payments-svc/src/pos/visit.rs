@@ -14,7 +14,7 @@ use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 use super::{language::Language, problem::Problem};
 use crate::{
     app::{self, Payments, now},
-    domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value, write::Keyed},
+    domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value, write::KeyedRequest},
     web::{Error, Fields, Reported, fields},
 };
 
@@ -115,7 +115,7 @@ impl Visit {
         let terms = merchant.terms();
         let rate = link.currency.and_then(|currency| payments.exchanges(currency, &terms).err());
         let rate = rate.map(|error| Invalid::new("currency", error.to_string()));
-        let wrong = [link.suits(&merchant).err(), due.clone().err(), rate];
+        let wrong = [link.check_merchant(&merchant).err(), due.clone().err(), rate];
         match due {
             Ok(due) if wrong.iter().all(Option::is_none) => {
                 Ok(Self { link, merchant, language, due, typed, form })
@@ -146,7 +146,7 @@ impl Visit {
         let is_typed = link.value.is_none();
         if is_typed {
             let typed = self.typed.value.as_deref().unwrap_or_default();
-            link.value = Value::typed(typed).ok();
+            link.value = Value::parse_input(typed).ok();
             wrong.value = link.value.is_none();
         }
         match link.due() {
@@ -184,11 +184,11 @@ impl Visit {
     /// link. The card is left out, because a digest of a card number would help anybody who reads
     /// it to find the number. The locale is left out, because the customer may change the language.
     /// The merchant takes the place of the app, because a customer has none.
-    pub(super) fn idempotency_key(&self, form: FormToken) -> Keyed {
+    pub(super) fn idempotency_key(&self, form: FormToken) -> KeyedRequest {
         let parameters = self.link.parameters().into_iter();
         let query = encoded(parameters.filter(|&(name, _)| name != "locale"));
         let request = Sha256::digest(query).into();
-        Keyed { app: self.merchant.id, key: format!("form {}", form.0), request }
+        KeyedRequest { app: self.merchant.id, key: format!("form {}", form.0), request }
     }
 }
 

@@ -10,11 +10,11 @@ use common::batch::{Cost, Decided, Limits, Panicked};
 
 use crate::domain::{
     Custom, Id, MAX_STEPS, Request,
-    write::{Action, Answer, Changes, Known, Needs, Refusal, Write, decide as decide_writes},
+    write::{Action, Answer, Changes, Known, Needs, Rejection, Write, decide as decide_writes},
 };
 
 /// The answer to a write, or why it was rejected. A rejected write changed nothing.
-pub(super) type Decision = Result<Answer, Refusal>;
+pub(super) type Decision = Result<Answer, Rejection>;
 
 /// The limits in PostgreSQL. SQLite replaces `batches`, `another_at` and `start_timeout`.
 pub(super) const LIMITS: Limits = Limits {
@@ -40,17 +40,21 @@ pub(super) fn cost(write: &Write) -> Cost {
             (MOVEMENT_ROWS + captures(steps), 0)
         }
         Action::Move { .. } => (MOVEMENT_ROWS, 0),
-        Action::Notice { steps, .. } => (2 * (MOVEMENT_ROWS + captures(steps)), 0),
+        Action::RecordNotification { steps, .. } => (2 * (MOVEMENT_ROWS + captures(steps)), 0),
         Action::BeginPayment { payment } => {
             (2, payment.custom.as_ref().map_or(0, |custom| Custom::as_str(custom).len()))
         }
-        Action::Confirm { instructions } => (instructions.len(), instructions.len() * Id::BYTES),
+        Action::DeleteOutboxEntries { instructions } => {
+            (instructions.len(), instructions.len() * Id::BYTES)
+        }
         Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
         _ => (MOVEMENT_ROWS, 0),
     };
     let is_follow_up = matches!(
         write.action,
-        Action::ConcludePayment { .. } | Action::ChallengePayment { .. } | Action::Confirm { .. }
+        Action::ConcludePayment { .. }
+            | Action::ChallengePayment { .. }
+            | Action::DeleteOutboxEntries { .. }
     );
     Cost { rows, bytes: OVERHEAD + bytes, is_follow_up }
 }

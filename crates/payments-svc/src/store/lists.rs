@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use common::sql::{ColumnError, Columns, Param, Stored as _};
 
-use super::{Engine, SHORT_TRAIL, Store, StoreError, Subject, rows};
+use super::{Engine, Owner, SHORT_TRAIL, Store, StoreError, rows};
 use crate::domain::{
     App, Dispute, FraudAlert, Id, Line, Merchant, Step, Transaction, User, Window,
 };
@@ -74,13 +74,13 @@ impl List {
         Self { select, id: "transactions.id" }
     }
 
-    fn disputes(about: Subject) -> Self {
+    fn disputes(about: Owner) -> Self {
         let select =
             format!("SELECT {} FROM disputes WHERE {} = $1", rows::DISPUTE, owner(about).0);
         Self { select, id: "id" }
     }
 
-    fn frauds(about: Subject) -> Self {
+    fn frauds(about: Owner) -> Self {
         let select = format!("SELECT {} FROM frauds WHERE {} = $1", rows::FRAUD, owner(about).0);
         Self { select, id: "id" }
     }
@@ -94,10 +94,10 @@ impl List {
 }
 
 /// The column that selects rows, and its value.
-fn owner(about: Subject) -> (&'static str, Id) {
+fn owner(about: Owner) -> (&'static str, Id) {
     match about {
-        Subject::Merchant(id) => ("merchant", id),
-        Subject::Transaction(id) => ("\"transaction\"", id),
+        Owner::Merchant(id) => ("merchant", id),
+        Owner::Transaction(id) => ("\"transaction\"", id),
     }
 }
 
@@ -145,7 +145,7 @@ impl Store {
 
     pub(crate) async fn disputes(
         self,
-        about: Subject,
+        about: Owner,
         window: Window,
     ) -> Result<Vec<Dispute>, StoreError> {
         self.page(&List::disputes(about), owner(about).1, window, rows::dispute).await
@@ -153,7 +153,7 @@ impl Store {
 
     pub(crate) async fn frauds(
         self,
-        about: Subject,
+        about: Owner,
         window: Window,
     ) -> Result<Vec<FraudAlert>, StoreError> {
         self.page(&List::frauds(about), owner(about).1, window, rows::fraud).await
@@ -201,10 +201,10 @@ impl Store {
     ) -> Result<Vec<T>, StoreError> {
         let settled = match window.after {
             Some(_) => self.settled().await?,
-            None => Id::LAST,
+            None => Id::MAX,
         };
-        let after = window.after.unwrap_or(Id::FIRST);
-        let before = window.before.unwrap_or(Id::LAST).min(settled.successor());
+        let after = window.after.unwrap_or(Id::MIN);
+        let before = window.before.unwrap_or(Id::MAX).min(settled.successor());
         let limit = Param::Int(window.limit.into());
         let params = [owner.param(), after.param(), before.param(), limit];
         self.all(&list.page(window.is_forward()), &params, item).await
@@ -228,7 +228,7 @@ mod tests {
                 List::transactions(filter),
             ]);
         }
-        for about in [Subject::Merchant(Id::FIRST), Subject::Transaction(Id::FIRST)] {
+        for about in [Owner::Merchant(Id::MIN), Owner::Transaction(Id::MIN)] {
             lists.extend([List::disputes(about), List::frauds(about)]);
         }
         for list in lists {

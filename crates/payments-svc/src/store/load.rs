@@ -26,8 +26,10 @@ use super::{
     values::{optional_card, time},
 };
 use crate::domain::{
-    DisputeState, Holding, Id, Invitation, Name, Payment, Website, title,
-    write::{Begun, Captures, InvitationState, Known, LoadedTransaction, MerchantTexts, Needs},
+    DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, title,
+    write::{
+        Captures, InvitationState, Known, LoadedTransaction, MerchantTexts, Needs, PendingPayment,
+    },
 };
 
 /// A statement that finds rows by key: `select`, the condition on `key`, then `rest`.
@@ -92,7 +94,7 @@ pub(super) const LOCKED: [Query; 4] = [
                 recurring: columns.read()?,
             };
             let challenged = optional_card(columns)?;
-            known.operations.insert(id, Begun { payment, test, challenged, key: None });
+            known.operations.insert(id, PendingPayment { payment, test, challenged, key: None });
             Ok(())
         },
     },
@@ -135,7 +137,7 @@ pub(super) const LOCKED: [Query; 4] = [
             let error = columns.read()?;
             let amounts = rows::amounts(columns, error)?;
             let captures = Vec::new();
-            let holding = Holding { currency, amounts, steps, captures, funding, pricing };
+            let holding = TransactionState { currency, amounts, steps, captures, funding, pricing };
             known
                 .transactions
                 .insert(id, LoadedTransaction { merchant, test, descriptor, holding });

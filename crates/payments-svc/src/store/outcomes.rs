@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     Descriptor, Email, Id, Name, ProcessingError,
-    write::{KeyState, KnownKey, MerchantTexts, Moved, Outcome},
+    write::{KeyState, MerchantTexts, Moved, Outcome, StoredIdempotencyKey},
 };
 
 /// The columns that [`key`] reads.
@@ -38,14 +38,14 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
             descriptor: texts.descriptor.as_str().to_owned(),
         },
         Outcome::Membership { already } => StoredOutcome::Membership { already: *already },
-        Outcome::Paid { transaction, error } => StoredOutcome::Paid {
+        Outcome::PaymentConcluded { transaction, error } => StoredOutcome::Paid {
             transaction: transaction.to_string(),
             error: error.map(ProcessingError::code),
         },
         Outcome::Card(id) => StoredOutcome::Card { id: id.to_string() },
         // The last three never get here: writes of apps and invitations have no key, and the key of
         // a pending payment has no outcome.
-        Outcome::Done | Outcome::App(_) | Outcome::Begun(_) | Outcome::Invitation(_) => {
+        Outcome::Done | Outcome::App(_) | Outcome::PaymentBegun(_) | Outcome::Invitation(_) => {
             StoredOutcome::Done
         }
     };
@@ -54,7 +54,7 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
 }
 
 /// Reads the seven columns of [`KEY`].
-pub(super) fn key(columns: &mut Columns<'_>) -> Result<KnownKey, ColumnError> {
+pub(super) fn key(columns: &mut Columns<'_>) -> Result<StoredIdempotencyKey, ColumnError> {
     let request = columns.read()?;
     let receipt: Option<Outcome> = columns
         .read_as(|bytes: Option<Vec<u8>>| bytes.as_deref().map(from_response).transpose())?;
@@ -70,7 +70,7 @@ pub(super) fn key(columns: &mut Columns<'_>) -> Result<KnownKey, ColumnError> {
             disputed: columns.read()?,
         })),
     };
-    Ok(KnownKey { request, state })
+    Ok(StoredIdempotencyKey { request, state })
 }
 
 fn from_json(json: &str) -> Result<Outcome, BadCell> {
@@ -90,10 +90,10 @@ fn outcome(stored: StoredOutcome) -> Option<Outcome> {
             }))
         }
         StoredOutcome::Membership { already } => Outcome::Membership { already },
-        StoredOutcome::Paid { transaction, error } => Outcome::Paid {
+        StoredOutcome::Paid { transaction, error } => Outcome::PaymentConcluded {
             transaction: transaction.parse().ok()?,
             error: match error {
-                Some(code) => Some(ProcessingError::coded(code)?),
+                Some(code) => Some(ProcessingError::from_code(code)?),
                 None => None,
             },
         },

@@ -18,8 +18,8 @@ use uuid::Uuid;
 use super::{
     DatabaseConfig, Found, PayoutError, Select, StoreError,
     batch::LIMITS,
-    snapshot::{Answers, Question, SHORT_TRAIL, Snapshot, statements},
-    sqlite::Each,
+    snapshot::{Answers, SHORT_TRAIL, Snapshot, SnapshotRequest, statements},
+    sqlite::RowCallback,
 };
 use crate::domain::Id;
 
@@ -62,7 +62,7 @@ const END_LEASES: &str = "DELETE FROM leases WHERE holder = $1";
 
 /// The statements of [`Postgres::snapshot`]. Without `OFFSET 0`, the planner may read the whole
 /// table `trail`, if its statistics are from a time when the table was small.
-static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
+static SNAPSHOT_SQL: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
         "unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS asked (id, app, question)",
         &format!(
@@ -84,7 +84,7 @@ mod migrations {
 pub(crate) struct Postgres {
     pool: Arc<Pool>,
     /// Combines the reads before movements, because many requests arrive at the same time.
-    snapshot: Coalesced<Question, Option<Found<Snapshot>>>,
+    snapshot: Coalesced<SnapshotRequest, Option<Found<Snapshot>>>,
     queue: Queue<Writer>,
     /// This process's name as a lease holder.
     holder: String,
@@ -115,7 +115,7 @@ impl Postgres {
             snapshot: Coalesced::new(READERS, read),
             queue,
             holder: Uuid::new_v4().to_string(),
-            settled: Mutex::new(Id::FIRST),
+            settled: Mutex::new(Id::MIN),
             health: Health::watch(database),
             ended,
         })
@@ -171,7 +171,7 @@ impl Postgres {
     pub(super) async fn read(
         &self,
         selects: &[Select<'_>],
-        each: &mut Each<'_>,
+        each: &mut RowCallback<'_>,
     ) -> Result<(), Error> {
         let params: Vec<Vec<&(dyn ToSql + Sync)>> =
             selects.iter().map(|(_, params)| to_sql(params)).collect();
@@ -185,7 +185,7 @@ impl Postgres {
     /// Reads a transaction before a movement, together with other requests.
     pub(super) async fn snapshot(
         &self,
-        question: Question,
+        question: SnapshotRequest,
     ) -> Result<Option<Found<Snapshot>>, StoreError> {
         Ok(self.snapshot.query(question).await?)
     }
@@ -227,13 +227,13 @@ impl Postgres {
 /// Reads the snapshots of these requests in one round trip, in their order.
 async fn snapshot(
     pool: Arc<Pool>,
-    questions: Arc<Vec<Question>>,
+    questions: Arc<Vec<SnapshotRequest>>,
 ) -> Result<Vec<Option<Found<Snapshot>>>, Error> {
     let transactions: Vec<Param<'_>> =
         questions.iter().map(|question| question.transaction.param()).collect();
     let apps: Vec<Param<'_>> = questions.iter().map(|question| question.app.param()).collect();
     let keys: Vec<Param<'_>> = questions.iter().map(|question| question.key.param()).collect();
-    let [transactions_sql, trails_sql, keys_sql] = &*SEEN;
+    let [transactions_sql, trails_sql, keys_sql] = &*SNAPSHOT_SQL;
     let params: [&(dyn ToSql + Sync); 2] = [&transactions, &apps];
     let key_params: [&(dyn ToSql + Sync); 2] = [&apps, &keys];
     let mut statements: Vec<Statement<'_>> =
@@ -253,7 +253,7 @@ fn to_sql<'a>(params: &'a [Param<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
 }
 
 /// Passes every row to `each`, with the index of its statement.
-fn read_rows(results: &[Vec<Row>], each: &mut Each<'_>) -> Result<(), ColumnError> {
+fn read_rows(results: &[Vec<Row>], each: &mut RowCallback<'_>) -> Result<(), ColumnError> {
     for (statement, rows) in results.iter().enumerate() {
         for row in rows {
             each(statement, &mut Columns::from(row))?;

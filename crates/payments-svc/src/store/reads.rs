@@ -8,15 +8,16 @@ use jiff::Timestamp;
 use tokio::runtime::Handle;
 
 use super::{
-    Backlog, Engine, Expiring, Found, Overdue, Select, Store, StoreError, now, outcomes,
+    Backlog, Engine, Found, OldTransaction, OverdueDispute, Select, Store, StoreError, now,
+    outcomes,
     rows::{self, found, is_member},
-    snapshot::{Question, SHORT_TRAIL, Snapshot},
+    snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest},
     values::{CARD, millis},
 };
 use crate::domain::{
-    App, Challenge, Dispute, FraudAlert, Id, Instruction, KeyDigest, Line, Merchant, Original,
-    Reservation, SavedCard, Transaction,
-    write::{Keyed, KnownKey},
+    ApiKeyDigest, App, CardOnFile, Challenge, Dispute, FraudAlert, Id, Line, Merchant, OutboxEntry,
+    SavedCard, Transaction, TransactionTerms,
+    write::{KeyedRequest, StoredIdempotencyKey},
 };
 
 /// Rows that a job reads at once.
@@ -27,13 +28,16 @@ const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
 impl Store {
     /// The earlier request with this idempotency key. Does not reserve the key.
-    pub(crate) async fn key(&self, keyed: &Keyed) -> Result<Option<KnownKey>, StoreError> {
+    pub(crate) async fn key(
+        &self,
+        keyed: &KeyedRequest,
+    ) -> Result<Option<StoredIdempotencyKey>, StoreError> {
         let sql = format!("SELECT {} FROM idempotency WHERE app = $1 AND key = $2", outcomes::KEY);
         self.one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
     }
 
     /// Looks up an app by the digest of its key.
-    pub(crate) async fn app_by_key(&self, key: KeyDigest) -> Result<Option<App>, StoreError> {
+    pub(crate) async fn app_by_key(&self, key: ApiKeyDigest) -> Result<Option<App>, StoreError> {
         if let Some(app) = self.apps.get(&key) {
             return Ok(Some(app));
         }
@@ -65,7 +69,7 @@ impl Store {
 
     /// A merchant, without a check of membership.
     pub(crate) async fn merchant_unchecked(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
-        Ok(self.merchant(id, Id::FIRST).await?.map(|found| found.value))
+        Ok(self.merchant(id, Id::MIN).await?.map(|found| found.value))
     }
 
     /// The merchant with this public key.
@@ -116,34 +120,34 @@ impl Store {
         steps: u32,
         disputed: i64,
     ) -> Result<Option<Transaction>, StoreError> {
-        let found = self.transaction(id, Id::FIRST).await?;
+        let found = self.transaction(id, Id::MIN).await?;
         Ok(found.map(|Found { mut value, .. }| {
             value.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
-            value.rewound(disputed)
+            value.with_amounts_of_trail(disputed)
         }))
     }
 
     /// The part of a transaction that never changes, as `app` sees it.
-    pub(crate) async fn reservation(
+    pub(crate) async fn transaction_terms(
         &self,
         id: Id,
         app: Id,
-    ) -> Result<Option<Found<Reservation>>, StoreError> {
+    ) -> Result<Option<Found<TransactionTerms>>, StoreError> {
         let sql = format!(
             "SELECT {}, {} FROM transactions JOIN merchants ON merchants.id = transactions.merchant
              WHERE transactions.id = $2",
-            rows::RESERVATION,
+            rows::TRANSACTION_TERMS,
             is_member("transactions.merchant")
         );
-        self.one(&sql, &[app.param(), id.param()], found(rows::reservation)).await
+        self.one(&sql, &[app.param(), id.param()], found(rows::transaction_terms)).await
     }
 
     /// The part of a transaction that never changes, without a check of membership.
-    pub(crate) async fn reservation_unchecked(
+    pub(crate) async fn transaction_terms_unchecked(
         &self,
         id: Id,
-    ) -> Result<Option<Reservation>, StoreError> {
-        Ok(self.reservation(id, Id::FIRST).await?.map(|found| found.value))
+    ) -> Result<Option<TransactionTerms>, StoreError> {
+        Ok(self.transaction_terms(id, Id::MIN).await?.map(|found| found.value))
     }
 
     /// Reads a transaction before a movement, as `app` sees it, with the earlier request of the
@@ -154,7 +158,7 @@ impl Store {
         app: Id,
         key: Option<String>,
     ) -> Result<Option<Found<Snapshot>>, StoreError> {
-        let question = Question { transaction, app, key };
+        let question = SnapshotRequest { transaction, app, key };
         match &self.engine {
             Engine::Sqlite(engine) => engine.snapshot(&question),
             Engine::Postgres(engine) => Ok(engine.snapshot(question).await?),
@@ -213,7 +217,7 @@ impl Store {
         &self,
         merchant: Id,
         id: Id,
-    ) -> Result<Option<Original>, StoreError> {
+    ) -> Result<Option<CardOnFile>, StoreError> {
         let sql = format!(
             "SELECT {CARD}, reference FROM transactions
              WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring"
@@ -222,7 +226,11 @@ impl Store {
     }
 
     /// A card that the merchant saved.
-    pub(crate) async fn kept(&self, merchant: Id, id: Id) -> Result<Option<Original>, StoreError> {
+    pub(crate) async fn kept(
+        &self,
+        merchant: Id,
+        id: Id,
+    ) -> Result<Option<CardOnFile>, StoreError> {
         let sql = format!("SELECT {CARD}, reference FROM cards WHERE id = $1 AND merchant = $2");
         self.one(&sql, &[id.param(), merchant.param()], rows::original).await
     }
@@ -237,7 +245,7 @@ impl Store {
     }
 
     /// Overdue disputes of test merchants, the oldest first: at most [`JOB_BATCH`].
-    pub(crate) async fn overdue(&self) -> Result<Vec<Overdue>, StoreError> {
+    pub(crate) async fn overdue(&self) -> Result<Vec<OverdueDispute>, StoreError> {
         let sql = "SELECT disputes.id, \"transaction\", disputes.reference
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
                    WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
@@ -249,23 +257,26 @@ impl Store {
     pub(crate) async fn expiring(
         &self,
         age: std::time::Duration,
-    ) -> Result<Vec<Expiring>, StoreError> {
+    ) -> Result<Vec<OldTransaction>, StoreError> {
         let cursor = "SELECT through FROM expiry";
         let cursor = self.one(cursor, &[], |columns| columns.read::<Id>()).await?;
         let before = self.settled().await?.min(Id::at(self.before(age).await?));
         let sql = "SELECT id, error IS NULL AND captured + voided < amount FROM transactions
                    WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3";
-        let cursor = cursor.unwrap_or(Id::FIRST);
+        let cursor = cursor.unwrap_or(Id::MIN);
         let params = [cursor.param(), before.param(), LIMIT];
         self.all(sql, &params, |columns| {
-            Ok(Expiring { transaction: columns.read()?, is_pending: columns.read()? })
+            Ok(OldTransaction { transaction: columns.read()?, is_pending: columns.read()? })
         })
         .await
     }
 
     /// Payments that have been pending for longer than `age`, the oldest first: at most
     /// [`JOB_BATCH`]. Payments whose challenge has not expired are left out.
-    pub(crate) async fn unanswered(&self, age: std::time::Duration) -> Result<Vec<Id>, StoreError> {
+    pub(crate) async fn stale_pending_payments(
+        &self,
+        age: std::time::Duration,
+    ) -> Result<Vec<Id>, StoreError> {
         let now = self.clock().await?;
         let before = now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH);
         let sql = "SELECT id FROM operations WHERE id < $1 AND coalesce(challenge_until, 0) <= $2
@@ -306,7 +317,7 @@ impl Store {
 
     /// Outbox entries after this one that no acquirer has confirmed, in the order of their IDs: at
     /// most [`JOB_BATCH`].
-    pub(crate) async fn instructions(&self, after: Id) -> Result<Vec<Instruction>, StoreError> {
+    pub(crate) async fn instructions(&self, after: Id) -> Result<Vec<OutboxEntry>, StoreError> {
         let sql = format!(
             "SELECT {} FROM instructions JOIN transactions ON transactions.id = \"transaction\"
              WHERE instructions.id > $1 ORDER BY instructions.id LIMIT $2",
@@ -331,7 +342,7 @@ impl Store {
     /// No database transaction, open or future, adds a row with an ID up to this one.
     pub(super) async fn settled(&self) -> Result<Id, StoreError> {
         match &self.engine {
-            Engine::Sqlite(_) => Ok(Id::LAST),
+            Engine::Sqlite(_) => Ok(Id::MAX),
             Engine::Postgres(engine) => Ok(engine.settle().await?),
         }
     }
@@ -410,7 +421,7 @@ impl Store {
     async fn look_up(
         &self,
         statements: &[Select<'_>],
-        each: &mut super::sqlite::Each<'_>,
+        each: &mut super::sqlite::RowCallback<'_>,
     ) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(engine) => engine.look_up(statements, each),

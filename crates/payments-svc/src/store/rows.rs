@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
 
 use super::{
-    Found, Overdue,
+    Found, OverdueDispute,
     values::{card, factor, money, optional_card, optional_time, time},
 };
 use crate::domain::{
-    Amounts, App, Captured, Challenge, Dispute, Fee, FraudAlert, Id, Instruction, Line, Merchant,
-    MerchantDetails, Original, Payout, PayoutRun, Pricing, ProcessingError, Reason, Reservation,
-    SavedCard, Slice, Step, Terms, Transaction, Transfer, User,
+    Amounts, App, Captured, CardOnFile, Challenge, Dispute, Fee, FraudAlert, Id, Line, Merchant,
+    MerchantDetails, OutboxEntry, Payout, PayoutRun, Pricing, ProcessingError, Reason, SavedCard,
+    Slice, Step, Terms, Transaction, TransactionTerms, Transfer, User,
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -68,15 +68,15 @@ pub(super) fn pricing(columns: &mut Columns<'_>) -> Read<Pricing> {
     Ok(Pricing { rate: columns.read()?, flat: money(columns)?, dispute: money(columns)? })
 }
 
-pub(super) const RESERVATION: &str =
+pub(super) const TRANSACTION_TERMS: &str =
     "transactions.id, transactions.merchant, transactions.currency, merchants.currency,
      merchants.test, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency, fee_dispute";
 
-pub(super) fn reservation(columns: &mut Columns<'_>) -> Read<Reservation> {
+pub(super) fn transaction_terms(columns: &mut Columns<'_>) -> Read<TransactionTerms> {
     let (id, merchant, currency) = (columns.read()?, columns.read()?, columns.read()?);
     let (funding, test, pricing) = (columns.read()?, columns.read()?, pricing(columns)?);
     let terms = Terms { currency: funding, test, pricing };
-    Ok(Reservation { id, merchant, currency, terms })
+    Ok(TransactionTerms { id, merchant, currency, terms })
 }
 
 pub(super) const TRANSACTION: &str =
@@ -186,8 +186,8 @@ pub(super) fn saved_card(columns: &mut Columns<'_>) -> Read<SavedCard> {
     Ok(SavedCard { id, merchant, created, card: card(columns)?, notes: columns.read()? })
 }
 
-pub(super) fn original(columns: &mut Columns<'_>) -> Read<Original> {
-    Ok(Original { card: card(columns)?, reference: columns.read()? })
+pub(super) fn original(columns: &mut Columns<'_>) -> Read<CardOnFile> {
+    Ok(CardOnFile { card: card(columns)?, reference: columns.read()? })
 }
 
 pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
@@ -200,8 +200,8 @@ pub(super) const INSTRUCTION: &str =
          SELECT min(step) FROM captures WHERE captures.\"transaction\" = transactions.id
      )";
 
-pub(super) fn instruction(columns: &mut Columns<'_>) -> Read<Instruction> {
-    Ok(Instruction {
+pub(super) fn instruction(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
+    Ok(OutboxEntry {
         id: columns.read()?,
         transaction: columns.read()?,
         payment: columns.read()?,
@@ -223,9 +223,9 @@ pub(super) fn dispute(columns: &mut Columns<'_>) -> Read<Dispute> {
     Ok(Dispute { id, merchant, transaction, created, amount, reason, due: time(columns)? })
 }
 
-pub(super) fn overdue(columns: &mut Columns<'_>) -> Read<Overdue> {
+pub(super) fn overdue(columns: &mut Columns<'_>) -> Read<OverdueDispute> {
     let (id, transaction, reference) = (columns.read()?, columns.read()?, columns.read()?);
-    Ok(Overdue { id, transaction, reference })
+    Ok(OverdueDispute { id, transaction, reference })
 }
 
 pub(super) fn slice(columns: &mut Columns<'_>) -> Read<Slice> {

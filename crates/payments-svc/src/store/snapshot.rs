@@ -17,8 +17,8 @@ use common::sql::{ColumnError, Columns};
 
 use super::{Found, outcomes, rows};
 use crate::domain::{
-    Id, Reservation, Step, Terms, Transaction,
-    write::{KnownKey, LastStep},
+    Id, Step, Terms, Transaction, TransactionTerms,
+    write::{LastStep, StoredIdempotencyKey},
 };
 
 /// Steps of a trail that a request reads and renders itself. Longer trails are read and rendered on
@@ -32,11 +32,11 @@ const MAX_CUSTOM: u32 = 16 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
     /// The part of it that never changes.
-    pub(crate) reservation: Reservation,
+    pub(crate) transaction_terms: TransactionTerms,
     /// The number of steps of its trail.
     pub(crate) steps: u32,
     /// The idempotency key of the request, if an earlier request used it.
-    pub(crate) key: Option<KnownKey>,
+    pub(crate) key: Option<StoredIdempotencyKey>,
     /// `None` if the trail or the custom data is too long.
     transaction: Option<Box<Transaction>>,
 }
@@ -55,7 +55,7 @@ impl Snapshot {
 
 /// A request to read a transaction for an app.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
+pub(super) struct SnapshotRequest {
     pub(super) transaction: Id,
     pub(super) app: Id,
     /// The idempotency key of the request.
@@ -144,8 +144,8 @@ fn transaction(columns: &mut Columns<'_>) -> Result<Found<Snapshot>, ColumnError
     let (transaction, steps) = rows::transaction(columns)?;
     let terms = Terms { currency, test: transaction.test, pricing };
     let Transaction { id, merchant, currency, .. } = transaction;
-    let reservation = Reservation { id, merchant, currency, terms };
+    let transaction_terms = TransactionTerms { id, merchant, currency, terms };
     let is_whole = steps <= SHORT_TRAIL && has_custom == transaction.custom.is_some();
     let transaction = is_whole.then(|| Box::new(transaction));
-    Ok(Found { value: Snapshot { reservation, steps, key: None, transaction }, is_member })
+    Ok(Found { value: Snapshot { transaction_terms, steps, key: None, transaction }, is_member })
 }

@@ -19,7 +19,7 @@ use rusqlite::Connection;
 
 use super::{
     Found, Select, StoreError,
-    snapshot::{Answers, Question, SHORT_TRAIL, Snapshot, statements},
+    snapshot::{Answers, SHORT_TRAIL, Snapshot, SnapshotRequest, statements},
 };
 
 mod batch;
@@ -35,7 +35,7 @@ use batch::Writer;
 const DATABASE: &str = "payments.db";
 
 /// The statements of [`Sqlite::snapshot`].
-static SEEN: LazyLock<[String; 3]> = LazyLock::new(|| {
+static SNAPSHOT_SQL: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
         "(SELECT $1 AS id, $2 AS app, 1 AS question) AS asked",
         &format!(
@@ -122,7 +122,7 @@ impl Sqlite {
     pub(super) fn look_up(
         &self,
         statements: &[Select<'_>],
-        each: &mut Each<'_>,
+        each: &mut RowCallback<'_>,
     ) -> Result<(), StoreError> {
         Ok(self.lookups.read(|db| read(db, statements, each))?)
     }
@@ -130,10 +130,10 @@ impl Sqlite {
     /// Reads a transaction before a movement.
     pub(super) fn snapshot(
         &self,
-        question: &Question,
+        question: &SnapshotRequest,
     ) -> Result<Option<Found<Snapshot>>, StoreError> {
-        let Question { transaction, app, key } = question;
-        let [transactions_sql, trails_sql, keys_sql] = &*SEEN;
+        let SnapshotRequest { transaction, app, key } = question;
+        let [transactions_sql, trails_sql, keys_sql] = &*SNAPSHOT_SQL;
         let params = [transaction.param(), app.param()];
         let key_params = [app.param(), key.param()];
         let mut statements: Vec<Select<'_>> =
@@ -161,14 +161,14 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrationError>
 }
 
 /// Receives each row, with the index of its statement.
-pub(super) type Each<'a> =
+pub(super) type RowCallback<'a> =
     dyn FnMut(usize, &mut Columns<'_>) -> Result<(), ColumnError> + Send + 'a;
 
 /// Passes every row of the statements to `each`.
 pub(super) fn read(
     db: &Connection,
     statements: &[Select<'_>],
-    each: &mut Each<'_>,
+    each: &mut RowCallback<'_>,
 ) -> rusqlite::Result<()> {
     for (index, (sql, params)) in statements.iter().enumerate() {
         let mut statement = db.prepare_cached(sql)?;

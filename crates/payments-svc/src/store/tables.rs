@@ -11,9 +11,10 @@ use super::{
 use crate::domain::{
     Challenge, Decision, FraudAlert, Id, Line, Merchant, User,
     write::{
-        Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, Movements,
-        NewApp, NewCard, NewDispute, NewInstruction, NewInvitation, NewKey, NewOperation,
-        NewPayout, NewTransaction, NoticeRow, NumberedPosting, NumberedSlice, NumberedStep,
+        Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, NewApp, NewCard,
+        NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment,
+        NewTransaction, NotificationRow, NumberedPosting, NumberedSlice, NumberedStep,
+        TransactionUpdate,
     },
 };
 
@@ -42,7 +43,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.update(&ATTEMPTS, changes.attempts.values())?;
     rows.update(&CHALLENGES, changes.challenges.values())?;
     rows.update(&MOVEMENTS, changes.movements.values())?;
-    rows.update(&CAPTURES_OUT, changes.captures.values().filter(|capture| !capture.is_new))?;
+    rows.update(&CAPTURE_UPDATES, changes.captures.values().filter(|capture| !capture.is_new))?;
     rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;
     rows.update(&CONCLUDED_KEYS, changes.concluded_keys.values())?;
@@ -188,7 +189,7 @@ table! {
 }
 
 table! {
-    OPERATIONS: "operations", NewOperation = NewOperation { id, created, payment },
+    OPERATIONS: "operations", NewPendingPayment = NewPendingPayment { id, created, payment },
     key { "id" Bytes: id.param() }
     {
         "merchant" Bytes: payment.merchant.param(),
@@ -254,7 +255,7 @@ table! {
 }
 
 table! {
-    MOVEMENTS: "transactions", Movements = Movements { transaction, amounts, steps },
+    MOVEMENTS: "transactions", TransactionUpdate = TransactionUpdate { transaction, amounts, steps },
     key { "id" Bytes: transaction.param() }
     {
         "captured" Int: amounts.captured.param(),
@@ -297,7 +298,7 @@ table! {
 }
 
 table! {
-    CAPTURES_OUT: "captures", Capture = Capture { transaction, captured, is_new: _ },
+    CAPTURE_UPDATES: "captures", Capture = Capture { transaction, captured, is_new: _ },
     key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
     {
         "amount_out" Int: captured.amount_returned.param(), "gross_out" Int: captured.gross_returned.param(),
@@ -331,7 +332,7 @@ table! {
 }
 
 table! {
-    INSTRUCTIONS: "instructions", NewInstruction = instruction,
+    INSTRUCTIONS: "instructions", NewOutboxEntry = instruction,
     key { "id" Bytes: instruction.id.param() }
     {
         "transaction" Bytes: instruction.transaction.param(),
@@ -359,7 +360,7 @@ table! {
 }
 
 table! {
-    NOTIFICATIONS: "notifications", NoticeRow = NoticeRow { id, transaction, created, waits },
+    NOTIFICATIONS: "notifications", NotificationRow = NotificationRow { id, transaction, created, waits },
     key { "id" Text: id.param() }
     {
         "transaction" Bytes: transaction.param(),
@@ -432,7 +433,7 @@ table! {
 }
 
 table! {
-    IDEMPOTENCY: "idempotency", NewKey = new,
+    IDEMPOTENCY: "idempotency", NewIdempotencyKey = new,
     key { "app" Bytes: new.app.param(), "key" Text: new.key.param() }
     {
         "request" Bytes: new.request.param(),

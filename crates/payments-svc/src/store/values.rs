@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use num_rational::Ratio;
 
 use crate::domain::{
-    Account, Amount, Card, Country, Currency, Custom, Decision, Descriptor, Email, Expiry, Factor,
-    FraudReason, Iban, Id, LineKind, Money, Movement, Name, Notes, Order, Ppm, ProcessingError,
-    Reference, Scheme, Tds, Website,
+    Account, AcquirerId, Amount, Card, Country, Currency, Custom, Decision, Descriptor, Email,
+    Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement, Name, Notes, OutboxKind, Ppm,
+    ProcessingError, Scheme, ThreeDSecure, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
@@ -36,13 +36,13 @@ fn text(text: &str) -> Param<'_> {
 stored! {
     Id as [u8; Id::BYTES]: |id| id.as_bytes().param(), |bytes| Some(Self::stored(bytes));
     Currency as String: |currency| text(currency.code()), |code| code.parse().ok();
-    Account as String: |account| text(account.name()), |name| Self::named(&name);
-    LineKind as String: |kind| text(kind.name()), |name| Self::named(&name);
-    Decision as String: |decision| text(decision.name()), |name| Self::named(&name);
-    Movement as String: |movement| text(movement.name()), |name| Self::named(&name);
-    Order as String: |order| text(order.name()), |name| Self::named(&name);
-    Scheme as String: |scheme| text(scheme.name()), |name| Self::named(&name);
-    Tds as String: |tds| text(tds.name()), |name| Self::named(&name);
+    Account as String: |account| text(account.name()), |name| Self::from_name(&name);
+    LineKind as String: |kind| text(kind.name()), |name| Self::from_name(&name);
+    Decision as String: |decision| text(decision.name()), |name| Self::from_name(&name);
+    Movement as String: |movement| text(movement.name()), |name| Self::from_name(&name);
+    OutboxKind as String: |order| text(order.name()), |name| Self::from_name(&name);
+    Scheme as String: |scheme| text(scheme.name()), |name| Self::from_name(&name);
+    ThreeDSecure as String: |tds| text(tds.name()), |name| Self::from_name(&name);
     Name as String: |name| text(name.as_str()), |name| Some(Self::stored(name));
     Notes as String: |notes| text(notes.as_str()), |notes| Some(Self::stored(notes));
     Email as String: |email| text(email.as_str()), |email| Some(Self::stored(email));
@@ -50,12 +50,12 @@ stored! {
     Country as String: |country| text(country.as_str()), |country| Some(Self::stored(country));
     Iban as String: |iban| text(iban.as_str()), |iban| Some(Self::stored(iban));
     Descriptor as String: |value| text(value.as_str()), |descriptor| Some(Self::stored(descriptor));
-    Reference as String: |value| text(value.as_str()), |reference| Some(Self::stored(reference));
+    AcquirerId as String: |value| text(value.as_str()), |reference| Some(Self::stored(reference));
     Custom as String: |custom| text(custom.as_str()), |custom| Some(Self::stored(custom));
     Ppm as u32: |share| Param::Int(share.parts().into()), |parts| Some(Self::stored(parts));
     Amount as i64: |amount| Param::Int(amount.minor()), |minor| Self::new(minor).ok();
     FraudReason as i64: |reason| Param::Int(reason.code().into()), |code| Self::new(code).ok();
-    ProcessingError as u8: |error| Param::Int(error.code().into()), Self::coded;
+    ProcessingError as u8: |error| Param::Int(error.code().into()), Self::from_code;
 }
 
 /// Milliseconds since the epoch.

@@ -82,8 +82,8 @@ impl ProcessingErrorOutput {
             code: error.code(),
             message: error.message(),
             text: error.message(),
-            client: error.blames_client(),
-            merchant: error.blames_merchant(),
+            client: error.customer_can_fix(),
+            merchant: error.merchant_can_fix(),
         }
     }
 }

@@ -11,8 +11,8 @@ fn kroner() -> Exchange {
 }
 
 /// An authorized transaction of EUR 1000, of a merchant whose balance is in DKK.
-fn authorized() -> Holding {
-    Holding {
+fn authorized() -> TransactionState {
+    TransactionState {
         currency: Currency::EUR,
         amounts: Amounts { amount: 100_000, successful: true, ..Amounts::default() },
         steps: 0,
@@ -37,7 +37,7 @@ fn capture(minor: i64) -> Request {
 
 /// The stored state of one transaction, in memory.
 struct State {
-    holding: Holding,
+    holding: TransactionState,
     balance: i64,
     flat: i64,
     open: Vec<Vec<Slice>>,
@@ -180,7 +180,7 @@ fn more_than_was_ever_captured_can_be_disputed() {
 fn an_amount_in_the_merchants_own_currency_is_not_exchanged() {
     let mut holding = authorized();
     holding.funding = Currency::EUR;
-    let opening = holding.open(amount(100), Exchange::NONE, Exchange::NONE).unwrap();
+    let opening = holding.open(amount(100), Exchange::IDENTITY, Exchange::IDENTITY).unwrap();
     assert_eq!(opening.change.balance, -3600);
     let lost = holding.end(&opening.slices, Decision::Lost).unwrap();
     assert_eq!(lost.booking.unwrap().entry.postings().len(), 2);

@@ -18,8 +18,8 @@ fn pricing() -> Pricing {
 }
 
 /// An authorized transaction of `amount` cents, without movements.
-fn authorized(amount: i64, funding: &str) -> Holding {
-    Holding {
+fn authorized(amount: i64, funding: &str) -> TransactionState {
+    TransactionState {
         currency: currency("EUR"),
         amounts: Amounts { amount, successful: true, ..Amounts::default() },
         steps: 0,
@@ -64,7 +64,7 @@ fn a_capture_and_its_refunds_use_one_exchange_rate() {
 
 #[test]
 fn money_in_the_merchants_own_currency_is_not_exchanged() {
-    let change = authorized(1000, "EUR").decide(&capture(1000, Exchange::NONE)).unwrap();
+    let change = authorized(1000, "EUR").decide(&capture(1000, Exchange::IDENTITY)).unwrap();
     assert_eq!((change.balance, change.fee), (950, Fee { flat: 25, rate: 25 }));
     let postings = change.booking.unwrap().entry.postings().to_vec();
     assert_eq!(postings.len(), 3, "acquirer, merchant and fees: {postings:?}");
@@ -75,27 +75,27 @@ fn a_capture_in_another_currency_is_rejected() {
     let guarded = |code: &str| Request::Capture {
         amount: Amount::new(1).unwrap(),
         currency: Some(currency(code)),
-        exchange: Exchange::NONE,
-        fee_exchange: Exchange::NONE,
+        exchange: Exchange::IDENTITY,
+        fee_exchange: Exchange::IDENTITY,
     };
     assert!(authorized(1, "EUR").decide(&guarded("EUR")).is_ok());
-    assert_eq!(authorized(1, "EUR").decide(&guarded("USD")), Err(Refused::OtherCurrency));
+    assert_eq!(authorized(1, "EUR").decide(&guarded("USD")), Err(MovementError::OtherCurrency));
 }
 
 #[test]
 fn a_failed_transaction_allows_no_movement() {
     let mut held = authorized(100, "EUR");
     held.amounts.successful = false;
-    assert_eq!(held.decide(&capture(1, Exchange::NONE)), Err(Refused::ExceedsPending));
-    assert_eq!(held.decide(&void(1)), Err(Refused::ExceedsPending));
-    assert_eq!(held.decide(&Request::Void { amount: None }), Err(Refused::ExceedsPending));
-    assert_eq!(held.decide(&refund(1)), Err(Refused::ExceedsRefundable));
+    assert_eq!(held.decide(&capture(1, Exchange::IDENTITY)), Err(MovementError::ExceedsPending));
+    assert_eq!(held.decide(&void(1)), Err(MovementError::ExceedsPending));
+    assert_eq!(held.decide(&Request::Void { amount: None }), Err(MovementError::ExceedsPending));
+    assert_eq!(held.decide(&refund(1)), Err(MovementError::ExceedsRefundable));
 }
 
 #[test]
 fn a_void_without_an_amount_voids_all_that_is_pending() {
     let held = authorized(100, "EUR");
-    let taken = held.decide(&capture(30, Exchange::NONE)).unwrap();
+    let taken = held.decide(&capture(30, Exchange::IDENTITY)).unwrap();
     let held = held.after(&taken);
     let change = held.decide(&Request::Void { amount: None }).unwrap();
     assert_eq!((change.amount, change.balance, change.booking), (70, 0, None));
@@ -105,10 +105,10 @@ fn a_void_without_an_amount_voids_all_that_is_pending() {
 fn a_full_trail_allows_only_the_last_void_and_refund() {
     let mut held = authorized(1_000_000, "EUR");
     held.steps = MAX_STEPS - 1;
-    let last = held.decide(&capture(10, Exchange::NONE)).unwrap();
+    let last = held.decide(&capture(10, Exchange::IDENTITY)).unwrap();
     let held = held.after(&last);
-    for request in [capture(1, Exchange::NONE), refund(1), void(1)] {
-        assert_eq!(held.decide(&request), Err(Refused::TooManySteps));
+    for request in [capture(1, Exchange::IDENTITY), refund(1), void(1)] {
+        assert_eq!(held.decide(&request), Err(MovementError::TooManySteps));
     }
     for request in [refund(10), void(999_990), Request::Void { amount: None }] {
         assert!(held.decide(&request).is_ok(), "{request:?}");

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::{KeyState, Outcome};
 use crate::domain::{
-    Amounts, App, Captured, Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id,
-    KeyDigest, Line, Merchant, Name, Notes, Order, Original, Payment, Payout, PayoutRun, Posting,
-    Reference, Slice, Step, Transaction, User,
+    AcquirerId, Amounts, ApiKeyDigest, App, Captured, CardOnFile, Challenge, Decision, Descriptor,
+    Dispute, Email, FraudAlert, Id, Line, Merchant, Name, Notes, OutboxKind, Payment, Payout,
+    PayoutRun, Posting, Slice, Step, Transaction, User,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -36,25 +36,25 @@ pub(crate) struct Changes {
     /// Deletes of all invitations of a merchant and user.
     pub(crate) revoked: BTreeSet<(Id, Id)>,
     /// New pending payments.
-    pub(crate) operations: Vec<NewOperation>,
+    pub(crate) operations: Vec<NewPendingPayment>,
     /// Updates of pending payments.
     pub(crate) challenges: BTreeMap<Id, (Id, Challenge)>,
     /// Deletes of pending payments.
     pub(crate) concluded: BTreeSet<Id>,
     pub(crate) transactions: Vec<NewTransaction>,
     /// Updates of transactions.
-    pub(crate) movements: BTreeMap<Id, Movements>,
+    pub(crate) movements: BTreeMap<Id, TransactionUpdate>,
     pub(crate) steps: Vec<NumberedStep>,
     /// New and updated rows, by transaction and step.
     pub(crate) captures: BTreeMap<(Id, u32), Capture>,
     pub(crate) lines: Vec<Line>,
     pub(crate) postings: Vec<NumberedPosting>,
     /// New outbox entries.
-    pub(crate) instructions: Vec<NewInstruction>,
+    pub(crate) instructions: Vec<NewOutboxEntry>,
     /// Deletes of outbox entries.
     pub(crate) confirmed: BTreeSet<Id>,
     pub(crate) cards: Vec<NewCard>,
-    pub(crate) notices: BTreeMap<String, NoticeRow>,
+    pub(crate) notices: BTreeMap<String, NotificationRow>,
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
     /// Updates of disputes that an earlier batch opened.
     pub(crate) decisions: BTreeMap<Id, (Id, Decision)>,
@@ -62,7 +62,7 @@ pub(crate) struct Changes {
     /// New fraud alerts.
     pub(crate) frauds: Vec<FraudAlert>,
     /// New idempotency keys, by app and key.
-    pub(crate) keys: BTreeMap<(Id, String), NewKey>,
+    pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
     /// Updates of idempotency keys whose payment has an outcome.
     pub(crate) concluded_keys: BTreeMap<(Id, String), KeyChange>,
     /// Deletes of idempotency keys, by app and key.
@@ -81,7 +81,7 @@ impl Changes {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NewApp {
     pub(crate) app: App,
-    pub(crate) digest: KeyDigest,
+    pub(crate) digest: ApiKeyDigest,
 }
 
 /// The texts of a merchant that an update can change.
@@ -97,7 +97,7 @@ impl MerchantTexts {
     /// The merchant as its creation returned it, to answer a repeated request: with these texts and
     /// balance 0. Nothing else of a merchant can change.
     #[must_use]
-    pub(crate) fn first_of(&self, mut merchant: Merchant) -> Merchant {
+    pub(crate) fn as_created(&self, mut merchant: Merchant) -> Merchant {
         merchant.details.name = self.name.clone();
         merchant.details.email = self.email.clone();
         merchant.details.descriptor = self.descriptor.clone();
@@ -158,7 +158,7 @@ pub(crate) struct Attempt {
 
 /// A new pending payment.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NewOperation {
+pub(crate) struct NewPendingPayment {
     pub(crate) id: Id,
     pub(crate) created: Timestamp,
     pub(crate) payment: Payment,
@@ -175,7 +175,7 @@ pub(crate) struct NewTransaction {
 
 /// The amounts of a transaction after its movements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Movements {
+pub(crate) struct TransactionUpdate {
     pub(crate) transaction: Id,
     pub(crate) amounts: Amounts,
     /// The length of the trail.
@@ -208,10 +208,10 @@ pub(crate) struct NumberedPosting {
 
 /// A new outbox entry for an acquirer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NewInstruction {
+pub(crate) struct NewOutboxEntry {
     pub(crate) id: Id,
     pub(crate) transaction: Id,
-    pub(crate) order: Order,
+    pub(crate) order: OutboxKind,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
     /// The step of the trail. `None` for a reversal.
@@ -223,27 +223,27 @@ pub(crate) struct NewCard {
     pub(crate) id: Id,
     pub(crate) merchant: Id,
     pub(crate) created: Timestamp,
-    pub(crate) original: Original,
+    pub(crate) original: CardOnFile,
     pub(crate) notes: Option<Notes>,
 }
 
 /// A notification that was recorded.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NoticeRow {
+pub(crate) struct NotificationRow {
     /// The acquirer's ID of the notification.
-    pub(crate) id: Reference,
+    pub(crate) id: AcquirerId,
     pub(crate) transaction: Id,
     /// The time of the recording, not of the event.
     pub(crate) created: Timestamp,
     /// The decision, and the dispute that is not opened yet.
-    pub(crate) waits: Option<(Reference, Decision)>,
+    pub(crate) waits: Option<(AcquirerId, Decision)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NewDispute {
     pub(crate) dispute: Dispute,
     /// The acquirer's ID of the dispute.
-    pub(crate) reference: Reference,
+    pub(crate) reference: AcquirerId,
     /// The line that booked the opening.
     pub(crate) line: Id,
     pub(crate) decision: Option<Decision>,
@@ -258,7 +258,7 @@ pub(crate) struct NumberedSlice {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct NewKey {
+pub(crate) struct NewIdempotencyKey {
     pub(crate) app: Id,
     pub(crate) key: String,
     pub(crate) request: [u8; 32],

@@ -20,10 +20,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
-    Action, Answer, Balance, Changes, Keyed, Known, LastStep, NewKey, Outcome, Refusal, Write,
-    known::{KeyState, KnownKey},
+    Action, Answer, Balance, Changes, KeyedRequest, Known, LastStep, NewIdempotencyKey, Outcome,
+    Rejection, Write,
+    known::{KeyState, StoredIdempotencyKey},
 };
-use crate::domain::{Id, Overflow, Refused};
+use crate::domain::{Id, MovementError, Overflow};
 
 mod memberships;
 mod movements;
@@ -39,7 +40,7 @@ const MAX_BALANCE: i64 = 1 << 58;
 pub(crate) fn decide(
     known: Known,
     batch: &[&Write],
-) -> Result<(Vec<Result<Answer, Refusal>>, Changes), usize> {
+) -> Result<(Vec<Result<Answer, Rejection>>, Changes), usize> {
     let mut batch_state = Batch { known, changes: Changes::default() };
     let decide_one = |(index, write): (usize, &&Write)| {
         let decision = AssertUnwindSafe(|| batch_state.decide(write));
@@ -56,7 +57,7 @@ struct Batch {
 }
 
 /// The outcome of a write, and the new step of the trail if it was a movement.
-type Decision = Result<(Outcome, Option<Box<LastStep>>), Refusal>;
+type Decision = Result<(Outcome, Option<Box<LastStep>>), Rejection>;
 
 /// The decision of a write that is not a movement.
 fn done(outcome: Outcome) -> Decision {
@@ -64,7 +65,7 @@ fn done(outcome: Outcome) -> Decision {
 }
 
 impl Batch {
-    fn decide(&mut self, write: &Write) -> Result<Answer, Refusal> {
+    fn decide(&mut self, write: &Write) -> Result<Answer, Rejection> {
         if let Some(keyed) = &write.keyed
             && let Some(known) = self.known.keys.get(&(keyed.app, keyed.key.clone()))
         {
@@ -74,7 +75,7 @@ impl Batch {
         if let Some(keyed) = &write.keyed {
             self.store_key(keyed, &outcome);
         }
-        Ok(Answer::Fresh { outcome, step })
+        Ok(Answer::Executed { outcome, step })
     }
 
     fn execute(&mut self, action: &Action) -> Decision {
@@ -101,15 +102,15 @@ impl Batch {
             Action::SaveCard { merchant, original, notes } => {
                 self.save_card(*merchant, original, notes.as_ref())
             }
-            Action::Notice { notification, exchange, fee_exchange, .. } => {
+            Action::RecordNotification { notification, exchange, fee_exchange, .. } => {
                 self.book_notification(notification, (*exchange, *fee_exchange))
             }
-            Action::Confirm { instructions } => {
+            Action::DeleteOutboxEntries { instructions } => {
                 self.changes.confirmed.extend(instructions);
                 done(Outcome::Done)
             }
-            Action::TakeInvitation { invitation, jitter } => {
-                self.take_invitation(*invitation, *jitter)
+            Action::StartInvitationAttempt { invitation, jitter } => {
+                self.start_invitation_attempt(*invitation, *jitter)
             }
             Action::RemoveInvitation { invitation } => {
                 self.known.invitations.remove(invitation);
@@ -122,7 +123,7 @@ impl Batch {
                 self.changes.forgotten.extend(keys.iter().cloned());
                 done(Outcome::Done)
             }
-            Action::Expire { through } => {
+            Action::SaveExpiryCursor { through } => {
                 let furthest = self.changes.expired_through.max(Some(*through));
                 self.changes.expired_through = furthest;
                 done(Outcome::Done)
@@ -131,17 +132,18 @@ impl Batch {
     }
 
     /// Stores the outcome with the idempotency key, to answer a repeated request.
-    fn store_key(&mut self, keyed: &Keyed, outcome: &Outcome) {
-        let Keyed { app, key, request } = keyed;
+    fn store_key(&mut self, keyed: &KeyedRequest, outcome: &Outcome) {
+        let KeyedRequest { app, key, request } = keyed;
         let state = match outcome {
-            Outcome::Begun(operation) => KeyState::InFlight(*operation),
+            Outcome::PaymentBegun(operation) => KeyState::InFlight(*operation),
             outcome => KeyState::Answered(outcome.clone()),
         };
         let name = (*app, key.clone());
-        let known = KnownKey { request: *request, state: state.clone() };
+        let known = StoredIdempotencyKey { request: *request, state: state.clone() };
         self.known.keys.insert(name.clone(), known);
         let created = self.known.now;
-        let new_key = NewKey { app: *app, key: key.clone(), request: *request, created, state };
+        let new_key =
+            NewIdempotencyKey { app: *app, key: key.clone(), request: *request, created, state };
         self.changes.keys.insert(name, new_key);
     }
 
@@ -152,7 +154,7 @@ impl Batch {
     }
 
     /// The row of the merchant's balance that a booking changes, with `more` added.
-    fn balance(&self, merchant: Id, more: i64) -> Result<Balance, Refused> {
+    fn balance(&self, merchant: Id, more: i64) -> Result<Balance, MovementError> {
         let rows = self.known.balances.get(&merchant).and_then(|rows| rows.first());
         let row = rows.copied().ok_or(Overflow)?;
         let minor = row.minor.checked_add(more).ok_or(Overflow)?;

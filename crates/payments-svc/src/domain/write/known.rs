@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::{Answer, Balance, Keyed, MerchantTexts, Moved, Outcome, Refusal};
+use super::{Answer, Balance, KeyedRequest, MerchantTexts, Moved, Outcome, Rejection};
 use crate::domain::{
-    Card, Decision, Descriptor, DisputeState, Holding, Id, Invitation, Merchant, Payment, PayoutRun,
+    Card, Decision, Descriptor, DisputeState, Id, Invitation, Merchant, Payment, PayoutRun,
+    TransactionState,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -19,13 +20,13 @@ pub(crate) struct Known {
     pub(crate) ids: std::vec::IntoIter<Id>,
     /// The number of rows of each merchant's balance: 1 on SQLite, 16 on PostgreSQL.
     pub(crate) shards: i64,
-    pub(crate) keys: HashMap<(Id, String), KnownKey>,
+    pub(crate) keys: HashMap<(Id, String), StoredIdempotencyKey>,
     /// Transactions, each with the captures that its writes need.
     pub(crate) transactions: HashMap<Id, LoadedTransaction>,
     /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
     /// Pending payments.
-    pub(crate) operations: HashMap<Id, Begun>,
+    pub(crate) operations: HashMap<Id, PendingPayment>,
     pub(crate) merchants: HashMap<Id, MerchantTexts>,
     pub(crate) test_merchants: HashSet<Id>,
     pub(crate) apps: HashSet<Id>,
@@ -74,7 +75,7 @@ impl Known {
 
 /// An idempotency key of an earlier request.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct KnownKey {
+pub(crate) struct StoredIdempotencyKey {
     pub(crate) request: [u8; 32],
     pub(crate) state: KeyState,
 }
@@ -112,14 +113,14 @@ impl KeyState {
     }
 }
 
-impl KnownKey {
+impl StoredIdempotencyKey {
     /// The answer to a repeated request.
-    pub(crate) fn answer(&self, keyed: &Keyed) -> Result<Answer, Refusal> {
+    pub(crate) fn answer(&self, keyed: &KeyedRequest) -> Result<Answer, Rejection> {
         if self.request != keyed.request {
-            return Err(Refusal::KeyReused);
+            return Err(Rejection::KeyReused);
         }
         match &self.state {
-            KeyState::InFlight(_) => Err(Refusal::InFlight),
+            KeyState::InFlight(_) => Err(Rejection::InFlight),
             KeyState::Answered(outcome) => Ok(Answer::Replayed(outcome.clone())),
         }
     }
@@ -133,12 +134,12 @@ pub(crate) struct LoadedTransaction {
     pub(crate) test: bool,
     /// Used for movements without a descriptor.
     pub(crate) descriptor: Descriptor,
-    pub(crate) holding: Holding,
+    pub(crate) holding: TransactionState,
 }
 
 /// A pending payment.
 #[derive(Debug, Clone)]
-pub(crate) struct Begun {
+pub(crate) struct PendingPayment {
     pub(crate) payment: Payment,
     /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
@@ -165,5 +166,5 @@ pub(crate) struct PayoutState {
     /// Its field `balance` is not loaded. Use [`Known::balances`].
     pub(crate) merchant: Merchant,
     /// Whether the run is closed, or has paid this merchant before.
-    pub(crate) is_over: bool,
+    pub(crate) is_done: bool,
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, Write};
-use crate::domain::{Email, Id, PayoutRun, Reference, Request};
+use crate::domain::{AcquirerId, Email, Id, PayoutRun, Request};
 
 /// The captures of a transaction to load. A transaction can have up to 2,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,14 +74,14 @@ impl Needs {
             | Action::CreateMerchant { .. }
             | Action::BeginPayment { .. }
             | Action::SaveCard { .. }
-            | Action::Confirm { .. }
+            | Action::DeleteOutboxEntries { .. }
             | Action::RemoveInvitation { .. }
             | Action::DeleteKeys { .. }
-            | Action::Expire { .. } => {}
+            | Action::SaveExpiryCursor { .. } => {}
             Action::UpdateMerchant { merchant, .. } => drop(self.merchants.insert(*merchant)),
             Action::AddUser { merchant, email } => {
                 self.merchants.insert(*merchant);
-                self.emails.insert((*merchant, folded(email)));
+                self.emails.insert((*merchant, lower_case(email)));
             }
             Action::RevokeUser { merchant, user } => {
                 self.merchants.insert(*merchant);
@@ -104,14 +104,14 @@ impl Needs {
                 };
                 self.add_transaction(*transaction, captures);
             }
-            Action::Notice { notification, .. } => {
+            Action::RecordNotification { notification, .. } => {
                 self.add_transaction(notification.transaction, Captures::All);
                 self.notifications.insert(notification.id.as_str().to_owned());
-                if let Some(dispute) = notification.event.dispute().map(Reference::as_str) {
+                if let Some(dispute) = notification.event.dispute().map(AcquirerId::as_str) {
                     self.disputes.insert((notification.transaction, dispute.to_owned()));
                 }
             }
-            Action::TakeInvitation { invitation, .. } => {
+            Action::StartInvitationAttempt { invitation, .. } => {
                 self.invitations.insert(*invitation);
             }
             Action::PayOut { run, merchant } => self.payout = Some((*run, *merchant)),
@@ -136,12 +136,12 @@ fn ids(action: &Action) -> usize {
         | Action::Move { .. }
         | Action::PayOut { .. } => 2,
         // A dispute, the line of its opening, and the line of its decision.
-        Action::Notice { .. } => 3,
+        Action::RecordNotification { .. } => 3,
         _ => 0,
     }
 }
 
 /// The key by which users are found: the address, with ASCII letters in lower case.
-pub(super) fn folded(email: &Email) -> String {
+pub(super) fn lower_case(email: &Email) -> String {
     email.as_str().to_ascii_lowercase()
 }

@@ -13,10 +13,10 @@ pub(crate) mod asks;
 mod limits;
 pub(crate) mod model;
 
-use asks::{Batch, batches, beginning, id};
+use asks::{Batch, batches, id, setup_batches};
 use model::Tables;
 
-type Decision = Result<Answer, Refusal>;
+type Decision = Result<Answer, Rejection>;
 
 /// The number of rows of each balance.
 const SHARDS: i64 = 3;
@@ -50,25 +50,25 @@ fn used_ids(changes: &Changes) -> usize {
 /// the title that it loaded, even if one of its writes changes the title.
 fn without_title(answer: Decision) -> Decision {
     answer.map(|answer| match answer {
-        Answer::Fresh { outcome: Outcome::Invitation(mut invitation), step } => {
+        Answer::Executed { outcome: Outcome::Invitation(mut invitation), step } => {
             invitation.merchant.clear();
-            Answer::Fresh { outcome: Outcome::Invitation(invitation), step }
+            Answer::Executed { outcome: Outcome::Invitation(invitation), step }
         }
         answer => answer,
     })
 }
 
 /// Writes each batch at once and one by one, and compares the results.
-struct Run {
+struct BatchTester {
     tables: Tables,
     next_id: u64,
     batch: u32,
 }
 
-impl Run {
+impl BatchTester {
     fn new() -> Self {
         let mut run = Self { tables: Tables::default(), next_id: 1_000, batch: 1 };
-        beginning().iter().for_each(|batch| run.write(batch, 0));
+        setup_batches().iter().for_each(|batch| run.write(batch, 0));
         run
     }
 
@@ -83,7 +83,7 @@ impl Run {
         let (together, changes) = decide(known, &borrowed).unwrap();
 
         // Rejected and replayed writes change nothing.
-        let is_done = |answer: &Decision| matches!(answer, Ok(Answer::Fresh { .. }));
+        let is_done = |answer: &Decision| matches!(answer, Ok(Answer::Executed { .. }));
         let done = borrowed.iter().zip(&together).filter(|(_, answer)| is_done(answer));
         let done: Vec<&Write> = done.map(|(write, _)| *write).collect();
         let known = at_once.load(&needs, (now, ids(self.next_id, needs.ids)), (SHARDS, free));
@@ -109,7 +109,7 @@ impl Run {
         let known = self.tables.load(&all, (now, ids(self.next_id, own.ids)), (SHARDS, free));
         let (mut answers, changes) = decide(known, &[write]).unwrap();
         let answer = answers.remove(0);
-        if !matches!(answer, Ok(Answer::Fresh { .. })) {
+        if !matches!(answer, Ok(Answer::Executed { .. })) {
             assert!(changes.is_empty(), "{write:?}: {answer:?}: {changes:?}");
         }
         self.next_id += u64::try_from(used_ids(&changes)).unwrap();
@@ -121,7 +121,7 @@ impl Run {
 proptest! {
     #[test]
     fn a_batch_equals_its_writes_one_by_one(batches in batches(), free in 0..SHARDS) {
-        let mut run = Run::new();
+        let mut run = BatchTester::new();
         for batch in &batches {
             run.write(batch, free);
         }

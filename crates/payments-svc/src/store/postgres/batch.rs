@@ -183,7 +183,7 @@ pub(super) async fn load(
     for (sql, query) in &QUERIES[LOCKED.len()..] {
         plan.keys(sql, query, &needs);
     }
-    plan.values(NEW_IDS, [Param::Int(count)], Target::Ids);
+    plan.values(NEW_IDS, [Param::Int(count)], Target::IdGenerator);
 
     let results = plan.send(open).await?;
     let (ids, now) = new_ids(results.last().and_then(|rows| rows.first()))?;
@@ -203,10 +203,10 @@ pub(super) async fn load(
                 Target::Payout => {
                     let Some((run, _)) = needs.payout else { continue };
                     let merchant = rows::merchant(columns)?;
-                    let is_over = columns.read::<bool>()? || !is_open_run;
-                    known.payout = Some(PayoutState { run, merchant, is_over });
+                    let is_done = columns.read::<bool>()? || !is_open_run;
+                    known.payout = Some(PayoutState { run, merchant, is_done });
                 }
-                Target::Ids => {}
+                Target::IdGenerator => {}
             }
         }
     }
@@ -223,7 +223,7 @@ enum Target {
     Balances,
     OpenRun,
     Payout,
-    Ids,
+    IdGenerator,
 }
 
 /// The statements of one round trip.
@@ -313,7 +313,7 @@ async fn locked(
         ("SELECT id FROM invitations WHERE id = ANY($1)", invitations.map(Id::param).collect()),
         ("SELECT id FROM transactions WHERE id = ANY($1)", transactions.map(Id::param).collect()),
     ] {
-        plan.arrays(sql, vec![ids], Vec::new(), Target::Ids);
+        plan.arrays(sql, vec![ids], Vec::new(), Target::IdGenerator);
     }
     let mut locked = HashSet::new();
     if !plan.0.is_empty() {

@@ -25,7 +25,7 @@ use super::super::{
     now, rows, tables,
 };
 use crate::domain::{
-    Id, Ids,
+    Id, IdGenerator,
     write::{Balance, Changes, Known, Needs, PayoutState, Write},
 };
 
@@ -43,7 +43,7 @@ const BALANCE: &str = "SELECT shard, balance FROM balances WHERE merchant = $1";
 
 pub(in super::super) struct Writer {
     pub(super) db: Embedded,
-    ids: RefCell<Ids>,
+    ids: RefCell<IdGenerator>,
 }
 
 impl Writer {
@@ -52,9 +52,9 @@ impl Writer {
     }
 }
 
-/// A source of IDs. Call [`Ids::follow`] with the last ID in the database before drawing one.
-pub(super) fn new_ids() -> Ids {
-    Ids::after(Id::FIRST, Uuid::new_v4().as_u64_pair().0)
+/// A source of IDs. Call [`IdGenerator::advance_to`] with the last ID in the database before drawing one.
+pub(super) fn new_ids() -> IdGenerator {
+    IdGenerator::after(Id::MIN, Uuid::new_v4().as_u64_pair().0)
 }
 
 impl Engine for Writer {
@@ -106,10 +106,14 @@ impl Engine for Writer {
 }
 
 /// Reads the rows that the writes need, and draws IDs for them.
-pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite::Result<Known> {
+pub(super) fn load(
+    db: &Connection,
+    batch: &[&Write],
+    ids: &mut IdGenerator,
+) -> rusqlite::Result<Known> {
     let needs = Needs::of(batch.iter().copied());
     let now = now();
-    ids.follow(last_id(db)?);
+    ids.advance_to(last_id(db)?);
     let drawn = (0..needs.ids).map(|_| ids.next(now)).collect();
     let mut known = Known::new(now, drawn, 1);
     for (sql, query) in &*QUERIES {
@@ -130,8 +134,8 @@ pub(super) fn load(db: &Connection, batch: &[&Write], ids: &mut Ids) -> rusqlite
     if let Some((run, merchant)) = needs.payout {
         known.payout =
             first_row(db, rows::PAYOUT_STATE, &rows::payout_params(run, merchant), |columns| {
-                let (merchant, is_over) = (rows::merchant(columns)?, columns.read()?);
-                Ok(PayoutState { run, merchant, is_over })
+                let (merchant, is_done) = (rows::merchant(columns)?, columns.read()?);
+                Ok(PayoutState { run, merchant, is_done })
             })?;
     }
     let held = known.transactions.values().map(|held| held.merchant);

@@ -83,7 +83,7 @@ mod tests {
     fn no_rule_scans_a_table_inside_a_loop() {
         let mut db = Connection::open_in_memory().unwrap();
         migrate(&mut db).unwrap();
-        for scope in [Scope::Everything, Scope::Since(Id::FIRST)] {
+        for scope in [Scope::Everything, Scope::Since(Id::MIN)] {
             for rule in rules(scope) {
                 let plan = plan(&db, &rule.statement(scope, Dialect::Sqlite), scope);
                 assert!(!is_quadratic(&plan), "{}: {plan:#?}", rule.name);

@@ -25,7 +25,7 @@ use super::{
     batch::{load, new_ids, write as write_changes},
     read,
 };
-use crate::domain::{Ids, Payout, PayoutRun, write::Write};
+use crate::domain::{IdGenerator, Payout, PayoutRun, write::Write};
 
 /// The interval and the number of attempts to get the write lock: for 30 seconds.
 const LOCK_POLL: Duration = Duration::from_millis(1);
@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 struct PayoutWriter {
     db: Connection,
     path: PathBuf,
-    ids: Ids,
+    ids: IdGenerator,
 }
 
 pub(in super::super) async fn pay_out(

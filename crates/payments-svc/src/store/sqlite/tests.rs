@@ -9,16 +9,17 @@ use proptest::{
 };
 
 use super::{
-    super::{Found, Store, StoreConfig, Subject, check::Scope, now},
-    batch::tests::Both,
+    super::{Found, Owner, Store, StoreConfig, check::Scope, now},
+    batch::tests::SqliteAndModel,
     *,
 };
 use crate::domain::{
-    Id, Instruction, Order, Original, PayoutRun, Reservation, SavedCard, Transaction, Window,
+    CardOnFile, Id, OutboxEntry, OutboxKind, PayoutRun, SavedCard, Transaction, TransactionTerms,
+    Window,
     write::{
-        KeyState, Keyed, KnownKey,
+        KeyState, KeyedRequest, StoredIdempotencyKey,
         tests::{
-            asks::{batches, beginning},
+            asks::{batches, setup_batches},
             model::Tables,
         },
     },
@@ -34,9 +35,9 @@ async fn store_with(times: usize) -> (tempfile::TempDir, Store, Tables) {
     let dir = tempfile::tempdir().unwrap();
     let config = StoreConfig { data_dir: dir.path().to_owned(), database: None };
     let store = Store::open(&config).await.unwrap();
-    let mut both = Both::of(engine::open(&dir.path().join(DATABASE)).unwrap());
+    let mut both = SqliteAndModel::of(engine::open(&dir.path().join(DATABASE)).unwrap());
     let mut runner = TestRunner::deterministic();
-    for batch in beginning() {
+    for batch in setup_batches() {
         both.write(&batch);
     }
     for _ in 0..times {
@@ -72,7 +73,7 @@ async fn single_rows_are_read_as_written() {
         assert_eq!(store.app_by_key(row.digest).await.unwrap(), Some(row.app.clone()));
         assert!(store.has_app(*id).await.unwrap());
     }
-    assert!(!store.has_app(Id::LAST).await.unwrap());
+    assert!(!store.has_app(Id::MAX).await.unwrap());
     for &app in tables.apps.keys() {
         let is_member = |merchant| tables.merchant_apps.contains_key(&(merchant, app));
         for (&id, merchant) in &tables.merchants {
@@ -90,9 +91,16 @@ async fn single_rows_are_read_as_written() {
             assert_found(store.transaction(id, app).await.unwrap(), &transaction, is_member);
             let currency = transaction.currency;
             let terms = tables.merchants[&merchant].terms();
-            let reservation = Reservation { id, merchant, currency, terms };
-            assert_found(store.reservation(id, app).await.unwrap(), &reservation, is_member);
-            assert_eq!(store.reservation_unchecked(id).await.unwrap(), Some(reservation));
+            let transaction_terms = TransactionTerms { id, merchant, currency, terms };
+            assert_found(
+                store.transaction_terms(id, app).await.unwrap(),
+                &transaction_terms,
+                is_member,
+            );
+            assert_eq!(
+                store.transaction_terms_unchecked(id).await.unwrap(),
+                Some(transaction_terms)
+            );
         }
         for line in tables.lines.values() {
             assert_found(store.line(line.id, app).await.unwrap(), line, is_member(line.merchant));
@@ -127,35 +135,36 @@ async fn single_rows_are_read_as_written() {
 async fn keys_cards_and_past_states_are_read_as_written() {
     let (_dir, store, tables) = filled().await;
     for ((app, key), row) in &tables.keys {
-        let keyed = Keyed { app: *app, key: key.clone(), request: [9; 32] };
-        let known = KnownKey { request: row.request, state: row.state.clone() };
+        let keyed = KeyedRequest { app: *app, key: key.clone(), request: [9; 32] };
+        let known = StoredIdempotencyKey { request: row.request, state: row.state.clone() };
         assert_eq!(store.key(&keyed).await.unwrap(), Some(known));
-        let other = Keyed { app: Id::LAST, ..keyed };
+        let other = KeyedRequest { app: Id::MAX, ..keyed };
         assert_eq!(store.key(&other).await.unwrap(), None);
     }
     for (&id, row) in &tables.transactions {
         let transaction = &row.new.transaction;
         let is_original = transaction.error.is_none() && !transaction.recurring;
         let reference = row.new.reference.clone();
-        let original = || Some(Original { card: transaction.card.clone()?, reference: reference? });
+        let original =
+            || Some(CardOnFile { card: transaction.card.clone()?, reference: reference? });
         // A payment that was approved without card data has no card.
         if transaction.card.is_some() || !is_original {
             let expected = is_original.then(original).flatten();
             assert_eq!(store.original(transaction.merchant, id).await.unwrap(), expected);
         }
-        assert_eq!(store.original(Id::LAST, id).await.unwrap(), None);
+        assert_eq!(store.original(Id::MAX, id).await.unwrap(), None);
         let transaction = with_trail(&tables, id);
         for steps in 0..=row.steps {
             let mut then = transaction.clone();
             then.trail.truncate(steps.try_into().unwrap());
-            let then = then.rewound(3);
+            let then = then.with_amounts_of_trail(3);
             assert_eq!(store.transaction_as_of(id, steps, 3).await.unwrap(), Some(then));
         }
     }
     for row in tables.cards.values() {
         let kept = store.kept(row.merchant, row.id).await.unwrap();
         assert_eq!(kept, Some(row.original.clone()));
-        assert_eq!(store.kept(Id::FIRST, row.id).await.unwrap(), None);
+        assert_eq!(store.kept(Id::MIN, row.id).await.unwrap(), None);
     }
     for (id, (_, challenge)) in &tables.operations {
         assert_eq!(store.challenge(*id).await.unwrap(), *challenge);
@@ -177,28 +186,28 @@ async fn jobs_find_their_pending_work() {
         let transaction = &tables.transactions[&row.transaction];
         let first = tables.captures.range((row.transaction, 0)..).next().map(|(key, _)| *key);
         let is_first = first == row.step.map(|step| (row.transaction, step));
-        Instruction {
+        OutboxEntry {
             id: row.id,
             transaction: row.transaction,
             payment: transaction.new.operation,
             reference: transaction.new.reference.clone(),
             order: row.order,
             amount: row.amount,
-            is_first_capture: row.order == Order::Capture && is_first,
+            is_first_capture: row.order == OutboxKind::Capture && is_first,
         }
     });
-    assert_eq!(store.instructions(Id::FIRST).await.unwrap(), pending.collect::<Vec<_>>());
+    assert_eq!(store.instructions(Id::MIN).await.unwrap(), pending.collect::<Vec<_>>());
 
     let is_due = |until: jiff::Timestamp| until <= now();
-    let unanswered = tables.operations.iter().filter(|(_, (_, challenge))| {
+    let stale_pending_payments = tables.operations.iter().filter(|(_, (_, challenge))| {
         challenge.as_ref().is_none_or(|challenge| is_due(challenge.until))
     });
-    let unanswered: Vec<Id> = unanswered.map(|(id, _)| *id).collect();
-    assert_eq!(store.unanswered(any_age).await.unwrap(), unanswered);
+    let stale_pending_payments: Vec<Id> = stale_pending_payments.map(|(id, _)| *id).collect();
+    assert_eq!(store.stale_pending_payments(any_age).await.unwrap(), stale_pending_payments);
 
     let expiring = store.expiring(any_age).await.unwrap();
     let expiring = expiring.iter().map(|row| (row.transaction, row.is_pending));
-    let through = tables.expired_through.unwrap_or(Id::FIRST);
+    let through = tables.expired_through.unwrap_or(Id::MIN);
     let transactions = tables.transactions.iter().filter(|(id, _)| **id > through);
     let pending = |row: &Transaction| row.amounts.pending() > 0;
     let expected = transactions.map(|(id, row)| (*id, pending(&row.new.transaction)));
@@ -231,7 +240,7 @@ async fn jobs_find_their_pending_work() {
 async fn lists_contain_the_rows_of_their_owner_in_order() {
     let (_dir, store, tables) = filled().await;
     let newest = Window { limit: 1000, before: None, after: None };
-    let oldest = Window { after: Some(Id::FIRST), ..newest };
+    let oldest = Window { after: Some(Id::MIN), ..newest };
     for (window, is_forward) in [(newest, false), (oldest, true)] {
         let in_order = |mut ids: Vec<Id>| {
             ids.sort();
@@ -278,12 +287,12 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
                 assert_eq!(found, own);
             }
         }
-        let merchants = tables.merchants.keys().map(|id| Subject::Merchant(*id));
-        let transactions = tables.transactions.keys().map(|id| Subject::Transaction(*id));
+        let merchants = tables.merchants.keys().map(|id| Owner::Merchant(*id));
+        let transactions = tables.transactions.keys().map(|id| Owner::Transaction(*id));
         for about in merchants.chain(transactions) {
             let is_about = |merchant, transaction| match about {
-                Subject::Merchant(id) => id == merchant,
-                Subject::Transaction(id) => id == transaction,
+                Owner::Merchant(id) => id == merchant,
+                Owner::Transaction(id) => id == transaction,
             };
             let found = store.clone().disputes(about, window).await.unwrap();
             let own = tables.disputes.values().map(|row| &row.dispute);

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use super::{Batch, Decision, done};
 use crate::domain::{
-    App, Email, Id, Invitation, KeyDigest, Merchant, MerchantDetails, MerchantUpdate, Name,
+    ApiKeyDigest, App, Email, Id, Invitation, Merchant, MerchantDetails, MerchantUpdate, Name,
     Pricing, User,
     write::{
-        Attempt, Balance, Membership, MerchantTexts, NewApp, NewInvitation, Outcome, Refusal,
-        known::InvitationState, needs::folded,
+        Attempt, Balance, Membership, MerchantTexts, NewApp, NewInvitation, Outcome, Rejection,
+        known::InvitationState, needs::lower_case,
     },
 };
 
 impl Batch {
-    pub(super) fn create_app(&mut self, name: Option<&Name>, digest: KeyDigest) -> Decision {
+    pub(super) fn create_app(&mut self, name: Option<&Name>, digest: ApiKeyDigest) -> Decision {
         let app = App { id: self.id(), name: name.cloned(), created: self.known.now };
         self.changes.apps.push(NewApp { app: app.clone(), digest });
         done(Outcome::App(app))
@@ -47,7 +47,7 @@ impl Batch {
     }
 
     pub(super) fn update_merchant(&mut self, merchant: Id, update: &MerchantUpdate) -> Decision {
-        let texts = self.known.merchants.get_mut(&merchant).ok_or(Refusal::NotFound)?;
+        let texts = self.known.merchants.get_mut(&merchant).ok_or(Rejection::NotFound)?;
         if let Some(name) = &update.name {
             texts.name = Some(name.clone());
         }
@@ -65,7 +65,7 @@ impl Batch {
     /// member gets one.
     pub(super) fn add_user(&mut self, merchant: Id, email: &Email) -> Decision {
         self.require_merchant(merchant)?;
-        let address = folded(email);
+        let address = lower_case(email);
         let user = match self.known.users_by_email.get(&address) {
             Some(user) => *user,
             None => {
@@ -90,7 +90,7 @@ impl Batch {
         self.require_merchant(merchant)?;
         if !self.known.merchant_users.contains(&(merchant, user)) {
             let is_known = self.known.users.contains(&user);
-            return Err(if is_known { Refusal::NotAMember } else { Refusal::NotFound });
+            return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
         }
         self.set_user(merchant, user, false);
         self.changes.revoked.insert((merchant, user));
@@ -104,7 +104,7 @@ impl Batch {
     pub(super) fn add_app(&mut self, merchant: Id, app: Id) -> Decision {
         self.require_merchant(merchant)?;
         if !self.known.apps.contains(&app) {
-            return Err(Refusal::NoSuchApp);
+            return Err(Rejection::NoSuchApp);
         }
         let test = self.known.test_merchants.contains(&merchant);
         self.set_app(merchant, app, test, true);
@@ -115,7 +115,7 @@ impl Batch {
         self.require_merchant(merchant)?;
         if !self.known.merchant_apps.contains(&(merchant, app)) {
             let is_known = self.known.apps.contains(&app);
-            return Err(if is_known { Refusal::NotAMember } else { Refusal::NotFound });
+            return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
         }
         let test = self.known.test_merchants.contains(&merchant);
         self.set_app(merchant, app, test, false);
@@ -124,21 +124,22 @@ impl Batch {
 
     /// Counts an attempt and sets the time of the next one, before the mail is sent. If the process
     /// is killed before it deletes the invitation, the mail is sent once more, at that time.
-    pub(super) fn take_invitation(&mut self, id: Id, jitter: u16) -> Decision {
+    pub(super) fn start_invitation_attempt(&mut self, id: Id, jitter: u16) -> Decision {
         let now = self.known.now;
         let known = self.known.invitations.get_mut(&id).filter(|known| known.due <= now);
-        let InvitationState { invitation, due, .. } = known.ok_or(Refusal::NotFound)?;
+        let InvitationState { invitation, due, .. } = known.ok_or(Rejection::NotFound)?;
         invitation.attempts = invitation.attempts.saturating_add(1);
-        let spacing = Duration::from_millis(Invitation::spacing(invitation.attempts, jitter));
-        *due = now.checked_add(spacing).unwrap_or(jiff::Timestamp::MAX);
+        let retry_delay =
+            Duration::from_millis(Invitation::retry_delay(invitation.attempts, jitter));
+        *due = now.checked_add(retry_delay).unwrap_or(jiff::Timestamp::MAX);
         let attempt = Attempt { invitation: id, attempts: invitation.attempts, due: *due };
         self.changes.attempts.insert(id, attempt);
         done(Outcome::Invitation(Box::new(invitation.clone())))
     }
 
-    fn require_merchant(&self, merchant: Id) -> Result<(), Refusal> {
+    fn require_merchant(&self, merchant: Id) -> Result<(), Rejection> {
         let is_known = self.known.merchants.contains_key(&merchant);
-        is_known.then_some(()).ok_or(Refusal::NotFound)
+        is_known.then_some(()).ok_or(Rejection::NotFound)
     }
 
     fn set_user(&mut self, merchant: Id, user: Id, is: bool) {

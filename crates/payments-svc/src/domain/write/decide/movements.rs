@@ -2,11 +2,11 @@
 
 use super::{Batch, Decision, MAX_BALANCE, done};
 use crate::domain::{
-    Change, Descriptor, Entry, Id, Line, LineKind, Movement, Overflow, Payout, Refused, Request,
-    Step, Transfer,
+    Change, Descriptor, Id, LedgerEntry, Line, LineKind, Movement, MovementError, Overflow, Payout,
+    Request, Step, Transfer,
     write::{
-        Balance, Capture, LastStep, Moved, Movements, NewPayout, NumberedPosting, NumberedStep,
-        Outcome, Refusal, known::LoadedTransaction,
+        Balance, Capture, LastStep, Moved, NewPayout, NumberedPosting, NumberedStep, Outcome,
+        Rejection, TransactionUpdate, known::LoadedTransaction,
     },
 };
 
@@ -17,17 +17,17 @@ impl Batch {
         request: &Request,
         descriptor: Option<&Descriptor>,
     ) -> Decision {
-        let held = self.known.transactions.get(&transaction).ok_or(Refusal::NotFound)?;
+        let held = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
         let change = held.holding.decide(request)?;
         let disputed = change.amounts.disputed;
         let (order, number) = ((request.order(), change.amount), held.holding.steps);
         if let Request::Capture { .. } = request
             && self.balance(held.merchant, change.balance)?.minor > MAX_BALANCE
         {
-            return Err(Refused::from(Overflow).into());
+            return Err(MovementError::from(Overflow).into());
         }
         let last = self.record_change(transaction, change, descriptor, None)?.step;
-        self.instruct(transaction, order, Some(number));
+        self.add_outbox_entry(transaction, order, Some(number));
         let steps = number.saturating_add(1);
         Ok((Outcome::Moved(Moved { transaction, steps, disputed }), last))
     }
@@ -41,13 +41,13 @@ impl Batch {
         change: Change,
         descriptor: Option<&Descriptor>,
         dispute: Option<Id>,
-    ) -> Result<Booked, Refusal> {
-        let held = self.known.transactions.get(&transaction).ok_or(Refusal::NotFound)?.clone();
+    ) -> Result<Booked, Rejection> {
+        let held = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?.clone();
         let balance = match &change.booking {
             Some(_) => Some(self.balance(held.merchant, change.balance)?),
             None => None,
         };
-        let fee = change.fee.total().map_err(Refused::from)?;
+        let fee = change.fee.total().map_err(MovementError::from)?;
         let line = change.booking.as_ref().map(|booking| Line {
             id: self.id(),
             merchant: held.merchant,
@@ -98,7 +98,9 @@ impl Batch {
         held.holding = held.holding.after(change);
         let (amounts, steps) = (held.holding.amounts, held.holding.steps);
         self.known.transactions.insert(transaction, held);
-        self.changes.movements.insert(transaction, Movements { transaction, amounts, steps });
+        self.changes
+            .movements
+            .insert(transaction, TransactionUpdate { transaction, amounts, steps });
     }
 
     fn set_captures(&mut self, transaction: Id, change: &Change) {
@@ -110,13 +112,13 @@ impl Batch {
         }
     }
 
-    fn book(&mut self, line: Line, entry: &Entry, balance: Balance) {
+    fn book(&mut self, line: Line, entry: &LedgerEntry, balance: Balance) {
         self.post(line.id, entry);
         self.changes.lines.push(line);
         self.set_balance(balance);
     }
 
-    fn post(&mut self, line: Id, entry: &Entry) {
+    fn post(&mut self, line: Id, entry: &LedgerEntry) {
         let postings = (0..).zip(entry.postings());
         let postings =
             postings.map(|(number, posting)| NumberedPosting { line, number, posting: *posting });
@@ -125,14 +127,16 @@ impl Batch {
 
     /// Pays out the whole balance of a merchant, once in a run: sets each row of the balance to 0.
     pub(super) fn pay_out(&mut self) -> Decision {
-        let Some(mut state) = self.known.payout.take().filter(|state| !state.is_over) else {
+        let Some(mut state) = self.known.payout.take().filter(|state| !state.is_done) else {
             return done(Outcome::Done);
         };
         let merchant = state.merchant.id;
         let rows = self.known.balances.get(&merchant).cloned().unwrap_or_default();
         let sum = rows.iter().try_fold(0_i64, |sum, row| sum.checked_add(row.minor));
-        state.merchant.balance = sum.ok_or(Refused::from(Overflow))?;
-        let Some(transfer) = Transfer::due(&state.merchant) else { return done(Outcome::Done) };
+        state.merchant.balance = sum.ok_or(MovementError::from(Overflow))?;
+        let Some(transfer) = Transfer::of_balance(&state.merchant) else {
+            return done(Outcome::Done);
+        };
         let (taken, entry) = transfer.booking();
         let line = Line {
             id: self.id(),

@@ -2,9 +2,9 @@
 
 use super::{Batch, done};
 use crate::domain::{
-    Change, Decision, Dispute, DisputeState, Event, Exchange, FraudAlert, Id, NoticeResult,
-    Notification, Opening, Overflow, Refused,
-    write::{NewDispute, NoticeRow, NumberedSlice, Outcome, Refusal},
+    Change, Decision, Dispute, DisputeState, Event, Exchange, FraudAlert, Id, MovementError,
+    Notification, NotificationResult, OpenedDispute, Overflow,
+    write::{NewDispute, NotificationRow, NumberedSlice, Outcome, Rejection},
 };
 
 impl Batch {
@@ -15,7 +15,7 @@ impl Batch {
         exchanges: (Exchange, Exchange),
     ) -> super::Decision {
         let Notification { id, transaction, event, .. } = notification;
-        let held = self.known.transactions.get(transaction).ok_or(Refusal::NotFound)?;
+        let held = self.known.transactions.get(transaction).ok_or(Rejection::NotFound)?;
         if self.known.notifications.contains(id.as_str()) {
             return done(Outcome::Done);
         }
@@ -28,13 +28,15 @@ impl Batch {
             .and_then(|dispute_key| self.known.waiting.get(dispute_key))
             .copied();
         let result = held.holding.book_notification(event, (dispute, waiting), exchanges);
-        let result = result.map_err(Refused::from)?;
+        let result = result.map_err(MovementError::from)?;
         let (waits, merchant) = (result.waits(), held.merchant);
         match result {
-            NoticeResult::None | NoticeResult::Wait(_) => {}
-            NoticeResult::Alert => self.alert(merchant, notification),
-            NoticeResult::Open(opening, end) => self.open(merchant, notification, opening, end)?,
-            NoticeResult::End { dispute, decision, change } => {
+            NotificationResult::None | NotificationResult::Wait(_) => {}
+            NotificationResult::Alert => self.alert(merchant, notification),
+            NotificationResult::Open(opening, end) => {
+                self.open(merchant, notification, opening, end)?
+            }
+            NotificationResult::End { dispute, decision, change } => {
                 self.record_change(*transaction, change, None, Some(dispute))?;
                 self.end(dispute_key, dispute, decision);
             }
@@ -62,15 +64,16 @@ impl Batch {
         &mut self,
         merchant: Id,
         notification: &Notification,
-        opening: Opening,
+        opening: OpenedDispute,
         end: Option<(Decision, Change)>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let Event::Opened { dispute: reference, amount, reason, due } = &notification.event else {
             return Ok(());
         };
         let transaction = notification.transaction;
         let returned = end.as_ref().map_or(0, |(_, change)| change.balance);
-        let sum = opening.change.balance.checked_add(returned).ok_or(Refused::from(Overflow))?;
+        let sum =
+            opening.change.balance.checked_add(returned).ok_or(MovementError::from(Overflow))?;
         // Check the sum first, so that both changes are booked or none.
         self.balance(merchant, sum)?;
         let id = self.id();
@@ -90,7 +93,7 @@ impl Batch {
             reason: reason.clone(),
             due: *due,
         };
-        let (reference, line) = (reference.clone(), line.unwrap_or(Id::FIRST));
+        let (reference, line) = (reference.clone(), line.unwrap_or(Id::MIN));
         let dispute_key = (transaction, reference.as_str().to_owned());
         self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });
         let state = DisputeState { id, decision: None, slices: opening.slices };
@@ -126,7 +129,7 @@ impl Batch {
         });
         self.known.notifications.insert(id.as_str().to_owned());
         let created = self.known.now;
-        let row = NoticeRow { id: id.clone(), transaction: *transaction, created, waits };
+        let row = NotificationRow { id: id.clone(), transaction: *transaction, created, waits };
         self.changes.notices.insert(id.as_str().to_owned(), row);
     }
 }

@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use super::{Batch, Decision, done};
 use crate::domain::{
-    Amounts, Card, Challenge, Conclusion, Id, Notes, Order, Original, Payment, Transaction,
-    Verdict,
+    AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, Id, Notes, OutboxKind, Payment,
+    PaymentResult, Transaction,
     write::{
-        KeyChange, NewInstruction, NewOperation, NewTransaction, Outcome, Refusal,
+        KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, Outcome, Rejection,
         changes::NewCard, known::KeyState,
     },
 };
@@ -21,20 +21,20 @@ impl Batch {
     pub(super) fn begin(&mut self, payment: &Payment) -> Decision {
         let id = self.id();
         let created = self.known.now;
-        self.changes.operations.push(NewOperation { id, created, payment: payment.clone() });
-        done(Outcome::Begun(id))
+        self.changes.operations.push(NewPendingPayment { id, created, payment: payment.clone() });
+        done(Outcome::PaymentBegun(id))
     }
 
-    /// The first outcome of a payment counts: a later one is rejected with [`Refusal::NotFound`].
+    /// The first outcome of a payment counts: a later one is rejected with [`Rejection::NotFound`].
     pub(super) fn conclude(
         &mut self,
         operation: Id,
-        verdict: Option<&Verdict>,
+        verdict: Option<&AcquirerOutcome>,
         card: Option<&Card>,
     ) -> Decision {
-        let begun = self.known.operations.remove(&operation).ok_or(Refusal::NotFound)?;
+        let begun = self.known.operations.remove(&operation).ok_or(Rejection::NotFound)?;
         let (payment, id) = (begun.payment, self.id());
-        let conclusion = Conclusion::of(verdict, begun.challenged.is_some());
+        let conclusion = PaymentResult::of(verdict, begun.challenged.is_some());
         let error = conclusion.error;
         let amount = payment.amount.minor();
         let transaction = Transaction {
@@ -56,10 +56,10 @@ impl Batch {
         self.changes.transactions.push(NewTransaction { transaction, operation, reference });
         self.changes.concluded.insert(operation);
         self.changes.challenges.remove(&operation);
-        if conclusion.is_reversed {
-            self.instruct(id, (Order::Reverse, amount), None);
+        if conclusion.needs_reversal {
+            self.add_outbox_entry(id, (OutboxKind::Reverse, amount), None);
         }
-        let outcome = Outcome::Paid { transaction: id, error };
+        let outcome = Outcome::PaymentConcluded { transaction: id, error };
         if let Some((app, key)) = begun.key {
             let name = (app, key.clone());
             if let Some(known) = self.known.keys.get_mut(&name) {
@@ -74,7 +74,7 @@ impl Batch {
     /// Stores the card data and the acquirer's reference. The payment continues with them after the
     /// customer's answer.
     pub(super) fn challenge(&mut self, operation: Id, card: &Card, reference: &str) -> Decision {
-        let begun = self.known.operations.get_mut(&operation).ok_or(Refusal::NotFound)?;
+        let begun = self.known.operations.get_mut(&operation).ok_or(Rejection::NotFound)?;
         begun.challenged = Some(card.clone());
         let until = self.known.now.checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
         let challenge = Challenge { card: card.clone(), reference: reference.to_owned(), until };
@@ -85,7 +85,7 @@ impl Batch {
     pub(super) fn save_card(
         &mut self,
         merchant: Id,
-        original: &Original,
+        original: &CardOnFile,
         notes: Option<&Notes>,
     ) -> Decision {
         let id = self.id();
@@ -95,13 +95,13 @@ impl Batch {
     }
 
     /// Adds an outbox entry for the acquirer. The `step` is `None` for a reversal.
-    pub(super) fn instruct(
+    pub(super) fn add_outbox_entry(
         &mut self,
         transaction: Id,
-        (order, amount): (Order, i64),
+        (order, amount): (OutboxKind, i64),
         step: Option<u32>,
     ) {
         let id = self.id();
-        self.changes.instructions.push(NewInstruction { id, transaction, order, amount, step });
+        self.changes.instructions.push(NewOutboxEntry { id, transaction, order, amount, step });
     }
 }

@@ -8,11 +8,11 @@ use proptest::prelude::*;
 
 use super::model::Tables;
 use crate::domain::{
-    Amount, Card, Country, Currency, Custom, Decision, Descriptor, Email, Event, Exchange, Expiry,
-    FraudReason, Iban, Id, KeyDigest, MerchantDetails, MerchantUpdate, Name, Notes, Notification,
-    Original, Payment, PayoutRun, Pricing, ProcessingError, Reason, Reference, Request, Scheme,
-    Tds, Verdict, Website,
-    write::{Action, KeyState, Keyed, Write},
+    AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, Card, CardOnFile, Country, Currency, Custom,
+    Decision, Descriptor, Email, Event, Exchange, Expiry, FraudReason, Iban, Id, MerchantDetails,
+    MerchantUpdate, Name, Notes, Notification, Payment, PayoutRun, Pricing, ProcessingError,
+    Reason, Request, Scheme, ThreeDSecure, Website,
+    write::{Action, KeyState, KeyedRequest, Write},
 };
 
 /// The kinds of writes that services put into batches.
@@ -79,7 +79,7 @@ const MONEY: &[Kind] = {
 
 /// A random choice of a write, before the existing rows are known.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask {
+pub(crate) struct WriteSpec {
     pub(crate) kind: Kind,
     /// Chooses a row.
     pub(crate) one: u8,
@@ -93,7 +93,7 @@ pub(crate) struct Ask {
 /// A batch of a service, or one payout: the command `payout` writes batches of one write.
 #[derive(Debug, Clone)]
 pub(crate) enum Batch {
-    Writes(Vec<Ask>),
+    Writes(Vec<WriteSpec>),
     PayOut(u8),
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
     let ask = move |kinds: &'static [Kind]| {
         let kind = prop::sample::select(kinds);
         (kind, any::<u8>(), any::<u8>(), 1_i64..400, key.clone())
-            .prop_map(|(kind, one, other, amount, key)| Ask { kind, one, other, amount, key })
+            .prop_map(|(kind, one, other, amount, key)| WriteSpec { kind, one, other, amount, key })
     };
     let writes = |ask| prop::collection::vec(ask, 1..16).prop_map(Batch::Writes);
     let of = |kinds| writes(ask(kinds).boxed());
@@ -119,11 +119,11 @@ pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
 
 /// Batches that create two apps, two merchants, users, and payments. Two payments succeed and are
 /// captured twice.
-pub(crate) fn beginning() -> Vec<Batch> {
+pub(crate) fn setup_batches() -> Vec<Batch> {
     // An index of 0 chooses the first row, 1 the second.
     let ask = |kind, index: u8, key| {
         let choice = 8 * index + 1;
-        Ask { kind, one: choice, other: choice, amount: 300, key }
+        WriteSpec { kind, one: choice, other: choice, amount: 300, key }
     };
     let two = |kind| vec![ask(kind, 0, None), ask(kind, 1, None)];
     let begun = |number: u8| ask(Kind::Begin, number, Some((1, 10 + number, 0)));
@@ -147,7 +147,7 @@ impl Batch {
             Self::Writes(asks) => {
                 // One job deletes keys, and it waits for each of its writes. So a batch has at most
                 // one such write.
-                let forgets = |ask: &Ask| ask.kind == Kind::Forget;
+                let forgets = |ask: &WriteSpec| ask.kind == Kind::Forget;
                 let first = asks.iter().position(forgets);
                 let asks = asks.iter().enumerate();
                 let asks = asks.filter(|(index, ask)| !forgets(ask) || first == Some(*index));
@@ -164,7 +164,7 @@ impl Batch {
     }
 }
 
-impl Ask {
+impl WriteSpec {
     /// The write with this index in the batch with this `number`.
     fn write(&self, tables: &Tables, number: u32, index: usize) -> Write {
         let action = self.action(tables, &format!("{number} {index}"));
@@ -177,7 +177,7 @@ impl Ask {
                 | Action::Move { .. }
                 | Action::SaveCard { .. }
         );
-        let keyed = self.key.filter(|_| takes_key).map(|(app, key, request)| Keyed {
+        let keyed = self.key.filter(|_| takes_key).map(|(app, key, request)| KeyedRequest {
             app: pick(&tables.apps, 2, app | 1),
             key: format!("key {key}"),
             request: [request.min(1); 32],
@@ -192,7 +192,7 @@ impl Ask {
         match kind {
             Kind::CreateApp => Action::CreateApp {
                 name: (one > 99).then(|| Name::new("Till").unwrap()),
-                digest: KeyDigest::of(unique),
+                digest: ApiKeyDigest::of(unique),
             },
             Kind::CreateMerchant => Action::CreateMerchant {
                 app: pick(&tables.apps, 3, other | 1),
@@ -230,22 +230,22 @@ impl Ask {
             },
             Kind::SaveCard => Action::SaveCard {
                 merchant,
-                original: Box::new(Original { card: card(), reference: "card".to_owned() }),
+                original: Box::new(CardOnFile { card: card(), reference: "card".to_owned() }),
                 notes: (other > 99).then(|| Notes::new("blue").unwrap()),
             },
-            Kind::Opened | Kind::Decided | Kind::Fraud => Action::Notice {
+            Kind::Opened | Kind::Decided | Kind::Fraud => Action::RecordNotification {
                 notification: Box::new(self.notification(tables)),
                 exchange: exchange(),
                 fee_exchange: exchange(),
                 steps: 0,
             },
-            Kind::Confirm => Action::Confirm {
+            Kind::Confirm => Action::DeleteOutboxEntries {
                 instructions: vec![
                     pick(&tables.instructions, 9, one),
                     pick(&tables.instructions, 9, other),
                 ],
             },
-            Kind::TakeInvitation => Action::TakeInvitation {
+            Kind::TakeInvitation => Action::StartInvitationAttempt {
                 invitation: pick(&tables.invitations, 3, one),
                 jitter: other.into(),
             },
@@ -257,8 +257,8 @@ impl Ask {
                 // One job at a time checks the transactions, in order of their IDs.
                 let next =
                     tables.transactions.keys().find(|id| Some(**id) > tables.expired_through);
-                Action::Expire {
-                    through: next.copied().or(tables.expired_through).unwrap_or(Id::FIRST),
+                Action::SaveExpiryCursor {
+                    through: next.copied().or(tables.expired_through).unwrap_or(Id::MIN),
                 }
             }
         }
@@ -284,8 +284,11 @@ impl Ask {
             return Action::ChallengePayment { operation, card, reference };
         }
         let verdict = match self.other % 4 {
-            0 | 1 => Some(Verdict::Approved { reference: "card".to_owned(), tds: Tds::Full }),
-            2 => Some(Verdict::Declined(ProcessingError::DECLINED)),
+            0 | 1 => Some(AcquirerOutcome::Approved {
+                reference: "card".to_owned(),
+                tds: ThreeDSecure::Full,
+            }),
+            2 => Some(AcquirerOutcome::Declined(ProcessingError::DECLINED)),
             _ => None,
         };
         let card = (!self.other.is_multiple_of(3)).then(|| Box::new(card()));
@@ -348,7 +351,7 @@ impl Ask {
 fn pick<V>(table: &BTreeMap<Id, V>, most: usize, choice: u8) -> Id {
     let index = usize::from(choice / 8).checked_rem(most.min(table.len()));
     let row = index.filter(|_| !choice.is_multiple_of(8)).and_then(|index| table.keys().nth(index));
-    row.copied().unwrap_or(Id::LAST)
+    row.copied().unwrap_or(Id::MAX)
 }
 
 /// The ID with this number.
@@ -382,8 +385,8 @@ fn descriptor(number: u8) -> Descriptor {
     Descriptor::new(&format!("Shop {number}")).unwrap()
 }
 
-fn reference(text: &str) -> Reference {
-    Reference::stored(text.to_owned())
+fn reference(text: &str) -> AcquirerId {
+    AcquirerId::stored(text.to_owned())
 }
 
 pub(crate) fn exchange() -> Exchange {

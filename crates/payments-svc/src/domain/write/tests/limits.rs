@@ -1,21 +1,21 @@
 //! The limits of balances, and writes that panic.
 
 use super::{
-    asks::{Ask, Kind},
+    asks::{Kind, WriteSpec},
     *,
 };
-use crate::domain::{LineKind, Overflow, Refused};
+use crate::domain::{LineKind, MovementError, Overflow};
 
-const OVERFLOW: Refusal = Refusal::Movement(Refused::Overflow(Overflow));
+const OVERFLOW: Rejection = Rejection::Movement(MovementError::Overflow(Overflow));
 
 /// Executes one write for the first transaction, with `balance` as the row of its merchant's
 /// balance. Returns the row afterwards.
-fn moved(kind: Kind, balance: i64) -> Result<i64, Refusal> {
-    let mut run = Run::new();
+fn moved(kind: Kind, balance: i64) -> Result<i64, Rejection> {
+    let mut run = BatchTester::new();
     let transaction = run.tables.transactions.values().next().unwrap();
     let row = (transaction.new.transaction.merchant, 0);
     run.tables.balances.insert(row, balance);
-    let ask = Ask { kind, one: 1, other: 1, amount: 100, key: None };
+    let ask = WriteSpec { kind, one: 1, other: 1, amount: 100, key: None };
     let writes = Batch::Writes(vec![ask]).writes(&run.tables, 99);
     let before = run.tables.clone();
     let answer = run.single(&writes[0], (at(99), 0));
@@ -50,12 +50,12 @@ fn refunds_and_disputes_are_rejected_only_on_overflow() {
 
 #[test]
 fn an_early_decision_and_its_dispute_are_booked_together() {
-    let mut run = Run::new();
-    let ask = |kind| Ask { kind, one: 9, other: 1, amount: 100, key: None };
+    let mut run = BatchTester::new();
+    let ask = |kind| WriteSpec { kind, one: 9, other: 1, amount: 100, key: None };
     run.write(&Batch::Writes(vec![ask(Kind::Decided)]), 0);
     let transaction = run.tables.transactions.keys().nth(1).unwrap();
     let merchant = run.tables.transactions[transaction].new.transaction.merchant;
-    let opened = Ask { amount: 101, ..ask(Kind::Opened) };
+    let opened = WriteSpec { amount: 101, ..ask(Kind::Opened) };
     let opened = Batch::Writes(vec![opened]).writes(&run.tables, 99);
     for balance in [i64::MIN, i64::MIN + 3_000] {
         run.tables.balances.insert((merchant, 0), balance);
@@ -71,8 +71,8 @@ fn an_early_decision_and_its_dispute_are_booked_together() {
 
 #[test]
 fn the_index_of_a_panicking_write_is_returned() {
-    let run = Run::new();
-    let ask = |kind| Ask { kind, one: 1, other: 1, amount: 100, key: None };
+    let run = BatchTester::new();
+    let ask = |kind| WriteSpec { kind, one: 1, other: 1, amount: 100, key: None };
     let asks =
         vec![ask(Kind::AddApp), ask(Kind::AddUser), ask(Kind::CreateApp), ask(Kind::Capture)];
     let writes = Batch::Writes(asks).writes(&run.tables, 99);

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::domain::write::{
-    Balance, Begun, Capture, Captures, Changes, InvitationState, KeyState, Known, KnownKey,
-    LoadedTransaction, Membership, MerchantTexts, Movements, Needs, NewApp, NewCard, NewDispute,
-    NewInstruction, NewInvitation, NewKey, NewOperation, NewPayout, NewTransaction, NoticeRow,
-    PayoutState,
+    Balance, Capture, Captures, Changes, InvitationState, KeyState, Known, LoadedTransaction,
+    Membership, MerchantTexts, Needs, NewApp, NewCard, NewDispute, NewIdempotencyKey,
+    NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow,
+    PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
 };
 use crate::domain::{
-    Captured, Challenge, DisputeState, FraudAlert, Holding, Id, Invitation, Line, Merchant,
-    PayoutRun, Posting, Reference, Slice, Step, User,
+    AcquirerId, Captured, Challenge, DisputeState, FraudAlert, Id, Invitation, Line, Merchant,
+    PayoutRun, Posting, Slice, Step, TransactionState, User,
 };
 
 /// All tables, by primary key.
@@ -25,20 +25,20 @@ pub(crate) struct Tables {
     pub(crate) merchant_apps: BTreeMap<(Id, Id), bool>,
     pub(crate) merchant_users: BTreeSet<(Id, Id)>,
     pub(crate) invitations: BTreeMap<Id, InvitationRow>,
-    pub(crate) operations: BTreeMap<Id, (NewOperation, Option<Challenge>)>,
+    pub(crate) operations: BTreeMap<Id, (NewPendingPayment, Option<Challenge>)>,
     pub(crate) transactions: BTreeMap<Id, TransactionRow>,
     pub(crate) trail: BTreeMap<(Id, u32), Step>,
     pub(crate) captures: BTreeMap<(Id, u32), Captured>,
     pub(crate) lines: BTreeMap<Id, Line>,
     pub(crate) postings: BTreeMap<(Id, u32), Posting>,
-    pub(crate) instructions: BTreeMap<Id, NewInstruction>,
+    pub(crate) instructions: BTreeMap<Id, NewOutboxEntry>,
     pub(crate) cards: BTreeMap<Id, NewCard>,
-    pub(crate) notifications: BTreeMap<String, NoticeRow>,
+    pub(crate) notifications: BTreeMap<String, NotificationRow>,
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
     pub(crate) slices: BTreeMap<(Id, u32), Slice>,
     pub(crate) frauds: BTreeMap<Id, FraudAlert>,
     pub(crate) payouts: BTreeMap<Id, NewPayout>,
-    pub(crate) keys: BTreeMap<(Id, String), NewKey>,
+    pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
     pub(crate) expired_through: Option<Id>,
 }
 
@@ -66,8 +66,8 @@ impl Tables {
     ) -> Known {
         let mut known = Known::new(now, ids, shards);
         for name in &needs.keys {
-            if let Some(NewKey { request, state, .. }) = self.keys.get(name) {
-                let key = KnownKey { request: *request, state: state.clone() };
+            if let Some(NewIdempotencyKey { request, state, .. }) = self.keys.get(name) {
+                let key = StoredIdempotencyKey { request: *request, state: state.clone() };
                 known.keys.insert(name.clone(), key);
             }
         }
@@ -113,7 +113,7 @@ impl Tables {
             if let Some(contest) = self.contest(about) {
                 known.disputes.insert(about.clone(), contest);
             }
-            let waits = |row: &&NoticeRow| {
+            let waits = |row: &&NotificationRow| {
                 let dispute = row.waits.as_ref().map(|(dispute, _)| dispute.as_str());
                 (row.transaction, dispute) == (about.0, Some(&*about.1))
             };
@@ -148,7 +148,7 @@ impl Tables {
         let opened = self.disputes.values().map(|row| (row.dispute.transaction, &row.reference));
         let waits = self.notifications.values();
         let waits = waits.filter_map(|row| Some((row.transaction, &row.waits.as_ref()?.0)));
-        let named = |(id, dispute): (Id, &Reference)| (id, dispute.as_str().to_owned());
+        let named = |(id, dispute): (Id, &AcquirerId)| (id, dispute.as_str().to_owned());
         let email = |user: &User| user.email.as_str().to_ascii_lowercase();
         let emails: Vec<_> = self.users.values().map(email).collect();
         let merchants = self.merchants.keys();
@@ -193,7 +193,7 @@ impl Tables {
             merchant: transaction.merchant,
             test: transaction.test,
             descriptor: transaction.descriptor.clone(),
-            holding: Holding {
+            holding: TransactionState {
                 currency: transaction.currency,
                 amounts: transaction.amounts,
                 steps: row.steps,
@@ -204,10 +204,10 @@ impl Tables {
         }
     }
 
-    fn begun(&self, row: &NewOperation, challenge: Option<&Challenge>) -> Begun {
-        let waits = |key: &&NewKey| key.state == KeyState::InFlight(row.id);
+    fn begun(&self, row: &NewPendingPayment, challenge: Option<&Challenge>) -> PendingPayment {
+        let waits = |key: &&NewIdempotencyKey| key.state == KeyState::InFlight(row.id);
         let key = self.keys.values().find(waits).map(|key| (key.app, key.key.clone()));
-        Begun {
+        PendingPayment {
             payment: row.payment.clone(),
             test: self.merchants[&row.payment.merchant].details.test,
             challenged: challenge.map(|challenge| challenge.card.clone()),
@@ -240,9 +240,9 @@ impl Tables {
     fn payout(&self, run: PayoutRun, merchant: Id) -> Option<PayoutState> {
         let is_it =
             |paid: &NewPayout| paid.run.day == run.day && paid.payout.transfer.merchant == merchant;
-        let is_over = self.payouts.values().any(is_it);
+        let is_done = self.payouts.values().any(is_it);
         let merchant = self.merchants.get(&merchant)?.clone();
-        Some(PayoutState { run, merchant, is_over })
+        Some(PayoutState { run, merchant, is_done })
     }
 
     /// Applies the changes: deletes, then updates, then inserts. Panics if a row is inserted twice,
@@ -285,7 +285,7 @@ impl Tables {
         for (id, challenge) in changes.challenges.values() {
             self.operations.get_mut(id).unwrap().1 = Some(challenge.clone());
         }
-        for Movements { transaction, amounts, steps } in changes.movements.values() {
+        for TransactionUpdate { transaction, amounts, steps } in changes.movements.values() {
             let row = self.transactions.get_mut(transaction).unwrap();
             (row.new.transaction.amounts, row.steps) = (*amounts, *steps);
         }

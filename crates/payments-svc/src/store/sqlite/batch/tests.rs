@@ -14,7 +14,7 @@ use crate::{
     domain::write::{
         decide,
         tests::{
-            asks::{Batch, batches, beginning},
+            asks::{Batch, batches, setup_batches},
             model::Tables,
         },
     },
@@ -38,14 +38,14 @@ fn plan(db: &Connection, sql: &str) -> Vec<String> {
 }
 
 /// A database, and tables in memory that must have the same rows.
-pub(in super::super) struct Both {
+pub(in super::super) struct SqliteAndModel {
     db: Connection,
-    ids: Ids,
+    ids: IdGenerator,
     pub(in super::super) tables: Tables,
     batch: u32,
 }
 
-impl Both {
+impl SqliteAndModel {
     /// `db` must be empty.
     pub(in super::super) fn of(db: Connection) -> Self {
         Self { db, ids: new_ids(), tables: Tables::default(), batch: 1 }
@@ -79,8 +79,8 @@ proptest! {
     #![proptest_config(Config::with_cases(64))]
     #[test]
     fn a_batch_in_sqlite_equals_the_model(batches in batches()) {
-        let mut both = Both::of(database());
-        for batch in beginning().iter().chain(&batches) {
+        let mut both = SqliteAndModel::of(database());
+        for batch in setup_batches().iter().chain(&batches) {
             let changes = both.write(batch);
             let Ok(()) = tables::write(&changes, &mut Recorder::default());
         }
@@ -154,9 +154,9 @@ fn every_statement_that_writes_rows_is_executed() {
     let mut runner = TestRunner::deterministic();
     let mut recorder = Recorder::default();
     for _ in 0..40 {
-        let mut both = Both::of(database());
+        let mut both = SqliteAndModel::of(database());
         let batches = batches().new_tree(&mut runner).unwrap().current();
-        for batch in beginning().iter().chain(&batches) {
+        for batch in setup_batches().iter().chain(&batches) {
             let Ok(()) = tables::write(&both.write(batch), &mut recorder);
         }
     }
