@@ -38,14 +38,18 @@ pub(crate) use id::{Id, IdGenerator};
 pub(crate) use invalid::Invalid;
 pub(crate) use invitation::Invitation;
 pub(crate) use journal::{Account, LedgerEntry, Line, LineKind, Posting};
-pub(crate) use json::Custom;
+pub(crate) use json::CustomData;
 pub(crate) use link::{Link, Value};
 pub(crate) use merchant::{
     Country, Descriptor, Email, Iban, Merchant, MerchantDetails, MerchantUpdate, Name, Notes,
-    Pricing, Terms, Website, title,
+    Pricing, Terms, Website, merchant_title,
 };
-pub(crate) use money::{Amount, Currency, Factor, InvalidCurrency, Money, Overflow, Ppm, scale};
-pub(crate) use movement::{Captured, Change, MAX_STEPS, MovementError, Request, TransactionState};
+pub(crate) use money::{
+    Amount, Currency, Factor, InvalidCurrency, Money, Overflow, Ppm, multiply_rounded,
+};
+pub(crate) use movement::{
+    Captured, MAX_STEPS, MovementError, MovementRequest, TransactionChange, TransactionState,
+};
 pub(crate) use notification::{AcquirerId, Event, FraudAlert, FraudReason, Notification};
 pub(crate) use operation::{
     AcquirerOutcome, CardOnFile, Challenge, ChallengeAnswer, OutboxEntry, OutboxKind, Payment,

@@ -31,7 +31,7 @@ use crate::{
     acquirer::Acquirers,
     app::Payments,
     domain::{
-        Id, Request,
+        Id, MovementRequest,
         write::{Action, Rejection},
     },
     rates::{ExchangeRates, RatesError},
@@ -118,7 +118,7 @@ impl Jobs {
     /// run begins with it.
     async fn expire(&self) -> Result<(), StoreError> {
         loop {
-            let expiring = self.store.expiring(self.authorization_ttl).await?;
+            let expiring = self.store.old_transactions(self.authorization_ttl).await?;
             let mut through = None;
             for OldTransaction { transaction, is_pending } in expiring {
                 if is_pending && !self.void(transaction).await? {
@@ -133,7 +133,7 @@ impl Jobs {
 
     /// Voids the pending amount of a transaction. Returns whether nothing is pending afterwards.
     async fn void(&self, transaction: Id) -> Result<bool, StoreError> {
-        let request = Request::Void { amount: None };
+        let request = MovementRequest::Void { amount: None };
         let action = Action::Move { transaction, request, descriptor: None, steps: 0 };
         // Refused if a capture was faster. Nothing is pending then.
         Ok(matches!(self.store.write(action).await?, Ok(_) | Err(Rejection::Movement(_))))

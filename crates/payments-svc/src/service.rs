@@ -166,7 +166,7 @@ fn listen(
 impl process::Running for Running {
     async fn failed(&mut self) {
         let ended = tokio::select! {
-            () = self.store.failed() => "store",
+            () = self.store.writer_ended() => "store",
             _ = self.serving.join_next() => "accept loop",
             _ = self.jobs.join_next() => "jobs",
             _ = self.invitations.join_next() => "invitations",

@@ -206,9 +206,9 @@ pub(crate) struct Backlog {
     /// Invitations to send.
     pub(crate) invitations: i64,
     /// Outbox entries that no acquirer has confirmed.
-    pub(crate) instructions: i64,
+    pub(crate) outbox_entries: i64,
     /// Pending payments.
-    pub(crate) operations: i64,
+    pub(crate) pending_payments: i64,
 }
 
 /// A query with its parameters.
@@ -263,8 +263,8 @@ impl Store {
     }
 
     /// Resolves when the writer has ended. It does not start again: the process should exit.
-    pub(crate) async fn failed(&self) {
-        engine!(self, engine => engine.failed().await)
+    pub(crate) async fn writer_ended(&self) {
+        engine!(self, engine => engine.writer_ended().await)
     }
 
     /// Finishes pending writes, then closes the store.

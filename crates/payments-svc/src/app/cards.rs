@@ -12,7 +12,7 @@ use super::{
 use crate::{
     acquirer::CardSource,
     domain::{
-        AcquirerOutcome, Amount, CardDetails, CardOnFile, Currency, Custom, Descriptor, Id,
+        AcquirerOutcome, Amount, CardDetails, CardOnFile, Currency, CustomData, Descriptor, Id,
         Merchant, Notes, Payment, ProcessingError,
         write::{Action, Answer, KeyedRequest, Outcome},
     },
@@ -25,7 +25,7 @@ pub(crate) struct RecurringPayment {
     pub(crate) descriptor: Option<Descriptor>,
     pub(crate) currency: Currency,
     pub(crate) amount: Amount,
-    pub(crate) custom: Option<Custom>,
+    pub(crate) custom: Option<CustomData>,
 }
 
 /// The stored card of a recurring payment.
@@ -71,11 +71,11 @@ impl Payments {
     async fn original(&self, merchant: Id, card: StoredCard) -> Result<CardOnFile, Error> {
         match card {
             StoredCard::Transaction(field, id) => {
-                let original = self.store.original(merchant, id).await?;
+                let original = self.store.card_on_file(merchant, id).await?;
                 original.ok_or_else(|| Error::field(field, NOT_ORIGINAL))
             }
             StoredCard::Saved(id) => {
-                let kept = self.store.kept(merchant, id).await?;
+                let kept = self.store.saved_card_on_file(merchant, id).await?;
                 kept.ok_or_else(|| Error::field("cardId", "must be a card of the merchant"))
             }
         }
@@ -89,7 +89,7 @@ impl Payments {
         notes: Option<Notes>,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        let original = self.store.original(merchant, transaction).await?;
+        let original = self.store.card_on_file(merchant, transaction).await?;
         let not_original = || Error::field("transactionId", NOT_ORIGINAL);
         let original = Box::new(original.ok_or_else(not_original)?);
         self.write(Action::SaveCard { merchant, original, notes }, keyed).await

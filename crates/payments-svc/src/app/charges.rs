@@ -128,8 +128,8 @@ impl Payments {
         card: Card,
     ) -> Result<Result<Answer, Rejection>, StoreError> {
         match reply {
-            AuthorizationResponse::Outcome(verdict) => {
-                self.conclude(operation, Some(verdict), Some(card)).await
+            AuthorizationResponse::Outcome(acquirer_outcome) => {
+                self.conclude(operation, Some(acquirer_outcome), Some(card)).await
             }
             AuthorizationResponse::Challenge { reference } => {
                 let card = Box::new(card);
@@ -150,12 +150,12 @@ impl Payments {
         let payments = Arc::clone(self);
         let verifying = self.under_way.spawn(async move {
             let _permit = permit;
-            let verdict = payments.acquirers.verify(attempt.test, &card, now()).await;
-            let verdict = verdict.map_err(Error::NoAnswer)?;
-            if let AcquirerOutcome::Declined(error) = verdict {
+            let acquirer_outcome = payments.acquirers.verify(attempt.test, &card, now()).await;
+            let acquirer_outcome = acquirer_outcome.map_err(Error::NoAnswer)?;
+            if let AcquirerOutcome::Declined(error) = acquirer_outcome {
                 payments.declines.record(attempt, admitted, error);
             }
-            Ok(verdict)
+            Ok(acquirer_outcome)
         });
         verifying.await.unwrap_or(Err(StoreError::Panicked.into()))
     }
@@ -180,11 +180,12 @@ impl Payments {
         let payments = Arc::clone(self);
         let responding = self.under_way.spawn(async move {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
-            let verdict = payments.acquirers.complete(operation, &challenge, consent).await;
-            let verdict = verdict.map_err(NoOutcome::from)?;
+            let acquirer_outcome =
+                payments.acquirers.complete(operation, &challenge, consent).await;
+            let acquirer_outcome = acquirer_outcome.map_err(NoOutcome::from)?;
             // A concurrent answer may have been faster. Its outcome is the same, because the
             // acquirer decides once for each pending payment.
-            let concluded = payments.conclude(operation, Some(verdict), None).await;
+            let concluded = payments.conclude(operation, Some(acquirer_outcome), None).await;
             let concluded = concluded.map_err(NoOutcome::NotStored)?;
             if let Ok(answer) = concluded
                 && let Outcome::PaymentConcluded { error: Some(error), .. } = answer.outcome()
@@ -199,11 +200,11 @@ impl Payments {
     async fn conclude(
         &self,
         operation: Id,
-        verdict: Option<AcquirerOutcome>,
+        acquirer_outcome: Option<AcquirerOutcome>,
         card: Option<Card>,
     ) -> Result<Result<Answer, Rejection>, StoreError> {
         let card = card.map(Box::new);
-        self.store.write(Action::ConcludePayment { operation, verdict, card }).await
+        self.store.write(Action::ConcludePayment { operation, acquirer_outcome, card }).await
     }
 
     /// Records payments as failed that got no answer in time, and writes the outbox entries that

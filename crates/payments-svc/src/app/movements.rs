@@ -4,7 +4,7 @@
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        Amount, Currency, Descriptor, Exchange, NoRate, Request, Terms, TransactionTerms,
+        Amount, Currency, Descriptor, Exchange, MovementRequest, NoRate, Terms, TransactionTerms,
         write::{Action, Answer, KeyedRequest},
     },
     store::{Snapshot, now},
@@ -38,7 +38,7 @@ impl Payments {
         let Capture { amount, currency, descriptor } = capture;
         let TransactionTerms { currency: charged, terms, .. } = snapshot.transaction_terms;
         let (exchange, fee_exchange) = self.exchanges(charged, &terms).map_err(Error::NoRate)?;
-        let request = Request::Capture { amount, currency, exchange, fee_exchange };
+        let request = MovementRequest::Capture { amount, currency, exchange, fee_exchange };
         self.perform(snapshot, request, descriptor, keyed).await
     }
 
@@ -49,7 +49,7 @@ impl Payments {
         descriptor: Option<Descriptor>,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        self.perform(snapshot, Request::Refund { amount }, descriptor, keyed).await
+        self.perform(snapshot, MovementRequest::Refund { amount }, descriptor, keyed).await
     }
 
     /// Releases a part of the pending amount, or all of it.
@@ -59,13 +59,13 @@ impl Payments {
         amount: Amount,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
-        self.perform(snapshot, Request::Void { amount: Some(amount) }, None, keyed).await
+        self.perform(snapshot, MovementRequest::Void { amount: Some(amount) }, None, keyed).await
     }
 
     async fn perform(
         &self,
         snapshot: &Snapshot,
-        request: Request,
+        request: MovementRequest,
         descriptor: Option<Descriptor>,
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {

@@ -75,7 +75,7 @@ impl Payments {
     /// error does not stop the other disputes; the last error is returned.
     pub(crate) async fn lose_overdue_disputes(&self) -> Result<(), NoticeError> {
         let mut failed = None;
-        for OverdueDispute { id, transaction, reference } in self.store.overdue().await? {
+        for OverdueDispute { id, transaction, reference } in self.store.overdue_disputes().await? {
             let id = AcquirerId::of_sandbox("lost", id);
             let event = Event::Decided { dispute: reference, decision: Decision::Lost };
             let notification = Notification { id, transaction, created: now(), event };

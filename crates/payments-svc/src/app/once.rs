@@ -49,7 +49,7 @@ impl Payments {
         &self,
         keyed: &KeyedRequest,
     ) -> Result<Option<StoredIdempotencyKey>, Error> {
-        Ok(self.store.key(keyed).await?)
+        Ok(self.store.idempotency_key(keyed).await?)
     }
 
     /// Runs `act`; with an idempotency key, at most once. A repeat does not run it, and gets the

@@ -22,8 +22,8 @@ use num_rational::Ratio;
 use super::{
     id::Id,
     journal::{LedgerEntry, LineKind},
-    money::{Amount, Money, Overflow, scale},
-    movement::{Booking, Captured, Change, TransactionState},
+    money::{Amount, Money, Overflow, multiply_rounded},
+    movement::{Booking, Captured, TransactionChange, TransactionState},
     notification::Event,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
@@ -101,7 +101,7 @@ pub(crate) struct Slice {
 /// The result of opening a dispute. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OpenedDispute {
-    pub(crate) change: Change,
+    pub(crate) change: TransactionChange,
     /// Returned if the dispute is won.
     pub(crate) slices: Vec<Slice>,
 }
@@ -123,17 +123,17 @@ pub(crate) enum NotificationResult {
     /// The decision waits for its dispute, which is not opened yet.
     Wait(Decision),
     /// The dispute is opened, and also ended if its decision was waiting.
-    Open(OpenedDispute, Option<(Decision, Change)>),
+    Open(OpenedDispute, Option<(Decision, TransactionChange)>),
     End {
         dispute: Id,
         decision: Decision,
-        change: Change,
+        change: TransactionChange,
     },
 }
 
 impl NotificationResult {
     /// The decision that waits for its dispute, if any.
-    pub(crate) fn waits(&self) -> Option<Decision> {
+    pub(crate) fn waiting_decision(&self) -> Option<Decision> {
         match self {
             Self::Wait(decision) => Some(*decision),
             Self::None | Self::Alert | Self::Open(..) | Self::End { .. } => None,
@@ -145,7 +145,7 @@ impl TransactionState {
     /// Computes the result of an event. `dispute` is `None` if the dispute of the event was not
     /// opened. `waiting` is a decision that arrived before the opening. `exchange` converts money
     /// that was never captured, and `fee_exchange` converts the dispute fee.
-    pub(crate) fn book_notification(
+    pub(crate) fn decide_notification(
         &self,
         event: &Event,
         (dispute, waiting): (Option<&DisputeState>, Option<Decision>),
@@ -156,7 +156,7 @@ impl TransactionState {
             (Event::Opened { amount, .. }, None) => {
                 let opening = self.open(*amount, exchange, fee_exchange)?;
                 let end = |decision| {
-                    let opened = self.clone().after(&opening.change);
+                    let opened = self.clone().apply(&opening.change);
                     Ok((decision, opened.end(&opening.slices, decision)?))
                 };
                 let ended = waiting.map(end).transpose()?;
@@ -202,7 +202,7 @@ impl TransactionState {
         };
         let balance = gross.checked_add(fee.total()?).and_then(i64::checked_neg).ok_or(Overflow)?;
         let disputed = self.amounts.disputed.checked_add(amount).ok_or(Overflow)?;
-        let change = Change {
+        let change = TransactionChange {
             movement: None,
             amount,
             amounts: Amounts { disputed, ..self.amounts },
@@ -220,11 +220,11 @@ impl TransactionState {
 
     /// Ends a dispute that took these slices. A won dispute returns exactly the slices, and a lost
     /// one returns nothing. The dispute fee is never returned.
-    fn end(&self, slices: &[Slice], decision: Decision) -> Result<Change, Overflow> {
+    fn end(&self, slices: &[Slice], decision: Decision) -> Result<TransactionChange, Overflow> {
         let amount = sum(slices, |slice| slice.amount)?;
         let gross = sum(slices, |slice| slice.gross)?;
         let charged = Money { currency: self.currency, minor: amount };
-        let change = Change {
+        let change = TransactionChange {
             movement: Some(decision.movement()),
             amount,
             amounts: self.amounts,
@@ -238,7 +238,7 @@ impl TransactionState {
                 LedgerEntry::for_lost_dispute(charged, self.funds(gross)).ok_or(Overflow)?;
             let amount = Money { minor: 0, ..charged };
             let booking = Some(Booking { kind: LineKind::Lost, amount, entry });
-            return Ok(Change { booking, ..change });
+            return Ok(TransactionChange { booking, ..change });
         }
         let returned = slices.iter().filter(|slice| !slice.again).filter_map(|slice| {
             let is_source = |captured: &&Captured| slice.step == Some(captured.step);
@@ -249,7 +249,7 @@ impl TransactionState {
         let reserved = self.funds(gross.checked_neg().ok_or(Overflow)?);
         let entry = LedgerEntry::for_dispute(reserved, balance).ok_or(Overflow)?;
         let disputed = self.amounts.disputed.saturating_sub(amount);
-        Ok(Change {
+        Ok(TransactionChange {
             amounts: Amounts { disputed, ..self.amounts },
             captures: returned.collect(),
             balance,
@@ -281,7 +281,8 @@ fn beyond_captures(
             return Ok(slices);
         }
         let share = Ratio::new(i128::from(part), i128::from(captured.amount));
-        let (gross, fee) = (scale(captured.gross, &share)?, scale(captured.fee, &share)?);
+        let (gross, fee) =
+            (multiply_rounded(captured.gross, &share)?, multiply_rounded(captured.fee, &share)?);
         slices.push(Slice { step: Some(captured.step), amount: part, gross, fee, again: true });
         left = left.saturating_sub(part);
     }

@@ -19,9 +19,9 @@ pub(crate) const MAX_CUSTOM_SIZE: usize = 50 * 1024;
 /// white space between tokens. It is stored as text, so that no number is rounded, and no field
 /// reordered, dropped or merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Custom(String);
+pub(crate) struct CustomData(String);
 
-impl Custom {
+impl CustomData {
     /// Checks the limits. The type `RawValue` guarantees well-formed JSON.
     pub(crate) fn parse(json: &RawValue) -> Result<Self, InvalidCustom> {
         if !json.get().starts_with('{') {
@@ -67,7 +67,7 @@ impl Custom {
 }
 
 /// Writes the text into JSON unchanged. Fails for other formats.
-impl Serialize for Custom {
+impl Serialize for CustomData {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let json: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
         json.serialize(serializer)
@@ -111,8 +111,8 @@ mod tests {
 
     use super::*;
 
-    fn parse(json: &str) -> Result<Custom, InvalidCustom> {
-        Custom::parse(serde_json::from_str(json).unwrap())
+    fn parse(json: &str) -> Result<CustomData, InvalidCustom> {
+        CustomData::parse(serde_json::from_str(json).unwrap())
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
             let custom = parse(sent).unwrap();
             assert_eq!(custom.as_str(), kept);
             assert_eq!(serde_json::to_string(&custom).unwrap(), kept);
-            assert_eq!(Custom::stored(kept.to_owned()), custom);
+            assert_eq!(CustomData::stored(kept.to_owned()), custom);
         }
     }
 

@@ -7,7 +7,7 @@ use url::Url;
 use super::{
     id::Id,
     invalid::Invalid,
-    json::{Custom, InvalidCustom},
+    json::{CustomData, InvalidCustom},
     merchant::Merchant,
     money::{Amount, Currency, Decimal},
 };
@@ -57,10 +57,10 @@ impl Link {
     }
 
     /// The custom data for the transaction: the texts of the link.
-    pub(crate) fn custom(&self) -> Result<Option<Custom>, InvalidCustom> {
+    pub(crate) fn custom(&self) -> Result<Option<CustomData>, InvalidCustom> {
         let texts = [("text", &self.text), ("reference", &self.reference)];
         texts.into_iter().try_fold(None, |custom, (name, text)| match text {
-            Some(text) => Custom::with(custom, name, text).map(Some),
+            Some(text) => CustomData::with(custom, name, text).map(Some),
             None => Ok(custom),
         })
     }

@@ -61,12 +61,12 @@ pub(crate) struct MerchantDetails {
 
 impl MerchantDetails {
     pub(crate) fn title(&self) -> &str {
-        title(self.name.as_ref(), &self.website)
+        merchant_title(self.name.as_ref(), &self.website)
     }
 }
 
 /// The title that people see: the name, or the website if the name is missing or blank.
-pub(crate) fn title<'a>(name: Option<&'a Name>, website: &'a Website) -> &'a str {
+pub(crate) fn merchant_title<'a>(name: Option<&'a Name>, website: &'a Website) -> &'a str {
     let name = name.map(Name::as_str).filter(|name| !name.trim().is_empty());
     name.unwrap_or(website.as_str())
 }

@@ -1,5 +1,5 @@
 //! Money: currencies, amounts in minor units, and shares. All numbers are checked integers or exact
-//! fractions, so that nothing overflows, and only [`scale`] rounds.
+//! fractions, so that nothing overflows, and only [`multiply_rounded`] rounds.
 
 use std::{fmt, str::FromStr};
 
@@ -142,7 +142,7 @@ pub(crate) struct Overflow;
 pub(crate) type Factor = Ratio<i128>;
 
 /// `minor × factor`, rounded once, half away from zero.
-pub(crate) fn scale(minor: i64, factor: &Factor) -> Result<i64, Overflow> {
+pub(crate) fn multiply_rounded(minor: i64, factor: &Factor) -> Result<i64, Overflow> {
     let exact = Ratio::from_integer(i128::from(minor)).checked_mul(factor).ok_or(Overflow)?;
     i64::try_from(exact.round().to_integer()).map_err(|_| Overflow)
 }
@@ -276,10 +276,10 @@ mod tests {
     fn scaling_rounds_half_away_from_zero_and_never_wraps() {
         let half = Ratio::new(1, 2);
         for (minor, expected) in [(1, 1), (3, 2), (-1, -1), (-3, -2), (2, 1), (0, 0)] {
-            assert_eq!(scale(minor, &half), Ok(expected), "{minor}");
+            assert_eq!(multiply_rounded(minor, &half), Ok(expected), "{minor}");
         }
-        assert_eq!(scale(i64::MAX, &Ratio::from_integer(2)), Err(Overflow));
-        assert_eq!(scale(i64::MAX, &Ratio::from_integer(i128::MAX)), Err(Overflow));
+        assert_eq!(multiply_rounded(i64::MAX, &Ratio::from_integer(2)), Err(Overflow));
+        assert_eq!(multiply_rounded(i64::MAX, &Ratio::from_integer(i128::MAX)), Err(Overflow));
     }
 
     #[test]

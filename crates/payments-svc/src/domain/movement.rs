@@ -1,6 +1,6 @@
 //! The rules of captures, refunds and voids.
 //!
-//! [`TransactionState::decide`] computes the result of a request, a [`Change`], from the loaded state of one
+//! [`TransactionState::decide`] computes the result of a request, a [`TransactionChange`], from the loaded state of one
 //! transaction. `write/decide/movements.rs` turns it into row changes. The rules:
 //!
 //! 1. **Exchange.** A transaction has its own currency. Balance, gross and fees are in the
@@ -26,7 +26,7 @@ use super::{
     dispute::Slice,
     journal::{LedgerEntry, LineKind},
     merchant::Pricing,
-    money::{Amount, Currency, Factor, Money, Overflow, Ppm, scale},
+    money::{Amount, Currency, Factor, Money, Overflow, Ppm, multiply_rounded},
     operation::OutboxKind,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
@@ -60,7 +60,7 @@ impl Captured {
         let out = self.amount_returned.checked_add(amount).ok_or(Overflow)?;
         let share = Ratio::new(i128::from(out), i128::from(self.amount));
         let part = |whole: i64, already: i64| {
-            let due = scale(whole, &share)?.checked_sub(already).ok_or(Overflow)?;
+            let due = multiply_rounded(whole, &share)?.checked_sub(already).ok_or(Overflow)?;
             Ok(due.clamp(0, whole.saturating_sub(already)))
         };
         let gross = part(self.gross, self.gross_returned)?;
@@ -99,7 +99,7 @@ pub(crate) struct TransactionState {
 
 /// A request for a movement of a transaction.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Request {
+pub(crate) enum MovementRequest {
     Capture {
         amount: Amount,
         /// The currency that the caller expects, if it sent one: another one is rejected.
@@ -120,7 +120,7 @@ pub(crate) enum Request {
 }
 
 /// The maximum number of steps of a trail, because responses contain the whole trail. The last void
-/// and the last refund are allowed beyond it: see [`TransactionState::ends`].
+/// and the last refund are allowed beyond it: see [`TransactionState::is_final`].
 pub(crate) const MAX_STEPS: u32 = 2_000;
 
 /// Why a movement is rejected. A rejected movement changes nothing.
@@ -142,7 +142,7 @@ pub(crate) enum MovementError {
 
 /// The result of a movement or dispute. It is written completely or not at all.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Change {
+pub(crate) struct TransactionChange {
     /// `None` for the opening of a dispute, which is not in the trail.
     pub(crate) movement: Option<Movement>,
     /// Minor units of the transaction's currency.
@@ -166,9 +166,9 @@ pub(crate) struct Booking {
     pub(crate) entry: LedgerEntry,
 }
 
-impl Request {
+impl MovementRequest {
     /// The kind of the outbox entry for this request.
-    pub(crate) fn order(&self) -> OutboxKind {
+    pub(crate) fn outbox_kind(&self) -> OutboxKind {
         match self {
             Self::Capture { .. } => OutboxKind::Capture,
             Self::Refund { .. } => OutboxKind::Refund,
@@ -178,19 +178,22 @@ impl Request {
 }
 
 impl TransactionState {
-    pub(crate) fn decide(&self, request: &Request) -> Result<Change, MovementError> {
-        if self.steps >= MAX_STEPS && !self.ends(request) {
+    pub(crate) fn decide(
+        &self,
+        request: &MovementRequest,
+    ) -> Result<TransactionChange, MovementError> {
+        if self.steps >= MAX_STEPS && !self.is_final(request) {
             return Err(MovementError::TooManySteps);
         }
         match *request {
-            Request::Capture { amount, currency, exchange, fee_exchange } => {
+            MovementRequest::Capture { amount, currency, exchange, fee_exchange } => {
                 if currency.is_some_and(|currency| currency != self.currency) {
                     return Err(MovementError::OtherCurrency);
                 }
                 self.capture(amount.minor(), exchange, fee_exchange)
             }
-            Request::Refund { amount } => self.refund(amount.minor()),
-            Request::Void { amount } => {
+            MovementRequest::Refund { amount } => self.refund(amount.minor()),
+            MovementRequest::Void { amount } => {
                 self.void(amount.map_or(self.amounts.pending(), Amount::minor))
             }
         }
@@ -198,7 +201,7 @@ impl TransactionState {
 
     /// The state after a change.
     #[must_use]
-    pub(crate) fn after(mut self, change: &Change) -> Self {
+    pub(crate) fn apply(mut self, change: &TransactionChange) -> Self {
         for captured in &change.captures {
             match self.captures.iter_mut().find(|known| known.step == captured.step) {
                 Some(known) => *known = *captured,
@@ -212,11 +215,11 @@ impl TransactionState {
 
     /// Whether the request voids all that is pending, or refunds all that is refundable. Such a
     /// request is allowed beyond [`MAX_STEPS`].
-    fn ends(&self, request: &Request) -> bool {
+    fn is_final(&self, request: &MovementRequest) -> bool {
         match request {
-            Request::Capture { .. } => false,
-            Request::Refund { amount } => amount.minor() == self.amounts.refundable(),
-            Request::Void { amount } => {
+            MovementRequest::Capture { .. } => false,
+            MovementRequest::Refund { amount } => amount.minor() == self.amounts.refundable(),
+            MovementRequest::Void { amount } => {
                 amount.is_none_or(|amount| amount.minor() == self.amounts.pending())
             }
         }
@@ -228,14 +231,14 @@ impl TransactionState {
         amount: i64,
         exchange: Exchange,
         fee_exchange: Exchange,
-    ) -> Result<Change, MovementError> {
+    ) -> Result<TransactionChange, MovementError> {
         if amount > self.amounts.pending() {
             return Err(MovementError::ExceedsPending);
         }
         let gross = exchange.proceeds(amount)?;
         let fee = Fee {
             flat: fee_exchange.cost(self.pricing.flat.minor)?,
-            rate: scale(gross, &self.pricing.rate.factor())?,
+            rate: multiply_rounded(gross, &self.pricing.rate.factor())?,
         };
         let balance = gross.checked_sub(fee.total()?).ok_or(Overflow)?;
         let captured = Captured {
@@ -251,7 +254,7 @@ impl TransactionState {
         };
         let booking = self.book(LineKind::Capture, amount, gross, balance)?;
         let total = self.amounts.captured.checked_add(amount).ok_or(Overflow)?;
-        Ok(Change {
+        Ok(TransactionChange {
             movement: Some(Movement::Capture),
             amount,
             amounts: Amounts { captured: total, ..self.amounts },
@@ -263,7 +266,7 @@ impl TransactionState {
     }
 
     /// Uses the oldest captures first. The flat fees are not refunded.
-    fn refund(&self, amount: i64) -> Result<Change, MovementError> {
+    fn refund(&self, amount: i64) -> Result<TransactionChange, MovementError> {
         if amount > self.amounts.refundable() {
             return Err(MovementError::ExceedsRefundable);
         }
@@ -284,7 +287,7 @@ impl TransactionState {
         let balance = gross.checked_sub(rate).ok_or(Overflow)?;
         let booking = self.book(LineKind::Refund, amount.saturating_neg(), gross, balance)?;
         let refunded = self.amounts.refunded.checked_add(amount).ok_or(Overflow)?;
-        Ok(Change {
+        Ok(TransactionChange {
             movement: Some(Movement::Refund),
             amount,
             amounts: Amounts { refunded, ..self.amounts },
@@ -295,12 +298,12 @@ impl TransactionState {
         })
     }
 
-    fn void(&self, amount: i64) -> Result<Change, MovementError> {
+    fn void(&self, amount: i64) -> Result<TransactionChange, MovementError> {
         if amount == 0 || amount > self.amounts.pending() {
             return Err(MovementError::ExceedsPending);
         }
         let voided = self.amounts.voided.checked_add(amount).ok_or(Overflow)?;
-        Ok(Change {
+        Ok(TransactionChange {
             movement: Some(Movement::Void),
             amount,
             amounts: Amounts { voided, ..self.amounts },

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::{
     card::Card,
     id::Id,
-    json::Custom,
+    json::CustomData,
     merchant::Descriptor,
     money::{Amount, Currency},
     processing::ProcessingError,
@@ -20,7 +20,7 @@ pub(crate) struct Payment {
     pub(crate) amount: Amount,
     pub(crate) descriptor: Descriptor,
     /// Custom data of the merchant.
-    pub(crate) custom: Option<Custom>,
+    pub(crate) custom: Option<CustomData>,
     /// Whether an app requested the payment with a card from an earlier transaction.
     pub(crate) recurring: bool,
 }
@@ -73,14 +73,14 @@ pub(crate) struct PaymentResult<'a> {
 impl<'a> PaymentResult<'a> {
     /// The result for the acquirer's outcome. Without an outcome the payment has failed, because
     /// the customer did not answer the challenge in time, or the acquirer did not answer at all.
-    pub(crate) fn of(verdict: Option<&'a AcquirerOutcome>, is_challenged: bool) -> Self {
+    pub(crate) fn of(acquirer_outcome: Option<&'a AcquirerOutcome>, is_challenged: bool) -> Self {
         let failed = |error| Self {
             error: Some(error),
             reference: None,
             tds: ThreeDSecure::None,
-            needs_reversal: verdict.is_none(),
+            needs_reversal: acquirer_outcome.is_none(),
         };
-        match verdict {
+        match acquirer_outcome {
             Some(AcquirerOutcome::Approved { reference, tds }) => {
                 Self { error: None, reference: Some(reference), tds: *tds, needs_reversal: false }
             }
@@ -109,7 +109,7 @@ pub(crate) struct OutboxEntry {
     pub(crate) payment: Id,
     /// The acquirer's reference of the card. `None` if the payment failed.
     pub(crate) reference: Option<String>,
-    pub(crate) order: OutboxKind,
+    pub(crate) kind: OutboxKind,
     /// In minor units of the payment's currency.
     pub(crate) amount: i64,
     /// Whether the order is the first capture of the transaction.

@@ -6,7 +6,7 @@ use jiff::{Span, civil::Date};
 use num_rational::Ratio;
 use num_traits::{CheckedAdd as _, CheckedDiv as _, CheckedMul as _, CheckedSub as _};
 
-use super::money::{Currency, Decimal, Factor, Overflow, Ppm, scale};
+use super::money::{Currency, Decimal, Factor, Overflow, Ppm, multiply_rounded};
 
 /// The digits of a quote, read as one number, are less than this, so that no product of quotes
 /// exceeds 128 bits.
@@ -147,14 +147,20 @@ impl Exchange {
     /// The merchant's proceeds of a charged amount: amount × rate × (1 − spread).
     pub(crate) fn proceeds(&self, minor: i64) -> Result<i64, Overflow> {
         let factor = Ratio::from_integer(1).checked_sub(&self.spread.factor());
-        scale(minor, &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?)
+        multiply_rounded(
+            minor,
+            &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?,
+        )
     }
 
     /// The costs in the target currency of an amount that the merchant owes: amount × rate × (1 +
     /// spread).
     pub(crate) fn cost(&self, minor: i64) -> Result<i64, Overflow> {
         let factor = Ratio::from_integer(1).checked_add(&self.spread.factor());
-        scale(minor, &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?)
+        multiply_rounded(
+            minor,
+            &factor.and_then(|factor| factor.checked_mul(&self.rate)).ok_or(Overflow)?,
+        )
     }
 }
 

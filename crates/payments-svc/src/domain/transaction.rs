@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::{
     card::Card,
     id::Id,
-    json::Custom,
+    json::CustomData,
     merchant::{Descriptor, Terms},
     money::{Currency, Overflow},
     processing::ProcessingError,
@@ -25,7 +25,7 @@ pub(crate) struct Transaction {
     /// `None` if the service did not have the card data when it recorded the outcome.
     pub(crate) card: Option<Card>,
     /// Custom data of the merchant.
-    pub(crate) custom: Option<Custom>,
+    pub(crate) custom: Option<CustomData>,
     pub(crate) tds: ThreeDSecure,
     /// Whether an app made the payment with a card from an earlier transaction.
     pub(crate) recurring: bool,

@@ -2,7 +2,7 @@
 //!
 //! Writes run in batches. A batch is one database transaction with three phases:
 //!
-//! - **Load.** An engine locks and reads the rows of [`Needs`]. The result is [`Known`].
+//! - **Load.** An engine locks and reads the rows of [`Needs`]. The result is [`LoadedRows`].
 //! - **Decide.** [`decide()`] computes the answers and the row [`Changes`] in memory.
 //! - **Write.** The engine writes the changes table by table and commits. Answers are sent after
 //!   the commit.
@@ -13,7 +13,7 @@
 //!    candidates, locks rows and writes them.
 //! 2. A decision cannot query the database: on PostgreSQL a batch is two round trips (three if a
 //!    row was not found), however many writes it has. A decision treats a row that is not in
-//!    [`Known`] as a row that does not exist. So a new action must list all its rows in `needs.rs`.
+//!    [`LoadedRows`] as a row that does not exist. So a new action must list all its rows in `needs.rs`.
 //! 3. The IDs of new rows are drawn during the load. `needs.rs` must count the maximum that an
 //!    action can use. All writes of a batch share the IDs: if the count is too low, this or a later
 //!    write of the batch panics.
@@ -30,7 +30,7 @@ use super::{
     id::Id,
     invitation::Invitation,
     merchant::{Descriptor, Email, MerchantDetails, MerchantUpdate, Name, Notes, Pricing},
-    movement::{MovementError, Request},
+    movement::{MovementError, MovementRequest},
     notification::Notification,
     operation::{AcquirerOutcome, CardOnFile, Payment},
     payout::PayoutRun,
@@ -47,17 +47,17 @@ mod needs;
 pub(crate) mod tests;
 
 pub(crate) use changes::{
-    Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, NewApp, NewCard,
-    NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment,
-    NewTransaction, NotificationRow, NumberedPosting, NumberedSlice, NumberedStep,
-    TransactionUpdate,
+    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts, NewApp,
+    NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout,
+    NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
+    NumberedStep, TransactionUpdate,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{
-    InvitationState, KeyState, Known, LoadedTransaction, PayoutState, PendingPayment,
+    InvitationState, KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingPayment,
     StoredIdempotencyKey,
 };
-pub(crate) use needs::{Captures, Needs};
+pub(crate) use needs::{CapturesToLoad, Needs};
 
 /// A change of the store. With an idempotency key, it is executed only once.
 #[derive(Debug)]
@@ -117,7 +117,7 @@ pub(crate) enum Action {
         /// The ID from [`Outcome::PaymentBegun`].
         operation: Id,
         /// The acquirer's outcome. `None`: the payment is recorded as failed, and reversed.
-        verdict: Option<AcquirerOutcome>,
+        acquirer_outcome: Option<AcquirerOutcome>,
         /// The card data that may be stored. `None` if the caller does not have it.
         card: Option<Box<Card>>,
     },
@@ -132,7 +132,7 @@ pub(crate) enum Action {
     /// Capture, refund or void.
     Move {
         transaction: Id,
-        request: Request,
+        request: MovementRequest,
         /// Replaces the transaction's descriptor for this movement.
         descriptor: Option<Descriptor>,
         /// The length of the trail when it was last read, or 0: an estimate of how many rows a

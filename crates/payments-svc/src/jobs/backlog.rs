@@ -35,7 +35,7 @@ impl BacklogMetrics {
 
     pub(super) fn set(&self, backlog: Backlog) {
         self.invitations.set(backlog.invitations);
-        self.instructions.set(backlog.instructions);
-        self.operations.set(backlog.operations);
+        self.instructions.set(backlog.outbox_entries);
+        self.operations.set(backlog.pending_payments);
     }
 }

@@ -44,7 +44,7 @@ impl Outbox {
     async fn send_pending(&self) -> Result<(), StoreError> {
         let (mut after, mut stuck) = (Id::MIN, HashSet::new());
         loop {
-            let page = self.store.instructions(after).await?;
+            let page = self.store.outbox_entries(after).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             let is_last = i64::try_from(page.len()).is_ok_and(|length| length < JOB_BATCH);

@@ -9,7 +9,7 @@ use common::limits::ClientAddress;
 use crate::{
     app::{self, Attempt, Charge, Origin, Payments},
     domain::{
-        Amount, CardDetails, CardNumber, Currency, Custom, Descriptor, Expiry, Notes, Payment,
+        Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry, Notes, Payment,
         SecurityCode,
     },
     web::{Body, Error, Fields, Reported, json},
@@ -21,7 +21,7 @@ struct PayInput {
     amount: Amount,
     card: CardDetails,
     descriptor: Option<Descriptor>,
-    custom: Option<Custom>,
+    custom: Option<CustomData>,
 }
 
 /// Pays with a card that the customer typed.
@@ -67,11 +67,11 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Reported> {
 
 /// Reads the custom data, and adds the members `text` and `reference` to it, as a payment link
 /// does.
-fn custom(fields: &mut Fields<'_>) -> Result<Option<Custom>, Reported> {
+fn custom(fields: &mut Fields<'_>) -> Result<Option<CustomData>, Reported> {
     let mut custom = fields.custom("custom")?;
     for name in ["text", "reference"] {
         if let Some(text) = fields.optional(name, str::parse::<String>)? {
-            let with = Custom::with(custom, name, &text);
+            let with = CustomData::with(custom, name, &text);
             custom = Some(with.map_err(|error| fields.report(name, error.to_string()))?);
         }
     }

@@ -9,8 +9,10 @@ use std::{
 use common::batch::{Cost, Decided, Limits, Panicked};
 
 use crate::domain::{
-    Custom, Id, MAX_STEPS, Request,
-    write::{Action, Answer, Changes, Known, Needs, Rejection, Write, decide as decide_writes},
+    CustomData, Id, MAX_STEPS, MovementRequest,
+    write::{
+        Action, Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes,
+    },
 };
 
 /// The answer to a write, or why it was rejected. A rejected write changed nothing.
@@ -36,13 +38,13 @@ const MOVEMENT_ROWS: usize = 8;
 pub(super) fn cost(write: &Write) -> Cost {
     let captures = |steps: &u32| usize::try_from(*steps.min(&MAX_STEPS)).unwrap_or(usize::MAX);
     let (rows, bytes) = match &write.action {
-        Action::Move { request: Request::Refund { .. }, steps, .. } => {
+        Action::Move { request: MovementRequest::Refund { .. }, steps, .. } => {
             (MOVEMENT_ROWS + captures(steps), 0)
         }
         Action::Move { .. } => (MOVEMENT_ROWS, 0),
         Action::RecordNotification { steps, .. } => (2 * (MOVEMENT_ROWS + captures(steps)), 0),
         Action::BeginPayment { payment } => {
-            (2, payment.custom.as_ref().map_or(0, |custom| Custom::as_str(custom).len()))
+            (2, payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
         }
         Action::DeleteOutboxEntries { instructions } => {
             (instructions.len(), instructions.len() * Id::BYTES)
@@ -62,14 +64,14 @@ pub(super) fn cost(write: &Write) -> Cost {
 /// Adds the lock keys of a write: hashes of its locked rows, idempotency key and address of a user.
 /// Two running batches of this process never have a lock key in common: a write waits for the end
 /// of the other batch, instead of finding its row locked or its idempotency key taken.
-pub(super) fn names(write: &Write, names: &mut Vec<u64>) {
+pub(super) fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
     let needs = Needs::of([write]);
-    names.extend(needs.transactions.keys().map(|id| hash(("transaction", id))));
-    names.extend(needs.operations.iter().map(|id| hash(("operation", id))));
-    names.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
-    names.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
-    names.extend(needs.keys.iter().map(|key| hash(("key", key))));
-    names.extend(needs.emails.iter().map(|(_, email)| hash(("email", email))));
+    lock_keys.extend(needs.transactions.keys().map(|id| hash(("transaction", id))));
+    lock_keys.extend(needs.pending_payments.iter().map(|id| hash(("operation", id))));
+    lock_keys.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
+    lock_keys.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
+    lock_keys.extend(needs.keys.iter().map(|key| hash(("key", key))));
+    lock_keys.extend(needs.emails.iter().map(|(_, email)| hash(("email", email))));
 }
 
 fn hash(name: impl Hash) -> u64 {
@@ -79,7 +81,7 @@ fn hash(name: impl Hash) -> u64 {
 }
 
 pub(super) fn decide(
-    known: Known,
+    known: LoadedRows,
     batch: &[&Write],
 ) -> Result<Decided<Decision, Changes>, Panicked> {
     let (answers, changes) = decide_writes(known, batch).map_err(Panicked)?;

@@ -180,9 +180,9 @@ impl Store {
         let params: Vec<Param<'_>> = ids.iter().map(Id::param).collect();
         let step = |columns: &mut Columns<'_>| Ok((columns.read::<Id>()?, rows::step(columns)?));
         let steps = if steps.iter().sum::<u64>() <= SHORT_TRAIL.into() {
-            self.all(&sql, &params, step).await?
+            self.query_all(&sql, &params, step).await?
         } else {
-            self.many(sql, &params, step).await?
+            self.query_all_in_background(sql, &params, step).await?
         };
         let mut trails = HashMap::<_, Vec<_>>::new();
         for (transaction, step) in steps {
@@ -207,7 +207,7 @@ impl Store {
         let before = window.before.unwrap_or(Id::MAX).min(settled.successor());
         let limit = Param::Int(window.limit.into());
         let params = [owner.param(), after.param(), before.param(), limit];
-        self.all(&list.page(window.is_forward()), &params, item).await
+        self.query_all(&list.page(window.is_forward()), &params, item).await
     }
 }
 

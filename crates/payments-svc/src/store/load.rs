@@ -26,9 +26,10 @@ use super::{
     values::{optional_card, time},
 };
 use crate::domain::{
-    DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, title,
+    DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, merchant_title,
     write::{
-        Captures, InvitationState, Known, LoadedTransaction, MerchantTexts, Needs, PendingPayment,
+        CapturesToLoad, InvitationState, LoadedRows, LoadedTransaction, MerchantTexts, Needs,
+        PendingPayment,
     },
 };
 
@@ -47,7 +48,7 @@ pub(super) struct Query {
     /// The parameters after the key.
     pub(super) values: fn(&Needs) -> Vec<Param<'_>>,
     /// Adds a row to the known rows.
-    pub(super) read: fn(&mut Known, &mut Columns<'_>) -> Result<(), ColumnError>,
+    pub(super) read: fn(&mut LoadedRows, &mut Columns<'_>) -> Result<(), ColumnError>,
 }
 
 /// The address of a user in lower case, as a column of a key. The engines index it differently:
@@ -81,7 +82,7 @@ pub(super) const LOCKED: [Query; 4] = [
         key: &[("operations.id", Kind::Bytes)],
         rest: "",
         lock: Some("operations"),
-        keys: |needs| needs.operations.iter().map(Id::param).collect(),
+        keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
             let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
@@ -94,7 +95,9 @@ pub(super) const LOCKED: [Query; 4] = [
                 recurring: columns.read()?,
             };
             let challenged = optional_card(columns)?;
-            known.operations.insert(id, PendingPayment { payment, test, challenged, key: None });
+            known
+                .pending_payments
+                .insert(id, PendingPayment { payment, test, challenged, key: None });
             Ok(())
         },
     },
@@ -112,7 +115,7 @@ pub(super) const LOCKED: [Query; 4] = [
             let (id, membership) = (columns.read()?, (columns.read()?, columns.read()?));
             let to = columns.read()?;
             let (name, website): (Option<Name>, Website) = (columns.read()?, columns.read()?);
-            let merchant = title(name.as_ref(), &website).to_owned();
+            let merchant = merchant_title(name.as_ref(), &website).to_owned();
             let invitation = Invitation { id, to, merchant, attempts: columns.read()? };
             let due = time(columns)?;
             known.invitations.insert(id, InvitationState { membership, invitation, due });
@@ -137,10 +140,8 @@ pub(super) const LOCKED: [Query; 4] = [
             let error = columns.read()?;
             let amounts = rows::amounts(columns, error)?;
             let captures = Vec::new();
-            let holding = TransactionState { currency, amounts, steps, captures, funding, pricing };
-            known
-                .transactions
-                .insert(id, LoadedTransaction { merchant, test, descriptor, holding });
+            let state = TransactionState { currency, amounts, steps, captures, funding, pricing };
+            known.transactions.insert(id, LoadedTransaction { merchant, test, descriptor, state });
             Ok(())
         },
     },
@@ -155,7 +156,7 @@ pub(super) const READ: [Query; 14] = [
         rest: "ORDER BY \"transaction\", step",
         lock: None,
         keys: |needs| {
-            let all = needs.transactions.iter().filter(|(_, captures)| **captures == Captures::All);
+            let all = needs.transactions.iter().filter(|(_, captures)| **captures == CapturesToLoad::All);
             all.map(|(transaction, _)| transaction.param()).collect()
         },
         values: none,
@@ -337,12 +338,12 @@ pub(super) const READ: [Query; 14] = [
         key: &[("operation", Kind::Bytes)],
         rest: "",
         lock: None,
-        keys: |needs| needs.operations.iter().map(Id::param).collect(),
+        keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
             let operation: Id = columns.read()?;
             let key = (columns.read()?, columns.read()?);
-            if let Some(begun) = known.operations.get_mut(&operation) {
+            if let Some(begun) = known.pending_payments.get_mut(&operation) {
                 begun.key = Some(key);
             }
             Ok(())
@@ -350,16 +351,16 @@ pub(super) const READ: [Query; 14] = [
     },
 ];
 
-fn member(known: &mut Known, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
+fn member(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
     known.merchant_users.insert((columns.read()?, columns.read()?));
     Ok(())
 }
 
-fn captured(known: &mut Known, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
+fn captured(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
     let transaction: Id = columns.read()?;
     let captured = rows::captured(columns)?;
     if let Some(held) = known.transactions.get_mut(&transaction) {
-        held.holding.captures.push(captured);
+        held.state.captures.push(captured);
     }
     Ok(())
 }
@@ -371,8 +372,8 @@ fn none(_: &Needs) -> Vec<Param<'_>> {
 /// The transactions with refunds in this batch, and the sum of these refunds.
 fn refunds(needs: &Needs) -> impl Iterator<Item = (&Id, i64)> {
     needs.transactions.iter().filter_map(|(transaction, captures)| match captures {
-        Captures::Refundable(amount) => Some((transaction, *amount)),
-        Captures::None | Captures::All => None,
+        CapturesToLoad::Refundable(amount) => Some((transaction, *amount)),
+        CapturesToLoad::None | CapturesToLoad::All => None,
     })
 }
 

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{
     DatabaseConfig, Found, PayoutError, Select, StoreError,
     batch::LIMITS,
-    snapshot::{Answers, SHORT_TRAIL, Snapshot, SnapshotRequest, statements},
+    snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest, SnapshotRows, statements},
     sqlite::RowCallback,
 };
 use crate::domain::Id;
@@ -127,7 +127,7 @@ impl Postgres {
 
     /// Resolves when the writer has ended. An unreachable database does not end it: the database
     /// may come back.
-    pub(super) async fn failed(&self) {
+    pub(super) async fn writer_ended(&self) {
         self.ended.cancelled().await;
     }
 
@@ -145,7 +145,7 @@ impl Postgres {
     }
 
     /// The time of the database.
-    pub(super) async fn clock(&self) -> Result<Timestamp, Error> {
+    pub(super) async fn database_time(&self) -> Result<Timestamp, Error> {
         let mut now = None;
         self.read(&[(CLOCK, &[])], &mut |_, columns| {
             now = Some(columns.read_as(Timestamp::from_millisecond)?);
@@ -242,7 +242,7 @@ async fn snapshot(
         statements.push((keys_sql, &key_params));
     }
     let results = pool.acquire(async |session| query_all(session, &statements).await).await?;
-    let mut answers = Answers::to(questions.len());
+    let mut answers = SnapshotRows::to(questions.len());
     read_rows(&results, &mut |statement, columns| answers.read(statement, columns))?;
     Ok(answers.finished())
 }

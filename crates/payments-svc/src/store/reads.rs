@@ -28,12 +28,12 @@ const LIMIT: Param<'static> = Param::Int(JOB_BATCH);
 
 impl Store {
     /// The earlier request with this idempotency key. Does not reserve the key.
-    pub(crate) async fn key(
+    pub(crate) async fn idempotency_key(
         &self,
         keyed: &KeyedRequest,
     ) -> Result<Option<StoredIdempotencyKey>, StoreError> {
         let sql = format!("SELECT {} FROM idempotency WHERE app = $1 AND key = $2", outcomes::KEY);
-        self.one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
+        self.query_one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
     }
 
     /// Looks up an app by the digest of its key.
@@ -42,7 +42,7 @@ impl Store {
             return Ok(Some(app));
         }
         let sql = format!("SELECT {} FROM apps WHERE key_digest = $1", rows::APP);
-        let app = self.one(&sql, &[key.as_bytes().param()], rows::app).await?;
+        let app = self.query_one(&sql, &[key.as_bytes().param()], rows::app).await?;
         if let Some(app) = &app {
             self.apps.insert(key, app.clone());
         }
@@ -52,7 +52,7 @@ impl Store {
     /// Whether the app exists.
     pub(crate) async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
         let sql = "SELECT id FROM apps WHERE id = $1";
-        Ok(self.one(sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
+        Ok(self.query_one(sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
     }
 
     /// A merchant, as `app` sees it.
@@ -64,7 +64,7 @@ impl Store {
         let member = is_member("merchants.id");
         let sql =
             format!("SELECT {}, {member} FROM merchants WHERE merchants.id = $2", rows::MERCHANT);
-        self.one(&sql, &[app.param(), id.param()], found(rows::merchant)).await
+        self.query_one(&sql, &[app.param(), id.param()], found(rows::merchant)).await
     }
 
     /// A merchant, without a check of membership.
@@ -75,7 +75,7 @@ impl Store {
     /// The merchant with this public key.
     pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Option<Merchant>, StoreError> {
         let sql = format!("SELECT {} FROM merchants WHERE key = $1", rows::MERCHANT);
-        self.one(&sql, &[Param::Text(key.into())], rows::merchant).await
+        self.query_one(&sql, &[Param::Text(key.into())], rows::merchant).await
     }
 
     /// A transaction, as `app` sees it.
@@ -95,7 +95,7 @@ impl Store {
         let trail_params = [id.param(), SHORT_TRAIL.param()];
         let statements: [Select<'_>; 2] = [(&sql, &params), (&first_steps, &trail_params)];
         let (mut transaction, mut steps) = (None, Vec::new());
-        self.look_up(&statements, &mut |statement, columns| {
+        self.query_inline(&statements, &mut |statement, columns| {
             match statement {
                 0 => transaction = Some(found(rows::transaction)(columns)?),
                 _ => steps.push(rows::step(columns)?),
@@ -104,7 +104,10 @@ impl Store {
         })
         .await?;
         if transaction.as_ref().is_some_and(|found| found.value.1 > SHORT_TRAIL) {
-            steps.extend(self.many(trail("step >= $2"), &trail_params, rows::step).await?);
+            steps.extend(
+                self.query_all_in_background(trail("step >= $2"), &trail_params, rows::step)
+                    .await?,
+            );
         }
         Ok(transaction.map(|Found { value, is_member }| {
             let value = rows::with_trail(value, &mut HashMap::from([(id, steps)]));
@@ -139,7 +142,7 @@ impl Store {
             rows::TRANSACTION_TERMS,
             is_member("transactions.merchant")
         );
-        self.one(&sql, &[app.param(), id.param()], found(rows::transaction_terms)).await
+        self.query_one(&sql, &[app.param(), id.param()], found(rows::transaction_terms)).await
     }
 
     /// The part of a transaction that never changes, without a check of membership.
@@ -173,7 +176,7 @@ impl Store {
             is_member("lines.merchant"),
             rows::LINES
         );
-        self.one(&sql, &[app.param(), id.param()], found(rows::line)).await
+        self.query_one(&sql, &[app.param(), id.param()], found(rows::line)).await
     }
 
     /// A saved card, as `app` sees it.
@@ -186,7 +189,7 @@ impl Store {
         let sql = format!(
             "SELECT id, merchant, created, {CARD}, notes, {member} FROM cards WHERE id = $2"
         );
-        self.one(&sql, &[app.param(), id.param()], found(rows::saved_card)).await
+        self.query_one(&sql, &[app.param(), id.param()], found(rows::saved_card)).await
     }
 
     /// A dispute, as `app` sees it.
@@ -197,7 +200,7 @@ impl Store {
     ) -> Result<Option<Found<Dispute>>, StoreError> {
         let member = is_member("disputes.merchant");
         let sql = format!("SELECT {}, {member} FROM disputes WHERE id = $2", rows::DISPUTE);
-        self.one(&sql, &[app.param(), id.param()], found(rows::dispute)).await
+        self.query_one(&sql, &[app.param(), id.param()], found(rows::dispute)).await
     }
 
     /// A fraud alert, as `app` sees it.
@@ -208,12 +211,12 @@ impl Store {
     ) -> Result<Option<Found<FraudAlert>>, StoreError> {
         let member = is_member("frauds.merchant");
         let sql = format!("SELECT {}, {member} FROM frauds WHERE id = $2", rows::FRAUD);
-        self.one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
+        self.query_one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
     }
 
     /// The card of a successful transaction of the merchant. Recurring transactions are excluded,
     /// because the customer did not make them.
-    pub(crate) async fn original(
+    pub(crate) async fn card_on_file(
         &self,
         merchant: Id,
         id: Id,
@@ -222,17 +225,17 @@ impl Store {
             "SELECT {CARD}, reference FROM transactions
              WHERE id = $1 AND merchant = $2 AND error IS NULL AND NOT recurring"
         );
-        self.one(&sql, &[id.param(), merchant.param()], rows::original).await
+        self.query_one(&sql, &[id.param(), merchant.param()], rows::card_on_file).await
     }
 
     /// A card that the merchant saved.
-    pub(crate) async fn kept(
+    pub(crate) async fn saved_card_on_file(
         &self,
         merchant: Id,
         id: Id,
     ) -> Result<Option<CardOnFile>, StoreError> {
         let sql = format!("SELECT {CARD}, reference FROM cards WHERE id = $1 AND merchant = $2");
-        self.one(&sql, &[id.param(), merchant.param()], rows::original).await
+        self.query_one(&sql, &[id.param(), merchant.param()], rows::card_on_file).await
     }
 
     /// The pending 3-D Secure challenge of a payment.
@@ -241,31 +244,31 @@ impl Store {
             "SELECT {CARD}, challenge, challenge_until FROM operations
              WHERE id = $1 AND challenge IS NOT NULL"
         );
-        self.one(&sql, &[operation.param()], rows::challenge).await
+        self.query_one(&sql, &[operation.param()], rows::challenge).await
     }
 
     /// Overdue disputes of test merchants, the oldest first: at most [`JOB_BATCH`].
-    pub(crate) async fn overdue(&self) -> Result<Vec<OverdueDispute>, StoreError> {
+    pub(crate) async fn overdue_disputes(&self) -> Result<Vec<OverdueDispute>, StoreError> {
         let sql = "SELECT disputes.id, \"transaction\", disputes.reference
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
                    WHERE decision IS NULL AND due < $1 AND test ORDER BY due LIMIT $2";
-        self.all(sql, &[millis(self.clock().await?), LIMIT], rows::overdue).await
+        self.query_all(sql, &[millis(self.database_time().await?), LIMIT], rows::overdue).await
     }
 
     /// Transactions older than `age` that the expiry job has not checked, the oldest first: at most
     /// [`JOB_BATCH`].
-    pub(crate) async fn expiring(
+    pub(crate) async fn old_transactions(
         &self,
         age: std::time::Duration,
     ) -> Result<Vec<OldTransaction>, StoreError> {
         let cursor = "SELECT through FROM expiry";
-        let cursor = self.one(cursor, &[], |columns| columns.read::<Id>()).await?;
-        let before = self.settled().await?.min(Id::at(self.before(age).await?));
+        let cursor = self.query_one(cursor, &[], |columns| columns.read::<Id>()).await?;
+        let before = self.settled().await?.min(Id::at(self.time_ago(age).await?));
         let sql = "SELECT id, error IS NULL AND captured + voided < amount FROM transactions
                    WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3";
         let cursor = cursor.unwrap_or(Id::MIN);
         let params = [cursor.param(), before.param(), LIMIT];
-        self.all(sql, &params, |columns| {
+        self.query_all(sql, &params, |columns| {
             Ok(OldTransaction { transaction: columns.read()?, is_pending: columns.read()? })
         })
         .await
@@ -277,20 +280,20 @@ impl Store {
         &self,
         age: std::time::Duration,
     ) -> Result<Vec<Id>, StoreError> {
-        let now = self.clock().await?;
+        let now = self.database_time().await?;
         let before = now.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH);
         let sql = "SELECT id FROM operations WHERE id < $1 AND coalesce(challenge_until, 0) <= $2
                    ORDER BY id LIMIT $3";
         let before = Id::at(before);
         let params = [before.param(), millis(now), LIMIT];
-        self.all(sql, &params, |columns| columns.read()).await
+        self.query_all(sql, &params, |columns| columns.read()).await
     }
 
     /// Invitations with a due attempt, the longest overdue first: at most [`JOB_BATCH`].
     pub(crate) async fn due_invitations(&self) -> Result<Vec<Id>, StoreError> {
         let sql = "SELECT id FROM invitations WHERE due <= $1 ORDER BY due, id LIMIT $2";
-        let params = [millis(self.clock().await?), LIMIT];
-        self.all(sql, &params, |columns| columns.read()).await
+        let params = [millis(self.database_time().await?), LIMIT];
+        self.query_all(sql, &params, |columns| columns.read()).await
     }
 
     /// Idempotency keys older than `age`, the oldest first: at most [`JOB_BATCH`]. Keys of payments
@@ -301,42 +304,42 @@ impl Store {
     ) -> Result<Vec<(Id, String)>, StoreError> {
         let sql = "SELECT app, key FROM idempotency WHERE created <= $1 AND operation IS NULL
                    ORDER BY created LIMIT $2";
-        let params = [millis(self.before(age).await?), LIMIT];
-        self.all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
+        let params = [millis(self.time_ago(age).await?), LIMIT];
+        self.query_all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
     pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
                        (SELECT count(*) FROM operations)";
-        let backlog = self.all(sql, &[], |columns| {
-            let (invitations, instructions) = (columns.read()?, columns.read()?);
-            Ok(Backlog { invitations, instructions, operations: columns.read()? })
+        let backlog = self.query_all(sql, &[], |columns| {
+            let (invitations, outbox_entries) = (columns.read()?, columns.read()?);
+            Ok(Backlog { invitations, outbox_entries, pending_payments: columns.read()? })
         });
         Ok(backlog.await?.first().copied().unwrap_or_default())
     }
 
     /// Outbox entries after this one that no acquirer has confirmed, in the order of their IDs: at
     /// most [`JOB_BATCH`].
-    pub(crate) async fn instructions(&self, after: Id) -> Result<Vec<OutboxEntry>, StoreError> {
+    pub(crate) async fn outbox_entries(&self, after: Id) -> Result<Vec<OutboxEntry>, StoreError> {
         let sql = format!(
             "SELECT {} FROM instructions JOIN transactions ON transactions.id = \"transaction\"
              WHERE instructions.id > $1 ORDER BY instructions.id LIMIT $2",
             rows::INSTRUCTION
         );
-        self.all(&sql, &[after.param(), LIMIT], rows::instruction).await
+        self.query_all(&sql, &[after.param(), LIMIT], rows::instruction).await
     }
 
     /// The time of the database, so that replicas with different clocks agree.
-    async fn clock(&self) -> Result<Timestamp, StoreError> {
+    async fn database_time(&self) -> Result<Timestamp, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(now()),
-            Engine::Postgres(engine) => Ok(engine.clock().await?),
+            Engine::Postgres(engine) => Ok(engine.database_time().await?),
         }
     }
 
-    /// [`Self::clock`], less `age`.
-    async fn before(&self, age: std::time::Duration) -> Result<Timestamp, StoreError> {
-        Ok(self.clock().await?.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH))
+    /// [`Self::database_time`], less `age`.
+    async fn time_ago(&self, age: std::time::Duration) -> Result<Timestamp, StoreError> {
+        Ok(self.database_time().await?.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH))
     }
 
     /// No database transaction, open or future, adds a row with an ID up to this one.
@@ -348,14 +351,14 @@ impl Store {
     }
 
     /// The row of a statement that selects at most one.
-    async fn one<T: Send>(
+    async fn query_one<T: Send>(
         &self,
         sql: &str,
         params: &[Param<'_>],
         mut read: impl FnMut(&mut Columns<'_>) -> Result<T, ColumnError> + Send,
     ) -> Result<Option<T>, StoreError> {
         let mut value = None;
-        self.look_up(&[(sql, params)], &mut |_, columns| {
+        self.query_inline(&[(sql, params)], &mut |_, columns| {
             value = Some(read(columns)?);
             Ok(())
         })
@@ -364,7 +367,7 @@ impl Store {
     }
 
     /// All rows of a statement. In SQLite, they are read on a separate thread.
-    pub(super) async fn all<T: Send + 'static>(
+    pub(super) async fn query_all<T: Send + 'static>(
         &self,
         sql: &str,
         params: &[Param<'_>],
@@ -397,20 +400,20 @@ impl Store {
         }
     }
 
-    /// Like [`Self::all`], for many rows: decodes them on a separate thread, so that requests do
+    /// Like [`Self::query_all`], for many rows: decodes them on a separate thread, so that requests do
     /// not wait.
-    pub(super) async fn many<T: Send + 'static>(
+    pub(super) async fn query_all_in_background<T: Send + 'static>(
         &self,
         sql: String,
         params: &[Param<'_>],
         read: impl FnMut(&mut Columns<'_>) -> Result<T, ColumnError> + Send + 'static,
     ) -> Result<Vec<T>, StoreError> {
         match &self.engine {
-            Engine::Sqlite(_) => self.all(&sql, params, read).await,
+            Engine::Sqlite(_) => self.query_all(&sql, params, read).await,
             Engine::Postgres(_) => {
                 let params: Vec<Param<'static>> = params.iter().map(Param::owned).collect();
                 let (store, runtime) = (self.clone(), Handle::current());
-                let all = async move || store.all(&sql, &params, read).await;
+                let all = async move || store.query_all(&sql, &params, read).await;
                 self.aside.run(move || runtime.block_on(all())).await?
             }
         }
@@ -418,13 +421,13 @@ impl Store {
 
     /// Passes the rows of these statements to `each`. For few rows: SQLite reads them on the thread
     /// of the caller.
-    async fn look_up(
+    async fn query_inline(
         &self,
         statements: &[Select<'_>],
         each: &mut super::sqlite::RowCallback<'_>,
     ) -> Result<(), StoreError> {
         match &self.engine {
-            Engine::Sqlite(engine) => engine.look_up(statements, each),
+            Engine::Sqlite(engine) => engine.query_inline(statements, each),
             Engine::Postgres(engine) => Ok(engine.read(statements, each).await?),
         }
     }

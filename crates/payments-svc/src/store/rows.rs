@@ -186,7 +186,7 @@ pub(super) fn saved_card(columns: &mut Columns<'_>) -> Read<SavedCard> {
     Ok(SavedCard { id, merchant, created, card: card(columns)?, notes: columns.read()? })
 }
 
-pub(super) fn original(columns: &mut Columns<'_>) -> Read<CardOnFile> {
+pub(super) fn card_on_file(columns: &mut Columns<'_>) -> Read<CardOnFile> {
     Ok(CardOnFile { card: card(columns)?, reference: columns.read()? })
 }
 
@@ -206,7 +206,7 @@ pub(super) fn instruction(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
         transaction: columns.read()?,
         payment: columns.read()?,
         reference: columns.read()?,
-        order: columns.read()?,
+        kind: columns.read()?,
         amount: columns.read()?,
         is_first_capture: columns.read()?,
     })

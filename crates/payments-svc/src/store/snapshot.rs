@@ -11,7 +11,7 @@
 //! 5. PostgreSQL reads the snapshots of many requests in one round trip, because a statement has a
 //!    fixed cost, however few rows it finds. So each row starts with the number of its request.
 //! 6. In PostgreSQL, each of the three statements has its own database snapshot. The trail may
-//!    contain steps that the transaction did not have yet: [`Answers::finished`] drops them.
+//!    contain steps that the transaction did not have yet: [`SnapshotRows::finished`] drops them.
 
 use common::sql::{ColumnError, Columns};
 
@@ -93,14 +93,14 @@ pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] 
 }
 
 /// Collects the rows of the three statements, which come in any order, into snapshots.
-pub(super) struct Answers(Vec<Answer>);
+pub(super) struct SnapshotRows(Vec<SnapshotParts>);
 
 /// The transaction, and the numbered steps of its trail.
-type Answer = (Option<Found<Snapshot>>, Vec<(u32, Step)>);
+type SnapshotParts = (Option<Found<Snapshot>>, Vec<(u32, Step)>);
 
-impl Answers {
+impl SnapshotRows {
     pub(super) fn to(questions: usize) -> Self {
-        Self(std::iter::repeat_with(Answer::default).take(questions).collect())
+        Self(std::iter::repeat_with(SnapshotParts::default).take(questions).collect())
     }
 
     /// Reads a row. `statement` is the index of its statement in [`statements`].
@@ -124,7 +124,7 @@ impl Answers {
     /// The snapshots, in the order of the requests. Drops steps that were added after the
     /// transaction was read.
     pub(super) fn finished(self) -> Vec<Option<Found<Snapshot>>> {
-        let finished = |(mut found, mut trail): Answer| {
+        let finished = |(mut found, mut trail): SnapshotParts| {
             if let Some(Found { value, .. }) = &mut found
                 && let Some(transaction) = &mut value.transaction
             {

@@ -19,7 +19,7 @@ use rusqlite::Connection;
 
 use super::{
     Found, Select, StoreError,
-    snapshot::{Answers, SHORT_TRAIL, Snapshot, SnapshotRequest, statements},
+    snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest, SnapshotRows, statements},
 };
 
 mod batch;
@@ -61,7 +61,7 @@ pub(crate) enum OpenError {
     /// Other processes append to this file after a commit. Its length tells the service to read the
     /// database again.
     #[error("the file payments.beside cannot be created in the data directory: {0}")]
-    Beside(#[source] io::Error),
+    CommitNotice(#[source] io::Error),
     #[error(transparent)]
     Writer(#[from] engine::StartError),
     #[error(transparent)]
@@ -88,7 +88,7 @@ impl Sqlite {
         let cores = available_parallelism().map_or(2, usize::from);
         let lookups = Lookups::open(directory.database(), cores)?;
         let lookups = lookups.with_other_writers(directory.database());
-        let lookups = Arc::new(lookups.map_err(OpenError::Beside)?);
+        let lookups = Arc::new(lookups.map_err(OpenError::CommitNotice)?);
         let embedded = Embedded::open(directory.database(), Arc::clone(&lookups))?;
         let (queue, runner) = Queue::new(Writer::new(embedded));
         Ok(Self {
@@ -105,7 +105,7 @@ impl Sqlite {
         self.writer.is_running() && self.lookups.read(answers).is_ok()
     }
 
-    pub(super) async fn failed(&self) {
+    pub(super) async fn writer_ended(&self) {
         self.writer.ended().await;
     }
 
@@ -119,7 +119,7 @@ impl Sqlite {
     }
 
     /// Reads single rows, in one snapshot.
-    pub(super) fn look_up(
+    pub(super) fn query_inline(
         &self,
         statements: &[Select<'_>],
         each: &mut RowCallback<'_>,
@@ -139,8 +139,8 @@ impl Sqlite {
         let mut statements: Vec<Select<'_>> =
             vec![(transactions_sql, &params), (trails_sql, &params[..1])];
         statements.extend(key.as_ref().map(|_| (&**keys_sql, &key_params[..])));
-        let mut answers = Answers::to(1);
-        self.look_up(&statements, &mut |statement, columns| answers.read(statement, columns))?;
+        let mut answers = SnapshotRows::to(1);
+        self.query_inline(&statements, &mut |statement, columns| answers.read(statement, columns))?;
         Ok(answers.finished().pop().flatten())
     }
 

@@ -11,10 +11,10 @@ use super::{
 use crate::domain::{
     Challenge, Decision, FraudAlert, Id, Line, Merchant, User,
     write::{
-        Attempt, Balance, Capture, Changes, KeyChange, Membership, MerchantTexts, NewApp, NewCard,
-        NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment,
-        NewTransaction, NotificationRow, NumberedPosting, NumberedSlice, NumberedStep,
-        TransactionUpdate,
+        Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
+        NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout,
+        NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
+        NumberedStep, TransactionUpdate,
     },
 };
 
@@ -31,11 +31,11 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     let has_ended = |membership: &&Membership| membership.has_ended();
     let is_new = |membership: &&Membership| membership.is_new();
 
-    rows.delete(&INSTRUCTION_IDS, &changes.confirmed)?;
-    rows.delete(&INVITATION_IDS, &changes.removed_invitations)?;
-    rows.delete(&INVITATIONS_OF_USERS, &changes.revoked)?;
-    rows.delete(&OPERATION_IDS, &changes.concluded)?;
-    rows.delete(&IDEMPOTENCY_KEYS, &changes.forgotten)?;
+    rows.delete(&INSTRUCTION_IDS, &changes.deleted_outbox_entries)?;
+    rows.delete(&INVITATION_IDS, &changes.deleted_invitations)?;
+    rows.delete(&INVITATIONS_OF_USERS, &changes.deleted_invitations_of)?;
+    rows.delete(&OPERATION_IDS, &changes.deleted_pending_payments)?;
+    rows.delete(&IDEMPOTENCY_KEYS, &changes.deleted_keys)?;
     rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
     rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
 
@@ -57,9 +57,9 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&CAPTURES, changes.captures.values().filter(|capture| capture.is_new))?;
     rows.insert(&LINES, &changes.lines)?;
     rows.insert(&POSTINGS, &changes.postings)?;
-    rows.insert(&INSTRUCTIONS, &changes.instructions)?;
+    rows.insert(&INSTRUCTIONS, &changes.outbox_entries)?;
     rows.insert(&PAYOUTS, &changes.payout)?;
-    rows.insert(&OPERATIONS, &changes.operations)?;
+    rows.insert(&OPERATIONS, &changes.pending_payments)?;
     rows.insert(&CARDS, &changes.cards)?;
     rows.insert(&DISPUTES, changes.disputes.values())?;
     rows.insert(&SLICES, &changes.slices)?;
@@ -72,7 +72,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&USERS, changes.users.values())?;
     rows.insert(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(is_new))?;
     rows.insert(&NEW_APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(is_new))?;
-    rows.insert(&NOTIFICATIONS, changes.notices.values())?;
+    rows.insert(&NOTIFICATIONS, changes.notifications.values())?;
     rows.insert(&IDEMPOTENCY, changes.keys.values())
 }
 
@@ -183,7 +183,7 @@ table! {
 }
 
 table! {
-    ATTEMPTS: "invitations", Attempt = attempt,
+    ATTEMPTS: "invitations", InvitationAttempt = attempt,
     key { "id" Bytes: attempt.invitation.param() }
     { "attempts" Int: attempt.attempts.param(), "due" Int: millis(attempt.due) }
 }
@@ -283,7 +283,7 @@ table! {
 }
 
 table! {
-    CAPTURES: "captures", Capture = Capture { transaction, captured, is_new: _ },
+    CAPTURES: "captures", CaptureRow = CaptureRow { transaction, captured, is_new: _ },
     key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
     {
         "amount" Int: captured.amount.param(),
@@ -298,7 +298,7 @@ table! {
 }
 
 table! {
-    CAPTURE_UPDATES: "captures", Capture = Capture { transaction, captured, is_new: _ },
+    CAPTURE_UPDATES: "captures", CaptureRow = CaptureRow { transaction, captured, is_new: _ },
     key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
     {
         "amount_out" Int: captured.amount_returned.param(), "gross_out" Int: captured.gross_returned.param(),
@@ -332,13 +332,13 @@ table! {
 }
 
 table! {
-    INSTRUCTIONS: "instructions", NewOutboxEntry = instruction,
-    key { "id" Bytes: instruction.id.param() }
+    INSTRUCTIONS: "instructions", NewOutboxEntry = entry,
+    key { "id" Bytes: entry.id.param() }
     {
-        "transaction" Bytes: instruction.transaction.param(),
-        "movement" Text: instruction.order.param(),
-        "amount" Int: instruction.amount.param(),
-        "step" Int: instruction.step.param(),
+        "transaction" Bytes: entry.transaction.param(),
+        "movement" Text: entry.kind.param(),
+        "amount" Int: entry.amount.param(),
+        "step" Int: entry.step.param(),
     }
 }
 
@@ -360,13 +360,13 @@ table! {
 }
 
 table! {
-    NOTIFICATIONS: "notifications", NotificationRow = NotificationRow { id, transaction, created, waits },
+    NOTIFICATIONS: "notifications", NotificationRow = NotificationRow { id, transaction, created, waiting_decision },
     key { "id" Text: id.param() }
     {
         "transaction" Bytes: transaction.param(),
         "created" Int: millis(*created),
-        "dispute" Text: optional(waits.as_ref(), |(dispute, _)| dispute.param()),
-        "decision" Text: optional(waits.as_ref(), |(_, decision)| decision.param()),
+        "dispute" Text: optional(waiting_decision.as_ref(), |(dispute, _)| dispute.param()),
+        "decision" Text: optional(waiting_decision.as_ref(), |(_, decision)| decision.param()),
     }
 }
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use num_rational::Ratio;
 
 use crate::domain::{
-    Account, AcquirerId, Amount, Card, Country, Currency, Custom, Decision, Descriptor, Email,
+    Account, AcquirerId, Amount, Card, Country, Currency, CustomData, Decision, Descriptor, Email,
     Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement, Name, Notes, OutboxKind, Ppm,
     ProcessingError, Scheme, ThreeDSecure, Website,
 };
@@ -51,7 +51,7 @@ stored! {
     Iban as String: |iban| text(iban.as_str()), |iban| Some(Self::stored(iban));
     Descriptor as String: |value| text(value.as_str()), |descriptor| Some(Self::stored(descriptor));
     AcquirerId as String: |value| text(value.as_str()), |reference| Some(Self::stored(reference));
-    Custom as String: |custom| text(custom.as_str()), |custom| Some(Self::stored(custom));
+    CustomData as String: |custom| text(custom.as_str()), |custom| Some(Self::stored(custom));
     Ppm as u32: |share| Param::Int(share.parts().into()), |parts| Some(Self::stored(parts));
     Amount as i64: |amount| Param::Int(amount.minor()), |minor| Self::new(minor).ok();
     FraudReason as i64: |reason| Param::Int(reason.code().into()), |code| Self::new(code).ok();

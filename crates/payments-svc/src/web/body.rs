@@ -94,7 +94,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::{Country, Custom, Name};
+    use crate::domain::{Country, CustomData, Name};
 
     #[tokio::main(flavor = "current_thread")]
     async fn body(content_type: Option<&str>, bytes: &[u8]) -> Result<Body, Error> {
@@ -177,7 +177,7 @@ mod tests {
 
     fn everything(
         fields: &mut Fields<'_>,
-    ) -> Result<(Option<Custom>, Country, bool, i64), Reported> {
+    ) -> Result<(Option<CustomData>, Country, bool, i64), Reported> {
         let custom = fields.custom("custom");
         let country = fields.object("company").required("country", Country::new);
         let test = fields.flag("test");

@@ -33,7 +33,7 @@ use super::{
     form,
     members::{self, Encoding, Members, Message},
 };
-use crate::domain::{Custom, Invalid};
+use crate::domain::{CustomData, Invalid};
 
 /// Parses `bytes` and reads the members with a closure. It should read all members before its first
 /// `?`, so that all errors are recorded.
@@ -179,13 +179,13 @@ impl<'a> Fields<'a> {
 
     /// Reads optional custom data. JSON keeps its order, its numbers and repeated members; white
     /// space between tokens is removed. In a form, a repeated member is an error.
-    pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<Custom>, Reported> {
+    pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<CustomData>, Reported> {
         let encoding = self.encoding;
         self.value(name, |value| match encoding {
             Encoding::Form if members::has_repeated_member(value) => {
                 Err("must not repeat a member".into())
             }
-            Encoding::Form | Encoding::Json => Custom::parse(value).map_err(message),
+            Encoding::Form | Encoding::Json => CustomData::parse(value).map_err(message),
         })
     }
 
@@ -253,7 +253,7 @@ mod tests {
         email: Email,
         amount: i64,
         test: Option<bool>,
-        custom: Option<Custom>,
+        custom: Option<CustomData>,
         country: Country,
         iban: Option<Iban>,
     }

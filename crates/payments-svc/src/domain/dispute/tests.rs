@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{Currency, Pricing, Request};
+use crate::domain::{Currency, MovementRequest, Pricing};
 
 /// EUR to DKK.
 fn kroner() -> Exchange {
@@ -30,14 +30,14 @@ fn amount(minor: i64) -> Amount {
     Amount::new(minor).unwrap()
 }
 
-fn capture(minor: i64) -> Request {
+fn capture(minor: i64) -> MovementRequest {
     let (exchange, fee_exchange) = (kroner(), kroner());
-    Request::Capture { amount: amount(minor), currency: None, exchange, fee_exchange }
+    MovementRequest::Capture { amount: amount(minor), currency: None, exchange, fee_exchange }
 }
 
 /// The stored state of one transaction, in memory.
 struct State {
-    holding: TransactionState,
+    state: TransactionState,
     balance: i64,
     flat: i64,
     open: Vec<Vec<Slice>>,
@@ -46,34 +46,34 @@ struct State {
 
 impl State {
     fn new() -> Self {
-        Self { holding: authorized(), balance: 0, flat: 0, open: Vec::new(), lost: Vec::new() }
+        Self { state: authorized(), balance: 0, flat: 0, open: Vec::new(), lost: Vec::new() }
     }
 
-    fn write(&mut self, change: &Change) {
+    fn write(&mut self, change: &TransactionChange) {
         let booking = change.booking.as_ref().unwrap();
         assert!(booking.entry.is_balanced(), "{booking:?}");
-        self.holding = self.holding.clone().after(change);
+        self.state = self.state.clone().apply(change);
         self.balance += change.balance;
         self.flat += change.fee.flat;
     }
 
     /// Returns whether the request was executed.
-    fn request(&mut self, request: &Request) -> bool {
-        let change = self.holding.decide(request);
+    fn request(&mut self, request: &MovementRequest) -> bool {
+        let change = self.state.decide(request);
         change.inspect(|change| self.write(change)).is_ok()
     }
 
-    fn open(&mut self, minor: i64) -> Change {
-        let opening = self.holding.open(amount(minor), kroner(), kroner()).unwrap();
+    fn open(&mut self, minor: i64) -> TransactionChange {
+        let opening = self.state.open(amount(minor), kroner(), kroner()).unwrap();
         assert_eq!(opening.slices.iter().map(|slice| slice.amount).sum::<i64>(), minor);
         self.write(&opening.change);
         self.open.push(opening.slices);
         opening.change
     }
 
-    fn end(&mut self, decision: Decision) -> Option<Change> {
+    fn end(&mut self, decision: Decision) -> Option<TransactionChange> {
         let slices = self.open.pop()?;
-        let change = self.holding.end(&slices, decision).unwrap();
+        let change = self.state.end(&slices, decision).unwrap();
         self.write(&change);
         if decision == Decision::Lost {
             self.lost.push(slices);
@@ -83,15 +83,15 @@ impl State {
 
     /// Checks that the amounts, the captures and the balance agree.
     fn check(&self) {
-        let Amounts { captured, refunded, disputed, .. } = self.holding.amounts;
+        let Amounts { captured, refunded, disputed, .. } = self.state.amounts;
         let slices = || self.open.iter().chain(&self.lost).flatten();
         assert_eq!(disputed, slices().map(|slice| slice.amount).sum::<i64>());
-        let out: i64 = self.holding.captures.iter().map(|captured| captured.amount_returned).sum();
+        let out: i64 = self.state.captures.iter().map(|captured| captured.amount_returned).sum();
         let held: i64 = slices().filter(|slice| !slice.again).map(|slice| slice.amount).sum();
         assert_eq!(out, refunded + held);
         assert!(out <= captured);
         let mut worth = 0;
-        for c in &self.holding.captures {
+        for c in &self.state.captures {
             assert!((0..=c.amount).contains(&c.amount_returned), "{c:?}");
             assert!((0..=c.gross).contains(&c.gross_returned), "{c:?}");
             assert!((0..=c.fee).contains(&c.fee_returned), "{c:?}");
@@ -115,21 +115,21 @@ fn a_dispute_debits_like_a_refund_plus_its_fee() {
     assert_eq!(opened.movement, None);
     let booking = opened.booking.unwrap();
     assert_eq!((booking.kind, booking.amount.minor), (LineKind::Dispute, -333));
-    assert_eq!((state.holding.amounts.disputed, state.holding.amounts.refundable()), (333, 167));
+    assert_eq!((state.state.amounts.disputed, state.state.amounts.refundable()), (333, 167));
 }
 
 #[test]
 fn a_won_dispute_returns_all_but_its_fee() {
     let mut state = State::new();
     assert!(state.request(&capture(500)));
-    let before = state.holding.captures.clone();
+    let before = state.state.captures.clone();
     let opened = state.open(333);
     let won = state.end(Decision::Won).unwrap();
     assert_eq!((won.movement, won.amount), (Some(Movement::Won), 333));
     assert_eq!((won.balance, won.fee), (2378, Fee { flat: 0, rate: 61 }));
     assert_eq!(opened.balance + won.balance, -26_680);
-    assert_eq!(state.holding.captures, before);
-    assert_eq!(state.holding.amounts.disputed, 0);
+    assert_eq!(state.state.captures, before);
+    assert_eq!(state.state.amounts.disputed, 0);
 }
 
 #[test]
@@ -141,15 +141,15 @@ fn a_lost_dispute_returns_nothing() {
     assert_eq!((lost.movement, lost.balance, lost.fee), (Some(Movement::Lost), 0, Fee::default()));
     let booking = lost.booking.unwrap();
     assert_eq!((booking.kind, booking.amount.minor), (LineKind::Lost, 0));
-    assert_eq!(state.holding.amounts.disputed, 500);
-    assert!(!state.request(&Request::Refund { amount: amount(1) }));
+    assert_eq!(state.state.amounts.disputed, 500);
+    assert!(!state.request(&MovementRequest::Refund { amount: amount(1) }));
 }
 
 #[test]
 fn a_dispute_debits_refunded_money_again() {
     let mut state = State::new();
     assert!(state.request(&capture(500)) && state.request(&capture(300)));
-    assert!(state.request(&Request::Refund { amount: amount(600) }));
+    assert!(state.request(&MovementRequest::Refund { amount: amount(600) }));
     state.check();
     state.open(800);
     let [slices] = &state.open[..] else { panic!() };
@@ -160,7 +160,7 @@ fn a_dispute_debits_refunded_money_again() {
     state.check();
     state.end(Decision::Won);
     state.check();
-    assert!(state.request(&Request::Refund { amount: amount(200) }));
+    assert!(state.request(&MovementRequest::Refund { amount: amount(200) }));
     state.check();
 }
 
@@ -178,11 +178,11 @@ fn more_than_was_ever_captured_can_be_disputed() {
 
 #[test]
 fn an_amount_in_the_merchants_own_currency_is_not_exchanged() {
-    let mut holding = authorized();
-    holding.funding = Currency::EUR;
-    let opening = holding.open(amount(100), Exchange::IDENTITY, Exchange::IDENTITY).unwrap();
+    let mut state = authorized();
+    state.funding = Currency::EUR;
+    let opening = state.open(amount(100), Exchange::IDENTITY, Exchange::IDENTITY).unwrap();
     assert_eq!(opening.change.balance, -3600);
-    let lost = holding.end(&opening.slices, Decision::Lost).unwrap();
+    let lost = state.end(&opening.slices, Decision::Lost).unwrap();
     assert_eq!(lost.booking.unwrap().entry.postings().len(), 2);
 }
 
@@ -198,7 +198,7 @@ proptest! {
         for (kind, minor) in steps {
             match kind {
                 0 => _ = state.request(&capture(minor)),
-                1 => _ = state.request(&Request::Refund { amount: amount(minor) }),
+                1 => _ = state.request(&MovementRequest::Refund { amount: amount(minor) }),
                 2 => _ = state.open(minor),
                 3 => _ = state.end(Decision::Won),
                 _ => _ = state.end(Decision::Lost),
@@ -209,12 +209,12 @@ proptest! {
         while state.end(Decision::Won).is_some() {
             state.check();
         }
-        let left = state.holding.amounts.refundable();
+        let left = state.state.amounts.refundable();
         if no_dispute_is_lost && left > 0 {
-            let rest = Request::Refund { amount: amount(left) };
+            let rest = MovementRequest::Refund { amount: amount(left) };
             prop_assert!(state.request(&rest));
             state.check();
-            prop_assert!(state.holding.captures.iter().all(|c| c.gross_returned == c.gross));
+            prop_assert!(state.state.captures.iter().all(|c| c.gross_returned == c.gross));
             prop_assert_eq!(state.balance, -state.flat);
         }
     }

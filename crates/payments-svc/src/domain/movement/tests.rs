@@ -33,17 +33,17 @@ fn exchange(rate: (i128, i128)) -> Exchange {
     Exchange { rate: Ratio::new(rate.0, rate.1), spread: "0.02".parse().unwrap() }
 }
 
-fn capture(amount: i64, exchange: Exchange) -> Request {
+fn capture(amount: i64, exchange: Exchange) -> MovementRequest {
     let amount = Amount::new(amount).unwrap();
-    Request::Capture { amount, currency: None, exchange, fee_exchange: exchange }
+    MovementRequest::Capture { amount, currency: None, exchange, fee_exchange: exchange }
 }
 
-fn refund(amount: i64) -> Request {
-    Request::Refund { amount: Amount::new(amount).unwrap() }
+fn refund(amount: i64) -> MovementRequest {
+    MovementRequest::Refund { amount: Amount::new(amount).unwrap() }
 }
 
-fn void(amount: i64) -> Request {
-    Request::Void { amount: Some(Amount::new(amount).unwrap()) }
+fn void(amount: i64) -> MovementRequest {
+    MovementRequest::Void { amount: Some(Amount::new(amount).unwrap()) }
 }
 
 #[test]
@@ -53,11 +53,11 @@ fn a_capture_and_its_refunds_use_one_exchange_rate() {
     let taken = held.decide(&capture(500, rate)).unwrap();
     assert_eq!((taken.balance, taken.fee), (3379, Fee { flat: 191, rate: 92 }));
     assert_eq!(taken.captures[0].gross, 3662);
-    let held = held.after(&taken);
+    let held = held.apply(&taken);
     let given = held.decide(&refund(333)).unwrap();
     assert_eq!((given.balance, given.fee), (-2378, Fee { flat: 0, rate: -61 }));
     assert_eq!(given.captures[0].gross_returned, 2439);
-    let held = held.after(&given);
+    let held = held.apply(&given);
     let rest = held.decide(&refund(167)).unwrap();
     assert_eq!((rest.balance, rest.fee), (2378 - 3662 + 92, Fee { flat: 0, rate: -31 }));
 }
@@ -72,7 +72,7 @@ fn money_in_the_merchants_own_currency_is_not_exchanged() {
 
 #[test]
 fn a_capture_in_another_currency_is_rejected() {
-    let guarded = |code: &str| Request::Capture {
+    let guarded = |code: &str| MovementRequest::Capture {
         amount: Amount::new(1).unwrap(),
         currency: Some(currency(code)),
         exchange: Exchange::IDENTITY,
@@ -88,7 +88,10 @@ fn a_failed_transaction_allows_no_movement() {
     held.amounts.successful = false;
     assert_eq!(held.decide(&capture(1, Exchange::IDENTITY)), Err(MovementError::ExceedsPending));
     assert_eq!(held.decide(&void(1)), Err(MovementError::ExceedsPending));
-    assert_eq!(held.decide(&Request::Void { amount: None }), Err(MovementError::ExceedsPending));
+    assert_eq!(
+        held.decide(&MovementRequest::Void { amount: None }),
+        Err(MovementError::ExceedsPending)
+    );
     assert_eq!(held.decide(&refund(1)), Err(MovementError::ExceedsRefundable));
 }
 
@@ -96,8 +99,8 @@ fn a_failed_transaction_allows_no_movement() {
 fn a_void_without_an_amount_voids_all_that_is_pending() {
     let held = authorized(100, "EUR");
     let taken = held.decide(&capture(30, Exchange::IDENTITY)).unwrap();
-    let held = held.after(&taken);
-    let change = held.decide(&Request::Void { amount: None }).unwrap();
+    let held = held.apply(&taken);
+    let change = held.decide(&MovementRequest::Void { amount: None }).unwrap();
     assert_eq!((change.amount, change.balance, change.booking), (70, 0, None));
 }
 
@@ -106,11 +109,11 @@ fn a_full_trail_allows_only_the_last_void_and_refund() {
     let mut held = authorized(1_000_000, "EUR");
     held.steps = MAX_STEPS - 1;
     let last = held.decide(&capture(10, Exchange::IDENTITY)).unwrap();
-    let held = held.after(&last);
+    let held = held.apply(&last);
     for request in [capture(1, Exchange::IDENTITY), refund(1), void(1)] {
         assert_eq!(held.decide(&request), Err(MovementError::TooManySteps));
     }
-    for request in [refund(10), void(999_990), Request::Void { amount: None }] {
+    for request in [refund(10), void(999_990), MovementRequest::Void { amount: None }] {
         assert!(held.decide(&request).is_ok(), "{request:?}");
     }
 }
@@ -125,17 +128,21 @@ struct Model {
 }
 
 impl Model {
-    fn allows(&mut self, request: &Request) -> bool {
+    fn allows(&mut self, request: &MovementRequest) -> bool {
         let pending = self.amount - self.captured - self.voided;
         let (sum, amount, limit) = match request {
-            Request::Capture { amount, .. } => (&mut self.captured, amount.minor(), pending),
-            Request::Refund { amount } => {
+            MovementRequest::Capture { amount, .. } => {
+                (&mut self.captured, amount.minor(), pending)
+            }
+            MovementRequest::Refund { amount } => {
                 let limit = self.captured - self.refunded;
                 (&mut self.refunded, amount.minor(), limit)
             }
-            Request::Void { amount: Some(amount) } => (&mut self.voided, amount.minor(), pending),
+            MovementRequest::Void { amount: Some(amount) } => {
+                (&mut self.voided, amount.minor(), pending)
+            }
             // A void of nothing is rejected.
-            Request::Void { amount: None } => (&mut self.voided, pending.max(1), pending),
+            MovementRequest::Void { amount: None } => (&mut self.voided, pending.max(1), pending),
         };
         if amount > limit {
             return false;
@@ -146,7 +153,7 @@ impl Model {
 }
 
 /// Executes `requests` one after another, and checks all invariants after each.
-fn check(amount: i64, funding: &str, requests: &[Request]) {
+fn check(amount: i64, funding: &str, requests: &[MovementRequest]) {
     let mut held = authorized(amount, funding);
     let mut model = Model { amount, captured: 0, refunded: 0, voided: 0 };
     let (mut balance, mut flat) = (0, 0);
@@ -154,7 +161,7 @@ fn check(amount: i64, funding: &str, requests: &[Request]) {
         let decided = held.decide(request);
         assert_eq!(decided.is_ok(), model.allows(request), "{request:?} on {held:?}");
         let Ok(change) = decided else { continue };
-        held = held.after(&change);
+        held = held.apply(&change);
         balance += change.balance;
         flat += change.fee.flat;
         let Amounts { captured, refunded, voided, .. } = held.amounts;
@@ -181,12 +188,12 @@ fn check(amount: i64, funding: &str, requests: &[Request]) {
 }
 
 /// All sequences of `length` of these requests.
-fn sequences(requests: &[Request], length: usize) -> Vec<Vec<Request>> {
+fn sequences(requests: &[MovementRequest], length: usize) -> Vec<Vec<MovementRequest>> {
     if length == 0 {
         return vec![Vec::new()];
     }
     let shorter = sequences(requests, length - 1);
-    let longer = |first: &Request| {
+    let longer = |first: &MovementRequest| {
         shorter
             .iter()
             .map(|rest| [std::slice::from_ref(first), rest.as_slice()].concat())
@@ -198,7 +205,7 @@ fn sequences(requests: &[Request], length: usize) -> Vec<Vec<Request>> {
 #[test]
 fn every_short_sequence_agrees_with_the_model() {
     let rate = exchange((74_735, 10_000));
-    let mut requests = vec![Request::Void { amount: None }];
+    let mut requests = vec![MovementRequest::Void { amount: None }];
     for amount in [1, 2, 3] {
         requests.extend([capture(amount, rate), refund(amount), void(amount)]);
     }
@@ -207,7 +214,7 @@ fn every_short_sequence_agrees_with_the_model() {
     }
 }
 
-fn any_request(rate: Exchange) -> impl Strategy<Value = Request> {
+fn any_request(rate: Exchange) -> impl Strategy<Value = MovementRequest> {
     prop_oneof![
         (1..400_i64).prop_map(move |amount| capture(amount, rate)),
         (1..400_i64).prop_map(refund),

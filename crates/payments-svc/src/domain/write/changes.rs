@@ -30,31 +30,31 @@ pub(crate) struct Changes {
     pub(crate) merchant_users: BTreeMap<(Id, Id), Membership>,
     pub(crate) invitations: BTreeMap<Id, NewInvitation>,
     /// Updates of invitations. The invitation may be deleted in the same batch.
-    pub(crate) attempts: BTreeMap<Id, Attempt>,
+    pub(crate) attempts: BTreeMap<Id, InvitationAttempt>,
     /// Deletes, by ID.
-    pub(crate) removed_invitations: BTreeSet<Id>,
+    pub(crate) deleted_invitations: BTreeSet<Id>,
     /// Deletes of all invitations of a merchant and user.
-    pub(crate) revoked: BTreeSet<(Id, Id)>,
+    pub(crate) deleted_invitations_of: BTreeSet<(Id, Id)>,
     /// New pending payments.
-    pub(crate) operations: Vec<NewPendingPayment>,
+    pub(crate) pending_payments: Vec<NewPendingPayment>,
     /// Updates of pending payments.
     pub(crate) challenges: BTreeMap<Id, (Id, Challenge)>,
     /// Deletes of pending payments.
-    pub(crate) concluded: BTreeSet<Id>,
+    pub(crate) deleted_pending_payments: BTreeSet<Id>,
     pub(crate) transactions: Vec<NewTransaction>,
     /// Updates of transactions.
     pub(crate) movements: BTreeMap<Id, TransactionUpdate>,
     pub(crate) steps: Vec<NumberedStep>,
     /// New and updated rows, by transaction and step.
-    pub(crate) captures: BTreeMap<(Id, u32), Capture>,
+    pub(crate) captures: BTreeMap<(Id, u32), CaptureRow>,
     pub(crate) lines: Vec<Line>,
     pub(crate) postings: Vec<NumberedPosting>,
     /// New outbox entries.
-    pub(crate) instructions: Vec<NewOutboxEntry>,
+    pub(crate) outbox_entries: Vec<NewOutboxEntry>,
     /// Deletes of outbox entries.
-    pub(crate) confirmed: BTreeSet<Id>,
+    pub(crate) deleted_outbox_entries: BTreeSet<Id>,
     pub(crate) cards: Vec<NewCard>,
-    pub(crate) notices: BTreeMap<String, NotificationRow>,
+    pub(crate) notifications: BTreeMap<String, NotificationRow>,
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
     /// Updates of disputes that an earlier batch opened.
     pub(crate) decisions: BTreeMap<Id, (Id, Decision)>,
@@ -66,7 +66,7 @@ pub(crate) struct Changes {
     /// Updates of idempotency keys whose payment has an outcome.
     pub(crate) concluded_keys: BTreeMap<(Id, String), KeyChange>,
     /// Deletes of idempotency keys, by app and key.
-    pub(crate) forgotten: BTreeSet<(Id, String)>,
+    pub(crate) deleted_keys: BTreeSet<(Id, String)>,
     pub(crate) payout: Option<NewPayout>,
     /// The new position of the expiry job.
     pub(crate) expired_through: Option<Id>,
@@ -124,18 +124,18 @@ pub(crate) struct Membership {
     /// Whether the merchant is a test merchant. Not used for users: always false.
     pub(crate) test: bool,
     /// Whether the row existed before the batch.
-    pub(crate) was: bool,
+    pub(crate) existed: bool,
     /// Whether the row exists after the batch.
-    pub(crate) is: bool,
+    pub(crate) exists: bool,
 }
 
 impl Membership {
     pub(crate) fn is_new(&self) -> bool {
-        self.is && !self.was
+        self.exists && !self.existed
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.was && !self.is
+        self.existed && !self.exists
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct NewInvitation {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Attempt {
+pub(crate) struct InvitationAttempt {
     pub(crate) invitation: Id,
     /// The number of attempts, including this one.
     pub(crate) attempts: u32,
@@ -191,7 +191,7 @@ pub(crate) struct NumberedStep {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Capture {
+pub(crate) struct CaptureRow {
     pub(crate) transaction: Id,
     pub(crate) captured: Captured,
     /// Whether this batch inserts the row.
@@ -211,7 +211,7 @@ pub(crate) struct NumberedPosting {
 pub(crate) struct NewOutboxEntry {
     pub(crate) id: Id,
     pub(crate) transaction: Id,
-    pub(crate) order: OutboxKind,
+    pub(crate) kind: OutboxKind,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
     /// The step of the trail. `None` for a reversal.
@@ -236,7 +236,7 @@ pub(crate) struct NotificationRow {
     /// The time of the recording, not of the event.
     pub(crate) created: Timestamp,
     /// The decision, and the dispute that is not opened yet.
-    pub(crate) waits: Option<(AcquirerId, Decision)>,
+    pub(crate) waiting_decision: Option<(AcquirerId, Decision)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -20,8 +20,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
-    Action, Answer, Balance, Changes, KeyedRequest, Known, LastStep, NewIdempotencyKey, Outcome,
-    Rejection, Write,
+    Action, Answer, Balance, Changes, KeyedRequest, LastStep, LoadedRows, NewIdempotencyKey,
+    Outcome, Rejection, Write,
     known::{KeyState, StoredIdempotencyKey},
 };
 use crate::domain::{Id, MovementError, Overflow};
@@ -38,7 +38,7 @@ const MAX_BALANCE: i64 = 1 << 58;
 
 /// Decides the writes in order. `Err` is the index of a write that panicked.
 pub(crate) fn decide(
-    known: Known,
+    known: LoadedRows,
     batch: &[&Write],
 ) -> Result<(Vec<Result<Answer, Rejection>>, Changes), usize> {
     let mut batch_state = Batch { known, changes: Changes::default() };
@@ -52,7 +52,7 @@ pub(crate) fn decide(
 
 /// The loaded rows, updated by every write, and the changes so far.
 struct Batch {
-    known: Known,
+    known: LoadedRows,
     changes: Changes,
 }
 
@@ -90,23 +90,23 @@ impl Batch {
             Action::AddApp { merchant, app } => self.add_app(*merchant, *app),
             Action::RevokeApp { merchant, app } => self.revoke_app(*merchant, *app),
             Action::BeginPayment { payment } => self.begin(payment),
-            Action::ConcludePayment { operation, verdict, card } => {
-                self.conclude(*operation, verdict.as_ref(), card.as_deref())
+            Action::ConcludePayment { operation, acquirer_outcome, card } => {
+                self.conclude(*operation, acquirer_outcome.as_ref(), card.as_deref())
             }
             Action::ChallengePayment { operation, card, reference } => {
                 self.challenge(*operation, card, reference)
             }
             Action::Move { transaction, request, descriptor, .. } => {
-                self.perform(*transaction, request, descriptor.as_ref())
+                self.execute_movement(*transaction, request, descriptor.as_ref())
             }
             Action::SaveCard { merchant, original, notes } => {
                 self.save_card(*merchant, original, notes.as_ref())
             }
             Action::RecordNotification { notification, exchange, fee_exchange, .. } => {
-                self.book_notification(notification, (*exchange, *fee_exchange))
+                self.handle_notification(notification, (*exchange, *fee_exchange))
             }
             Action::DeleteOutboxEntries { instructions } => {
-                self.changes.confirmed.extend(instructions);
+                self.changes.deleted_outbox_entries.extend(instructions);
                 done(Outcome::Done)
             }
             Action::StartInvitationAttempt { invitation, jitter } => {
@@ -114,13 +114,13 @@ impl Batch {
             }
             Action::RemoveInvitation { invitation } => {
                 self.known.invitations.remove(invitation);
-                self.changes.removed_invitations.insert(*invitation);
+                self.changes.deleted_invitations.insert(*invitation);
                 done(Outcome::Done)
             }
             Action::PayOut { .. } => self.pay_out(),
             Action::DeleteKeys { keys } => {
                 keys.iter().for_each(|key| drop(self.known.keys.remove(key)));
-                self.changes.forgotten.extend(keys.iter().cloned());
+                self.changes.deleted_keys.extend(keys.iter().cloned());
                 done(Outcome::Done)
             }
             Action::SaveExpiryCursor { through } => {

@@ -13,7 +13,7 @@ use crate::domain::{
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
 /// transaction. A missing key means that the row does not exist.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct LoadedRows {
     /// The time of the batch: by the clock of PostgreSQL, or of this process on SQLite.
     pub(crate) now: Timestamp,
     /// New IDs, in ascending order.
@@ -26,7 +26,7 @@ pub(crate) struct Known {
     /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
     /// Pending payments.
-    pub(crate) operations: HashMap<Id, PendingPayment>,
+    pub(crate) pending_payments: HashMap<Id, PendingPayment>,
     pub(crate) merchants: HashMap<Id, MerchantTexts>,
     pub(crate) test_merchants: HashSet<Id>,
     pub(crate) apps: HashSet<Id>,
@@ -47,7 +47,7 @@ pub(crate) struct Known {
     pub(crate) payout: Option<PayoutState>,
 }
 
-impl Known {
+impl LoadedRows {
     pub(crate) fn new(now: Timestamp, ids: Vec<Id>, shards: i64) -> Self {
         Self {
             now,
@@ -56,7 +56,7 @@ impl Known {
             keys: HashMap::new(),
             transactions: HashMap::new(),
             balances: HashMap::new(),
-            operations: HashMap::new(),
+            pending_payments: HashMap::new(),
             merchants: HashMap::new(),
             test_merchants: HashSet::new(),
             apps: HashSet::new(),
@@ -134,7 +134,7 @@ pub(crate) struct LoadedTransaction {
     pub(crate) test: bool,
     /// Used for movements without a descriptor.
     pub(crate) descriptor: Descriptor,
-    pub(crate) holding: TransactionState,
+    pub(crate) state: TransactionState,
 }
 
 /// A pending payment.
@@ -163,7 +163,7 @@ pub(crate) struct InvitationState {
 #[derive(Debug, Clone)]
 pub(crate) struct PayoutState {
     pub(crate) run: PayoutRun,
-    /// Its field `balance` is not loaded. Use [`Known::balances`].
+    /// Its field `balance` is not loaded. Use [`LoadedRows::balances`].
     pub(crate) merchant: Merchant,
     /// Whether the run is closed, or has paid this merchant before.
     pub(crate) is_done: bool,

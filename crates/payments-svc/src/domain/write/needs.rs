@@ -5,18 +5,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, Write};
-use crate::domain::{AcquirerId, Email, Id, PayoutRun, Request};
+use crate::domain::{AcquirerId, Email, Id, MovementRequest, PayoutRun};
 
 /// The captures of a transaction to load. A transaction can have up to 2,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Captures {
+pub(crate) enum CapturesToLoad {
     None,
     /// The oldest captures that together have this refundable amount, in minor units.
     Refundable(i64),
     All,
 }
 
-impl Captures {
+impl CapturesToLoad {
     /// Enough captures for both writes.
     fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -34,9 +34,9 @@ pub(crate) struct Needs {
     /// Idempotency keys, by app and key.
     pub(crate) keys: BTreeSet<(Id, String)>,
     /// Each with a row of its merchant's balance.
-    pub(crate) transactions: BTreeMap<Id, Captures>,
+    pub(crate) transactions: BTreeMap<Id, CapturesToLoad>,
     /// Pending payments, each with its idempotency key.
-    pub(crate) operations: BTreeSet<Id>,
+    pub(crate) pending_payments: BTreeSet<Id>,
     pub(crate) merchants: BTreeSet<Id>,
     pub(crate) apps: BTreeSet<Id>,
     pub(crate) users: BTreeSet<Id>,
@@ -95,17 +95,21 @@ impl Needs {
             }
             Action::ConcludePayment { operation, .. }
             | Action::ChallengePayment { operation, .. } => {
-                self.operations.insert(*operation);
+                self.pending_payments.insert(*operation);
             }
             Action::Move { transaction, request, .. } => {
                 let captures = match request {
-                    Request::Refund { amount } => Captures::Refundable(amount.minor()),
-                    Request::Capture { .. } | Request::Void { .. } => Captures::None,
+                    MovementRequest::Refund { amount } => {
+                        CapturesToLoad::Refundable(amount.minor())
+                    }
+                    MovementRequest::Capture { .. } | MovementRequest::Void { .. } => {
+                        CapturesToLoad::None
+                    }
                 };
                 self.add_transaction(*transaction, captures);
             }
             Action::RecordNotification { notification, .. } => {
-                self.add_transaction(notification.transaction, Captures::All);
+                self.add_transaction(notification.transaction, CapturesToLoad::All);
                 self.notifications.insert(notification.id.as_str().to_owned());
                 if let Some(dispute) = notification.event.dispute().map(AcquirerId::as_str) {
                     self.disputes.insert((notification.transaction, dispute.to_owned()));
@@ -118,8 +122,8 @@ impl Needs {
         }
     }
 
-    fn add_transaction(&mut self, transaction: Id, captures: Captures) {
-        let known = self.transactions.entry(transaction).or_insert(Captures::None);
+    fn add_transaction(&mut self, transaction: Id, captures: CapturesToLoad) {
+        let known = self.transactions.entry(transaction).or_insert(CapturesToLoad::None);
         *known = known.and(captures);
     }
 }

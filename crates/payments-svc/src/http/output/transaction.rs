@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     app::{Payments, SHORT_TRAIL, StoreError},
-    domain::{Card, Custom, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
+    domain::{Card, CustomData, Descriptor, Fee, Id, Movement, ProcessingError, Step, Transaction},
     http::list::Item,
     web::{Error, ProcessingErrorOutput, as_date, as_text, envelope},
 };
@@ -49,7 +49,7 @@ struct TransactionOutput<'a> {
     voided_amount: i64,
     disputed_amount: i64,
     card: Option<CardOutput<'a>>,
-    custom: Option<&'a Custom>,
+    custom: Option<&'a CustomData>,
     tds: &'static str,
     recurring: bool,
     successful: bool,

@@ -6,7 +6,7 @@ use super::rule::{
     Rule,
     Test::{self, Domain},
 };
-use crate::domain::{Exchange, Ppm, scale};
+use crate::domain::{Exchange, Ppm, multiply_rounded};
 
 pub(super) const RULES: &[Rule] = &[
     Rule { name: "the gross of a capture is its amount at its rate and spread", test: CAPTURE },
@@ -45,7 +45,11 @@ const AGAIN: Test = Domain(
         let (amount, whole) = (given.next()??, given.next()?.filter(|&whole| whole > 0)?);
         let share = Ratio::new(amount.into(), whole.into());
         let (gross, fee) = (given.next()??, given.next()??);
-        Some(format!("{} less {}", scale(gross, &share).ok()?, scale(fee, &share).ok()?))
+        Some(format!(
+            "{} less {}",
+            multiply_rounded(gross, &share).ok()?,
+            multiply_rounded(fee, &share).ok()?
+        ))
     },
 );
 

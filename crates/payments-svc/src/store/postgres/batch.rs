@@ -46,7 +46,7 @@ use super::super::{
 };
 use crate::domain::{
     Id,
-    write::{Balance, Changes, Known, Needs, PayoutState, Write},
+    write::{Balance, Changes, LoadedRows, Needs, PayoutState, Write},
 };
 
 /// Settings of the database connections of a service, after those of `common`. An index serves
@@ -119,7 +119,7 @@ impl Engine for Writer {
     const LIMITS: Limits = batch::LIMITS;
     type Operation = Write;
     type Answer = Decision;
-    type Known = Known;
+    type Known = LoadedRows;
     type Changes = Changes;
     type Open<'e> = Transaction;
 
@@ -128,10 +128,10 @@ impl Engine for Writer {
     }
 
     fn exclusive(write: &Write, names: &mut Vec<u64>) {
-        batch::names(write, names);
+        batch::lock_keys(write, names);
     }
 
-    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Transaction, Known>, Failure> {
+    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Transaction, LoadedRows>, Failure> {
         let mut open = self.0.transaction().await?;
         let (known, locked) = load(&mut open, batch).await?;
         Ok(Loaded { open, known, locked })
@@ -139,7 +139,7 @@ impl Engine for Writer {
 
     fn decide(
         &self,
-        known: Known,
+        known: LoadedRows,
         batch: &[&Write],
     ) -> Result<Decided<Decision, Changes>, Panicked> {
         batch::decide(known, batch)
@@ -162,7 +162,7 @@ impl Engine for Writer {
 pub(super) async fn load(
     open: &mut Transaction,
     batch: &[&Write],
-) -> Result<(Known, Vec<usize>), Error> {
+) -> Result<(LoadedRows, Vec<usize>), Error> {
     let needs = Needs::of(batch.iter().copied());
     let payout = needs.payout.map(|(run, merchant)| rows::payout_params(run, merchant));
     let transactions: Vec<Param<'_>> = needs.transactions.keys().map(Id::param).collect();
@@ -187,7 +187,7 @@ pub(super) async fn load(
 
     let results = plan.send(open).await?;
     let (ids, now) = new_ids(results.last().and_then(|rows| rows.first()))?;
-    let mut known = Known::new(now, ids, SHARDS);
+    let mut known = LoadedRows::new(now, ids, SHARDS);
     let mut is_open_run = false;
     for (target, rows) in plan.0.iter().map(|(_, _, target)| target).zip(&results) {
         for row in rows {
@@ -300,16 +300,17 @@ async fn locked(
     open: &mut Transaction,
     batch: &[&Write],
     needs: &Needs,
-    known: &Known,
+    known: &LoadedRows,
 ) -> Result<Vec<usize>, Error> {
     let merchants = needs.merchants.iter().filter(|id| !known.merchants.contains_key(id));
-    let operations = needs.operations.iter().filter(|id| !known.operations.contains_key(id));
+    let pending_payments =
+        needs.pending_payments.iter().filter(|id| !known.pending_payments.contains_key(id));
     let invitations = needs.invitations.iter().filter(|id| !known.invitations.contains_key(id));
     let transactions = needs.transactions.keys().filter(|id| !known.transactions.contains_key(id));
     let mut plan = Plan::default();
     for (sql, ids) in [
         ("SELECT id FROM merchants WHERE id = ANY($1)", merchants.map(Id::param).collect()),
-        ("SELECT id FROM operations WHERE id = ANY($1)", operations.map(Id::param).collect()),
+        ("SELECT id FROM operations WHERE id = ANY($1)", pending_payments.map(Id::param).collect()),
         ("SELECT id FROM invitations WHERE id = ANY($1)", invitations.map(Id::param).collect()),
         ("SELECT id FROM transactions WHERE id = ANY($1)", transactions.map(Id::param).collect()),
     ] {
@@ -330,8 +331,9 @@ async fn locked(
         return Ok(Vec::new());
     }
     let must_wait = |write: &Write| {
-        let Needs { merchants, operations, invitations, transactions, .. } = Needs::of([write]);
-        let rows = merchants.iter().chain(&operations).chain(&invitations);
+        let Needs { merchants, pending_payments, invitations, transactions, .. } =
+            Needs::of([write]);
+        let rows = merchants.iter().chain(&pending_payments).chain(&invitations);
         rows.chain(transactions.keys()).any(|id| locked.contains(id))
     };
     let waiting = batch.iter().enumerate().filter(|(_, write)| must_wait(write));

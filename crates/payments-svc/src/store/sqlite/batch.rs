@@ -26,7 +26,7 @@ use super::super::{
 };
 use crate::domain::{
     Id, IdGenerator,
-    write::{Balance, Changes, Known, Needs, PayoutState, Write},
+    write::{Balance, Changes, LoadedRows, Needs, PayoutState, Write},
 };
 
 /// The statements that load a batch, in their order.
@@ -62,7 +62,7 @@ impl Engine for Writer {
         Limits { batches: 1, another_at: 1, start_timeout: Duration::MAX, ..batch::LIMITS };
     type Operation = Write;
     type Answer = Decision;
-    type Known = Known;
+    type Known = LoadedRows;
     type Changes = Changes;
     type Open<'e> = Transaction<'e>;
 
@@ -70,7 +70,7 @@ impl Engine for Writer {
         batch::cost(write)
     }
 
-    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Transaction<'_>, Known>, Failure> {
+    async fn load(&self, batch: &[&Write]) -> Result<Loaded<Transaction<'_>, LoadedRows>, Failure> {
         let open = self.db.begin().map_err(failure)?;
         let known = load(&open, batch, &mut self.ids.borrow_mut()).map_err(failure)?;
         Ok(Loaded { open, known, locked: Vec::new() })
@@ -78,7 +78,7 @@ impl Engine for Writer {
 
     fn decide(
         &self,
-        known: Known,
+        known: LoadedRows,
         batch: &[&Write],
     ) -> Result<Decided<Decision, Changes>, Panicked> {
         batch::decide(known, batch)
@@ -110,12 +110,12 @@ pub(super) fn load(
     db: &Connection,
     batch: &[&Write],
     ids: &mut IdGenerator,
-) -> rusqlite::Result<Known> {
+) -> rusqlite::Result<LoadedRows> {
     let needs = Needs::of(batch.iter().copied());
     let now = now();
     ids.advance_to(last_id(db)?);
     let drawn = (0..needs.ids).map(|_| ids.next(now)).collect();
-    let mut known = Known::new(now, drawn, 1);
+    let mut known = LoadedRows::new(now, drawn, 1);
     for (sql, query) in &*QUERIES {
         let keys = (query.keys)(&needs);
         if keys.is_empty() {

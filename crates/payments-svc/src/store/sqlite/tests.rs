@@ -137,9 +137,9 @@ async fn keys_cards_and_past_states_are_read_as_written() {
     for ((app, key), row) in &tables.keys {
         let keyed = KeyedRequest { app: *app, key: key.clone(), request: [9; 32] };
         let known = StoredIdempotencyKey { request: row.request, state: row.state.clone() };
-        assert_eq!(store.key(&keyed).await.unwrap(), Some(known));
+        assert_eq!(store.idempotency_key(&keyed).await.unwrap(), Some(known));
         let other = KeyedRequest { app: Id::MAX, ..keyed };
-        assert_eq!(store.key(&other).await.unwrap(), None);
+        assert_eq!(store.idempotency_key(&other).await.unwrap(), None);
     }
     for (&id, row) in &tables.transactions {
         let transaction = &row.new.transaction;
@@ -150,9 +150,9 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         // A payment that was approved without card data has no card.
         if transaction.card.is_some() || !is_original {
             let expected = is_original.then(original).flatten();
-            assert_eq!(store.original(transaction.merchant, id).await.unwrap(), expected);
+            assert_eq!(store.card_on_file(transaction.merchant, id).await.unwrap(), expected);
         }
-        assert_eq!(store.original(Id::MAX, id).await.unwrap(), None);
+        assert_eq!(store.card_on_file(Id::MAX, id).await.unwrap(), None);
         let transaction = with_trail(&tables, id);
         for steps in 0..=row.steps {
             let mut then = transaction.clone();
@@ -162,11 +162,11 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         }
     }
     for row in tables.cards.values() {
-        let kept = store.kept(row.merchant, row.id).await.unwrap();
+        let kept = store.saved_card_on_file(row.merchant, row.id).await.unwrap();
         assert_eq!(kept, Some(row.original.clone()));
-        assert_eq!(store.kept(Id::MIN, row.id).await.unwrap(), None);
+        assert_eq!(store.saved_card_on_file(Id::MIN, row.id).await.unwrap(), None);
     }
-    for (id, (_, challenge)) in &tables.operations {
+    for (id, (_, challenge)) in &tables.pending_payments {
         assert_eq!(store.challenge(*id).await.unwrap(), *challenge);
     }
     store.close().await;
@@ -179,10 +179,11 @@ async fn jobs_find_their_pending_work() {
     // IDs have a precision of one second, so the second of the last ID must have ended.
     tokio::time::sleep(Duration::from_millis(1100)).await;
     let backlog = store.backlog().await.unwrap();
-    let lengths = [tables.invitations.len(), tables.instructions.len(), tables.operations.len()];
-    let waiting = [backlog.invitations, backlog.instructions, backlog.operations];
+    let lengths =
+        [tables.invitations.len(), tables.outbox_entries.len(), tables.pending_payments.len()];
+    let waiting = [backlog.invitations, backlog.outbox_entries, backlog.pending_payments];
     assert_eq!(waiting.map(|waiting| usize::try_from(waiting).unwrap()), lengths);
-    let pending = tables.instructions.values().map(|row| {
+    let pending = tables.outbox_entries.values().map(|row| {
         let transaction = &tables.transactions[&row.transaction];
         let first = tables.captures.range((row.transaction, 0)..).next().map(|(key, _)| *key);
         let is_first = first == row.step.map(|step| (row.transaction, step));
@@ -191,21 +192,21 @@ async fn jobs_find_their_pending_work() {
             transaction: row.transaction,
             payment: transaction.new.operation,
             reference: transaction.new.reference.clone(),
-            order: row.order,
+            kind: row.kind,
             amount: row.amount,
-            is_first_capture: row.order == OutboxKind::Capture && is_first,
+            is_first_capture: row.kind == OutboxKind::Capture && is_first,
         }
     });
-    assert_eq!(store.instructions(Id::MIN).await.unwrap(), pending.collect::<Vec<_>>());
+    assert_eq!(store.outbox_entries(Id::MIN).await.unwrap(), pending.collect::<Vec<_>>());
 
     let is_due = |until: jiff::Timestamp| until <= now();
-    let stale_pending_payments = tables.operations.iter().filter(|(_, (_, challenge))| {
+    let stale_pending_payments = tables.pending_payments.iter().filter(|(_, (_, challenge))| {
         challenge.as_ref().is_none_or(|challenge| is_due(challenge.until))
     });
     let stale_pending_payments: Vec<Id> = stale_pending_payments.map(|(id, _)| *id).collect();
     assert_eq!(store.stale_pending_payments(any_age).await.unwrap(), stale_pending_payments);
 
-    let expiring = store.expiring(any_age).await.unwrap();
+    let expiring = store.old_transactions(any_age).await.unwrap();
     let expiring = expiring.iter().map(|row| (row.transaction, row.is_pending));
     let through = tables.expired_through.unwrap_or(Id::MIN);
     let transactions = tables.transactions.iter().filter(|(id, _)| **id > through);
@@ -226,7 +227,7 @@ async fn jobs_find_their_pending_work() {
     assert_eq!(due, attempted.map(|row| row.new.id).collect::<Vec<_>>());
 
     let mut overdue: Vec<Id> =
-        store.overdue().await.unwrap().iter().map(|dispute| dispute.id).collect();
+        store.overdue_disputes().await.unwrap().iter().map(|dispute| dispute.id).collect();
     overdue.sort();
     let is_test = |id| tables.transactions[id].new.transaction.test;
     let open = tables.disputes.values().filter(|row| row.decision.is_none());

@@ -7,8 +7,8 @@ use crate::domain::{
     ApiKeyDigest, App, Email, Id, Invitation, Merchant, MerchantDetails, MerchantUpdate, Name,
     Pricing, User,
     write::{
-        Attempt, Balance, Membership, MerchantTexts, NewApp, NewInvitation, Outcome, Rejection,
-        known::InvitationState, needs::lower_case,
+        Balance, InvitationAttempt, Membership, MerchantTexts, NewApp, NewInvitation, Outcome,
+        Rejection, known::InvitationState, needs::lower_case,
     },
 };
 
@@ -93,7 +93,7 @@ impl Batch {
             return Err(if is_known { Rejection::NotAMember } else { Rejection::NotFound });
         }
         self.set_user(merchant, user, false);
-        self.changes.revoked.insert((merchant, user));
+        self.changes.deleted_invitations_of.insert((merchant, user));
         self.changes
             .invitations
             .retain(|_, invitation| (invitation.merchant, invitation.user) != (merchant, user));
@@ -132,7 +132,8 @@ impl Batch {
         let retry_delay =
             Duration::from_millis(Invitation::retry_delay(invitation.attempts, jitter));
         *due = now.checked_add(retry_delay).unwrap_or(jiff::Timestamp::MAX);
-        let attempt = Attempt { invitation: id, attempts: invitation.attempts, due: *due };
+        let attempt =
+            InvitationAttempt { invitation: id, attempts: invitation.attempts, due: *due };
         self.changes.attempts.insert(id, attempt);
         done(Outcome::Invitation(Box::new(invitation.clone())))
     }
@@ -142,24 +143,24 @@ impl Batch {
         is_known.then_some(()).ok_or(Rejection::NotFound)
     }
 
-    fn set_user(&mut self, merchant: Id, user: Id, is: bool) {
-        let was = !is;
+    fn set_user(&mut self, merchant: Id, user: Id, exists: bool) {
+        let existed = !exists;
         let key = (merchant, user);
-        let change = Membership { merchant, member: user, test: false, was, is };
-        self.changes.merchant_users.entry(key).or_insert(change).is = is;
-        if is {
+        let change = Membership { merchant, member: user, test: false, existed, exists };
+        self.changes.merchant_users.entry(key).or_insert(change).exists = exists;
+        if exists {
             self.known.merchant_users.insert(key);
         } else {
             self.known.merchant_users.remove(&key);
         }
     }
 
-    fn set_app(&mut self, merchant: Id, app: Id, test: bool, is: bool) {
+    fn set_app(&mut self, merchant: Id, app: Id, test: bool, exists: bool) {
         let key = (merchant, app);
-        let was = self.known.merchant_apps.contains(&key);
-        let change = Membership { merchant, member: app, test, was, is };
-        self.changes.merchant_apps.entry(key).or_insert(change).is = is;
-        if is {
+        let existed = self.known.merchant_apps.contains(&key);
+        let change = Membership { merchant, member: app, test, existed, exists };
+        self.changes.merchant_apps.entry(key).or_insert(change).exists = exists;
+        if exists {
             self.known.merchant_apps.insert(key);
         } else {
             self.known.merchant_apps.remove(&key);

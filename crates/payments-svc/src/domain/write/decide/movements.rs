@@ -1,27 +1,27 @@
-//! Captures, refunds, voids and payouts: turns a decided [`Change`] into row changes.
+//! Captures, refunds, voids and payouts: turns a decided [`TransactionChange`] into row changes.
 
 use super::{Batch, Decision, MAX_BALANCE, done};
 use crate::domain::{
-    Change, Descriptor, Id, LedgerEntry, Line, LineKind, Movement, MovementError, Overflow, Payout,
-    Request, Step, Transfer,
+    Descriptor, Id, LedgerEntry, Line, LineKind, Movement, MovementError, MovementRequest,
+    Overflow, Payout, Step, TransactionChange, Transfer,
     write::{
-        Balance, Capture, LastStep, Moved, NewPayout, NumberedPosting, NumberedStep, Outcome,
+        Balance, CaptureRow, LastStep, Moved, NewPayout, NumberedPosting, NumberedStep, Outcome,
         Rejection, TransactionUpdate, known::LoadedTransaction,
     },
 };
 
 impl Batch {
-    pub(super) fn perform(
+    pub(super) fn execute_movement(
         &mut self,
         transaction: Id,
-        request: &Request,
+        request: &MovementRequest,
         descriptor: Option<&Descriptor>,
     ) -> Decision {
         let held = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
-        let change = held.holding.decide(request)?;
+        let change = held.state.decide(request)?;
         let disputed = change.amounts.disputed;
-        let (order, number) = ((request.order(), change.amount), held.holding.steps);
-        if let Request::Capture { .. } = request
+        let (order, number) = ((request.outbox_kind(), change.amount), held.state.steps);
+        if let MovementRequest::Capture { .. } = request
             && self.balance(held.merchant, change.balance)?.minor > MAX_BALANCE
         {
             return Err(MovementError::from(Overflow).into());
@@ -38,7 +38,7 @@ impl Batch {
     pub(super) fn record_change(
         &mut self,
         transaction: Id,
-        change: Change,
+        change: TransactionChange,
         descriptor: Option<&Descriptor>,
         dispute: Option<Id>,
     ) -> Result<Booked, Rejection> {
@@ -73,7 +73,7 @@ impl Batch {
             line: line_id,
             dispute,
         });
-        let number = held.holding.steps;
+        let number = held.state.steps;
         self.set_captures(transaction, &change);
         self.update_transaction(transaction, held, &change);
         if let Some(step) = &step {
@@ -93,20 +93,20 @@ impl Batch {
         &mut self,
         transaction: Id,
         mut held: LoadedTransaction,
-        change: &Change,
+        change: &TransactionChange,
     ) {
-        held.holding = held.holding.after(change);
-        let (amounts, steps) = (held.holding.amounts, held.holding.steps);
+        held.state = held.state.apply(change);
+        let (amounts, steps) = (held.state.amounts, held.state.steps);
         self.known.transactions.insert(transaction, held);
         self.changes
             .movements
             .insert(transaction, TransactionUpdate { transaction, amounts, steps });
     }
 
-    fn set_captures(&mut self, transaction: Id, change: &Change) {
+    fn set_captures(&mut self, transaction: Id, change: &TransactionChange) {
         let is_capture = change.movement == Some(Movement::Capture);
         for captured in &change.captures {
-            let new = Capture { transaction, captured: *captured, is_new: is_capture };
+            let new = CaptureRow { transaction, captured: *captured, is_new: is_capture };
             let key = (transaction, captured.step);
             self.changes.captures.entry(key).or_insert(new).captured = *captured;
         }

@@ -2,14 +2,14 @@
 
 use super::{Batch, done};
 use crate::domain::{
-    Change, Decision, Dispute, DisputeState, Event, Exchange, FraudAlert, Id, MovementError,
-    Notification, NotificationResult, OpenedDispute, Overflow,
+    Decision, Dispute, DisputeState, Event, Exchange, FraudAlert, Id, MovementError, Notification,
+    NotificationResult, OpenedDispute, Overflow, TransactionChange,
     write::{NewDispute, NotificationRow, NumberedSlice, Outcome, Rejection},
 };
 
 impl Batch {
     /// Records a notification and its effect, unless it was recorded before.
-    pub(super) fn book_notification(
+    pub(super) fn handle_notification(
         &mut self,
         notification: &Notification,
         exchanges: (Exchange, Exchange),
@@ -27,9 +27,9 @@ impl Batch {
             .as_ref()
             .and_then(|dispute_key| self.known.waiting.get(dispute_key))
             .copied();
-        let result = held.holding.book_notification(event, (dispute, waiting), exchanges);
+        let result = held.state.decide_notification(event, (dispute, waiting), exchanges);
         let result = result.map_err(MovementError::from)?;
-        let (waits, merchant) = (result.waits(), held.merchant);
+        let (waiting_decision, merchant) = (result.waiting_decision(), held.merchant);
         match result {
             NotificationResult::None | NotificationResult::Wait(_) => {}
             NotificationResult::Alert => self.alert(merchant, notification),
@@ -41,7 +41,7 @@ impl Batch {
                 self.end(dispute_key, dispute, decision);
             }
         }
-        self.record_notification(notification, waits);
+        self.record_notification(notification, waiting_decision);
         done(Outcome::Done)
     }
 
@@ -65,7 +65,7 @@ impl Batch {
         merchant: Id,
         notification: &Notification,
         opening: OpenedDispute,
-        end: Option<(Decision, Change)>,
+        end: Option<(Decision, TransactionChange)>,
     ) -> Result<(), Rejection> {
         let Event::Opened { dispute: reference, amount, reason, due } = &notification.event else {
             return Ok(());
@@ -119,17 +119,27 @@ impl Batch {
 
     /// Records the notification, and the decision that waits for its dispute, if any. Only the
     /// first decision counts: a later one does not wait.
-    fn record_notification(&mut self, notification: &Notification, waits: Option<Decision>) {
+    fn record_notification(
+        &mut self,
+        notification: &Notification,
+        waiting_decision: Option<Decision>,
+    ) {
         let Notification { id, transaction, event, .. } = notification;
-        let waits = event.dispute().cloned().zip(waits).filter(|(dispute, decision)| {
-            let dispute_key = (*transaction, dispute.as_str().to_owned());
-            let is_first = !self.known.waiting.contains_key(&dispute_key);
-            self.known.waiting.entry(dispute_key).or_insert(*decision);
-            is_first
-        });
+        let waiting_decision =
+            event.dispute().cloned().zip(waiting_decision).filter(|(dispute, decision)| {
+                let dispute_key = (*transaction, dispute.as_str().to_owned());
+                let is_first = !self.known.waiting.contains_key(&dispute_key);
+                self.known.waiting.entry(dispute_key).or_insert(*decision);
+                is_first
+            });
         self.known.notifications.insert(id.as_str().to_owned());
         let created = self.known.now;
-        let row = NotificationRow { id: id.clone(), transaction: *transaction, created, waits };
-        self.changes.notices.insert(id.as_str().to_owned(), row);
+        let row = NotificationRow {
+            id: id.clone(),
+            transaction: *transaction,
+            created,
+            waiting_decision,
+        };
+        self.changes.notifications.insert(id.as_str().to_owned(), row);
     }
 }

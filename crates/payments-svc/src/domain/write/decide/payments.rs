@@ -21,7 +21,11 @@ impl Batch {
     pub(super) fn begin(&mut self, payment: &Payment) -> Decision {
         let id = self.id();
         let created = self.known.now;
-        self.changes.operations.push(NewPendingPayment { id, created, payment: payment.clone() });
+        self.changes.pending_payments.push(NewPendingPayment {
+            id,
+            created,
+            payment: payment.clone(),
+        });
         done(Outcome::PaymentBegun(id))
     }
 
@@ -29,12 +33,12 @@ impl Batch {
     pub(super) fn conclude(
         &mut self,
         operation: Id,
-        verdict: Option<&AcquirerOutcome>,
+        acquirer_outcome: Option<&AcquirerOutcome>,
         card: Option<&Card>,
     ) -> Decision {
-        let begun = self.known.operations.remove(&operation).ok_or(Rejection::NotFound)?;
+        let begun = self.known.pending_payments.remove(&operation).ok_or(Rejection::NotFound)?;
         let (payment, id) = (begun.payment, self.id());
-        let conclusion = PaymentResult::of(verdict, begun.challenged.is_some());
+        let conclusion = PaymentResult::of(acquirer_outcome, begun.challenged.is_some());
         let error = conclusion.error;
         let amount = payment.amount.minor();
         let transaction = Transaction {
@@ -54,7 +58,7 @@ impl Batch {
         };
         let reference = conclusion.reference.map(str::to_owned);
         self.changes.transactions.push(NewTransaction { transaction, operation, reference });
-        self.changes.concluded.insert(operation);
+        self.changes.deleted_pending_payments.insert(operation);
         self.changes.challenges.remove(&operation);
         if conclusion.needs_reversal {
             self.add_outbox_entry(id, (OutboxKind::Reverse, amount), None);
@@ -74,7 +78,7 @@ impl Batch {
     /// Stores the card data and the acquirer's reference. The payment continues with them after the
     /// customer's answer.
     pub(super) fn challenge(&mut self, operation: Id, card: &Card, reference: &str) -> Decision {
-        let begun = self.known.operations.get_mut(&operation).ok_or(Rejection::NotFound)?;
+        let begun = self.known.pending_payments.get_mut(&operation).ok_or(Rejection::NotFound)?;
         begun.challenged = Some(card.clone());
         let until = self.known.now.checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
         let challenge = Challenge { card: card.clone(), reference: reference.to_owned(), until };
@@ -98,10 +102,10 @@ impl Batch {
     pub(super) fn add_outbox_entry(
         &mut self,
         transaction: Id,
-        (order, amount): (OutboxKind, i64),
+        (kind, amount): (OutboxKind, i64),
         step: Option<u32>,
     ) {
         let id = self.id();
-        self.changes.instructions.push(NewOutboxEntry { id, transaction, order, amount, step });
+        self.changes.outbox_entries.push(NewOutboxEntry { id, transaction, kind, amount, step });
     }
 }

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 
 use super::model::Tables;
 use crate::domain::{
-    AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, Card, CardOnFile, Country, Currency, Custom,
-    Decision, Descriptor, Email, Event, Exchange, Expiry, FraudReason, Iban, Id, MerchantDetails,
-    MerchantUpdate, Name, Notes, Notification, Payment, PayoutRun, Pricing, ProcessingError,
-    Reason, Request, Scheme, ThreeDSecure, Website,
+    AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, Card, CardOnFile, Country, Currency,
+    CustomData, Decision, Descriptor, Email, Event, Exchange, Expiry, FraudReason, Iban, Id,
+    MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment,
+    PayoutRun, Pricing, ProcessingError, Reason, Scheme, ThreeDSecure, Website,
     write::{Action, KeyState, KeyedRequest, Write},
 };
 
@@ -241,8 +241,8 @@ impl WriteSpec {
             },
             Kind::Confirm => Action::DeleteOutboxEntries {
                 instructions: vec![
-                    pick(&tables.instructions, 9, one),
-                    pick(&tables.instructions, 9, other),
+                    pick(&tables.outbox_entries, 9, one),
+                    pick(&tables.outbox_entries, 9, other),
                 ],
             },
             Kind::TakeInvitation => Action::StartInvitationAttempt {
@@ -272,18 +272,18 @@ impl WriteSpec {
             currency: code.parse().unwrap(),
             amount: Amount::new(self.amount * 4).unwrap(),
             descriptor: descriptor(self.other),
-            custom: (self.other > 99).then(|| Custom::stored(r#"{"a":1}"#.to_owned())),
+            custom: (self.other > 99).then(|| CustomData::stored(r#"{"a":1}"#.to_owned())),
             recurring: self.one > 200,
         }
     }
 
     fn follow_up(&self, tables: &Tables) -> Action {
-        let operation = pick(&tables.operations, 3, self.one);
+        let operation = pick(&tables.pending_payments, 3, self.one);
         if self.kind == Kind::Challenge {
             let (card, reference) = (Box::new(card()), "challenge".to_owned());
             return Action::ChallengePayment { operation, card, reference };
         }
-        let verdict = match self.other % 4 {
+        let acquirer_outcome = match self.other % 4 {
             0 | 1 => Some(AcquirerOutcome::Approved {
                 reference: "card".to_owned(),
                 tds: ThreeDSecure::Full,
@@ -292,15 +292,15 @@ impl WriteSpec {
             _ => None,
         };
         let card = (!self.other.is_multiple_of(3)).then(|| Box::new(card()));
-        Action::ConcludePayment { operation, verdict, card }
+        Action::ConcludePayment { operation, acquirer_outcome, card }
     }
 
-    fn request(&self) -> Request {
+    fn request(&self) -> MovementRequest {
         let amount = Amount::new(self.amount).unwrap();
         match self.kind {
-            Kind::Refund => Request::Refund { amount },
-            Kind::Void => Request::Void { amount: (self.other > 50).then_some(amount) },
-            _ => Request::Capture {
+            Kind::Refund => MovementRequest::Refund { amount },
+            Kind::Void => MovementRequest::Void { amount: (self.other > 50).then_some(amount) },
+            _ => MovementRequest::Capture {
                 amount,
                 currency: self.other.is_multiple_of(5).then_some(Currency::EUR),
                 exchange: exchange(),

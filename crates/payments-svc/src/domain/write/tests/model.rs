@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::domain::write::{
-    Balance, Capture, Captures, Changes, InvitationState, KeyState, Known, LoadedTransaction,
-    Membership, MerchantTexts, Needs, NewApp, NewCard, NewDispute, NewIdempotencyKey,
-    NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow,
-    PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
+    Balance, CaptureRow, CapturesToLoad, Changes, InvitationState, KeyState, LoadedRows,
+    LoadedTransaction, Membership, MerchantTexts, Needs, NewApp, NewCard, NewDispute,
+    NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction,
+    NotificationRow, PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
 };
 use crate::domain::{
     AcquirerId, Captured, Challenge, DisputeState, FraudAlert, Id, Invitation, Line, Merchant,
@@ -25,13 +25,13 @@ pub(crate) struct Tables {
     pub(crate) merchant_apps: BTreeMap<(Id, Id), bool>,
     pub(crate) merchant_users: BTreeSet<(Id, Id)>,
     pub(crate) invitations: BTreeMap<Id, InvitationRow>,
-    pub(crate) operations: BTreeMap<Id, (NewPendingPayment, Option<Challenge>)>,
+    pub(crate) pending_payments: BTreeMap<Id, (NewPendingPayment, Option<Challenge>)>,
     pub(crate) transactions: BTreeMap<Id, TransactionRow>,
     pub(crate) trail: BTreeMap<(Id, u32), Step>,
     pub(crate) captures: BTreeMap<(Id, u32), Captured>,
     pub(crate) lines: BTreeMap<Id, Line>,
     pub(crate) postings: BTreeMap<(Id, u32), Posting>,
-    pub(crate) instructions: BTreeMap<Id, NewOutboxEntry>,
+    pub(crate) outbox_entries: BTreeMap<Id, NewOutboxEntry>,
     pub(crate) cards: BTreeMap<Id, NewCard>,
     pub(crate) notifications: BTreeMap<String, NotificationRow>,
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
@@ -63,8 +63,8 @@ impl Tables {
         needs: &Needs,
         (now, ids): (Timestamp, Vec<Id>),
         (shards, free): (i64, i64),
-    ) -> Known {
-        let mut known = Known::new(now, ids, shards);
+    ) -> LoadedRows {
+        let mut known = LoadedRows::new(now, ids, shards);
         for name in &needs.keys {
             if let Some(NewIdempotencyKey { request, state, .. }) = self.keys.get(name) {
                 let key = StoredIdempotencyKey { request: *request, state: state.clone() };
@@ -79,9 +79,9 @@ impl Tables {
                 known.transactions.insert(id, held);
             }
         }
-        for id in &needs.operations {
-            if let Some((row, challenge)) = self.operations.get(id) {
-                known.operations.insert(*id, self.begun(row, challenge.as_ref()));
+        for id in &needs.pending_payments {
+            if let Some((row, challenge)) = self.pending_payments.get(id) {
+                known.pending_payments.insert(*id, self.begun(row, challenge.as_ref()));
             }
         }
         for id in &needs.merchants {
@@ -114,12 +114,12 @@ impl Tables {
                 known.disputes.insert(about.clone(), contest);
             }
             let waits = |row: &&NotificationRow| {
-                let dispute = row.waits.as_ref().map(|(dispute, _)| dispute.as_str());
+                let dispute = row.waiting_decision.as_ref().map(|(dispute, _)| dispute.as_str());
                 (row.transaction, dispute) == (about.0, Some(&*about.1))
             };
             let waiting = self.notifications.values().filter(waits);
             let first = waiting.min_by_key(|row| (row.created, row.id.as_str()));
-            if let Some((_, decision)) = first.and_then(|row| row.waits.as_ref()) {
+            if let Some((_, decision)) = first.and_then(|row| row.waiting_decision.as_ref()) {
                 known.waiting.insert(about.clone(), *decision);
             }
         }
@@ -147,7 +147,8 @@ impl Tables {
         };
         let opened = self.disputes.values().map(|row| (row.dispute.transaction, &row.reference));
         let waits = self.notifications.values();
-        let waits = waits.filter_map(|row| Some((row.transaction, &row.waits.as_ref()?.0)));
+        let waits =
+            waits.filter_map(|row| Some((row.transaction, &row.waiting_decision.as_ref()?.0)));
         let named = |(id, dispute): (Id, &AcquirerId)| (id, dispute.as_str().to_owned());
         let email = |user: &User| user.email.as_str().to_ascii_lowercase();
         let emails: Vec<_> = self.users.values().map(email).collect();
@@ -155,8 +156,8 @@ impl Tables {
         let emails = merchants.flat_map(|id| emails.iter().map(|email| (*id, email.clone())));
         Needs {
             keys: self.keys.keys().cloned().collect(),
-            transactions: self.transactions.keys().map(|id| (*id, Captures::All)).collect(),
-            operations: self.operations.keys().copied().collect(),
+            transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
+            pending_payments: self.pending_payments.keys().copied().collect(),
             merchants: self.merchants.keys().copied().collect(),
             apps: self.apps.keys().copied().collect(),
             users: self.users.keys().copied().collect(),
@@ -175,25 +176,25 @@ impl Tables {
         Balance { merchant, shard, minor: self.balances[&(merchant, shard)] }
     }
 
-    fn held(&self, row: &TransactionRow, captures: Captures) -> LoadedTransaction {
+    fn held(&self, row: &TransactionRow, captures: CapturesToLoad) -> LoadedTransaction {
         let transaction = &row.new.transaction;
         let merchant = &self.merchants[&transaction.merchant];
         let mut available = 0;
         let is_needed = |captured: &&Captured| match captures {
-            Captures::None => false,
-            Captures::Refundable(amount) => {
+            CapturesToLoad::None => false,
+            CapturesToLoad::Refundable(amount) => {
                 let before = available;
                 available += captured.amount - captured.amount_returned;
                 before < available && before < amount
             }
-            Captures::All => true,
+            CapturesToLoad::All => true,
         };
         let own = self.captures.range((transaction.id, 0)..=(transaction.id, u32::MAX));
         LoadedTransaction {
             merchant: transaction.merchant,
             test: transaction.test,
             descriptor: transaction.descriptor.clone(),
-            holding: TransactionState {
+            state: TransactionState {
                 currency: transaction.currency,
                 amounts: transaction.amounts,
                 steps: row.steps,
@@ -254,13 +255,14 @@ impl Tables {
     }
 
     fn delete(&mut self, changes: &Changes) {
-        self.instructions.retain(|id, _| !changes.confirmed.contains(id));
-        self.invitations.retain(|id, _| !changes.removed_invitations.contains(id));
+        self.outbox_entries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
+        self.invitations.retain(|id, _| !changes.deleted_invitations.contains(id));
         let membership = |row: &InvitationRow| (row.new.merchant, row.new.user);
-        self.invitations.retain(|_, row| !changes.revoked.contains(&membership(row)));
-        self.operations.retain(|id, _| !changes.concluded.contains(id));
-        self.keys.retain(|name, _| !changes.forgotten.contains(name));
-        let is_gone = |row: &&Membership| row.was && !row.is;
+        self.invitations
+            .retain(|_, row| !changes.deleted_invitations_of.contains(&membership(row)));
+        self.pending_payments.retain(|id, _| !changes.deleted_pending_payments.contains(id));
+        self.keys.retain(|name, _| !changes.deleted_keys.contains(name));
+        let is_gone = |row: &&Membership| row.existed && !row.exists;
         for row in changes.merchant_apps.values().filter(is_gone) {
             assert!(self.merchant_apps.remove(&(row.merchant, row.member)).is_some(), "{row:?}");
         }
@@ -283,7 +285,7 @@ impl Tables {
             }
         }
         for (id, challenge) in changes.challenges.values() {
-            self.operations.get_mut(id).unwrap().1 = Some(challenge.clone());
+            self.pending_payments.get_mut(id).unwrap().1 = Some(challenge.clone());
         }
         for TransactionUpdate { transaction, amounts, steps } in changes.movements.values() {
             let row = self.transactions.get_mut(transaction).unwrap();
@@ -315,13 +317,16 @@ impl Tables {
             changes.steps.into_iter().map(|row| ((row.transaction, row.number), row.step)),
         );
         let captures = changes.captures.into_iter().filter(|(_, row)| row.is_new);
-        add(&mut self.captures, captures.map(|(key, Capture { captured, .. })| (key, captured)));
+        add(&mut self.captures, captures.map(|(key, CaptureRow { captured, .. })| (key, captured)));
         add(&mut self.lines, changes.lines.into_iter().map(|line| (line.id, line)));
         let postings = changes.postings.into_iter();
         add(&mut self.postings, postings.map(|row| ((row.line, row.number), row.posting)));
-        add(&mut self.instructions, changes.instructions.into_iter().map(|row| (row.id, row)));
+        add(&mut self.outbox_entries, changes.outbox_entries.into_iter().map(|row| (row.id, row)));
         add(&mut self.payouts, changes.payout.into_iter().map(|row| (row.payout.id, row)));
-        add(&mut self.operations, changes.operations.into_iter().map(|row| (row.id, (row, None))));
+        add(
+            &mut self.pending_payments,
+            changes.pending_payments.into_iter().map(|row| (row.id, (row, None))),
+        );
         add(&mut self.cards, changes.cards.into_iter().map(|row| (row.id, row)));
         add(&mut self.disputes, changes.disputes);
         let slices = changes.slices.into_iter();
@@ -338,13 +343,13 @@ impl Tables {
             changes.invitations.into_iter().map(|(id, new)| (id, invitation(new))),
         );
         add(&mut self.users, changes.users.into_values().map(|user| (user.id, user)));
-        let is_new = |row: &Membership| row.is && !row.was;
+        let is_new = |row: &Membership| row.exists && !row.existed;
         let members = changes.merchant_apps.into_iter().filter(|(_, row)| is_new(row));
         add(&mut self.merchant_apps, members.map(|(key, row)| (key, row.test)));
         for (key, row) in changes.merchant_users.into_iter().filter(|(_, row)| is_new(row)) {
             assert!(self.merchant_users.insert(key), "{row:?}");
         }
-        add(&mut self.notifications, changes.notices);
+        add(&mut self.notifications, changes.notifications);
         add(&mut self.keys, changes.keys);
     }
 }
