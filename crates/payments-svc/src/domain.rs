@@ -11,17 +11,17 @@
 mod app;
 mod card;
 mod dispute;
+mod field_error;
 mod id;
-mod invalid;
 mod invitation;
-mod journal;
 mod json;
+mod ledger;
 mod link;
 mod merchant;
 mod money;
 mod movement;
 mod notification;
-mod operation;
+mod payment;
 mod payout;
 mod processing;
 mod rates;
@@ -34,12 +34,12 @@ pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, 
 pub(crate) use dispute::{
     Decision, Dispute, DisputeState, NotificationResult, OpenedDispute, Reason, Slice,
 };
+pub(crate) use field_error::FieldError;
 pub(crate) use id::{Id, IdGenerator};
-pub(crate) use invalid::Invalid;
 pub(crate) use invitation::Invitation;
-pub(crate) use journal::{Account, LedgerEntry, Line, LineKind, Posting};
 pub(crate) use json::CustomData;
-pub(crate) use link::{Link, Value};
+pub(crate) use ledger::{Account, BalanceLine, LedgerEntry, LineKind, Posting};
+pub(crate) use link::{DecimalAmount, Link};
 pub(crate) use merchant::{
     Country, Descriptor, Email, Iban, Merchant, MerchantDetails, MerchantUpdate, Name, Notes,
     Pricing, Terms, Website, merchant_title,
@@ -48,10 +48,10 @@ pub(crate) use money::{
     Amount, Currency, Factor, InvalidCurrency, Money, Overflow, Ppm, multiply_rounded,
 };
 pub(crate) use movement::{
-    Captured, MAX_STEPS, MovementError, MovementRequest, TransactionChange, TransactionState,
+    Capture, MAX_STEPS, MovementError, MovementRequest, TransactionChange, TransactionState,
 };
 pub(crate) use notification::{AcquirerId, Event, FraudAlert, FraudReason, Notification};
-pub(crate) use operation::{
+pub(crate) use payment::{
     AcquirerOutcome, CardOnFile, Challenge, ChallengeAnswer, OutboxEntry, OutboxKind, Payment,
     PaymentResult,
 };

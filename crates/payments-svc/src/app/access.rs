@@ -2,7 +2,9 @@
 
 use super::{error::Error, payments::Payments};
 use crate::{
-    domain::{ApiKeyDigest, App, Dispute, FraudAlert, Id, Line, Merchant, SavedCard, Transaction},
+    domain::{
+        ApiKeyDigest, App, BalanceLine, Dispute, FraudAlert, Id, Merchant, SavedCard, Transaction,
+    },
     store::{Found, Snapshot, Store, StoreError},
 };
 
@@ -29,7 +31,7 @@ macro_rules! accessible {
 accessible!(
     Merchant: merchant,
     Transaction: transaction,
-    Line: line,
+    BalanceLine: line,
     SavedCard: card,
     Dispute: dispute,
     FraudAlert: fraud

@@ -5,7 +5,7 @@ use common::limits;
 
 use crate::{
     acquirer::NoAnswer,
-    domain::{Invalid, MovementError, NoRate, write::Rejection},
+    domain::{FieldError, MovementError, NoRate, write::Rejection},
     store::StoreError,
 };
 
@@ -17,7 +17,7 @@ pub(crate) enum Error {
     #[error("no resource exists at this path")]
     NotFound,
     #[error("the request is not valid")]
-    Invalid(Vec<Invalid>),
+    Invalid(Vec<FieldError>),
     #[error("the first request with this idempotency key is still being processed: try again")]
     InFlight,
     #[error("the idempotency key was used for another request")]
@@ -51,7 +51,7 @@ pub(crate) enum NoOutcome {
 impl Error {
     /// An error about a single member of the request.
     pub(crate) fn field(field: &'static str, message: impl ToString) -> Self {
-        Self::Invalid(vec![Invalid::new(field, message.to_string())])
+        Self::Invalid(vec![FieldError::new(field, message.to_string())])
     }
 }
 
@@ -91,8 +91,8 @@ impl From<limits::Refused> for Error {
     }
 }
 
-impl From<Vec<Invalid>> for Error {
-    fn from(invalid: Vec<Invalid>) -> Self {
+impl From<Vec<FieldError>> for Error {
+    fn from(invalid: Vec<FieldError>) -> Self {
         Self::Invalid(invalid)
     }
 }

@@ -5,7 +5,7 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 
 use super::{error::Error, payments::Payments};
 use crate::{
-    domain::{App, Dispute, FraudAlert, Id, Line, Merchant, Transaction, User, Window},
+    domain::{App, BalanceLine, Dispute, FraudAlert, Id, Merchant, Transaction, User, Window},
     store::{Found, Owner, Store, StoreError},
 };
 
@@ -35,7 +35,7 @@ impl Payments {
         self.list(move |store, window| store.apps(merchant, window))
     }
 
-    pub(crate) fn lines(&self, merchant: Id) -> List<Line> {
+    pub(crate) fn lines(&self, merchant: Id) -> List<BalanceLine> {
         self.list(move |store, window| store.lines(merchant, window))
     }
 

@@ -6,7 +6,7 @@
 //!    their part of the rate fee. The merchant also pays the dispute fee.
 //! 3. If the captures do not have enough left, the dispute takes them again, although their money
 //!    was refunded or disputed before. Each capture keeps its own rate and fee. Such slices are
-//!    marked `again`. They do not change [`Captured`], so that winning the dispute does not undo
+//!    marked `again`. They do not change [`Capture`], so that winning the dispute does not undo
 //!    the refund.
 //! 4. If nothing was ever captured, the amount is exchanged at the current rate.
 //! 5. The slices are stored, because a won dispute returns exactly these amounts. The dispute fee
@@ -21,9 +21,9 @@ use num_rational::Ratio;
 
 use super::{
     id::Id,
-    journal::{LedgerEntry, LineKind},
+    ledger::{LedgerEntry, LineKind},
     money::{Amount, Money, Overflow, multiply_rounded},
-    movement::{Booking, Captured, TransactionChange, TransactionState},
+    movement::{Booking, Capture, TransactionChange, TransactionState},
     notification::Event,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
@@ -172,7 +172,7 @@ impl TransactionState {
     }
 
     /// Opens a dispute over `amount`: takes the remaining part of the captures, oldest first, as a
-    /// refund does. The rest of the amount is taken [`again`].
+    /// refund does. The rest of the amount is taken [`beyond_captures`].
     fn open(
         &self,
         amount: Amount,
@@ -241,7 +241,7 @@ impl TransactionState {
             return Ok(TransactionChange { booking, ..change });
         }
         let returned = slices.iter().filter(|slice| !slice.again).filter_map(|slice| {
-            let is_source = |captured: &&Captured| slice.step == Some(captured.step);
+            let is_source = |captured: &&Capture| slice.step == Some(captured.step);
             self.captures.iter().find(is_source).map(|captured| captured.undo_return(slice))
         });
         let fee = Fee { flat: 0, rate: sum(slices, |slice| slice.fee)? };
@@ -268,7 +268,7 @@ impl TransactionState {
 /// capture takes the rest, even if it is more than was captured. Without captures, returns one
 /// slice at the current exchange rate.
 fn beyond_captures(
-    captures: &[Captured],
+    captures: &[Capture],
     amount: i64,
     exchange: Exchange,
 ) -> Result<Vec<Slice>, Overflow> {

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use url::Url;
 
 use super::{
+    field_error::FieldError,
     id::Id,
-    invalid::Invalid,
     json::{CustomData, InvalidCustom},
     merchant::Merchant,
     money::{Amount, Currency, Decimal},
@@ -26,7 +26,7 @@ pub(crate) struct Link {
     /// `None`: the customer chooses.
     pub(crate) currency: Option<Currency>,
     /// `None`: the customer enters an amount.
-    pub(crate) value: Option<Value>,
+    pub(crate) value: Option<DecimalAmount>,
     /// Text for the merchant.
     pub(crate) reference: Option<String>,
     /// Text for the customer.
@@ -41,10 +41,10 @@ pub(crate) struct Link {
 
 impl Link {
     /// Checks the link against its merchant.
-    pub(crate) fn check_merchant(&self, merchant: &Merchant) -> Result<(), Invalid> {
+    pub(crate) fn check_merchant(&self, merchant: &Merchant) -> Result<(), FieldError> {
         match (self.test, merchant.details.test) {
-            (false, true) => Err(Invalid::new("test", "must be 1 for a test merchant")),
-            (true, false) => Err(Invalid::new("test", "must be left out for a live merchant")),
+            (false, true) => Err(FieldError::new("test", "must be 1 for a test merchant")),
+            (true, false) => Err(FieldError::new("test", "must be left out for a live merchant")),
             _ => Ok(()),
         }
     }
@@ -70,7 +70,7 @@ impl Link {
         let optional = [
             ("test", self.test.then_some("1")),
             ("currency", self.currency.map(Currency::code)),
-            ("value", self.value.as_ref().map(Value::as_str)),
+            ("value", self.value.as_ref().map(DecimalAmount::as_str)),
             ("reference", self.reference.as_deref()),
             ("text", self.text.as_deref()),
             ("redirect", self.redirect.as_ref().map(Redirect::as_str)),
@@ -84,7 +84,7 @@ impl Link {
 
 /// An amount in major units: a decimal number. It needs a currency to become an [`Amount`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Value(String);
+pub(crate) struct DecimalAmount(String);
 
 /// Why a text is not an amount of its currency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -97,7 +97,7 @@ pub(crate) enum InvalidValue {
     OutOfRange,
 }
 
-impl Value {
+impl DecimalAmount {
     /// Parses an amount that a customer typed, with a decimal comma or point.
     pub(crate) fn parse_input(text: &str) -> Result<Self, InvalidValue> {
         text.trim().replace(',', ".").parse()
@@ -120,7 +120,7 @@ impl Value {
     }
 }
 
-impl FromStr for Value {
+impl FromStr for DecimalAmount {
     type Err = InvalidValue;
 
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     fn amount(value: &str, currency: &str) -> Result<i64, InvalidValue> {
-        value.parse::<Value>()?.amount(currency.parse().unwrap()).map(Amount::minor)
+        value.parse::<DecimalAmount>()?.amount(currency.parse().unwrap()).map(Amount::minor)
     }
 
     fn redirected(address: &str) -> String {
@@ -237,10 +237,10 @@ mod tests {
     #[test]
     fn an_amount_is_typed_with_a_comma_or_a_point() {
         for typed in ["9,95", "9.95", " 9,95 "] {
-            assert_eq!(Value::parse_input(typed).unwrap().as_str(), "9.95");
+            assert_eq!(DecimalAmount::parse_input(typed).unwrap().as_str(), "9.95");
         }
         for typed in ["", "1.000,50", "1,000.50", "1 000", "ten"] {
-            assert_eq!(Value::parse_input(typed), Err(InvalidValue::NotANumber), "{typed}");
+            assert_eq!(DecimalAmount::parse_input(typed), Err(InvalidValue::NotANumber), "{typed}");
         }
     }
 

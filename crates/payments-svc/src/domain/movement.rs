@@ -10,7 +10,7 @@
 //! 2. **Fees.** A capture costs a share of the gross (`rate`) and a flat fee (`flat`), which is
 //!    exchanged too. The balance gains gross − fees. A refund returns its part of `rate`, and never
 //!    `flat`.
-//! 3. **Rounding.** Fractions are exact and rounded once. [`Captured::return_part`] rounds the total
+//! 3. **Rounding.** Fractions are exact and rounded once. [`Capture::return_part`] rounds the total
 //!    that was refunded so far, and subtracts the earlier parts. So rounding errors do not add up:
 //!    after the last part, exactly the gross and the fee are refunded.
 //! 4. **Order.** A refund uses the oldest captures first. The store relies on this: it loads only
@@ -24,17 +24,17 @@ use num_rational::Ratio;
 
 use super::{
     dispute::Slice,
-    journal::{LedgerEntry, LineKind},
+    ledger::{LedgerEntry, LineKind},
     merchant::Pricing,
     money::{Amount, Currency, Factor, Money, Overflow, Ppm, multiply_rounded},
-    operation::OutboxKind,
+    payment::OutboxKind,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
 };
 
 /// A capture, and how much of it was refunded or is disputed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Captured {
+pub(crate) struct Capture {
     /// The index in the trail, from 0.
     pub(crate) step: u32,
     /// Minor units of the transaction's currency.
@@ -53,7 +53,7 @@ pub(crate) struct Captured {
     pub(crate) spread: Ppm,
 }
 
-impl Captured {
+impl Capture {
     /// Marks `amount` as refunded or disputed. Returns its gross and its fee, which are never
     /// negative. With the last part, exactly the rest of the gross and of the fee is returned.
     pub(super) fn return_part(&mut self, amount: i64) -> Result<(i64, i64), Overflow> {
@@ -91,7 +91,7 @@ pub(crate) struct TransactionState {
     /// The length of the trail.
     pub(crate) steps: u32,
     /// Oldest first. Only those that the request needs are loaded: none for a capture or void.
-    pub(crate) captures: Vec<Captured>,
+    pub(crate) captures: Vec<Capture>,
     /// The currency of the merchant's balance.
     pub(crate) funding: Currency,
     pub(crate) pricing: Pricing,
@@ -150,7 +150,7 @@ pub(crate) struct TransactionChange {
     /// The transaction's amounts afterwards.
     pub(crate) amounts: Amounts,
     /// The new or changed captures.
-    pub(crate) captures: Vec<Captured>,
+    pub(crate) captures: Vec<Capture>,
     /// Added to the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
     pub(crate) fee: Fee,
@@ -241,7 +241,7 @@ impl TransactionState {
             rate: multiply_rounded(gross, &self.pricing.rate.factor())?,
         };
         let balance = gross.checked_sub(fee.total()?).ok_or(Overflow)?;
-        let captured = Captured {
+        let captured = Capture {
             step: self.steps,
             amount,
             gross,

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::{
     id::Id,
-    journal::LedgerEntry,
+    ledger::LedgerEntry,
     merchant::{Iban, Merchant},
     money::Money,
 };

@@ -32,7 +32,7 @@ use super::{
     merchant::{Descriptor, Email, MerchantDetails, MerchantUpdate, Name, Notes, Pricing},
     movement::{MovementError, MovementRequest},
     notification::Notification,
-    operation::{AcquirerOutcome, CardOnFile, Payment},
+    payment::{AcquirerOutcome, CardOnFile, Payment},
     payout::PayoutRun,
     processing::ProcessingError,
     rates::Exchange,

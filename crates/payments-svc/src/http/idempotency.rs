@@ -29,7 +29,7 @@ use axum::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    domain::{App, Invalid, write::KeyedRequest},
+    domain::{App, FieldError, write::KeyedRequest},
     web::Body,
 };
 
@@ -40,7 +40,7 @@ const MAX_KEY: usize = 255;
 
 /// The key of a request, and the parts of its head that identify it.
 pub(super) struct IdempotencyKey {
-    key: Result<Option<String>, Invalid>,
+    key: Result<Option<String>, FieldError>,
     method: Method,
     uri: Uri,
 }
@@ -60,7 +60,7 @@ impl IdempotencyKey {
         self,
         caller: &App,
         body: &Body,
-    ) -> Result<Option<KeyedRequest>, Vec<Invalid>> {
+    ) -> Result<Option<KeyedRequest>, Vec<FieldError>> {
         let key = self.key.map_err(|invalid| vec![invalid])?;
         Ok(key.map(|key| {
             let line = format!("{} {}\n", self.method, self.uri.path());
@@ -72,7 +72,7 @@ impl IdempotencyKey {
 }
 
 /// Reads the header: one value of 1 to [`MAX_KEY`] printable ASCII characters.
-pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, FieldError> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let text = value.to_str().unwrap_or_default();
@@ -81,5 +81,5 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Invalid> {
         return Ok(Some(text.to_owned()));
     }
     let message = "must be one value of 1 to 255 printable ASCII characters";
-    Err(Invalid::new("Idempotency-Key", message))
+    Err(FieldError::new("Idempotency-Key", message))
 }

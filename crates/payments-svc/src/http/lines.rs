@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{access::Permitted, api::Api, list, output::MoneyOutput};
 use crate::{
-    domain::{Id, Line, LineKind, Merchant},
+    domain::{BalanceLine, Id, LineKind, Merchant},
     web::{Error, as_date, as_text},
 };
 
@@ -25,7 +25,7 @@ pub(super) async fn list(
     list::response(&api.responses, window, api.payments.lines(merchant.resource.id)).await
 }
 
-pub(super) async fn get(line: Permitted<Line>) -> impl IntoResponse {
+pub(super) async fn get(line: Permitted<BalanceLine>) -> impl IntoResponse {
     Json(LineOutput::new(&line.resource))
 }
 
@@ -59,7 +59,7 @@ struct LineOutput {
 }
 
 impl LineOutput {
-    fn new(line: &Line) -> Self {
+    fn new(line: &BalanceLine) -> Self {
         let is = |kind| (line.kind == kind).then_some(true);
         let (won, lost) = (is(LineKind::Won), is(LineKind::Lost));
         Self {
@@ -81,4 +81,4 @@ impl LineOutput {
     }
 }
 
-list::item!(Line, LineOutput::new);
+list::item!(BalanceLine, LineOutput::new);

@@ -28,7 +28,7 @@ use futures_util::{StreamExt as _, future::ready, stream};
 
 use crate::{
     app::{List, StoreError},
-    domain::{Id, Invalid, MAX_PAGE, Window},
+    domain::{FieldError, Id, MAX_PAGE, Window},
     web::{Error, Fields, Reported, fields},
 };
 
@@ -40,7 +40,7 @@ use crate::{
 pub(super) fn read<F>(
     query: Option<&str>,
     filters: impl FnOnce(&mut Fields<'_>) -> Result<F, Reported>,
-) -> Result<(Window, F), Vec<Invalid>> {
+) -> Result<(Window, F), Vec<FieldError>> {
     fields::read_query(query, |fields| {
         let limit = fields.required_number("limit", limit);
         // Decision: an empty cursor is an error. If it were ignored, the caller would start again
@@ -189,7 +189,7 @@ mod tests {
 
     fn errors(query: &str) -> Vec<(String, String)> {
         let errors = read(Some(query), filters).unwrap_err();
-        let text = |error: Invalid| (error.field.into_owned(), error.message.into_owned());
+        let text = |error: FieldError| (error.field.into_owned(), error.message.into_owned());
         errors.into_iter().map(text).collect()
     }
 

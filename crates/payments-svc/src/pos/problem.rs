@@ -9,7 +9,7 @@ use axum::{
 };
 
 use super::{asset::VERSION, language::Language, view};
-use crate::{app, domain::Invalid, web::Error};
+use crate::{app, domain::FieldError, web::Error};
 
 #[derive(Template)]
 #[template(path = "problem.html")]
@@ -18,7 +18,7 @@ struct ProblemPage {
     heading: Cow<'static, str>,
     hint: Cow<'static, str>,
     /// The parameters of the link that are wrong.
-    invalid: Vec<Invalid>,
+    invalid: Vec<FieldError>,
 }
 
 /// An error, answered with a page in the customer's language.

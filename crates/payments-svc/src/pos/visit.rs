@@ -14,7 +14,10 @@ use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 use super::{language::Language, problem::Problem};
 use crate::{
     app::{self, Payments, now},
-    domain::{Amount, Currency, Invalid, Link, Merchant, Money, Name, Value, write::KeyedRequest},
+    domain::{
+        Amount, Currency, DecimalAmount, FieldError, Link, Merchant, Money, Name,
+        write::KeyedRequest,
+    },
     web::{Error, Fields, Reported, fields},
 };
 
@@ -111,10 +114,10 @@ impl Visit {
             Ok((link?, Typed { currency: currency?, value: value? }, form?))
         })?;
         let merchant = payments.merchant_by_key(&link.key).await?;
-        let due = link.due().map_err(|error| Invalid::new("value", error.to_string()));
+        let due = link.due().map_err(|error| FieldError::new("value", error.to_string()));
         let terms = merchant.terms();
         let rate = link.currency.and_then(|currency| payments.exchanges(currency, &terms).err());
-        let rate = rate.map(|error| Invalid::new("currency", error.to_string()));
+        let rate = rate.map(|error| FieldError::new("currency", error.to_string()));
         let wrong = [link.check_merchant(&merchant).err(), due.clone().err(), rate];
         match due {
             Ok(due) if wrong.iter().all(Option::is_none) => {
@@ -146,7 +149,7 @@ impl Visit {
         let is_typed = link.value.is_none();
         if is_typed {
             let typed = self.typed.value.as_deref().unwrap_or_default();
-            link.value = Value::parse_input(typed).ok();
+            link.value = DecimalAmount::parse_input(typed).ok();
             wrong.value = link.value.is_none();
         }
         match link.due() {

@@ -16,7 +16,7 @@ use crate::domain::{
 };
 
 /// The answer to a write, or why it was rejected. A rejected write changed nothing.
-pub(super) type Decision = Result<Answer, Rejection>;
+pub(super) type WriteResult = Result<Answer, Rejection>;
 
 /// The limits in PostgreSQL. SQLite replaces `batches`, `another_at` and `start_timeout`.
 pub(super) const LIMITS: Limits = Limits {
@@ -83,7 +83,7 @@ fn hash(name: impl Hash) -> u64 {
 pub(super) fn decide(
     known: LoadedRows,
     batch: &[&Write],
-) -> Result<Decided<Decision, Changes>, Panicked> {
+) -> Result<Decided<WriteResult, Changes>, Panicked> {
     let (answers, changes) = decide_writes(known, batch).map_err(Panicked)?;
     Ok(Decided { answers, changes })
 }

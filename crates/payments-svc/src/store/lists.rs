@@ -16,7 +16,7 @@ use common::sql::{ColumnError, Columns, Param, Stored as _};
 
 use super::{Engine, Owner, SHORT_TRAIL, Store, StoreError, rows};
 use crate::domain::{
-    App, Dispute, FraudAlert, Id, Line, Merchant, Step, Transaction, User, Window,
+    App, BalanceLine, Dispute, FraudAlert, Id, Merchant, Step, Transaction, User, Window,
 };
 
 struct List {
@@ -126,7 +126,11 @@ impl Store {
         self.page(&List::apps(), merchant, window, rows::app).await
     }
 
-    pub(crate) async fn lines(self, merchant: Id, window: Window) -> Result<Vec<Line>, StoreError> {
+    pub(crate) async fn lines(
+        self,
+        merchant: Id,
+        window: Window,
+    ) -> Result<Vec<BalanceLine>, StoreError> {
         self.page(&List::lines(), merchant, window, rows::line).await
     }
 

@@ -15,8 +15,8 @@ use super::{
     values::{CARD, millis},
 };
 use crate::domain::{
-    ApiKeyDigest, App, CardOnFile, Challenge, Dispute, FraudAlert, Id, Line, Merchant, OutboxEntry,
-    SavedCard, Transaction, TransactionTerms,
+    ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Dispute, FraudAlert, Id, Merchant,
+    OutboxEntry, SavedCard, Transaction, TransactionTerms,
     write::{KeyedRequest, StoredIdempotencyKey},
 };
 
@@ -169,7 +169,11 @@ impl Store {
     }
 
     /// A line, as `app` sees it.
-    pub(crate) async fn line(&self, id: Id, app: Id) -> Result<Option<Found<Line>>, StoreError> {
+    pub(crate) async fn line(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<BalanceLine>>, StoreError> {
         let sql = format!(
             "SELECT {}, {} FROM {} WHERE lines.id = $2",
             rows::LINE,

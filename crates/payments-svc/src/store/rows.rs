@@ -10,9 +10,9 @@ use super::{
     values::{card, factor, money, optional_card, optional_time, time},
 };
 use crate::domain::{
-    Amounts, App, Captured, CardOnFile, Challenge, Dispute, Fee, FraudAlert, Id, Line, Merchant,
-    MerchantDetails, OutboxEntry, Payout, PayoutRun, Pricing, ProcessingError, Reason, SavedCard,
-    Slice, Step, Terms, Transaction, TransactionTerms, Transfer, User,
+    Amounts, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fee, FraudAlert, Id,
+    Merchant, MerchantDetails, OutboxEntry, Payout, PayoutRun, Pricing, ProcessingError, Reason,
+    SavedCard, Slice, Step, Terms, Transaction, TransactionTerms, Transfer, User,
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -149,8 +149,8 @@ pub(super) fn with_trail(
     transaction
 }
 
-pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Captured> {
-    Ok(Captured {
+pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Capture> {
+    Ok(Capture {
         step: columns.read()?,
         amount: columns.read()?,
         gross: columns.read()?,
@@ -167,8 +167,8 @@ pub(super) const LINE: &str = "lines.id, lines.merchant, merchants.test, lines.c
      fee, kind, \"transaction\", lines.currency, amount";
 pub(super) const LINES: &str = "lines JOIN merchants ON merchants.id = lines.merchant";
 
-pub(super) fn line(columns: &mut Columns<'_>) -> Read<Line> {
-    Ok(Line {
+pub(super) fn line(columns: &mut Columns<'_>) -> Read<BalanceLine> {
+    Ok(BalanceLine {
         id: columns.read()?,
         merchant: columns.read()?,
         test: columns.read()?,

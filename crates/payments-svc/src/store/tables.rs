@@ -9,7 +9,7 @@ use super::{
     values::{fraction, millis, month, optional, year},
 };
 use crate::domain::{
-    Challenge, Decision, FraudAlert, Id, Line, Merchant, User,
+    BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, User,
     write::{
         Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
         NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout,
@@ -307,7 +307,7 @@ table! {
 }
 
 table! {
-    LINES: "lines", Line = line,
+    LINES: "lines", BalanceLine = line,
     key { "id" Bytes: line.id.param() }
     {
         "merchant" Bytes: line.merchant.param(),

@@ -14,7 +14,7 @@ use super::{
     fields::{self, Fields, Reported},
     members::Encoding,
 };
-use crate::domain::Invalid;
+use crate::domain::FieldError;
 
 /// In bytes.
 const MAX_BODY: usize = 100 * 1024;
@@ -54,7 +54,7 @@ impl Body {
     pub(crate) fn read<T>(
         &self,
         read: impl FnOnce(&mut Fields<'_>) -> Result<T, Reported>,
-    ) -> Result<T, Vec<Invalid>> {
+    ) -> Result<T, Vec<FieldError>> {
         fields::read(&self.bytes, self.encoding, read)
     }
 
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn each_body_error_has_its_status() {
-        let invalid = Error::from(vec![Invalid::new("", "is not valid JSON")]);
+        let invalid = Error::from(vec![FieldError::new("", "is not valid JSON")]);
         for (error, status) in [
             (Error::ContentType, 415),
             (Error::from(BodyError::TooLarge { limit: 1 }), 413),

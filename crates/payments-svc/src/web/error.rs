@@ -16,7 +16,7 @@ use common::{
     error::{Cause, no_memory, retry_after},
 };
 
-use crate::{app::Error as Failure, domain::Invalid};
+use crate::{app::Error as Failure, domain::FieldError};
 
 /// `Retry-After` of 503 `overloaded`, in seconds.
 const RETRY_AFTER: u64 = 1;
@@ -71,7 +71,7 @@ impl IntoResponse for Error {
             Self::TimedOut => answer(StatusCode::REQUEST_TIMEOUT, "request_timeout"),
             Self::NoMemory => no_memory(answer(unavailable, "overloaded")),
             Self::Unreadable => {
-                let invalid = [Invalid::new("", "could not be read")];
+                let invalid = [FieldError::new("", "could not be read")];
                 (StatusCode::BAD_REQUEST, Json(invalid)).into_response()
             }
             Self::App(Failure::Forbidden) => answer(StatusCode::FORBIDDEN, "forbidden"),

@@ -33,7 +33,7 @@ use super::{
     form,
     members::{self, Encoding, Members, Message},
 };
-use crate::domain::{CustomData, Invalid};
+use crate::domain::{CustomData, FieldError};
 
 /// Parses `bytes` and reads the members with a closure. It should read all members before its first
 /// `?`, so that all errors are recorded.
@@ -49,7 +49,7 @@ pub(crate) fn read<T>(
     bytes: &[u8],
     encoding: Encoding,
     read: impl FnOnce(&mut Fields<'_>) -> Result<T, Reported>,
-) -> Result<T, Vec<Invalid>> {
+) -> Result<T, Vec<FieldError>> {
     let form: Zeroizing<Vec<u8>>;
     let json = match encoding {
         Encoding::Json => bytes,
@@ -58,7 +58,7 @@ pub(crate) fn read<T>(
             &form
         }
     };
-    let members = Members::parse(json).map_err(|message| vec![Invalid::new("", message)])?;
+    let members = Members::parse(json).map_err(|message| vec![FieldError::new("", message)])?;
     let mut errors = Vec::new();
     let path = Cow::Borrowed("");
     let value = read(&mut Fields { members: Ok(members), encoding, path, errors: &mut errors });
@@ -72,7 +72,7 @@ pub(crate) fn read<T>(
 pub(crate) fn read_query<T>(
     query: Option<&str>,
     read: impl FnOnce(&mut Fields<'_>) -> Result<T, Reported>,
-) -> Result<T, Vec<Invalid>> {
+) -> Result<T, Vec<FieldError>> {
     self::read(query.unwrap_or_default().as_bytes(), Encoding::Form, read)
 }
 
@@ -88,7 +88,7 @@ pub(crate) struct Fields<'a> {
     encoding: Encoding,
     /// The path of the object in the body, with dots. Empty for the body itself.
     path: Cow<'static, str>,
-    errors: &'a mut Vec<Invalid>,
+    errors: &'a mut Vec<FieldError>,
 }
 
 impl<'a> Fields<'a> {
@@ -213,7 +213,7 @@ impl<'a> Fields<'a> {
         name: &'static str,
         message: impl Into<Cow<'static, str>>,
     ) -> Reported {
-        self.errors.push(Invalid::new(self.at(name), message));
+        self.errors.push(FieldError::new(self.at(name), message));
         Reported(())
     }
 
@@ -258,7 +258,7 @@ mod tests {
         iban: Option<Iban>,
     }
 
-    fn everything(bytes: &[u8], encoding: Encoding) -> Result<Everything, Vec<Invalid>> {
+    fn everything(bytes: &[u8], encoding: Encoding) -> Result<Everything, Vec<FieldError>> {
         read(bytes, encoding, |fields| {
             let name = fields.optional("name", Name::new);
             let email = fields.required("email", Email::new);
@@ -278,7 +278,7 @@ mod tests {
     fn errors(json: &str, form: &str) -> Vec<(String, String)> {
         let errors = everything(json.as_bytes(), Encoding::Json).unwrap_err();
         assert_eq!(everything(form.as_bytes(), Encoding::Form).unwrap_err(), errors, "{form}");
-        let text = |error: Invalid| (error.field.into_owned(), error.message.into_owned());
+        let text = |error: FieldError| (error.field.into_owned(), error.message.into_owned());
         errors.into_iter().map(text).collect()
     }
 
@@ -402,7 +402,7 @@ mod tests {
         ] {
             let [good_json, good_form] = with("", "");
             let [bad_json, bad_form] = with(json, form);
-            let expected = Err(vec![Invalid::new(field, message)]);
+            let expected = Err(vec![FieldError::new(field, message)]);
             if bad_json != good_json {
                 assert_eq!(everything(bad_json.as_bytes(), Encoding::Json), expected, "{json}");
             }
@@ -418,7 +418,7 @@ mod tests {
             fields.report("amount", "is more than is left");
             Ok(())
         });
-        assert_eq!(read, Err(vec![Invalid::new("amount", "is more than is left")]));
+        assert_eq!(read, Err(vec![FieldError::new("amount", "is more than is left")]));
     }
 
     proptest! {

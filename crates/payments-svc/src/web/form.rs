@@ -22,7 +22,7 @@ use percent_encoding::percent_decode_str;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use zeroize::Zeroizing;
 
-use crate::domain::Invalid;
+use crate::domain::FieldError;
 
 /// The values of a name: one, or two if the name is repeated.
 type Values = Vec<Value>;
@@ -56,7 +56,7 @@ impl Serialize for Object {
 
 /// Returns the form as JSON text. Brackets may be percent-encoded. `Err` if the form is not UTF-8,
 /// has wrong percent-encoding or an invalid name, or nests too deeply.
-pub(super) fn to_json(form: &[u8]) -> Result<Zeroizing<Vec<u8>>, Invalid> {
+pub(super) fn to_json(form: &[u8]) -> Result<Zeroizing<Vec<u8>>, FieldError> {
     // One byte of the form becomes at most six bytes of JSON: a control character becomes `\u0001`,
     // and `a&` becomes `"a":"",`. A last name without `=` and `&` can need five bytes more. But a
     // digit of a card number becomes one byte, which leaves five unused. So the vector never
@@ -66,7 +66,7 @@ pub(super) fn to_json(form: &[u8]) -> Result<Zeroizing<Vec<u8>>, Invalid> {
     Ok(json)
 }
 
-fn read(form: &[u8]) -> Result<Object, Invalid> {
+fn read(form: &[u8]) -> Result<Object, FieldError> {
     let form = str::from_utf8(form).map_err(|_| invalid(NOT_TEXT))?;
     let mut object = Object::default();
     for pair in form.split('&').filter(|pair| !pair.is_empty()) {
@@ -75,7 +75,7 @@ fn read(form: &[u8]) -> Result<Object, Invalid> {
         let (first, nested) =
             parts(&name).ok_or_else(|| invalid("has a name that is not like a[b][c]"))?;
         if nested.len() >= MAX_NESTING {
-            return Err(Invalid::new("", InvalidJson::TooDeep.to_string()));
+            return Err(FieldError::new("", InvalidJson::TooDeep.to_string()));
         }
         insert(object.0.entry(first.to_owned()).or_default(), &nested, text);
     }
@@ -84,11 +84,11 @@ fn read(form: &[u8]) -> Result<Object, Invalid> {
 
 const NOT_TEXT: &str = "is not percent-encoded UTF-8";
 
-fn invalid(message: &'static str) -> Invalid {
-    Invalid::new("", message)
+fn invalid(message: &'static str) -> FieldError {
+    FieldError::new("", message)
 }
 
-fn decode(encoded: &str) -> Result<Zeroizing<String>, Invalid> {
+fn decode(encoded: &str) -> Result<Zeroizing<String>, FieldError> {
     let is_escape = |tail: &str| {
         let digits = tail.as_bytes().get(..2);
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
@@ -219,7 +219,7 @@ mod tests {
             (b"a[b]c=1", "", bad_name),
             (b"a[b]c[d]=1", "", bad_name),
         ] {
-            let expected = Err(Invalid::new(field, message));
+            let expected = Err(FieldError::new(field, message));
             assert_eq!(to_json(form), expected, "{}", form.escape_ascii());
         }
     }

@@ -171,7 +171,7 @@ fn check(amount: i64, funding: &str, requests: &[MovementRequest]) {
             assert!(booking.entry.is_balanced(), "{booking:?}");
         }
         let captures = &held.captures;
-        let sum = |part: fn(&Captured) -> i64| captures.iter().map(part).sum::<i64>();
+        let sum = |part: fn(&Capture) -> i64| captures.iter().map(part).sum::<i64>();
         assert_eq!((sum(|c| c.amount), sum(|c| c.amount_returned)), (captured, refunded));
         for c in captures {
             assert!(

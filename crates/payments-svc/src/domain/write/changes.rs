@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::{KeyState, Outcome};
 use crate::domain::{
-    AcquirerId, Amounts, ApiKeyDigest, App, Captured, CardOnFile, Challenge, Decision, Descriptor,
-    Dispute, Email, FraudAlert, Id, Line, Merchant, Name, Notes, OutboxKind, Payment, Payout,
+    AcquirerId, Amounts, ApiKeyDigest, App, BalanceLine, Capture, CardOnFile, Challenge, Decision,
+    Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, Notes, OutboxKind, Payment, Payout,
     PayoutRun, Posting, Slice, Step, Transaction, User,
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct Changes {
     pub(crate) steps: Vec<NumberedStep>,
     /// New and updated rows, by transaction and step.
     pub(crate) captures: BTreeMap<(Id, u32), CaptureRow>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<BalanceLine>,
     pub(crate) postings: Vec<NumberedPosting>,
     /// New outbox entries.
     pub(crate) outbox_entries: Vec<NewOutboxEntry>,
@@ -193,7 +193,7 @@ pub(crate) struct NumberedStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CaptureRow {
     pub(crate) transaction: Id,
-    pub(crate) captured: Captured,
+    pub(crate) captured: Capture,
     /// Whether this batch inserts the row.
     pub(crate) is_new: bool,
 }

@@ -57,10 +57,10 @@ struct Batch {
 }
 
 /// The outcome of a write, and the new step of the trail if it was a movement.
-type Decision = Result<(Outcome, Option<Box<LastStep>>), Rejection>;
+type ActionResult = Result<(Outcome, Option<Box<LastStep>>), Rejection>;
 
 /// The decision of a write that is not a movement.
-fn done(outcome: Outcome) -> Decision {
+fn done(outcome: Outcome) -> ActionResult {
     Ok((outcome, None))
 }
 
@@ -78,7 +78,7 @@ impl Batch {
         Ok(Answer::Executed { outcome, step })
     }
 
-    fn execute(&mut self, action: &Action) -> Decision {
+    fn execute(&mut self, action: &Action) -> ActionResult {
         match action {
             Action::CreateApp { name, digest } => self.create_app(name.as_ref(), *digest),
             Action::CreateMerchant { app, key, details, pricing } => {

@@ -9,14 +9,14 @@ use proptest::prelude::*;
 
 use super::*;
 
-pub(crate) mod asks;
+pub(crate) mod generators;
 mod limits;
 pub(crate) mod model;
 
-use asks::{Batch, batches, id, setup_batches};
+use generators::{Batch, batches, id, setup_batches};
 use model::Tables;
 
-type Decision = Result<Answer, Rejection>;
+type WriteResult = Result<Answer, Rejection>;
 
 /// The number of rows of each balance.
 const SHARDS: i64 = 3;
@@ -48,7 +48,7 @@ fn used_ids(changes: &Changes) -> usize {
 
 /// Removes the merchant's title from an invitation, so that answers can be compared: a batch uses
 /// the title that it loaded, even if one of its writes changes the title.
-fn without_title(answer: Decision) -> Decision {
+fn without_title(answer: WriteResult) -> WriteResult {
     answer.map(|answer| match answer {
         Answer::Executed { outcome: Outcome::Invitation(mut invitation), step } => {
             invitation.merchant.clear();
@@ -83,7 +83,7 @@ impl BatchTester {
         let (together, changes) = decide(known, &borrowed).unwrap();
 
         // Rejected and replayed writes change nothing.
-        let is_done = |answer: &Decision| matches!(answer, Ok(Answer::Executed { .. }));
+        let is_done = |answer: &WriteResult| matches!(answer, Ok(Answer::Executed { .. }));
         let done = borrowed.iter().zip(&together).filter(|(_, answer)| is_done(answer));
         let done: Vec<&Write> = done.map(|(write, _)| *write).collect();
         let known = at_once.load(&needs, (now, ids(self.next_id, needs.ids)), (SHARDS, free));
@@ -91,15 +91,15 @@ impl BatchTester {
         at_once.apply(changes);
 
         let single = writes.iter().map(|write| without_title(self.single(write, (now, free))));
-        let single: Vec<Decision> = single.collect();
-        let together: Vec<Decision> = together.into_iter().map(without_title).collect();
+        let single: Vec<WriteResult> = single.collect();
+        let together: Vec<WriteResult> = together.into_iter().map(without_title).collect();
         assert_eq!(together, single, "{writes:#?}");
         assert_eq!(at_once, self.tables, "{writes:#?}");
         self.batch += 1;
     }
 
     /// Executes one write alone, with all rows loaded.
-    fn single(&mut self, write: &Write, (now, free): (Timestamp, i64)) -> Decision {
+    fn single(&mut self, write: &Write, (now, free): (Timestamp, i64)) -> WriteResult {
         let own = Needs::of([write]);
         let payout = match write.action {
             Action::PayOut { run, merchant } => Some((run, merchant)),

@@ -40,7 +40,7 @@ use jiff::Timestamp;
 use tokio_postgres::{Row, types::ToSql};
 
 use super::super::{
-    batch::{self, Decision},
+    batch::{self, WriteResult},
     load::{EMAIL, LOCKED, Query, READ},
     rows, tables,
 };
@@ -118,7 +118,7 @@ impl Writer {
 impl Engine for Writer {
     const LIMITS: Limits = batch::LIMITS;
     type Operation = Write;
-    type Answer = Decision;
+    type Answer = WriteResult;
     type Known = LoadedRows;
     type Changes = Changes;
     type Open<'e> = Transaction;
@@ -141,15 +141,15 @@ impl Engine for Writer {
         &self,
         known: LoadedRows,
         batch: &[&Write],
-    ) -> Result<Decided<Decision, Changes>, Panicked> {
+    ) -> Result<Decided<WriteResult, Changes>, Panicked> {
         batch::decide(known, batch)
     }
 
     async fn write(
         &self,
         open: Transaction,
-        decided: Decided<Decision, Changes>,
-    ) -> Result<Vec<Decision>, Failure> {
+        decided: Decided<WriteResult, Changes>,
+    ) -> Result<Vec<WriteResult>, Failure> {
         if !decided.changes.is_empty() {
             write(open, &decided.changes).await?;
         }

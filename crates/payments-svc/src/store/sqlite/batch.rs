@@ -20,7 +20,7 @@ use rusqlite::{Connection, Transaction};
 use uuid::Uuid;
 
 use super::super::{
-    batch::{self, Decision},
+    batch::{self, WriteResult},
     load::{LOCKED, Query, READ},
     now, rows, tables,
 };
@@ -61,7 +61,7 @@ impl Engine for Writer {
     const LIMITS: Limits =
         Limits { batches: 1, another_at: 1, start_timeout: Duration::MAX, ..batch::LIMITS };
     type Operation = Write;
-    type Answer = Decision;
+    type Answer = WriteResult;
     type Known = LoadedRows;
     type Changes = Changes;
     type Open<'e> = Transaction<'e>;
@@ -80,15 +80,15 @@ impl Engine for Writer {
         &self,
         known: LoadedRows,
         batch: &[&Write],
-    ) -> Result<Decided<Decision, Changes>, Panicked> {
+    ) -> Result<Decided<WriteResult, Changes>, Panicked> {
         batch::decide(known, batch)
     }
 
     async fn write<'e>(
         &'e self,
         open: Transaction<'e>,
-        decided: Decided<Decision, Changes>,
-    ) -> Result<Vec<Decision>, Failure> {
+        decided: Decided<WriteResult, Changes>,
+    ) -> Result<Vec<WriteResult>, Failure> {
         if !decided.changes.is_empty() {
             write(&open, &decided.changes, self.ids.borrow().last()).map_err(failure)?;
             self.db.commit(open).map_err(failure)?;

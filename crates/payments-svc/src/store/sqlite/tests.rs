@@ -19,7 +19,7 @@ use crate::domain::{
     write::{
         KeyState, KeyedRequest, StoredIdempotencyKey,
         tests::{
-            asks::{batches, setup_batches},
+            generators::{batches, setup_batches},
             model::Tables,
         },
     },

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Batch, Decision, done};
+use super::{ActionResult, Batch, done};
 use crate::domain::{
     ApiKeyDigest, App, Email, Id, Invitation, Merchant, MerchantDetails, MerchantUpdate, Name,
     Pricing, User,
@@ -13,7 +13,7 @@ use crate::domain::{
 };
 
 impl Batch {
-    pub(super) fn create_app(&mut self, name: Option<&Name>, digest: ApiKeyDigest) -> Decision {
+    pub(super) fn create_app(&mut self, name: Option<&Name>, digest: ApiKeyDigest) -> ActionResult {
         let app = App { id: self.id(), name: name.cloned(), created: self.known.now };
         self.changes.apps.push(NewApp { app: app.clone(), digest });
         done(Outcome::App(app))
@@ -24,7 +24,7 @@ impl Batch {
         app: Id,
         key: &str,
         (details, pricing): (&MerchantDetails, &Pricing),
-    ) -> Decision {
+    ) -> ActionResult {
         let id = self.id();
         let merchant = Merchant {
             id,
@@ -46,7 +46,11 @@ impl Batch {
         })))
     }
 
-    pub(super) fn update_merchant(&mut self, merchant: Id, update: &MerchantUpdate) -> Decision {
+    pub(super) fn update_merchant(
+        &mut self,
+        merchant: Id,
+        update: &MerchantUpdate,
+    ) -> ActionResult {
         let texts = self.known.merchants.get_mut(&merchant).ok_or(Rejection::NotFound)?;
         if let Some(name) = &update.name {
             texts.name = Some(name.clone());
@@ -63,7 +67,7 @@ impl Batch {
 
     /// Writes the invitation in the same database transaction as the membership, so that every new
     /// member gets one.
-    pub(super) fn add_user(&mut self, merchant: Id, email: &Email) -> Decision {
+    pub(super) fn add_user(&mut self, merchant: Id, email: &Email) -> ActionResult {
         self.require_merchant(merchant)?;
         let address = lower_case(email);
         let user = match self.known.users_by_email.get(&address) {
@@ -86,7 +90,7 @@ impl Batch {
         done(Outcome::Membership { already })
     }
 
-    pub(super) fn revoke_user(&mut self, merchant: Id, user: Id) -> Decision {
+    pub(super) fn revoke_user(&mut self, merchant: Id, user: Id) -> ActionResult {
         self.require_merchant(merchant)?;
         if !self.known.merchant_users.contains(&(merchant, user)) {
             let is_known = self.known.users.contains(&user);
@@ -101,7 +105,7 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    pub(super) fn add_app(&mut self, merchant: Id, app: Id) -> Decision {
+    pub(super) fn add_app(&mut self, merchant: Id, app: Id) -> ActionResult {
         self.require_merchant(merchant)?;
         if !self.known.apps.contains(&app) {
             return Err(Rejection::NoSuchApp);
@@ -111,7 +115,7 @@ impl Batch {
         done(Outcome::Done)
     }
 
-    pub(super) fn revoke_app(&mut self, merchant: Id, app: Id) -> Decision {
+    pub(super) fn revoke_app(&mut self, merchant: Id, app: Id) -> ActionResult {
         self.require_merchant(merchant)?;
         if !self.known.merchant_apps.contains(&(merchant, app)) {
             let is_known = self.known.apps.contains(&app);
@@ -124,7 +128,7 @@ impl Batch {
 
     /// Counts an attempt and sets the time of the next one, before the mail is sent. If the process
     /// is killed before it deletes the invitation, the mail is sent once more, at that time.
-    pub(super) fn start_invitation_attempt(&mut self, id: Id, jitter: u16) -> Decision {
+    pub(super) fn start_invitation_attempt(&mut self, id: Id, jitter: u16) -> ActionResult {
         let now = self.known.now;
         let known = self.known.invitations.get_mut(&id).filter(|known| known.due <= now);
         let InvitationState { invitation, due, .. } = known.ok_or(Rejection::NotFound)?;

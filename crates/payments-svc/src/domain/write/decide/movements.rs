@@ -1,8 +1,8 @@
 //! Captures, refunds, voids and payouts: turns a decided [`TransactionChange`] into row changes.
 
-use super::{Batch, Decision, MAX_BALANCE, done};
+use super::{ActionResult, Batch, MAX_BALANCE, done};
 use crate::domain::{
-    Descriptor, Id, LedgerEntry, Line, LineKind, Movement, MovementError, MovementRequest,
+    BalanceLine, Descriptor, Id, LedgerEntry, LineKind, Movement, MovementError, MovementRequest,
     Overflow, Payout, Step, TransactionChange, Transfer,
     write::{
         Balance, CaptureRow, LastStep, Moved, NewPayout, NumberedPosting, NumberedStep, Outcome,
@@ -16,7 +16,7 @@ impl Batch {
         transaction: Id,
         request: &MovementRequest,
         descriptor: Option<&Descriptor>,
-    ) -> Decision {
+    ) -> ActionResult {
         let held = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
         let change = held.state.decide(request)?;
         let disputed = change.amounts.disputed;
@@ -48,7 +48,7 @@ impl Batch {
             None => None,
         };
         let fee = change.fee.total().map_err(MovementError::from)?;
-        let line = change.booking.as_ref().map(|booking| Line {
+        let line = change.booking.as_ref().map(|booking| BalanceLine {
             id: self.id(),
             merchant: held.merchant,
             test: held.test,
@@ -112,7 +112,7 @@ impl Batch {
         }
     }
 
-    fn book(&mut self, line: Line, entry: &LedgerEntry, balance: Balance) {
+    fn book(&mut self, line: BalanceLine, entry: &LedgerEntry, balance: Balance) {
         self.post(line.id, entry);
         self.changes.lines.push(line);
         self.set_balance(balance);
@@ -126,7 +126,7 @@ impl Batch {
     }
 
     /// Pays out the whole balance of a merchant, once in a run: sets each row of the balance to 0.
-    pub(super) fn pay_out(&mut self) -> Decision {
+    pub(super) fn pay_out(&mut self) -> ActionResult {
         let Some(mut state) = self.known.payout.take().filter(|state| !state.is_done) else {
             return done(Outcome::Done);
         };
@@ -138,7 +138,7 @@ impl Batch {
             return done(Outcome::Done);
         };
         let (taken, entry) = transfer.booking();
-        let line = Line {
+        let line = BalanceLine {
             id: self.id(),
             merchant,
             test: state.merchant.details.test,

@@ -13,7 +13,7 @@ impl Batch {
         &mut self,
         notification: &Notification,
         exchanges: (Exchange, Exchange),
-    ) -> super::Decision {
+    ) -> super::ActionResult {
         let Notification { id, transaction, event, .. } = notification;
         let held = self.known.transactions.get(transaction).ok_or(Rejection::NotFound)?;
         if self.known.notifications.contains(id.as_str()) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Batch, Decision, done};
+use super::{ActionResult, Batch, done};
 use crate::domain::{
     AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, Id, Notes, OutboxKind, Payment,
     PaymentResult, Transaction,
@@ -18,7 +18,7 @@ use crate::domain::{
 const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 
 impl Batch {
-    pub(super) fn begin(&mut self, payment: &Payment) -> Decision {
+    pub(super) fn begin(&mut self, payment: &Payment) -> ActionResult {
         let id = self.id();
         let created = self.known.now;
         self.changes.pending_payments.push(NewPendingPayment {
@@ -35,7 +35,7 @@ impl Batch {
         operation: Id,
         acquirer_outcome: Option<&AcquirerOutcome>,
         card: Option<&Card>,
-    ) -> Decision {
+    ) -> ActionResult {
         let begun = self.known.pending_payments.remove(&operation).ok_or(Rejection::NotFound)?;
         let (payment, id) = (begun.payment, self.id());
         let conclusion = PaymentResult::of(acquirer_outcome, begun.challenged.is_some());
@@ -77,7 +77,12 @@ impl Batch {
 
     /// Stores the card data and the acquirer's reference. The payment continues with them after the
     /// customer's answer.
-    pub(super) fn challenge(&mut self, operation: Id, card: &Card, reference: &str) -> Decision {
+    pub(super) fn challenge(
+        &mut self,
+        operation: Id,
+        card: &Card,
+        reference: &str,
+    ) -> ActionResult {
         let begun = self.known.pending_payments.get_mut(&operation).ok_or(Rejection::NotFound)?;
         begun.challenged = Some(card.clone());
         let until = self.known.now.checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
@@ -91,7 +96,7 @@ impl Batch {
         merchant: Id,
         original: &CardOnFile,
         notes: Option<&Notes>,
-    ) -> Decision {
+    ) -> ActionResult {
         let id = self.id();
         let (created, original) = (self.known.now, original.clone());
         self.changes.cards.push(NewCard { id, merchant, created, original, notes: notes.cloned() });

@@ -1,7 +1,7 @@
 //! The limits of balances, and writes that panic.
 
 use super::{
-    asks::{Kind, WriteSpec},
+    generators::{Kind, WriteSpec},
     *,
 };
 use crate::domain::{LineKind, MovementError, Overflow};
@@ -15,8 +15,8 @@ fn moved(kind: Kind, balance: i64) -> Result<i64, Rejection> {
     let transaction = run.tables.transactions.values().next().unwrap();
     let row = (transaction.new.transaction.merchant, 0);
     run.tables.balances.insert(row, balance);
-    let ask = WriteSpec { kind, one: 1, other: 1, amount: 100, key: None };
-    let writes = Batch::Writes(vec![ask]).writes(&run.tables, 99);
+    let spec = WriteSpec { kind, choice: 1, second_choice: 1, amount: 100, key: None };
+    let writes = Batch::Writes(vec![spec]).writes(&run.tables, 99);
     let before = run.tables.clone();
     let answer = run.single(&writes[0], (at(99), 0));
     assert!(answer.is_ok() || run.tables == before);
@@ -51,11 +51,11 @@ fn refunds_and_disputes_are_rejected_only_on_overflow() {
 #[test]
 fn an_early_decision_and_its_dispute_are_booked_together() {
     let mut run = BatchTester::new();
-    let ask = |kind| WriteSpec { kind, one: 9, other: 1, amount: 100, key: None };
-    run.write(&Batch::Writes(vec![ask(Kind::Decided)]), 0);
+    let spec = |kind| WriteSpec { kind, choice: 9, second_choice: 1, amount: 100, key: None };
+    run.write(&Batch::Writes(vec![spec(Kind::Decided)]), 0);
     let transaction = run.tables.transactions.keys().nth(1).unwrap();
     let merchant = run.tables.transactions[transaction].new.transaction.merchant;
-    let opened = WriteSpec { amount: 101, ..ask(Kind::Opened) };
+    let opened = WriteSpec { amount: 101, ..spec(Kind::Opened) };
     let opened = Batch::Writes(vec![opened]).writes(&run.tables, 99);
     for balance in [i64::MIN, i64::MIN + 3_000] {
         run.tables.balances.insert((merchant, 0), balance);
@@ -72,10 +72,10 @@ fn an_early_decision_and_its_dispute_are_booked_together() {
 #[test]
 fn the_index_of_a_panicking_write_is_returned() {
     let run = BatchTester::new();
-    let ask = |kind| WriteSpec { kind, one: 1, other: 1, amount: 100, key: None };
-    let asks =
-        vec![ask(Kind::AddApp), ask(Kind::AddUser), ask(Kind::CreateApp), ask(Kind::Capture)];
-    let writes = Batch::Writes(asks).writes(&run.tables, 99);
+    let spec = |kind| WriteSpec { kind, choice: 1, second_choice: 1, amount: 100, key: None };
+    let specs =
+        vec![spec(Kind::AddApp), spec(Kind::AddUser), spec(Kind::CreateApp), spec(Kind::Capture)];
+    let writes = Batch::Writes(specs).writes(&run.tables, 99);
     let needs = Needs::of(&writes);
     // No IDs: the creation of the app panics.
     let known = run.tables.load(&needs, (at(99), Vec::new()), (SHARDS, 0));

@@ -11,8 +11,8 @@ use crate::domain::write::{
     NotificationRow, PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
 };
 use crate::domain::{
-    AcquirerId, Captured, Challenge, DisputeState, FraudAlert, Id, Invitation, Line, Merchant,
-    PayoutRun, Posting, Slice, Step, TransactionState, User,
+    AcquirerId, BalanceLine, Capture, Challenge, DisputeState, FraudAlert, Id, Invitation,
+    Merchant, PayoutRun, Posting, Slice, Step, TransactionState, User,
 };
 
 /// All tables, by primary key.
@@ -28,8 +28,8 @@ pub(crate) struct Tables {
     pub(crate) pending_payments: BTreeMap<Id, (NewPendingPayment, Option<Challenge>)>,
     pub(crate) transactions: BTreeMap<Id, TransactionRow>,
     pub(crate) trail: BTreeMap<(Id, u32), Step>,
-    pub(crate) captures: BTreeMap<(Id, u32), Captured>,
-    pub(crate) lines: BTreeMap<Id, Line>,
+    pub(crate) captures: BTreeMap<(Id, u32), Capture>,
+    pub(crate) lines: BTreeMap<Id, BalanceLine>,
     pub(crate) postings: BTreeMap<(Id, u32), Posting>,
     pub(crate) outbox_entries: BTreeMap<Id, NewOutboxEntry>,
     pub(crate) cards: BTreeMap<Id, NewCard>,
@@ -180,7 +180,7 @@ impl Tables {
         let transaction = &row.new.transaction;
         let merchant = &self.merchants[&transaction.merchant];
         let mut available = 0;
-        let is_needed = |captured: &&Captured| match captures {
+        let is_needed = |captured: &&Capture| match captures {
             CapturesToLoad::None => false,
             CapturesToLoad::Refundable(amount) => {
                 let before = available;

@@ -14,7 +14,7 @@ use crate::{
     domain::write::{
         decide,
         tests::{
-            asks::{Batch, batches, setup_batches},
+            generators::{Batch, batches, setup_batches},
             model::Tables,
         },
     },

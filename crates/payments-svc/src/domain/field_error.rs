@@ -6,14 +6,14 @@ use serde::Serialize;
 
 /// An error of one field of a request: an element of the array in a 400 response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Invalid {
+pub(crate) struct FieldError {
     /// The dotted path of the field, as in `company.country`. Empty for the whole body.
     pub(crate) field: Cow<'static, str>,
     /// The broken rule, as in `is required`. Never contains the value, which can be secret.
     pub(crate) message: Cow<'static, str>,
 }
 
-impl Invalid {
+impl FieldError {
     pub(crate) fn new(
         field: impl Into<Cow<'static, str>>,
         message: impl Into<Cow<'static, str>>,

@@ -82,9 +82,9 @@ const MONEY: &[Kind] = {
 pub(crate) struct WriteSpec {
     pub(crate) kind: Kind,
     /// Chooses a row.
-    pub(crate) one: u8,
+    pub(crate) choice: u8,
     /// Chooses another row, or optional fields.
-    pub(crate) other: u8,
+    pub(crate) second_choice: u8,
     pub(crate) amount: i64,
     /// The app, the key and the request.
     pub(crate) key: Option<(u8, u8, u8)>,
@@ -99,14 +99,21 @@ pub(crate) enum Batch {
 
 pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
     let key = prop::option::weighted(0.4, (any::<u8>(), 0_u8..4, 0_u8..5));
-    let ask = move |kinds: &'static [Kind]| {
+    let spec = move |kinds: &'static [Kind]| {
         let kind = prop::sample::select(kinds);
-        (kind, any::<u8>(), any::<u8>(), 1_i64..400, key.clone())
-            .prop_map(|(kind, one, other, amount, key)| WriteSpec { kind, one, other, amount, key })
+        (kind, any::<u8>(), any::<u8>(), 1_i64..400, key.clone()).prop_map(
+            |(kind, choice, second_choice, amount, key)| WriteSpec {
+                kind,
+                choice,
+                second_choice,
+                amount,
+                key,
+            },
+        )
     };
-    let writes = |ask| prop::collection::vec(ask, 1..16).prop_map(Batch::Writes);
-    let of = |kinds| writes(ask(kinds).boxed());
-    let all = prop_oneof![ask(MEMBERS), ask(PAYMENTS), ask(MONEY)];
+    let writes = |spec| prop::collection::vec(spec, 1..16).prop_map(Batch::Writes);
+    let of = |kinds| writes(spec(kinds).boxed());
+    let all = prop_oneof![spec(MEMBERS), spec(PAYMENTS), spec(MONEY)];
     let batch = prop_oneof![
         3 => of(MEMBERS),
         2 => of(PAYMENTS),
@@ -121,12 +128,12 @@ pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
 /// captured twice.
 pub(crate) fn setup_batches() -> Vec<Batch> {
     // An index of 0 chooses the first row, 1 the second.
-    let ask = |kind, index: u8, key| {
+    let spec = |kind, index: u8, key| {
         let choice = 8 * index + 1;
-        WriteSpec { kind, one: choice, other: choice, amount: 300, key }
+        WriteSpec { kind, choice, second_choice: choice, amount: 300, key }
     };
-    let two = |kind| vec![ask(kind, 0, None), ask(kind, 1, None)];
-    let begun = |number: u8| ask(Kind::Begin, number, Some((1, 10 + number, 0)));
+    let two = |kind| vec![spec(kind, 0, None), spec(kind, 1, None)];
+    let begun = |number: u8| spec(Kind::Begin, number, Some((1, 10 + number, 0)));
     [
         two(Kind::CreateApp),
         two(Kind::CreateMerchant),
@@ -144,20 +151,20 @@ impl Batch {
     /// The writes, about the rows of `tables`. The `number` increases with each batch.
     pub(crate) fn writes(&self, tables: &Tables, number: u32) -> Vec<Write> {
         match self {
-            Self::Writes(asks) => {
+            Self::Writes(specs) => {
                 // One job deletes keys, and it waits for each of its writes. So a batch has at most
                 // one such write.
-                let forgets = |ask: &WriteSpec| ask.kind == Kind::Forget;
-                let first = asks.iter().position(forgets);
-                let asks = asks.iter().enumerate();
-                let asks = asks.filter(|(index, ask)| !forgets(ask) || first == Some(*index));
-                asks.map(|(index, ask)| ask.write(tables, number, index)).collect()
+                let forgets = |spec: &WriteSpec| spec.kind == Kind::Forget;
+                let first = specs.iter().position(forgets);
+                let specs = specs.iter().enumerate();
+                let specs = specs.filter(|(index, spec)| !forgets(spec) || first == Some(*index));
+                specs.map(|(index, spec)| spec.write(tables, number, index)).collect()
             }
-            Self::PayOut(one) => {
-                let test = one.is_multiple_of(2);
+            Self::PayOut(choice) => {
+                let test = choice.is_multiple_of(2);
                 let day = if test { date(2026, 11, 20) } else { date(2026, 11, 21) };
                 let run = PayoutRun { day, test };
-                let merchant = pick(&tables.merchants, 2, *one);
+                let merchant = pick(&tables.merchants, 2, *choice);
                 vec![Action::PayOut { run, merchant }.into()]
             }
         }
@@ -186,18 +193,18 @@ impl WriteSpec {
     }
 
     fn action(&self, tables: &Tables, unique: &str) -> Action {
-        let Self { kind, one, other, .. } = *self;
-        let merchant = pick(&tables.merchants, 2, one);
-        let app = pick(&tables.apps, 3, other);
+        let Self { kind, choice, second_choice, .. } = *self;
+        let merchant = pick(&tables.merchants, 2, choice);
+        let app = pick(&tables.apps, 3, second_choice);
         match kind {
             Kind::CreateApp => Action::CreateApp {
-                name: (one > 99).then(|| Name::new("Till").unwrap()),
+                name: (choice > 99).then(|| Name::new("Till").unwrap()),
                 digest: ApiKeyDigest::of(unique),
             },
             Kind::CreateMerchant => Action::CreateMerchant {
-                app: pick(&tables.apps, 3, other | 1),
+                app: pick(&tables.apps, 3, second_choice | 1),
                 key: unique.to_owned(),
-                details: Box::new(details((one / 8).is_multiple_of(2))),
+                details: Box::new(details((choice / 8).is_multiple_of(2))),
                 pricing: Pricing {
                     rate: "0.025".parse().unwrap(),
                     flat: "EUR:25".parse().unwrap(),
@@ -207,31 +214,32 @@ impl WriteSpec {
             Kind::UpdateMerchant => Action::UpdateMerchant {
                 merchant,
                 update: MerchantUpdate {
-                    name: other
+                    name: second_choice
                         .is_multiple_of(3)
-                        .then(|| Name::new(&format!("Shop {other}")).unwrap()),
-                    email: (other % 3 == 1).then(|| email(other)),
-                    descriptor: (!other.is_multiple_of(3)).then(|| descriptor(other)),
+                        .then(|| Name::new(&format!("Shop {second_choice}")).unwrap()),
+                    email: (second_choice % 3 == 1).then(|| email(second_choice)),
+                    descriptor: (!second_choice.is_multiple_of(3))
+                        .then(|| descriptor(second_choice)),
                 },
             },
-            Kind::AddUser => Action::AddUser { merchant, email: email(other) },
+            Kind::AddUser => Action::AddUser { merchant, email: email(second_choice) },
             Kind::RevokeUser => {
-                Action::RevokeUser { merchant, user: pick(&tables.users, 3, other) }
+                Action::RevokeUser { merchant, user: pick(&tables.users, 3, second_choice) }
             }
             Kind::AddApp => Action::AddApp { merchant, app },
             Kind::RevokeApp => Action::RevokeApp { merchant, app },
             Kind::Begin => Action::BeginPayment { payment: Box::new(self.payment(tables)) },
             Kind::Conclude | Kind::Challenge => self.follow_up(tables),
             Kind::Capture | Kind::Refund | Kind::Void => Action::Move {
-                transaction: pick(&tables.transactions, 3, one),
+                transaction: pick(&tables.transactions, 3, choice),
                 request: self.request(),
-                descriptor: other.is_multiple_of(3).then(|| descriptor(other)),
+                descriptor: second_choice.is_multiple_of(3).then(|| descriptor(second_choice)),
                 steps: 0,
             },
             Kind::SaveCard => Action::SaveCard {
                 merchant,
                 original: Box::new(CardOnFile { card: card(), reference: "card".to_owned() }),
-                notes: (other > 99).then(|| Notes::new("blue").unwrap()),
+                notes: (second_choice > 99).then(|| Notes::new("blue").unwrap()),
             },
             Kind::Opened | Kind::Decided | Kind::Fraud => Action::RecordNotification {
                 notification: Box::new(self.notification(tables)),
@@ -241,16 +249,16 @@ impl WriteSpec {
             },
             Kind::Confirm => Action::DeleteOutboxEntries {
                 instructions: vec![
-                    pick(&tables.outbox_entries, 9, one),
-                    pick(&tables.outbox_entries, 9, other),
+                    pick(&tables.outbox_entries, 9, choice),
+                    pick(&tables.outbox_entries, 9, second_choice),
                 ],
             },
             Kind::TakeInvitation => Action::StartInvitationAttempt {
-                invitation: pick(&tables.invitations, 3, one),
-                jitter: other.into(),
+                invitation: pick(&tables.invitations, 3, choice),
+                jitter: second_choice.into(),
             },
             Kind::RemoveInvitation => {
-                Action::RemoveInvitation { invitation: pick(&tables.invitations, 3, one) }
+                Action::RemoveInvitation { invitation: pick(&tables.invitations, 3, choice) }
             }
             Kind::Forget => self.forget(tables),
             Kind::Expire => {
@@ -265,25 +273,25 @@ impl WriteSpec {
     }
 
     fn payment(&self, tables: &Tables) -> Payment {
-        let merchant = pick(&tables.merchants, 2, self.one | 1);
-        let code = if self.other.is_multiple_of(2) { "EUR" } else { "DKK" };
+        let merchant = pick(&tables.merchants, 2, self.choice | 1);
+        let code = if self.second_choice.is_multiple_of(2) { "EUR" } else { "DKK" };
         Payment {
             merchant,
             currency: code.parse().unwrap(),
             amount: Amount::new(self.amount * 4).unwrap(),
-            descriptor: descriptor(self.other),
-            custom: (self.other > 99).then(|| CustomData::stored(r#"{"a":1}"#.to_owned())),
-            recurring: self.one > 200,
+            descriptor: descriptor(self.second_choice),
+            custom: (self.second_choice > 99).then(|| CustomData::stored(r#"{"a":1}"#.to_owned())),
+            recurring: self.choice > 200,
         }
     }
 
     fn follow_up(&self, tables: &Tables) -> Action {
-        let operation = pick(&tables.pending_payments, 3, self.one);
+        let operation = pick(&tables.pending_payments, 3, self.choice);
         if self.kind == Kind::Challenge {
             let (card, reference) = (Box::new(card()), "challenge".to_owned());
             return Action::ChallengePayment { operation, card, reference };
         }
-        let acquirer_outcome = match self.other % 4 {
+        let acquirer_outcome = match self.second_choice % 4 {
             0 | 1 => Some(AcquirerOutcome::Approved {
                 reference: "card".to_owned(),
                 tds: ThreeDSecure::Full,
@@ -291,7 +299,7 @@ impl WriteSpec {
             2 => Some(AcquirerOutcome::Declined(ProcessingError::DECLINED)),
             _ => None,
         };
-        let card = (!self.other.is_multiple_of(3)).then(|| Box::new(card()));
+        let card = (!self.second_choice.is_multiple_of(3)).then(|| Box::new(card()));
         Action::ConcludePayment { operation, acquirer_outcome, card }
     }
 
@@ -299,10 +307,12 @@ impl WriteSpec {
         let amount = Amount::new(self.amount).unwrap();
         match self.kind {
             Kind::Refund => MovementRequest::Refund { amount },
-            Kind::Void => MovementRequest::Void { amount: (self.other > 50).then_some(amount) },
+            Kind::Void => {
+                MovementRequest::Void { amount: (self.second_choice > 50).then_some(amount) }
+            }
             _ => MovementRequest::Capture {
                 amount,
-                currency: self.other.is_multiple_of(5).then_some(Currency::EUR),
+                currency: self.second_choice.is_multiple_of(5).then_some(Currency::EUR),
                 exchange: exchange(),
                 fee_exchange: exchange(),
             },
@@ -310,13 +320,15 @@ impl WriteSpec {
     }
 
     fn notification(&self, tables: &Tables) -> Notification {
-        let name = if self.other < 200 { self.other % 3 } else { self.other };
+        let name =
+            if self.second_choice < 200 { self.second_choice % 3 } else { self.second_choice };
         let dispute = reference(&format!("dispute {name}"));
         let event = match self.kind {
             Kind::Opened => Event::Opened {
                 dispute,
                 amount: Amount::new(self.amount * 2).unwrap(),
-                reason: (self.other > 99).then(|| Reason { code: 10, title: "other".to_owned() }),
+                reason: (self.second_choice > 99)
+                    .then(|| Reason { code: 10, title: "other".to_owned() }),
                 due: if self.amount > 200 { later() } else { Timestamp::UNIX_EPOCH },
             },
             Kind::Decided if self.amount & 1 == 0 => {
@@ -324,13 +336,13 @@ impl WriteSpec {
             }
             Kind::Decided => Event::Decided { dispute, decision: Decision::Lost },
             _ => Event::Fraud {
-                reported: (self.other > 99).then_some(Timestamp::UNIX_EPOCH),
-                reason: (self.other > 50).then_some(FraudReason::FRAUDULENT_USE),
+                reported: (self.second_choice > 99).then_some(Timestamp::UNIX_EPOCH),
+                reason: (self.second_choice > 50).then_some(FraudReason::FRAUDULENT_USE),
             },
         };
         Notification {
             id: reference(&format!("event {}", self.amount % 150)),
-            transaction: pick(&tables.transactions, 2, self.one),
+            transaction: pick(&tables.transactions, 2, self.choice),
             created: Timestamp::UNIX_EPOCH,
             event,
         }
@@ -341,8 +353,8 @@ impl WriteSpec {
         let is_answered = |state: &KeyState| matches!(state, KeyState::Answered(_));
         let answered = tables.keys.iter().filter(|(_, key)| is_answered(&key.state));
         let answered: Vec<_> = answered.map(|(name, _)| name.clone()).collect();
-        let chosen =
-            [self.one, self.other].map(|index| answered.get(usize::from(index % 8)).cloned());
+        let chosen = [self.choice, self.second_choice]
+            .map(|index| answered.get(usize::from(index % 8)).cloned());
         Action::DeleteKeys { keys: chosen.into_iter().flatten().collect() }
     }
 }

@@ -1,6 +1,6 @@
 //! The double-entry ledger, and the lines of merchants' balances.
 //!
-//! Each booking is one [`Line`] and one [`LedgerEntry`]. The line is the merchant's view: it explains one
+//! Each booking is one [`BalanceLine`] and one [`LedgerEntry`]. The line is the merchant's view: it explains one
 //! change of the balance. The entry is the bookkeeping: postings on the accounts.
 //!
 //! 1. The postings of an entry add up to zero in each currency. Fees are computed as the remainder,
@@ -172,7 +172,7 @@ impl LineKind {
 
 /// One change of a merchant's balance, as the API lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct BalanceLine {
     pub(crate) id: Id,
     pub(crate) merchant: Id,
     /// Whether the merchant is a test merchant.
