@@ -6,6 +6,16 @@
 //! Sums of money must be exact. So arithmetic uses integers and fractions, and an overflow is an
 //! error. It saturates only where an overflow is impossible, or where the result is limited anyway.
 //! Clippy warns about operators that can overflow, and about floats.
+//!
+//! `docs/glossary.md` explains the words. The path of a payment through the modules:
+//!
+//! 1. `write` lists every change of the store, and decides a batch of them.
+//! 2. `BeginPayment` records a pending payment, `ChallengePayment` a challenge of 3-D Secure, and
+//!    `ConcludePayment` the outcome (`payment`). The pending payment becomes a `transaction`.
+//! 3. `Move` captures, refunds or voids (`movement`). It books `ledger` entries, adds a step to the
+//!    trail (`transaction`) and an outbox entry for the acquirer (`payment`).
+//! 4. `RecordNotification` records a `notification` from the acquirer. It can change a `dispute`.
+//! 5. `PayOut` pays the balance of a merchant (`payout`).
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod app;

@@ -1,5 +1,5 @@
 //! The state of the service: merchants, payments, the ledger. Every write is atomic, and durable
-//! before it is answered.
+//! before it is answered. `docs/glossary.md` explains the words.
 //!
 //! The write path:
 //!
@@ -207,7 +207,6 @@ pub(crate) struct Backlog {
     pub(crate) invitations: i64,
     /// Outbox entries that no acquirer has confirmed.
     pub(crate) outbox_entries: i64,
-    /// Pending payments.
     pub(crate) pending_payments: i64,
 }
 

@@ -133,7 +133,9 @@ impl Payments {
             }
             AuthorizationResponse::Challenge { reference } => {
                 let card = Box::new(card);
-                self.store.write(Action::ChallengePayment { operation, card, reference }).await
+                self.store
+                    .write(Action::ChallengePayment { pending_payment: operation, card, reference })
+                    .await
             }
         }
     }
@@ -204,7 +206,9 @@ impl Payments {
         card: Option<Card>,
     ) -> Result<Result<Answer, Rejection>, StoreError> {
         let card = card.map(Box::new);
-        self.store.write(Action::ConcludePayment { operation, acquirer_outcome, card }).await
+        self.store
+            .write(Action::ConcludePayment { pending_payment: operation, acquirer_outcome, card })
+            .await
     }
 
     /// Records payments as failed that got no answer in time, and writes the outbox entries that

@@ -21,7 +21,8 @@ pub(crate) struct Card {
     pub(crate) code_present: bool,
 }
 
-/// A card that a merchant keeps for later payments (deprecated).
+/// A card that a merchant keeps for later payments. Deprecated, because a payment with the ID of an
+/// earlier transaction does the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SavedCard {
     pub(crate) id: Id,

@@ -236,6 +236,7 @@ impl TransactionState {
         if decision == Decision::Lost {
             let entry =
                 LedgerEntry::for_lost_dispute(charged, self.funds(gross)).ok_or(Overflow)?;
+            // The opening has debited the merchant, so the line has no amount.
             let amount = Money { minor: 0, ..charged };
             let booking = Some(Booking { kind: LineKind::Lost, amount, entry });
             return Ok(TransactionChange { booking, ..change });

@@ -88,8 +88,8 @@ pub(crate) struct IdGenerator {
 
 impl IdGenerator {
     /// IDs that follow `last`, the last ID that was made. In each second they begin at a random
-    /// number, half of `offset`, so that they rarely look like a card number. The half leaves enough
-    /// numbers for the rest of the second.
+    /// number, half of `offset`, so that they rarely look like a card number. The half leaves
+    /// enough numbers for the rest of the second.
     pub(crate) fn after(last: Id, offset: u64) -> Self {
         Self { last, offset: offset >> 1 }
     }

@@ -1,7 +1,7 @@
 //! The double-entry ledger, and the lines of merchants' balances.
 //!
-//! Each booking is one [`BalanceLine`] and one [`LedgerEntry`]. The line is the merchant's view: it explains one
-//! change of the balance. The entry is the bookkeeping: postings on the accounts.
+//! Each booking is one [`BalanceLine`] and one [`LedgerEntry`]. The line is the merchant's view: it
+//! explains one change of the balance. The entry is the bookkeeping: postings on the accounts.
 //!
 //! 1. The postings of an entry add up to zero in each currency. Fees are computed as the remainder,
 //!    so that rounding cannot break this. `payments-svc check` verifies it.
@@ -109,11 +109,11 @@ impl LedgerEntry {
         Some(entry)
     }
 
-    /// A payout. `taken` is negative, `given` is its opposite.
-    pub(super) fn for_payout(taken: Money, given: Money) -> Self {
+    /// A payout. `debit` is negative, `credit` is its opposite.
+    pub(super) fn for_payout(debit: Money, credit: Money) -> Self {
         let mut entry = Self::default();
-        entry.post(Account::Merchant, taken.currency, taken.minor);
-        entry.post(Account::Bank, given.currency, given.minor);
+        entry.post(Account::Merchant, debit.currency, debit.minor);
+        entry.post(Account::Bank, credit.currency, credit.minor);
         entry
     }
 

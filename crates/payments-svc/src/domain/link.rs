@@ -15,8 +15,8 @@ use super::{
 /// The maximum length of a [`Redirect`] in characters.
 pub(crate) const MAX_REDIRECT: usize = 2048;
 
-/// The parameters of a payment link, each valid alone. [`Link::check_merchant`] and [`Link::due`] check them
-/// together.
+/// The parameters of a payment link, each valid alone. [`Link::check_merchant`] and [`Link::due`]
+/// check them together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
     /// The merchant key.
@@ -35,7 +35,7 @@ pub(crate) struct Link {
     pub(crate) redirect: Option<Redirect>,
     /// The language of the payment page. Any text: unknown languages are ignored.
     pub(crate) locale: Option<String>,
-    /// Whether the merchant wants to use the card for later payments.
+    /// Whether the shop keeps the card for later payments. The page shows it; nothing else changes.
     pub(crate) recurring: bool,
 }
 

@@ -99,7 +99,7 @@ pub(crate) struct CardOnFile {
     pub(crate) reference: String,
 }
 
-/// An outbox entry: an order to an acquirer that a job sends until it is confirmed.
+/// A capture, refund, void or reversal that a job sends to the acquirer until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OutboxEntry {
     /// The acquirer executes each ID once, however often it is sent.
@@ -112,7 +112,8 @@ pub(crate) struct OutboxEntry {
     pub(crate) kind: OutboxKind,
     /// In minor units of the payment's currency.
     pub(crate) amount: i64,
-    /// Whether the order is the first capture of the transaction.
+    /// Whether the entry is the first capture of the transaction. The sandbox sends its test
+    /// notifications after this one.
     pub(crate) is_first_capture: bool,
 }
 

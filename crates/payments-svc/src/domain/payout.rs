@@ -41,8 +41,8 @@ impl Transfer {
     /// The negative change of the merchant's balance, and the ledger entry.
     pub(crate) fn booking(&self) -> (Money, LedgerEntry) {
         // A positive number can be negated without overflow.
-        let taken = Money { minor: self.amount.minor.saturating_neg(), ..self.amount };
-        (taken, LedgerEntry::for_payout(taken, self.amount))
+        let debit = Money { minor: self.amount.minor.saturating_neg(), ..self.amount };
+        (debit, LedgerEntry::for_payout(debit, self.amount))
     }
 }
 
@@ -95,8 +95,8 @@ mod tests {
         for balance in [1, 995, i64::MAX] {
             let transfer = Transfer::of_balance(&merchant(balance, iban)).unwrap();
             assert_eq!((transfer.amount.minor, transfer.name.as_str()), (balance, "shop.example"));
-            let (taken, entry) = transfer.booking();
-            assert_eq!(taken.minor, -balance);
+            let (debit, entry) = transfer.booking();
+            assert_eq!(debit.minor, -balance);
             assert!(entry.is_balanced() && entry.postings().len() == 2);
         }
     }

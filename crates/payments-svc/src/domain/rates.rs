@@ -27,7 +27,8 @@ pub(crate) struct Rates {
 pub(crate) enum NoRate {
     #[error("there is no exchange rate for {0}")]
     NotQuoted(Currency),
-    /// The rates are more than [`MAX_AGE_DAYS`] days old, or from the future. Only for live merchants.
+    /// The rates are more than [`MAX_AGE_DAYS`] days old, or from the future. Only for live
+    /// merchants.
     #[error("the exchange rates are more than {MAX_AGE_DAYS} days old, or from the future")]
     Outdated,
     #[error(transparent)]

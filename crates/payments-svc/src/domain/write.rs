@@ -13,7 +13,8 @@
 //!    candidates, locks rows and writes them.
 //! 2. A decision cannot query the database: on PostgreSQL a batch is two round trips (three if a
 //!    row was not found), however many writes it has. A decision treats a row that is not in
-//!    [`LoadedRows`] as a row that does not exist. So a new action must list all its rows in `needs.rs`.
+//!    [`LoadedRows`] as a row that does not exist. So a new action must list all its rows in
+//!    `needs.rs`.
 //! 3. The IDs of new rows are drawn during the load. `needs.rs` must count the maximum that an
 //!    action can use. All writes of a batch share the IDs: if the count is too low, this or a later
 //!    write of the batch panics.
@@ -115,7 +116,7 @@ pub(crate) enum Action {
     /// rejected.
     ConcludePayment {
         /// The ID from [`Outcome::PaymentBegun`].
-        operation: Id,
+        pending_payment: Id,
         /// The acquirer's outcome. `None`: the payment is recorded as failed, and reversed.
         acquirer_outcome: Option<AcquirerOutcome>,
         /// The card data that may be stored. `None` if the caller does not have it.
@@ -124,7 +125,7 @@ pub(crate) enum Action {
     /// Record that the customer of a pending payment must answer 3-D Secure.
     ChallengePayment {
         /// The ID from [`Outcome::PaymentBegun`].
-        operation: Id,
+        pending_payment: Id,
         card: Box<Card>,
         /// The acquirer's ID of the challenge.
         reference: String,
@@ -139,7 +140,7 @@ pub(crate) enum Action {
         /// refund reads and writes.
         steps: u32,
     },
-    /// Save a card (deprecated).
+    /// Save a card (deprecated, see [`super::SavedCard`]).
     SaveCard {
         merchant: Id,
         original: Box<CardOnFile>,
@@ -157,7 +158,7 @@ pub(crate) enum Action {
     },
     /// Delete outbox entries that an acquirer has confirmed.
     DeleteOutboxEntries {
-        instructions: Vec<Id>,
+        entries: Vec<Id>,
     },
     /// Count an attempt to send an invitation. Rejected if no attempt is due.
     StartInvitationAttempt {

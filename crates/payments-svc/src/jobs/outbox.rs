@@ -64,7 +64,7 @@ impl Outbox {
                 progress.into_iter().flat_map(|(_, progress)| progress.carried_out).collect();
             if !instructions.is_empty() {
                 let _confirmed =
-                    self.store.write(Action::DeleteOutboxEntries { instructions }).await?;
+                    self.store.write(Action::DeleteOutboxEntries { entries: instructions }).await?;
             }
             if is_last {
                 return Ok(());

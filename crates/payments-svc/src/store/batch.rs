@@ -34,7 +34,8 @@ const OVERHEAD: usize = 512;
 /// Rows that a movement reads and writes, without captures.
 const MOVEMENT_ROWS: usize = 8;
 
-/// Estimates how many rows and bytes a write uses in a batch.
+/// Estimates how many rows and bytes a write uses in a batch. A write that finishes admitted work
+/// (`is_follow_up`) enters a full queue.
 pub(super) fn cost(write: &Write) -> Cost {
     let captures = |steps: &u32| usize::try_from(*steps.min(&MAX_STEPS)).unwrap_or(usize::MAX);
     let (rows, bytes) = match &write.action {
@@ -46,9 +47,7 @@ pub(super) fn cost(write: &Write) -> Cost {
         Action::BeginPayment { payment } => {
             (2, payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
         }
-        Action::DeleteOutboxEntries { instructions } => {
-            (instructions.len(), instructions.len() * Id::BYTES)
-        }
+        Action::DeleteOutboxEntries { entries } => (entries.len(), entries.len() * Id::BYTES),
         Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
         _ => (MOVEMENT_ROWS, 0),
     };

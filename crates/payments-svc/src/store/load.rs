@@ -156,7 +156,8 @@ pub(super) const READ: [Query; 14] = [
         rest: "ORDER BY \"transaction\", step",
         lock: None,
         keys: |needs| {
-            let all = needs.transactions.iter().filter(|(_, captures)| **captures == CapturesToLoad::All);
+            let is_all = |captures: &&CapturesToLoad| **captures == CapturesToLoad::All;
+            let all = needs.transactions.iter().filter(|(_, captures)| is_all(captures));
             all.map(|(transaction, _)| transaction.param()).collect()
         },
         values: none,
@@ -341,9 +342,9 @@ pub(super) const READ: [Query; 14] = [
         keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let operation: Id = columns.read()?;
+            let pending_payment: Id = columns.read()?;
             let key = (columns.read()?, columns.read()?);
-            if let Some(begun) = known.pending_payments.get_mut(&operation) {
+            if let Some(begun) = known.pending_payments.get_mut(&pending_payment) {
                 begun.key = Some(key);
             }
             Ok(())
@@ -359,8 +360,8 @@ fn member(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), Colum
 fn captured(known: &mut LoadedRows, columns: &mut Columns<'_>) -> Result<(), ColumnError> {
     let transaction: Id = columns.read()?;
     let captured = rows::captured(columns)?;
-    if let Some(held) = known.transactions.get_mut(&transaction) {
-        held.state.captures.push(captured);
+    if let Some(loaded) = known.transactions.get_mut(&transaction) {
+        loaded.state.captures.push(captured);
     }
     Ok(())
 }

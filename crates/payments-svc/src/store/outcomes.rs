@@ -60,10 +60,10 @@ pub(super) fn key(columns: &mut Columns<'_>) -> Result<StoredIdempotencyKey, Col
         .read_as(|bytes: Option<Vec<u8>>| bytes.as_deref().map(from_response).transpose())?;
     let outcome: Option<Outcome> =
         columns.read_as(|json: Option<String>| json.as_deref().map(from_json).transpose())?;
-    let operation: Option<Id> = columns.read()?;
-    let state = match (outcome.or(receipt), operation) {
+    let pending_payment: Option<Id> = columns.read()?;
+    let state = match (outcome.or(receipt), pending_payment) {
         (Some(outcome), _) => KeyState::Answered(outcome),
-        (None, Some(operation)) => KeyState::InFlight(operation),
+        (None, Some(pending_payment)) => KeyState::InFlight(pending_payment),
         (None, None) => KeyState::Answered(Outcome::Moved(Moved {
             transaction: columns.read()?,
             steps: columns.read()?,

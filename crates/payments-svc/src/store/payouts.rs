@@ -38,7 +38,8 @@ pub(super) trait PayoutDatabase {
         read: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
     ) -> Result<Vec<T>, PayoutError>;
 
-    /// Commits a batch of one write. Does not return whether the write was rejected.
+    /// Commits a batch of one write. Does not return whether the write was rejected: a rejection
+    /// changes nothing, and the run continues.
     async fn write(&mut self, write: Write) -> Result<(), PayoutError>;
 }
 

@@ -67,7 +67,7 @@ impl Store {
         self.query_one(&sql, &[app.param(), id.param()], found(rows::merchant)).await
     }
 
-    /// A merchant, without a check of membership.
+    /// A merchant, without a check of membership: no app has the ID [`Id::MIN`].
     pub(crate) async fn merchant_unchecked(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
         Ok(self.merchant(id, Id::MIN).await?.map(|found| found.value))
     }
@@ -145,7 +145,8 @@ impl Store {
         self.query_one(&sql, &[app.param(), id.param()], found(rows::transaction_terms)).await
     }
 
-    /// The part of a transaction that never changes, without a check of membership.
+    /// The part of a transaction that never changes, without a check of membership: see
+    /// [`Self::merchant_unchecked`].
     pub(crate) async fn transaction_terms_unchecked(
         &self,
         id: Id,
@@ -243,15 +244,19 @@ impl Store {
     }
 
     /// The pending 3-D Secure challenge of a payment.
-    pub(crate) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, StoreError> {
+    pub(crate) async fn challenge(
+        &self,
+        pending_payment: Id,
+    ) -> Result<Option<Challenge>, StoreError> {
         let sql = format!(
             "SELECT {CARD}, challenge, challenge_until FROM operations
              WHERE id = $1 AND challenge IS NOT NULL"
         );
-        self.query_one(&sql, &[operation.param()], rows::challenge).await
+        self.query_one(&sql, &[pending_payment.param()], rows::challenge).await
     }
 
-    /// Overdue disputes of test merchants, the oldest first: at most [`JOB_BATCH`].
+    /// Overdue disputes of test merchants, the oldest first: at most [`JOB_BATCH`]. The sandbox
+    /// never decides a dispute; a real acquirer does.
     pub(crate) async fn overdue_disputes(&self) -> Result<Vec<OverdueDispute>, StoreError> {
         let sql = "SELECT disputes.id, \"transaction\", disputes.reference
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
@@ -404,8 +409,8 @@ impl Store {
         }
     }
 
-    /// Like [`Self::query_all`], for many rows: decodes them on a separate thread, so that requests do
-    /// not wait.
+    /// Like [`Self::query_all`], for many rows: decodes them on a separate thread, so that requests
+    /// do not wait.
     pub(super) async fn query_all_in_background<T: Send + 'static>(
         &self,
         sql: String,

@@ -42,7 +42,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.update(&MERCHANT_TEXTS, changes.merchant_texts.values())?;
     rows.update(&ATTEMPTS, changes.attempts.values())?;
     rows.update(&CHALLENGES, changes.challenges.values())?;
-    rows.update(&MOVEMENTS, changes.movements.values())?;
+    rows.update(&TRANSACTION_UPDATES, changes.movements.values())?;
     rows.update(&CAPTURE_UPDATES, changes.captures.values().filter(|capture| !capture.is_new))?;
     rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;
@@ -203,8 +203,9 @@ table! {
 }
 
 table! {
-    CHALLENGES: "operations", (Id, Challenge) = (operation, Challenge { card, reference, until }),
-    key { "id" Bytes: operation.param() }
+    CHALLENGES: "operations",
+    (Id, Challenge) = (pending_payment, Challenge { card, reference, until }),
+    key { "id" Bytes: pending_payment.param() }
     {
         "bin" Text: card.bin.param(),
         "last4" Text: card.last4.param(),
@@ -218,12 +219,12 @@ table! {
 
 table! {
     TRANSACTIONS: "transactions",
-    NewTransaction = NewTransaction { transaction, operation, reference },
+    NewTransaction = NewTransaction { transaction, pending_payment, reference },
     key { "id" Bytes: transaction.id.param() }
     {
         "merchant" Bytes: transaction.merchant.param(),
         "test" Bool: transaction.test.param(),
-        "operation" Bytes: operation.param(),
+        "operation" Bytes: pending_payment.param(),
         "created" Int: millis(transaction.created),
         "currency" Text: transaction.currency.param(),
         "amount" Int: transaction.amounts.amount.param(),
@@ -249,13 +250,18 @@ table! {
 }
 
 table! {
-    AUTHORIZATIONS: "authorizations", NewTransaction = NewTransaction { transaction, operation, .. },
-    key { "operation" Bytes: operation.param() }
-    { "currency" Text: transaction.currency.param(), "amount" Int: transaction.amounts.amount.param() }
+    AUTHORIZATIONS: "authorizations",
+    NewTransaction = NewTransaction { transaction, pending_payment, .. },
+    key { "operation" Bytes: pending_payment.param() }
+    {
+        "currency" Text: transaction.currency.param(),
+        "amount" Int: transaction.amounts.amount.param(),
+    }
 }
 
 table! {
-    MOVEMENTS: "transactions", TransactionUpdate = TransactionUpdate { transaction, amounts, steps },
+    TRANSACTION_UPDATES: "transactions",
+    TransactionUpdate = TransactionUpdate { transaction, amounts, steps },
     key { "id" Bytes: transaction.param() }
     {
         "captured" Int: amounts.captured.param(),
@@ -301,7 +307,8 @@ table! {
     CAPTURE_UPDATES: "captures", CaptureRow = CaptureRow { transaction, captured, is_new: _ },
     key { "transaction" Bytes: transaction.param(), "step" Int: captured.step.param() }
     {
-        "amount_out" Int: captured.amount_returned.param(), "gross_out" Int: captured.gross_returned.param(),
+        "amount_out" Int: captured.amount_returned.param(),
+        "gross_out" Int: captured.gross_returned.param(),
         "fee_out" Int: captured.fee_returned.param(),
     }
 }
@@ -360,7 +367,8 @@ table! {
 }
 
 table! {
-    NOTIFICATIONS: "notifications", NotificationRow = NotificationRow { id, transaction, created, waiting_decision },
+    NOTIFICATIONS: "notifications",
+    NotificationRow = NotificationRow { id, transaction, created, waiting_decision },
     key { "id" Text: id.param() }
     {
         "transaction" Bytes: transaction.param(),
@@ -438,7 +446,7 @@ table! {
     {
         "request" Bytes: new.request.param(),
         "created" Int: millis(new.created),
-        "operation" Bytes: optional(new.state.operation(), Id::param),
+        "operation" Bytes: optional(new.state.pending_payment(), Id::param),
         "outcome" Text: optional(new.state.outcome(), outcomes::json),
         "transaction" Bytes: optional(new.state.moved(), |moved| moved.transaction.param()),
         "steps" Int: optional(new.state.moved(), |moved| moved.steps.param()),

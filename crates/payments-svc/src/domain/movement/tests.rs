@@ -49,16 +49,16 @@ fn void(amount: i64) -> MovementRequest {
 #[test]
 fn a_capture_and_its_refunds_use_one_exchange_rate() {
     let rate = exchange((74_735, 10_000));
-    let held = authorized(500, "DKK");
-    let taken = held.decide(&capture(500, rate)).unwrap();
-    assert_eq!((taken.balance, taken.fee), (3379, Fee { flat: 191, rate: 92 }));
-    assert_eq!(taken.captures[0].gross, 3662);
-    let held = held.apply(&taken);
-    let given = held.decide(&refund(333)).unwrap();
-    assert_eq!((given.balance, given.fee), (-2378, Fee { flat: 0, rate: -61 }));
-    assert_eq!(given.captures[0].gross_returned, 2439);
-    let held = held.apply(&given);
-    let rest = held.decide(&refund(167)).unwrap();
+    let state = authorized(500, "DKK");
+    let capture_change = state.decide(&capture(500, rate)).unwrap();
+    assert_eq!((capture_change.balance, capture_change.fee), (3379, Fee { flat: 191, rate: 92 }));
+    assert_eq!(capture_change.captures[0].gross, 3662);
+    let state = state.apply(&capture_change);
+    let refund_change = state.decide(&refund(333)).unwrap();
+    assert_eq!((refund_change.balance, refund_change.fee), (-2378, Fee { flat: 0, rate: -61 }));
+    assert_eq!(refund_change.captures[0].gross_returned, 2439);
+    let state = state.apply(&refund_change);
+    let rest = state.decide(&refund(167)).unwrap();
     assert_eq!((rest.balance, rest.fee), (2378 - 3662 + 92, Fee { flat: 0, rate: -31 }));
 }
 
@@ -84,37 +84,37 @@ fn a_capture_in_another_currency_is_rejected() {
 
 #[test]
 fn a_failed_transaction_allows_no_movement() {
-    let mut held = authorized(100, "EUR");
-    held.amounts.successful = false;
-    assert_eq!(held.decide(&capture(1, Exchange::IDENTITY)), Err(MovementError::ExceedsPending));
-    assert_eq!(held.decide(&void(1)), Err(MovementError::ExceedsPending));
+    let mut state = authorized(100, "EUR");
+    state.amounts.successful = false;
+    assert_eq!(state.decide(&capture(1, Exchange::IDENTITY)), Err(MovementError::ExceedsPending));
+    assert_eq!(state.decide(&void(1)), Err(MovementError::ExceedsPending));
     assert_eq!(
-        held.decide(&MovementRequest::Void { amount: None }),
+        state.decide(&MovementRequest::Void { amount: None }),
         Err(MovementError::ExceedsPending)
     );
-    assert_eq!(held.decide(&refund(1)), Err(MovementError::ExceedsRefundable));
+    assert_eq!(state.decide(&refund(1)), Err(MovementError::ExceedsRefundable));
 }
 
 #[test]
 fn a_void_without_an_amount_voids_all_that_is_pending() {
-    let held = authorized(100, "EUR");
-    let taken = held.decide(&capture(30, Exchange::IDENTITY)).unwrap();
-    let held = held.apply(&taken);
-    let change = held.decide(&MovementRequest::Void { amount: None }).unwrap();
+    let state = authorized(100, "EUR");
+    let capture_change = state.decide(&capture(30, Exchange::IDENTITY)).unwrap();
+    let state = state.apply(&capture_change);
+    let change = state.decide(&MovementRequest::Void { amount: None }).unwrap();
     assert_eq!((change.amount, change.balance, change.booking), (70, 0, None));
 }
 
 #[test]
 fn a_full_trail_allows_only_the_last_void_and_refund() {
-    let mut held = authorized(1_000_000, "EUR");
-    held.steps = MAX_STEPS - 1;
-    let last = held.decide(&capture(10, Exchange::IDENTITY)).unwrap();
-    let held = held.apply(&last);
+    let mut state = authorized(1_000_000, "EUR");
+    state.steps = MAX_STEPS - 1;
+    let last = state.decide(&capture(10, Exchange::IDENTITY)).unwrap();
+    let state = state.apply(&last);
     for request in [capture(1, Exchange::IDENTITY), refund(1), void(1)] {
-        assert_eq!(held.decide(&request), Err(MovementError::TooManySteps));
+        assert_eq!(state.decide(&request), Err(MovementError::TooManySteps));
     }
     for request in [refund(10), void(999_990), MovementRequest::Void { amount: None }] {
-        assert!(held.decide(&request).is_ok(), "{request:?}");
+        assert!(state.decide(&request).is_ok(), "{request:?}");
     }
 }
 
@@ -154,23 +154,23 @@ impl Model {
 
 /// Executes `requests` one after another, and checks all invariants after each.
 fn check(amount: i64, funding: &str, requests: &[MovementRequest]) {
-    let mut held = authorized(amount, funding);
+    let mut state = authorized(amount, funding);
     let mut model = Model { amount, captured: 0, refunded: 0, voided: 0 };
     let (mut balance, mut flat) = (0, 0);
     for request in requests {
-        let decided = held.decide(request);
-        assert_eq!(decided.is_ok(), model.allows(request), "{request:?} on {held:?}");
+        let decided = state.decide(request);
+        assert_eq!(decided.is_ok(), model.allows(request), "{request:?} on {state:?}");
         let Ok(change) = decided else { continue };
-        held = held.apply(&change);
+        state = state.apply(&change);
         balance += change.balance;
         flat += change.fee.flat;
-        let Amounts { captured, refunded, voided, .. } = held.amounts;
+        let Amounts { captured, refunded, voided, .. } = state.amounts;
         assert_eq!((captured, refunded, voided), (model.captured, model.refunded, model.voided));
-        assert!(held.amounts.pending() >= 0 && held.amounts.refundable() >= 0);
+        assert!(state.amounts.pending() >= 0 && state.amounts.refundable() >= 0);
         if let Some(booking) = &change.booking {
             assert!(booking.entry.is_balanced(), "{booking:?}");
         }
-        let captures = &held.captures;
+        let captures = &state.captures;
         let sum = |part: fn(&Capture) -> i64| captures.iter().map(part).sum::<i64>();
         assert_eq!((sum(|c| c.amount), sum(|c| c.amount_returned)), (captured, refunded));
         for c in captures {

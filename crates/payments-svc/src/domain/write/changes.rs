@@ -105,7 +105,8 @@ impl MerchantTexts {
     }
 }
 
-/// A row of a merchant's balance. The balance is the sum of the merchant's rows.
+/// A row of a merchant's balance. The balance is the sum of the merchant's rows. PostgreSQL has
+/// several, so that batches do not wait for each other: see `store/postgres/batch.rs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Balance {
     pub(crate) merchant: Id,
@@ -121,7 +122,8 @@ pub(crate) struct Membership {
     pub(crate) merchant: Id,
     /// An app or a user.
     pub(crate) member: Id,
-    /// Whether the merchant is a test merchant. Not used for users: always false.
+    /// Whether the merchant is a test merchant. An index on this copy has the order of the list of
+    /// merchants. Not used for users: always false.
     pub(crate) test: bool,
     /// Whether the row existed before the batch.
     pub(crate) existed: bool,
@@ -168,7 +170,7 @@ pub(crate) struct NewPendingPayment {
 pub(crate) struct NewTransaction {
     pub(crate) transaction: Transaction,
     /// The ID of the pending payment. The acquirer knows the transaction by it.
-    pub(crate) operation: Id,
+    pub(crate) pending_payment: Id,
     /// The acquirer's reference of the card. `None` if the payment failed.
     pub(crate) reference: Option<String>,
 }

@@ -90,11 +90,11 @@ impl Batch {
             Action::AddApp { merchant, app } => self.add_app(*merchant, *app),
             Action::RevokeApp { merchant, app } => self.revoke_app(*merchant, *app),
             Action::BeginPayment { payment } => self.begin(payment),
-            Action::ConcludePayment { operation, acquirer_outcome, card } => {
-                self.conclude(*operation, acquirer_outcome.as_ref(), card.as_deref())
+            Action::ConcludePayment { pending_payment, acquirer_outcome, card } => {
+                self.conclude(*pending_payment, acquirer_outcome.as_ref(), card.as_deref())
             }
-            Action::ChallengePayment { operation, card, reference } => {
-                self.challenge(*operation, card, reference)
+            Action::ChallengePayment { pending_payment, card, reference } => {
+                self.challenge(*pending_payment, card, reference)
             }
             Action::Move { transaction, request, descriptor, .. } => {
                 self.execute_movement(*transaction, request, descriptor.as_ref())
@@ -105,8 +105,8 @@ impl Batch {
             Action::RecordNotification { notification, exchange, fee_exchange, .. } => {
                 self.handle_notification(notification, (*exchange, *fee_exchange))
             }
-            Action::DeleteOutboxEntries { instructions } => {
-                self.changes.deleted_outbox_entries.extend(instructions);
+            Action::DeleteOutboxEntries { entries } => {
+                self.changes.deleted_outbox_entries.extend(entries);
                 done(Outcome::Done)
             }
             Action::StartInvitationAttempt { invitation, jitter } => {
@@ -135,7 +135,7 @@ impl Batch {
     fn store_key(&mut self, keyed: &KeyedRequest, outcome: &Outcome) {
         let KeyedRequest { app, key, request } = keyed;
         let state = match outcome {
-            Outcome::PaymentBegun(operation) => KeyState::InFlight(*operation),
+            Outcome::PaymentBegun(pending_payment) => KeyState::InFlight(*pending_payment),
             outcome => KeyState::Answered(outcome.clone()),
         };
         let name = (*app, key.clone());

@@ -25,7 +25,6 @@ pub(crate) struct LoadedRows {
     pub(crate) transactions: HashMap<Id, LoadedTransaction>,
     /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
-    /// Pending payments.
     pub(crate) pending_payments: HashMap<Id, PendingPayment>,
     pub(crate) merchants: HashMap<Id, MerchantTexts>,
     pub(crate) test_merchants: HashSet<Id>,
@@ -89,9 +88,9 @@ pub(crate) enum KeyState {
 }
 
 impl KeyState {
-    pub(crate) fn operation(&self) -> Option<&Id> {
+    pub(crate) fn pending_payment(&self) -> Option<&Id> {
         match self {
-            Self::InFlight(operation) => Some(operation),
+            Self::InFlight(pending_payment) => Some(pending_payment),
             Self::Answered(_) => None,
         }
     }

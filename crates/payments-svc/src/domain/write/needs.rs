@@ -93,9 +93,9 @@ impl Needs {
                 self.apps.insert(*app);
                 self.merchant_apps.insert((*merchant, *app));
             }
-            Action::ConcludePayment { operation, .. }
-            | Action::ChallengePayment { operation, .. } => {
-                self.pending_payments.insert(*operation);
+            Action::ConcludePayment { pending_payment, .. }
+            | Action::ChallengePayment { pending_payment, .. } => {
+                self.pending_payments.insert(*pending_payment);
             }
             Action::Move { transaction, request, .. } => {
                 let captures = match request {
@@ -135,13 +135,26 @@ fn ids(action: &Action) -> usize {
         | Action::CreateMerchant { .. }
         | Action::BeginPayment { .. }
         | Action::SaveCard { .. } => 1,
+        // A user and an invitation.
         Action::AddUser { .. }
+        // A transaction, and a reversal in the outbox.
         | Action::ConcludePayment { .. }
+        // A balance line and an outbox entry.
         | Action::Move { .. }
+        // A balance line and a payout.
         | Action::PayOut { .. } => 2,
         // A dispute, the line of its opening, and the line of its decision.
         Action::RecordNotification { .. } => 3,
-        _ => 0,
+        Action::UpdateMerchant { .. }
+        | Action::RevokeUser { .. }
+        | Action::AddApp { .. }
+        | Action::RevokeApp { .. }
+        | Action::ChallengePayment { .. }
+        | Action::DeleteOutboxEntries { .. }
+        | Action::StartInvitationAttempt { .. }
+        | Action::RemoveInvitation { .. }
+        | Action::DeleteKeys { .. }
+        | Action::SaveExpiryCursor { .. } => 0,
     }
 }
 

@@ -52,7 +52,8 @@ impl Writer {
     }
 }
 
-/// A source of IDs. Call [`IdGenerator::advance_to`] with the last ID in the database before drawing one.
+/// A source of IDs. Call [`IdGenerator::advance_to`] with the last ID in the database before
+/// drawing one.
 pub(super) fn new_ids() -> IdGenerator {
     IdGenerator::after(Id::MIN, Uuid::new_v4().as_u64_pair().0)
 }

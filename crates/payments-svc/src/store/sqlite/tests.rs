@@ -190,7 +190,7 @@ async fn jobs_find_their_pending_work() {
         OutboxEntry {
             id: row.id,
             transaction: row.transaction,
-            payment: transaction.new.operation,
+            payment: transaction.new.pending_payment,
             reference: transaction.new.reference.clone(),
             kind: row.kind,
             amount: row.amount,

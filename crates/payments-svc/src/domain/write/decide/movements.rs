@@ -17,12 +17,12 @@ impl Batch {
         request: &MovementRequest,
         descriptor: Option<&Descriptor>,
     ) -> ActionResult {
-        let held = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
-        let change = held.state.decide(request)?;
+        let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?;
+        let change = loaded.state.decide(request)?;
         let disputed = change.amounts.disputed;
-        let (order, number) = ((request.outbox_kind(), change.amount), held.state.steps);
+        let (order, number) = ((request.outbox_kind(), change.amount), loaded.state.steps);
         if let MovementRequest::Capture { .. } = request
-            && self.balance(held.merchant, change.balance)?.minor > MAX_BALANCE
+            && self.balance(loaded.merchant, change.balance)?.minor > MAX_BALANCE
         {
             return Err(MovementError::from(Overflow).into());
         }
@@ -42,16 +42,16 @@ impl Batch {
         descriptor: Option<&Descriptor>,
         dispute: Option<Id>,
     ) -> Result<Booked, Rejection> {
-        let held = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?.clone();
+        let loaded = self.known.transactions.get(&transaction).ok_or(Rejection::NotFound)?.clone();
         let balance = match &change.booking {
-            Some(_) => Some(self.balance(held.merchant, change.balance)?),
+            Some(_) => Some(self.balance(loaded.merchant, change.balance)?),
             None => None,
         };
         let fee = change.fee.total().map_err(MovementError::from)?;
         let line = change.booking.as_ref().map(|booking| BalanceLine {
             id: self.id(),
-            merchant: held.merchant,
-            test: held.test,
+            merchant: loaded.merchant,
+            test: loaded.test,
             created: self.known.now,
             balance: change.balance,
             fee,
@@ -68,14 +68,14 @@ impl Batch {
             fee: change.fee,
             descriptor: match movement {
                 Movement::Void => None,
-                _ => Some(descriptor.unwrap_or(&held.descriptor).clone()),
+                _ => Some(descriptor.unwrap_or(&loaded.descriptor).clone()),
             },
             line: line_id,
             dispute,
         });
-        let number = held.state.steps;
+        let number = loaded.state.steps;
         self.set_captures(transaction, &change);
-        self.update_transaction(transaction, held, &change);
+        self.update_transaction(transaction, loaded, &change);
         if let Some(step) = &step {
             let step = step.clone();
             self.changes.steps.push(NumberedStep { transaction, number, step });
@@ -92,12 +92,12 @@ impl Batch {
     fn update_transaction(
         &mut self,
         transaction: Id,
-        mut held: LoadedTransaction,
+        mut loaded: LoadedTransaction,
         change: &TransactionChange,
     ) {
-        held.state = held.state.apply(change);
-        let (amounts, steps) = (held.state.amounts, held.state.steps);
-        self.known.transactions.insert(transaction, held);
+        loaded.state = loaded.state.apply(change);
+        let (amounts, steps) = (loaded.state.amounts, loaded.state.steps);
+        self.known.transactions.insert(transaction, loaded);
         self.changes
             .movements
             .insert(transaction, TransactionUpdate { transaction, amounts, steps });
@@ -137,17 +137,17 @@ impl Batch {
         let Some(transfer) = Transfer::of_balance(&state.merchant) else {
             return done(Outcome::Done);
         };
-        let (taken, entry) = transfer.booking();
+        let (debit, entry) = transfer.booking();
         let line = BalanceLine {
             id: self.id(),
             merchant,
             test: state.merchant.details.test,
             created: self.known.now,
-            balance: taken.minor,
+            balance: debit.minor,
             fee: 0,
             kind: LineKind::Payout,
             transaction: None,
-            amount: taken,
+            amount: debit,
         };
         let payout = Payout { id: self.id(), line: line.id, transfer };
         self.changes.payout = Some(NewPayout { run: state.run, payout });

@@ -15,7 +15,7 @@ impl Batch {
         exchanges: (Exchange, Exchange),
     ) -> super::ActionResult {
         let Notification { id, transaction, event, .. } = notification;
-        let held = self.known.transactions.get(transaction).ok_or(Rejection::NotFound)?;
+        let loaded = self.known.transactions.get(transaction).ok_or(Rejection::NotFound)?;
         if self.known.notifications.contains(id.as_str()) {
             return done(Outcome::Done);
         }
@@ -27,9 +27,9 @@ impl Batch {
             .as_ref()
             .and_then(|dispute_key| self.known.waiting.get(dispute_key))
             .copied();
-        let result = held.state.decide_notification(event, (dispute, waiting), exchanges);
+        let result = loaded.state.decide_notification(event, (dispute, waiting), exchanges);
         let result = result.map_err(MovementError::from)?;
-        let (waiting_decision, merchant) = (result.waiting_decision(), held.merchant);
+        let (waiting_decision, merchant) = (result.waiting_decision(), loaded.merchant);
         match result {
             NotificationResult::None | NotificationResult::Wait(_) => {}
             NotificationResult::Alert => self.alert(merchant, notification),
@@ -93,6 +93,7 @@ impl Batch {
             reason: reason.clone(),
             due: *due,
         };
+        // The opening of a dispute always books a line.
         let (reference, line) = (reference.clone(), line.unwrap_or(Id::MIN));
         let dispute_key = (transaction, reference.as_str().to_owned());
         self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });

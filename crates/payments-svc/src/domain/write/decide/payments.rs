@@ -32,11 +32,12 @@ impl Batch {
     /// The first outcome of a payment counts: a later one is rejected with [`Rejection::NotFound`].
     pub(super) fn conclude(
         &mut self,
-        operation: Id,
+        pending_payment: Id,
         acquirer_outcome: Option<&AcquirerOutcome>,
         card: Option<&Card>,
     ) -> ActionResult {
-        let begun = self.known.pending_payments.remove(&operation).ok_or(Rejection::NotFound)?;
+        let begun =
+            self.known.pending_payments.remove(&pending_payment).ok_or(Rejection::NotFound)?;
         let (payment, id) = (begun.payment, self.id());
         let conclusion = PaymentResult::of(acquirer_outcome, begun.challenged.is_some());
         let error = conclusion.error;
@@ -57,9 +58,9 @@ impl Batch {
             trail: Vec::new(),
         };
         let reference = conclusion.reference.map(str::to_owned);
-        self.changes.transactions.push(NewTransaction { transaction, operation, reference });
-        self.changes.deleted_pending_payments.insert(operation);
-        self.changes.challenges.remove(&operation);
+        self.changes.transactions.push(NewTransaction { transaction, pending_payment, reference });
+        self.changes.deleted_pending_payments.insert(pending_payment);
+        self.changes.challenges.remove(&pending_payment);
         if conclusion.needs_reversal {
             self.add_outbox_entry(id, (OutboxKind::Reverse, amount), None);
         }
@@ -79,15 +80,16 @@ impl Batch {
     /// customer's answer.
     pub(super) fn challenge(
         &mut self,
-        operation: Id,
+        pending_payment: Id,
         card: &Card,
         reference: &str,
     ) -> ActionResult {
-        let begun = self.known.pending_payments.get_mut(&operation).ok_or(Rejection::NotFound)?;
+        let begun =
+            self.known.pending_payments.get_mut(&pending_payment).ok_or(Rejection::NotFound)?;
         begun.challenged = Some(card.clone());
         let until = self.known.now.checked_add(CHALLENGE).unwrap_or(Timestamp::MAX);
         let challenge = Challenge { card: card.clone(), reference: reference.to_owned(), until };
-        self.changes.challenges.insert(operation, (operation, challenge));
+        self.changes.challenges.insert(pending_payment, (pending_payment, challenge));
         done(Outcome::Done)
     }
 

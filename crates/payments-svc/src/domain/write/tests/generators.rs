@@ -248,7 +248,7 @@ impl WriteSpec {
                 steps: 0,
             },
             Kind::Confirm => Action::DeleteOutboxEntries {
-                instructions: vec![
+                entries: vec![
                     pick(&tables.outbox_entries, 9, choice),
                     pick(&tables.outbox_entries, 9, second_choice),
                 ],
@@ -286,10 +286,10 @@ impl WriteSpec {
     }
 
     fn follow_up(&self, tables: &Tables) -> Action {
-        let operation = pick(&tables.pending_payments, 3, self.choice);
+        let pending_payment = pick(&tables.pending_payments, 3, self.choice);
         if self.kind == Kind::Challenge {
             let (card, reference) = (Box::new(card()), "challenge".to_owned());
-            return Action::ChallengePayment { operation, card, reference };
+            return Action::ChallengePayment { pending_payment, card, reference };
         }
         let acquirer_outcome = match self.second_choice % 4 {
             0 | 1 => Some(AcquirerOutcome::Approved {
@@ -300,7 +300,7 @@ impl WriteSpec {
             _ => None,
         };
         let card = (!self.second_choice.is_multiple_of(3)).then(|| Box::new(card()));
-        Action::ConcludePayment { operation, acquirer_outcome, card }
+        Action::ConcludePayment { pending_payment, acquirer_outcome, card }
     }
 
     fn request(&self) -> MovementRequest {

@@ -1,4 +1,5 @@
-//! The database as tables in memory: loads rows for a batch, and applies its changes.
+//! The database as tables in memory: loads rows for a batch, and applies its changes. The tests of
+//! batches use it, and `store/sqlite` compares its database with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,10 +74,10 @@ impl Tables {
         }
         for (&id, &captures) in &needs.transactions {
             if let Some(row) = self.transactions.get(&id) {
-                let held = self.held(row, captures);
-                let balance = self.balance(held.merchant, free);
-                known.balances.insert(held.merchant, vec![balance]);
-                known.transactions.insert(id, held);
+                let loaded = self.loaded(row, captures);
+                let balance = self.balance(loaded.merchant, free);
+                known.balances.insert(loaded.merchant, vec![balance]);
+                known.transactions.insert(id, loaded);
             }
         }
         for id in &needs.pending_payments {
@@ -176,7 +177,7 @@ impl Tables {
         Balance { merchant, shard, minor: self.balances[&(merchant, shard)] }
     }
 
-    fn held(&self, row: &TransactionRow, captures: CapturesToLoad) -> LoadedTransaction {
+    fn loaded(&self, row: &TransactionRow, captures: CapturesToLoad) -> LoadedTransaction {
         let transaction = &row.new.transaction;
         let merchant = &self.merchants[&transaction.merchant];
         let mut available = 0;
