@@ -149,6 +149,7 @@ pub(super) fn with_trail(
     transaction
 }
 
+/// Reads nine columns: step, amount, gross, fee, amount_out, gross_out, fee_out, rate, spread.
 pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Capture> {
     Ok(Capture {
         step: columns.read()?,
@@ -181,15 +182,18 @@ pub(super) fn line(columns: &mut Columns<'_>) -> Read<BalanceLine> {
     })
 }
 
+/// Reads the columns id, merchant, created, those of `CARD`, notes.
 pub(super) fn saved_card(columns: &mut Columns<'_>) -> Read<SavedCard> {
     let (id, merchant, created) = (columns.read()?, columns.read()?, time(columns)?);
     Ok(SavedCard { id, merchant, created, card: card(columns)?, notes: columns.read()? })
 }
 
+/// Reads the columns of `CARD`, then reference.
 pub(super) fn card_on_file(columns: &mut Columns<'_>) -> Read<CardOnFile> {
     Ok(CardOnFile { card: card(columns)?, reference: columns.read()? })
 }
 
+/// Reads the columns of `CARD`, then challenge, challenge_until.
 pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
     Ok(Challenge { card: card(columns)?, reference: columns.read()?, until: time(columns)? })
 }
@@ -223,11 +227,13 @@ pub(super) fn dispute(columns: &mut Columns<'_>) -> Read<Dispute> {
     Ok(Dispute { id, merchant, transaction, created, amount, reason, due: time(columns)? })
 }
 
+/// Reads three columns: id, transaction, reference.
 pub(super) fn overdue(columns: &mut Columns<'_>) -> Read<OverdueDispute> {
     let (id, transaction, reference) = (columns.read()?, columns.read()?, columns.read()?);
     Ok(OverdueDispute { id, transaction, reference })
 }
 
+/// Reads five columns: step, amount, gross, fee, again.
 pub(super) fn slice(columns: &mut Columns<'_>) -> Read<Slice> {
     Ok(Slice {
         step: columns.read()?,
@@ -251,6 +257,7 @@ pub(super) fn fraud(columns: &mut Columns<'_>) -> Read<FraudAlert> {
     })
 }
 
+/// Reads seven columns: id, line, merchant, name, iban, currency, amount.
 pub(super) fn payout(columns: &mut Columns<'_>) -> Read<Payout> {
     let (id, line) = (columns.read()?, columns.read()?);
     let transfer = Transfer {

@@ -42,7 +42,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.update(&MERCHANT_TEXTS, changes.merchant_texts.values())?;
     rows.update(&ATTEMPTS, changes.attempts.values())?;
     rows.update(&CHALLENGES, changes.challenges.values())?;
-    rows.update(&TRANSACTION_UPDATES, changes.movements.values())?;
+    rows.update(&TRANSACTION_UPDATES, changes.transaction_updates.values())?;
     rows.update(&CAPTURE_UPDATES, changes.captures.values().filter(|capture| !capture.is_new))?;
     rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;

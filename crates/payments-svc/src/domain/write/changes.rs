@@ -12,15 +12,18 @@ use crate::domain::{
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
-/// inserts. A field without a comment holds new rows.
+/// inserts.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Changes {
+    /// New rows.
     pub(crate) apps: Vec<NewApp>,
     /// New rows, by e-mail address in lower case.
     pub(crate) users: BTreeMap<String, User>,
+    /// New rows.
     pub(crate) merchants: Vec<Merchant>,
     /// Updates.
     pub(crate) merchant_texts: BTreeMap<Id, MerchantTexts>,
+    /// New rows.
     pub(crate) new_balances: Vec<Balance>,
     /// Updates, by merchant and shard.
     pub(crate) balances: BTreeMap<(Id, i64), Balance>,
@@ -28,6 +31,7 @@ pub(crate) struct Changes {
     pub(crate) merchant_apps: BTreeMap<(Id, Id), Membership>,
     /// New and deleted rows, by merchant and user.
     pub(crate) merchant_users: BTreeMap<(Id, Id), Membership>,
+    /// New rows.
     pub(crate) invitations: BTreeMap<Id, NewInvitation>,
     /// Updates of invitations. The invitation may be deleted in the same batch.
     pub(crate) attempts: BTreeMap<Id, InvitationAttempt>,
@@ -41,23 +45,31 @@ pub(crate) struct Changes {
     pub(crate) challenges: BTreeMap<Id, (Id, Challenge)>,
     /// Deletes of pending payments.
     pub(crate) deleted_pending_payments: BTreeSet<Id>,
+    /// New rows.
     pub(crate) transactions: Vec<NewTransaction>,
-    /// Updates of transactions.
-    pub(crate) movements: BTreeMap<Id, TransactionUpdate>,
+    /// Updates of amounts and lengths of trails, by transaction.
+    pub(crate) transaction_updates: BTreeMap<Id, TransactionUpdate>,
+    /// New rows.
     pub(crate) steps: Vec<NumberedStep>,
     /// New and updated rows, by transaction and step.
     pub(crate) captures: BTreeMap<(Id, u32), CaptureRow>,
+    /// New rows.
     pub(crate) lines: Vec<BalanceLine>,
+    /// New rows.
     pub(crate) postings: Vec<NumberedPosting>,
     /// New outbox entries.
     pub(crate) outbox_entries: Vec<NewOutboxEntry>,
     /// Deletes of outbox entries.
     pub(crate) deleted_outbox_entries: BTreeSet<Id>,
+    /// New rows.
     pub(crate) cards: Vec<NewCard>,
+    /// New rows.
     pub(crate) notifications: BTreeMap<String, NotificationRow>,
+    /// New rows.
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
     /// Updates of disputes that an earlier batch opened.
     pub(crate) decisions: BTreeMap<Id, (Id, Decision)>,
+    /// New rows.
     pub(crate) slices: Vec<NumberedSlice>,
     /// New fraud alerts.
     pub(crate) frauds: Vec<FraudAlert>,
@@ -67,6 +79,7 @@ pub(crate) struct Changes {
     pub(crate) concluded_keys: BTreeMap<(Id, String), KeyChange>,
     /// Deletes of idempotency keys, by app and key.
     pub(crate) deleted_keys: BTreeSet<(Id, String)>,
+    /// New row.
     pub(crate) payout: Option<NewPayout>,
     /// The new position of the expiry job.
     pub(crate) expired_through: Option<Id>,

@@ -99,7 +99,7 @@ impl Batch {
         let (amounts, steps) = (loaded.state.amounts, loaded.state.steps);
         self.known.transactions.insert(transaction, loaded);
         self.changes
-            .movements
+            .transaction_updates
             .insert(transaction, TransactionUpdate { transaction, amounts, steps });
     }
 

@@ -288,7 +288,9 @@ impl Tables {
         for (id, challenge) in changes.challenges.values() {
             self.pending_payments.get_mut(id).unwrap().1 = Some(challenge.clone());
         }
-        for TransactionUpdate { transaction, amounts, steps } in changes.movements.values() {
+        for TransactionUpdate { transaction, amounts, steps } in
+            changes.transaction_updates.values()
+        {
             let row = self.transactions.get_mut(transaction).unwrap();
             (row.new.transaction.amounts, row.steps) = (*amounts, *steps);
         }
