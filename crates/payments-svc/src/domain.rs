@@ -20,34 +20,34 @@
 
 mod app;
 mod card;
+mod custom_data;
 mod dispute;
 mod field_error;
 mod id;
 mod invitation;
-mod json;
 mod ledger;
 mod link;
 mod merchant;
 mod money;
 mod movement;
 mod notification;
+mod page_query;
 mod payment;
 mod payout;
 mod processing;
 mod rates;
 mod transaction;
-mod window;
 pub(crate) mod write;
 
 pub(crate) use app::{ApiKey, ApiKeyDigest, App, User};
 pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, SecurityCode};
+pub(crate) use custom_data::CustomData;
 pub(crate) use dispute::{
     Decision, Dispute, DisputeState, NotificationResult, OpenedDispute, Reason, Slice,
 };
 pub(crate) use field_error::FieldError;
 pub(crate) use id::{Id, IdGenerator};
 pub(crate) use invitation::Invitation;
-pub(crate) use json::CustomData;
 pub(crate) use ledger::{Account, BalanceLine, LedgerEntry, LineKind, Posting};
 pub(crate) use link::{DecimalAmount, Link};
 pub(crate) use merchant::{
@@ -61,6 +61,7 @@ pub(crate) use movement::{
     Capture, MAX_STEPS, MovementError, MovementRequest, TransactionChange, TransactionState,
 };
 pub(crate) use notification::{AcquirerId, Event, FraudAlert, FraudReason, Notification};
+pub(crate) use page_query::{MAX_PAGE_SIZE, PageQuery};
 pub(crate) use payment::{
     AcquirerOutcome, CardOnFile, Challenge, ChallengeAnswer, OutboxEntry, OutboxKind, Payment,
     PaymentResult,
@@ -71,4 +72,3 @@ pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub(crate) use transaction::{
     Amounts, Fee, Movement, Step, ThreeDSecure, Transaction, TransactionTerms,
 };
-pub(crate) use window::{MAX_PAGE, Window};

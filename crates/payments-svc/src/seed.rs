@@ -103,7 +103,7 @@ fn details(currency: Currency) -> Option<MerchantDetails> {
         website: Website::new("https://shop.example.com").ok()?,
         descriptor: Descriptor::new("Demo shop").ok()?,
         country: Country::new("DK").ok()?,
-        number: None,
+        registration_number: None,
         iban: None,
     })
 }

@@ -5,44 +5,44 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 
 use super::{error::Error, payments::Payments};
 use crate::{
-    domain::{App, BalanceLine, Dispute, FraudAlert, Id, Merchant, Transaction, User, Window},
+    domain::{App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Transaction, User},
     store::{Found, Owner, Store, StoreError},
 };
 
 /// Reads one window of a list.
 pub(crate) type List<T> =
-    Box<dyn Fn(Window) -> BoxFuture<'static, Result<Vec<T>, StoreError>> + Send + Sync>;
+    Box<dyn Fn(PageQuery) -> BoxFuture<'static, Result<Vec<T>, StoreError>> + Send + Sync>;
 
 impl Payments {
-    fn list<T, F>(&self, read: impl Fn(Store, Window) -> F + Send + Sync + 'static) -> List<T>
+    fn list<T, F>(&self, read: impl Fn(Store, PageQuery) -> F + Send + Sync + 'static) -> List<T>
     where
         F: Future<Output = Result<Vec<T>, StoreError>> + Send + 'static,
     {
         let store = self.store.clone();
-        Box::new(move |window| read(store.clone(), window).boxed())
+        Box::new(move |page_query| read(store.clone(), page_query).boxed())
     }
 
     /// `test`: `Some(true)` for test merchants, `Some(false)` for live merchants, `None` for both.
     pub(crate) fn merchants(&self, app: Id, test: Option<bool>) -> List<Merchant> {
-        self.list(move |store, window| store.merchants(app, window, test))
+        self.list(move |store, page_query| store.merchants(app, page_query, test))
     }
 
     pub(crate) fn users(&self, merchant: Id) -> List<User> {
-        self.list(move |store, window| store.users(merchant, window))
+        self.list(move |store, page_query| store.users(merchant, page_query))
     }
 
     pub(crate) fn apps(&self, merchant: Id) -> List<App> {
-        self.list(move |store, window| store.apps(merchant, window))
+        self.list(move |store, page_query| store.apps(merchant, page_query))
     }
 
     pub(crate) fn lines(&self, merchant: Id) -> List<BalanceLine> {
-        self.list(move |store, window| store.lines(merchant, window))
+        self.list(move |store, page_query| store.lines(merchant, page_query))
     }
 
     /// `successful`: `Some(true)` for successful transactions, `Some(false)` for failed ones,
     /// `None` for both.
     pub(crate) fn transactions(&self, merchant: Id, successful: Option<bool>) -> List<Transaction> {
-        self.list(move |store, window| store.transactions(merchant, window, successful))
+        self.list(move |store, page_query| store.transactions(merchant, page_query, successful))
     }
 
     /// The disputes of a merchant, or of one of its transactions; `None` if the transaction is not
@@ -53,7 +53,7 @@ impl Payments {
         (merchant, transaction): (Id, Option<Id>),
     ) -> Result<Option<List<Dispute>>, Error> {
         let about = self.about(app, merchant, transaction).await?;
-        Ok(about.map(|about| self.list(move |store, window| store.disputes(about, window))))
+        Ok(about.map(|about| self.list(move |store, page_query| store.disputes(about, page_query))))
     }
 
     /// Like [`Self::disputes`], for fraud alerts.
@@ -63,7 +63,7 @@ impl Payments {
         (merchant, transaction): (Id, Option<Id>),
     ) -> Result<Option<List<FraudAlert>>, Error> {
         let about = self.about(app, merchant, transaction).await?;
-        Ok(about.map(|about| self.list(move |store, window| store.frauds(about, window))))
+        Ok(about.map(|about| self.list(move |store, page_query| store.frauds(about, page_query))))
     }
 
     async fn about(

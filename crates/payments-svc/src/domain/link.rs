@@ -5,9 +5,9 @@ use std::str::FromStr;
 use url::Url;
 
 use super::{
+    custom_data::{CustomData, InvalidCustom},
     field_error::FieldError,
     id::Id,
-    json::{CustomData, InvalidCustom},
     merchant::Merchant,
     money::{Amount, Currency, Decimal},
 };

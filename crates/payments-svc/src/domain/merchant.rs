@@ -54,7 +54,7 @@ pub(crate) struct MerchantDetails {
     pub(crate) descriptor: Descriptor,
     pub(crate) country: Country,
     /// The company's registration number.
-    pub(crate) number: Option<Name>,
+    pub(crate) registration_number: Option<Name>,
     /// The account for payouts.
     pub(crate) iban: Option<Iban>,
 }

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use super::{
     card::Card,
+    custom_data::CustomData,
     id::Id,
-    json::CustomData,
     merchant::Descriptor,
     money::{Amount, Currency},
     processing::ProcessingError,

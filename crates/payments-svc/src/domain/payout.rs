@@ -78,7 +78,7 @@ mod tests {
                 website: Website::new("shop.example").unwrap(),
                 descriptor: Descriptor::new("Shop").unwrap(),
                 country: Country::new("DK").unwrap(),
-                number: None,
+                registration_number: None,
                 iban: iban.map(|iban| Iban::new(iban).unwrap()),
             },
             pricing: Pricing { rate: Ppm::ZERO, flat: eur, dispute: eur },

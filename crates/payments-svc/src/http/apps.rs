@@ -60,8 +60,8 @@ pub(super) async fn list(
     merchant: Permitted<Merchant>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, window, api.payments.apps(merchant.resource.id)).await
+    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
+    list::response(&api.responses, page_query, api.payments.apps(merchant.resource.id)).await
 }
 
 /// Gives an app access to a merchant.

@@ -26,9 +26,9 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, subject) = list::read(query.as_deref(), filter)?;
+    let (page_query, subject) = list::read(query.as_deref(), filter)?;
     match api.payments.disputes(&app, subject).await? {
-        Some(disputes) => list::response(&api.responses, window, disputes).await,
+        Some(disputes) => list::response(&api.responses, page_query, disputes).await,
         None => Ok(list::empty()),
     }
 }

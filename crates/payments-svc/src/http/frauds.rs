@@ -26,9 +26,9 @@ pub(super) async fn list(
     Caller(app): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, subject) = list::read(query.as_deref(), disputes::filter)?;
+    let (page_query, subject) = list::read(query.as_deref(), disputes::filter)?;
     match api.payments.frauds(&app, subject).await? {
-        Some(frauds) => list::response(&api.responses, window, frauds).await,
+        Some(frauds) => list::response(&api.responses, page_query, frauds).await,
         None => Ok(list::empty()),
     }
 }

@@ -21,8 +21,8 @@ pub(super) async fn list(
     merchant: Permitted<Merchant>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, window, api.payments.lines(merchant.resource.id)).await
+    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
+    list::response(&api.responses, page_query, api.payments.lines(merchant.resource.id)).await
 }
 
 pub(super) async fn get(line: Permitted<BalanceLine>) -> impl IntoResponse {

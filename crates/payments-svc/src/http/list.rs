@@ -28,7 +28,7 @@ use futures_util::{StreamExt as _, future::ready, stream};
 
 use crate::{
     app::{List, StoreError},
-    domain::{FieldError, Id, MAX_PAGE, Window},
+    domain::{FieldError, Id, MAX_PAGE_SIZE, PageQuery},
     web::{Error, Fields, Reported, fields},
 };
 
@@ -40,7 +40,7 @@ use crate::{
 pub(super) fn read<F>(
     query: Option<&str>,
     filters: impl FnOnce(&mut Fields<'_>) -> Result<F, Reported>,
-) -> Result<(Window, F), Vec<FieldError>> {
+) -> Result<(PageQuery, F), Vec<FieldError>> {
     fields::read_query(query, |fields| {
         let limit = fields.required_number("limit", limit);
         // Decision: an empty cursor is an error. If it were ignored, the caller would start again
@@ -48,13 +48,13 @@ pub(super) fn read<F>(
         let before = fields.given("before", str::parse);
         let after = fields.given("after", str::parse);
         let filters = filters(fields);
-        Ok((Window { limit: limit?, before: before?, after: after? }, filters?))
+        Ok((PageQuery { limit: limit?, before: before?, after: after? }, filters?))
     })
 }
 
 fn limit(number: i64) -> Result<u32, String> {
-    let limit = u32::try_from(number).ok().filter(|limit| (1..=MAX_PAGE).contains(limit));
-    limit.ok_or_else(|| format!("must be from 1 to {MAX_PAGE}"))
+    let limit = u32::try_from(number).ok().filter(|limit| (1..=MAX_PAGE_SIZE).contains(limit));
+    limit.ok_or_else(|| format!("must be from 1 to {MAX_PAGE_SIZE}"))
 }
 
 /// In items.
@@ -99,10 +99,10 @@ pub(super) use item;
 /// `memory` has no bytes left.
 pub(super) async fn response<T: Item>(
     memory: &Arc<Budget>,
-    window: Window,
+    page_query: PageQuery,
     read: List<T>,
 ) -> Result<Response, Error> {
-    let mut pieces = Pieces { read, left: Some(window), size: T::FIRST_PIECE, is_begun: false };
+    let mut pieces = Pieces { read, left: Some(page_query), size: T::FIRST_PIECE, is_begun: false };
     let mut first = Vec::new();
     while first.len() < PIECE_BYTES
         && let Some(piece) = pieces.next().await?
@@ -134,7 +134,7 @@ pub(super) fn empty() -> Response {
 /// The part of a page that is not sent yet.
 struct Pieces<T> {
     read: List<T>,
-    left: Option<Window>,
+    left: Option<PageQuery>,
     /// Number of items in the next piece.
     size: u32,
     is_begun: bool,
@@ -143,22 +143,22 @@ struct Pieces<T> {
 impl<T: Item> Pieces<T> {
     /// Reads the next piece as JSON. `None` after the last one.
     async fn next(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
-        let Some(window) = self.left.take() else { return Ok(None) };
-        let limit = window.limit.min(self.size);
-        let items = (self.read)(Window { limit, ..window }).await?;
+        let Some(page_query) = self.left.take() else { return Ok(None) };
+        let limit = page_query.limit.min(self.size);
+        let items = (self.read)(PageQuery { limit, ..page_query }).await?;
         let mut json = Vec::new();
         for item in &items {
             let is_first = !std::mem::replace(&mut self.is_begun, true);
             json.extend_from_slice(if is_first { b"[\n" } else { b",\n" });
             item.write_json(&mut json).map_err(|error| StoreError::ReadFailed(error.into()))?;
         }
-        let left = window.limit.saturating_sub(limit);
+        let left = page_query.limit.saturating_sub(limit);
         let is_full = items.len() == usize::try_from(limit).unwrap_or(usize::MAX);
         match items.last() {
             Some(last) if is_full && left > 0 => {
                 let fit = PIECE_BYTES.saturating_mul(items.len()) / json.len().max(1);
                 self.size = u32::try_from(fit).unwrap_or(MAX_PIECE).clamp(1, MAX_PIECE);
-                self.left = Some(window.past(last.id(), left));
+                self.left = Some(page_query.rest_after(last.id(), left));
             }
             _ if self.is_begun => json.extend_from_slice(b"\n]"),
             _ => json.extend_from_slice(b"[\n]"),
@@ -197,13 +197,13 @@ mod tests {
     fn limit_and_cursors_are_read() {
         let id: Id = LOWER.parse().unwrap();
         let page = |query: &str| read(Some(query), |_| Ok(())).unwrap().0;
-        let all = Window { limit: 1, before: None, after: None };
+        let all = PageQuery { limit: 1, before: None, after: None };
         assert_eq!(page("limit=1"), all);
         assert_eq!(page("limit=1000&unknown=1&filter=x").limit, 1000);
-        let before = Window { before: Some(id), ..all };
+        let before = PageQuery { before: Some(id), ..all };
         assert_eq!(page(&format!("before={UPPER}&limit=1")), before);
-        let window = Window { after: Some(id), ..before };
-        assert_eq!(page(&format!("limit=1&after={LOWER}&before={LOWER}")), window);
+        let page_query = PageQuery { after: Some(id), ..before };
+        assert_eq!(page(&format!("limit=1&after={LOWER}&before={LOWER}")), page_query);
     }
 
     #[test]
@@ -280,16 +280,16 @@ mod tests {
     #[tokio::main(flavor = "current_thread")]
     async fn listed<T: Item>(item: fn(u32) -> T, end: u32, limit: u32) -> (String, Vec<u32>) {
         let (limits, reads) = std::sync::mpsc::channel();
-        let window = Window { limit, before: None, after: None };
-        let read: List<T> = Box::new(move |window| {
-            limits.send(window.limit).unwrap();
-            let before = window.before.unwrap_or(Id::MAX);
+        let page_query = PageQuery { limit, before: None, after: None };
+        let read: List<T> = Box::new(move |page_query| {
+            limits.send(page_query.limit).unwrap();
+            let before = page_query.before.unwrap_or(Id::MAX);
             let items = (1..=end).rev().map(item).filter(|item| item.id() < before);
-            let items = items.take(window.limit as usize).collect::<Vec<_>>();
+            let items = items.take(page_query.limit as usize).collect::<Vec<_>>();
             Box::pin(ready(Ok(items)))
         });
         let response =
-            super::response(&Budget::new("test", usize::MAX), window, read).await.unwrap();
+            super::response(&Budget::new("test", usize::MAX), page_query, read).await.unwrap();
         assert_eq!(response.headers()[header::CONTENT_TYPE], "application/json");
         let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
         (String::from_utf8(body.to_vec()).unwrap(), reads.try_iter().collect())

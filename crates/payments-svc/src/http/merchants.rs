@@ -56,7 +56,7 @@ fn details(fields: &mut Fields<'_>) -> Result<MerchantDetails, Reported> {
         website: website?,
         descriptor: descriptor?,
         country: country?,
-        number: number?,
+        registration_number: number?,
         iban: iban?,
     })
 }
@@ -97,8 +97,8 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("test");
-    let (window, test) = list::read(query.as_deref(), filter)?;
-    list::response(&api.responses, window, api.payments.merchants(app.id, test)).await
+    let (page_query, test) = list::read(query.as_deref(), filter)?;
+    list::response(&api.responses, page_query, api.payments.merchants(app.id, test)).await
 }
 
 pub(super) async fn get(merchant: Permitted<Merchant>) -> Response {

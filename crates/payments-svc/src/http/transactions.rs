@@ -26,9 +26,9 @@ pub(super) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let filter = |fields: &mut Fields<'_>| fields.object("filter").flag("successful");
-    let (window, successful) = list::read(query.as_deref(), filter)?;
+    let (page_query, successful) = list::read(query.as_deref(), filter)?;
     let transactions = api.payments.transactions(merchant.resource.id, successful);
-    list::response(&api.responses, window, transactions).await
+    list::response(&api.responses, page_query, transactions).await
 }
 
 pub(super) async fn get(

@@ -26,8 +26,8 @@ pub(super) async fn list(
     merchant: Permitted<Merchant>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let (window, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, window, api.payments.users(merchant.resource.id)).await
+    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
+    list::response(&api.responses, page_query, api.payments.users(merchant.resource.id)).await
 }
 
 /// Makes a user a member of a merchant, and invites them by e-mail.

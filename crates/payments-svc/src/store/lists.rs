@@ -16,7 +16,7 @@ use common::sql::{ColumnError, Columns, Param, Stored as _};
 
 use super::{Engine, Owner, SHORT_TRAIL, Store, StoreError, rows};
 use crate::domain::{
-    App, BalanceLine, Dispute, FraudAlert, Id, Merchant, Step, Transaction, User, Window,
+    App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step, Transaction, User,
 };
 
 struct List {
@@ -106,7 +106,7 @@ impl Store {
     pub(crate) async fn merchants(
         self,
         app: Id,
-        window: Window,
+        page_query: PageQuery,
         test: Option<bool>,
     ) -> Result<Vec<Merchant>, StoreError> {
         let test_column = match &self.engine {
@@ -115,34 +115,42 @@ impl Store {
             // Replicas of the release before this one leave `merchant_apps.test` empty.
             Engine::Postgres(_) => "merchants.test",
         };
-        self.page(&List::merchants(test_column, test), app, window, rows::merchant).await
+        self.page(&List::merchants(test_column, test), app, page_query, rows::merchant).await
     }
 
-    pub(crate) async fn users(self, merchant: Id, window: Window) -> Result<Vec<User>, StoreError> {
-        self.page(&List::users(), merchant, window, rows::user).await
+    pub(crate) async fn users(
+        self,
+        merchant: Id,
+        page_query: PageQuery,
+    ) -> Result<Vec<User>, StoreError> {
+        self.page(&List::users(), merchant, page_query, rows::user).await
     }
 
-    pub(crate) async fn apps(self, merchant: Id, window: Window) -> Result<Vec<App>, StoreError> {
-        self.page(&List::apps(), merchant, window, rows::app).await
+    pub(crate) async fn apps(
+        self,
+        merchant: Id,
+        page_query: PageQuery,
+    ) -> Result<Vec<App>, StoreError> {
+        self.page(&List::apps(), merchant, page_query, rows::app).await
     }
 
     pub(crate) async fn lines(
         self,
         merchant: Id,
-        window: Window,
+        page_query: PageQuery,
     ) -> Result<Vec<BalanceLine>, StoreError> {
-        self.page(&List::lines(), merchant, window, rows::line).await
+        self.page(&List::lines(), merchant, page_query, rows::line).await
     }
 
     /// The transactions of a merchant: all, only successful ones (`true`), or only failed ones.
     pub(crate) async fn transactions(
         self,
         merchant: Id,
-        window: Window,
+        page_query: PageQuery,
         successful: Option<bool>,
     ) -> Result<Vec<Transaction>, StoreError> {
         let list = List::transactions(successful);
-        let found = self.page(&list, merchant, window, rows::transaction).await?;
+        let found = self.page(&list, merchant, page_query, rows::transaction).await?;
         let mut trails = self.trails(&found).await?;
         Ok(found.into_iter().map(|found| rows::with_trail(found, &mut trails)).collect())
     }
@@ -150,17 +158,17 @@ impl Store {
     pub(crate) async fn disputes(
         self,
         about: Owner,
-        window: Window,
+        page_query: PageQuery,
     ) -> Result<Vec<Dispute>, StoreError> {
-        self.page(&List::disputes(about), owner(about).1, window, rows::dispute).await
+        self.page(&List::disputes(about), owner(about).1, page_query, rows::dispute).await
     }
 
     pub(crate) async fn frauds(
         self,
         about: Owner,
-        window: Window,
+        page_query: PageQuery,
     ) -> Result<Vec<FraudAlert>, StoreError> {
-        self.page(&List::frauds(about), owner(about).1, window, rows::fraud).await
+        self.page(&List::frauds(about), owner(about).1, page_query, rows::fraud).await
     }
 
     /// Reads the trails of these transactions. The numbers are the lengths of the trails.
@@ -200,18 +208,18 @@ impl Store {
         &self,
         list: &List,
         owner: Id,
-        window: Window,
+        page_query: PageQuery,
         item: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
     ) -> Result<Vec<T>, StoreError> {
-        let settled = match window.after {
+        let settled = match page_query.after {
             Some(_) => self.settled().await?,
             None => Id::MAX,
         };
-        let after = window.after.unwrap_or(Id::MIN);
-        let before = window.before.unwrap_or(Id::MAX).min(settled.successor());
-        let limit = Param::Int(window.limit.into());
+        let after = page_query.after.unwrap_or(Id::MIN);
+        let before = page_query.before.unwrap_or(Id::MAX).min(settled.successor());
+        let limit = Param::Int(page_query.limit.into());
         let params = [owner.param(), after.param(), before.param(), limit];
-        self.query_all(&list.page(window.is_forward()), &params, item).await
+        self.query_all(&list.page(page_query.is_forward()), &params, item).await
     }
 }
 

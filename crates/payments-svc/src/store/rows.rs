@@ -57,7 +57,7 @@ pub(super) fn merchant(columns: &mut Columns<'_>) -> Read<Merchant> {
         website: columns.read()?,
         descriptor: columns.read()?,
         country: columns.read()?,
-        number: columns.read()?,
+        registration_number: columns.read()?,
         iban: columns.read()?,
     };
     let (pricing, balance) = (pricing(columns)?, columns.read()?);

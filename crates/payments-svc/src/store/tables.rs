@@ -130,7 +130,7 @@ table! {
         "website" Text: details.website.param(),
         "descriptor" Text: details.descriptor.param(),
         "country" Text: details.country.param(),
-        "number" Text: details.number.param(),
+        "number" Text: details.registration_number.param(),
         "iban" Text: details.iban.param(),
         "fee_rate" Int: pricing.rate.param(),
         "fee_flat_currency" Text: pricing.flat.currency.param(),

@@ -105,7 +105,7 @@ impl<'a> MerchantOutput<'a> {
             balance: *balance,
             company: CompanyOutput {
                 country: details.country.as_str(),
-                number: details.number.as_ref().map(Name::as_str),
+                number: details.registration_number.as_ref().map(Name::as_str),
             },
             bank: BankOutput { iban: details.iban.as_ref().map(Iban::as_str) },
             claim: CLAIM,

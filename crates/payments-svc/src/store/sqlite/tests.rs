@@ -14,8 +14,8 @@ use super::{
     *,
 };
 use crate::domain::{
-    CardOnFile, Id, OutboxEntry, OutboxKind, PayoutRun, SavedCard, Transaction, TransactionTerms,
-    Window,
+    CardOnFile, Id, OutboxEntry, OutboxKind, PageQuery, PayoutRun, SavedCard, Transaction,
+    TransactionTerms,
     write::{
         KeyState, KeyedRequest, StoredIdempotencyKey,
         tests::{
@@ -240,9 +240,9 @@ async fn jobs_find_their_pending_work() {
 #[tokio::test]
 async fn lists_contain_the_rows_of_their_owner_in_order() {
     let (_dir, store, tables) = filled().await;
-    let newest = Window { limit: 1000, before: None, after: None };
-    let oldest = Window { after: Some(Id::MIN), ..newest };
-    for (window, is_forward) in [(newest, false), (oldest, true)] {
+    let newest = PageQuery { limit: 1000, before: None, after: None };
+    let oldest = PageQuery { after: Some(Id::MIN), ..newest };
+    for (page_query, is_forward) in [(newest, false), (oldest, true)] {
         let in_order = |mut ids: Vec<Id>| {
             ids.sort();
             if !is_forward {
@@ -252,7 +252,7 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
         };
         for &app in tables.apps.keys() {
             for test in [None, Some(true), Some(false)] {
-                let found = store.clone().merchants(app, window, test).await.unwrap();
+                let found = store.clone().merchants(app, page_query, test).await.unwrap();
                 let own = tables.merchant_apps.iter().filter(|((_, member), kind)| {
                     *member == app && test.is_none_or(|test| test == **kind)
                 });
@@ -261,23 +261,24 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
             }
         }
         for &merchant in tables.merchants.keys() {
-            let found = store.clone().users(merchant, window).await.unwrap();
+            let found = store.clone().users(merchant, page_query).await.unwrap();
             let members = tables.merchant_users.iter().filter(|(of, _)| *of == merchant);
             let users = in_order(members.map(|(_, user)| *user).collect());
             let users: Vec<_> = users.iter().map(|id| tables.users[id].clone()).collect();
             assert_eq!(found, users);
-            let found = store.clone().apps(merchant, window).await.unwrap();
+            let found = store.clone().apps(merchant, page_query).await.unwrap();
             let members = tables.merchant_apps.keys().filter(|(of, _)| *of == merchant);
             let apps = in_order(members.map(|(_, app)| *app).collect());
             let apps: Vec<_> = apps.iter().map(|id| tables.apps[id].app.clone()).collect();
             assert_eq!(found, apps);
-            let found = store.clone().lines(merchant, window).await.unwrap();
+            let found = store.clone().lines(merchant, page_query).await.unwrap();
             let lines = tables.lines.values().filter(|line| line.merchant == merchant);
             let lines = in_order(lines.map(|line| line.id).collect());
             let lines: Vec<_> = lines.iter().map(|id| tables.lines[id].clone()).collect();
             assert_eq!(found, lines);
             for successful in [None, Some(true), Some(false)] {
-                let found = store.clone().transactions(merchant, window, successful).await.unwrap();
+                let found =
+                    store.clone().transactions(merchant, page_query, successful).await.unwrap();
                 let own = tables.transactions.values().map(|row| &row.new.transaction);
                 let own = own.filter(|row| {
                     row.merchant == merchant
@@ -295,13 +296,13 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
                 Owner::Merchant(id) => id == merchant,
                 Owner::Transaction(id) => id == transaction,
             };
-            let found = store.clone().disputes(about, window).await.unwrap();
+            let found = store.clone().disputes(about, page_query).await.unwrap();
             let own = tables.disputes.values().map(|row| &row.dispute);
             let own = own.filter(|row| is_about(row.merchant, row.transaction));
             let own = in_order(own.map(|row| row.id).collect());
             let own: Vec<_> = own.iter().map(|id| tables.disputes[id].dispute.clone()).collect();
             assert_eq!(found, own);
-            let found = store.clone().frauds(about, window).await.unwrap();
+            let found = store.clone().frauds(about, page_query).await.unwrap();
             let own = tables.frauds.values().filter(|row| is_about(row.merchant, row.transaction));
             let own = in_order(own.map(|row| row.id).collect());
             let own: Vec<_> = own.iter().map(|id| tables.frauds[id].clone()).collect();

@@ -382,7 +382,7 @@ fn details(test: bool) -> MerchantDetails {
         website: Website::new("shop.example").unwrap(),
         descriptor: descriptor(0),
         country: Country::new("DK").unwrap(),
-        number: None,
+        registration_number: None,
         iban: Some(Iban::new("DK5000400440116243").unwrap()),
     }
 }

@@ -3,12 +3,12 @@
 use super::id::Id;
 
 /// The maximum number of items of a page.
-pub(crate) const MAX_PAGE: u32 = 1000;
+pub(crate) const MAX_PAGE_SIZE: u32 = 1000;
 
 /// Which page of a list to read. The order is newest first, or oldest first if only `after` is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// From 1 to [`MAX_PAGE`].
+pub(crate) struct PageQuery {
+    /// From 1 to [`MAX_PAGE_SIZE`].
     pub(crate) limit: u32,
     /// Only items older than this one.
     pub(crate) before: Option<Id>,
@@ -16,10 +16,10 @@ pub(crate) struct Window {
     pub(crate) after: Option<Id>,
 }
 
-impl Window {
+impl PageQuery {
     /// The rest of the page after the item with this ID, with at most `limit` items.
     #[must_use]
-    pub(crate) fn past(self, id: Id, limit: u32) -> Self {
+    pub(crate) fn rest_after(self, id: Id, limit: u32) -> Self {
         if self.is_forward() {
             Self { limit, after: Some(id), ..self }
         } else {
