@@ -87,11 +87,11 @@ pub(crate) struct IdGenerator {
 }
 
 impl IdGenerator {
-    /// IDs that follow `last`, the last ID that was made. In each second they begin at a random
-    /// number, half of `offset`, so that they rarely look like a card number. The half leaves
+    /// IDs that follow `last`, the last ID that was made. In each second they begin at half of
+    /// `random`, a random number, so that they rarely look like a card number. The half leaves
     /// enough numbers for the rest of the second.
-    pub(crate) fn after(last: Id, offset: u64) -> Self {
-        Self { last, offset: offset >> 1 }
+    pub(crate) fn after(last: Id, random: u64) -> Self {
+        Self { last, offset: random >> 1 }
     }
 
     pub(crate) fn last(&self) -> Id {
