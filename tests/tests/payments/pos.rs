@@ -107,6 +107,9 @@ async fn missing_members_are_all_named_and_nothing_is_kept() {
     let mut body = merchant.payment(Card::VISA, "EUR", 1000);
     body["card"] = json!({ "number": null, "expiry": { "month": null }, "code": "" });
     merchant.charge(&body).await.names(&card);
+    let mut body = merchant.payment(Card::VISA, "EUR", 1000);
+    (body["custom"], body["text"], body["reference"]) = (json!("x"), json!({}), json!([]));
+    merchant.charge(&body).await.names(&["custom", "text", "reference"]);
     assert!(merchant.list("/transactions?limit=1").await.is_empty());
 }
 

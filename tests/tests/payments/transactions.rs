@@ -105,6 +105,9 @@ async fn all_missing_or_invalid_members_are_named() {
     });
     let wrong = ["currency", "amount", "descriptor", "custom"];
     merchant.post("/transactions", &body).await.names(&wrong);
+    let ids = ["transactionId", "authorizationId", "cardId"];
+    let body = json!({ ids[0]: 1, ids[1]: "x", ids[2]: {}, "currency": "EUR", "amount": 100 });
+    merchant.post("/transactions", &body).await.names(&ids);
 }
 
 #[tokio::test]

@@ -70,10 +70,10 @@ fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Reported> {
 
 /// Published clients send `false` for the variants that they do not use.
 fn card(fields: &mut Fields<'_>) -> Result<StoredCard, Reported> {
-    let transaction = fields.optional_or_false("transactionId", str::parse)?;
-    let authorization = fields.optional_or_false("authorizationId", str::parse)?;
-    let card = fields.optional_or_false("cardId", str::parse)?;
-    match (transaction, authorization, card) {
+    let transaction = fields.optional_or_false("transactionId", str::parse);
+    let authorization = fields.optional_or_false("authorizationId", str::parse);
+    let card = fields.optional_or_false("cardId", str::parse);
+    match (transaction?, authorization?, card?) {
         (Some(id), None, None) => Ok(StoredCard::Transaction("transactionId", id)),
         (None, Some(id), None) => Ok(StoredCard::Transaction("authorizationId", id)),
         (None, None, Some(id)) => Ok(StoredCard::Saved(id)),

@@ -68,9 +68,12 @@ fn pay_input(fields: &mut Fields<'_>) -> Result<PayInput, Reported> {
 /// Reads the custom data, and adds the members `text` and `reference` to it, as a payment link
 /// does.
 fn custom(fields: &mut Fields<'_>) -> Result<Option<CustomData>, Reported> {
-    let mut custom = fields.custom("custom")?;
-    for name in ["text", "reference"] {
-        if let Some(text) = fields.optional(name, str::parse::<String>)? {
+    let custom = fields.custom("custom");
+    let texts =
+        ["text", "reference"].map(|name| (name, fields.optional(name, str::parse::<String>)));
+    let mut custom = custom?;
+    for (name, text) in texts {
+        if let Some(text) = text? {
             let with = CustomData::with(custom, name, &text);
             custom = Some(with.map_err(|error| fields.report(name, error.to_string()))?);
         }
