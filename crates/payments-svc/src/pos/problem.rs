@@ -40,7 +40,7 @@ impl IntoResponse for Problem {
             StatusCode::TOO_MANY_REQUESTS => {
                 (language.too_many_attempts(), language.too_many_attempts_hint())
             }
-            status if status.is_client_error() => {
+            StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
                 (language.link_broken(), language.link_broken_hint())
             }
             _ => (language.unavailable(), language.unavailable_hint()),
