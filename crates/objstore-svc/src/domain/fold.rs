@@ -242,8 +242,7 @@ impl<'a> Fold<'a> {
         if !matches!(self.open(client, pattern), Open::No) {
             return Ok(());
         }
-        // The client is missing if it was removed after its session was checked.
-        let watching = self.known.clients.get_mut(&client).ok_or(Refusal::TooManyWatches)?;
+        let watching = self.known.clients.get_mut(&client).ok_or(Refusal::ClientRemoved)?;
         watching.counts = watching.counts.begin(self.rules.max_watches)?;
         self.counted.insert(client);
         let since = self.append(Entry::Watch(client, pattern.clone()));

@@ -15,6 +15,9 @@ pub(crate) enum Refusal {
     IdNotAllowed,
     #[error("the client limit is reached")]
     TooManyClients,
+    /// The client was removed after the session of the request was checked.
+    #[error("the client was removed: register with POST /register")]
+    ClientRemoved,
     /// The limit of open or of ended watches of this client is reached.
     #[error(
         "there are too many watches. An ended watch counts until the client has acknowledged the \

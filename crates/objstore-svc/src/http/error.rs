@@ -69,7 +69,9 @@ impl IntoResponse for Error {
             Self::ContentType => answer(StatusCode::BAD_REQUEST, "invalid_content_type"),
             Self::Header(_) => answer(StatusCode::BAD_REQUEST, "invalid_header"),
             Self::Query(_) => answer(StatusCode::BAD_REQUEST, "invalid_query"),
-            Self::Unauthenticated => answer(StatusCode::UNAUTHORIZED, "unauthenticated"),
+            Self::Unauthenticated | Self::Refused(Refusal::ClientRemoved) => {
+                answer(StatusCode::UNAUTHORIZED, "unauthenticated")
+            }
             Self::Refused(Refusal::NotOwner) => answer(StatusCode::UNAUTHORIZED, "not_owner"),
             Self::Origin => answer(StatusCode::UNAUTHORIZED, "origin_not_allowed"),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found"),

@@ -123,6 +123,12 @@ fn a_watch_can_begin_and_end_in_one_batch() {
 }
 
 #[test]
+fn a_removed_client_cannot_watch() {
+    let operation = Operation::Watch { client: client(2), pattern: pattern("t") };
+    assert_eq!(fold(known(), &[operation]).0, [Err(Refusal::ClientRemoved)]);
+}
+
+#[test]
 fn a_stored_watch_ends_and_begins_again() {
     let pattern = pattern("t");
     let client = client(1);
