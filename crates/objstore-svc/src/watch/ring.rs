@@ -79,8 +79,8 @@ impl Ring {
 }
 
 fn cost(record: &Record) -> usize {
-    // Counts the record and one frame. If sockets of both formats read it, it has two frames.
-    OVERHEAD + 2 * record.entry.size()
+    // The record and a frame in each format.
+    OVERHEAD + 3 * record.entry.size()
 }
 
 /// The message for a record; `None` if the format does not push it.
