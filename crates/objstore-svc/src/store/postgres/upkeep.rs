@@ -16,6 +16,10 @@ use super::super::{Stats, StoreConfig, rows};
 
 const EVERY: Duration = Duration::from_secs(1);
 
+/// Number of failures in a row that log a warning, once per outage. A short outage needs no action,
+/// because the log does not grow while the database is down.
+const WARN_AFTER: u32 = 10;
+
 /// Maximum number of records that one statement looks at.
 const TRIM_BATCH: i64 = 4096;
 
@@ -51,12 +55,24 @@ const STATS: &str = "SELECT store.revision, store.bytes_through, clients,
 
 /// Runs until it is aborted.
 pub(super) async fn run(pool: Arc<Pool>, config: StoreConfig, stats: Arc<Mutex<Stats>>) {
+    let mut failures = 0_u32;
     loop {
         let pass = pool.acquire(async |connection| run_once(connection, &config, &stats).await);
         match pass.await {
-            Ok(true) => continue,
-            Ok(false) => {}
-            Err(error) => tracing::debug!(cause = %error, "could not trim the change log"),
+            Ok(has_more) => {
+                failures = 0;
+                if has_more {
+                    continue;
+                }
+            }
+            Err(error) => {
+                failures = failures.saturating_add(1);
+                if failures == WARN_AFTER {
+                    tracing::warn!(cause = %error, "cannot trim the change log, retrying");
+                } else {
+                    tracing::debug!(cause = %error, failures, "could not trim the change log");
+                }
+            }
         }
         sleep(EVERY).await;
     }
