@@ -82,7 +82,7 @@ async fn import_rejects_a_store_in_use_and_a_missing_store() {
     let database = Cluster::shared().database();
     let service = embedded().await;
     let nowhere = Stopped::on(None, &[]);
-    for (place, reason) in [(service.data(), "in use"), (&nowhere, "no store")] {
+    for (place, reason) in [(service.data(), "in use"), (&nowhere, "contains no objstore.db")] {
         let (succeeded, output) = import(place, &database).await;
         assert!(!succeeded && output.contains(reason), "{output}");
         assert_eq!(output.trim_end().lines().count(), 1, "{output}");
