@@ -11,8 +11,8 @@
 //! 3. The engine begins a transaction and loads the rows that the batch depends on (`Needs::of`),
 //!    and no others.
 //! 4. The domain decides the operations in order, in memory (`fold::decide`). Each sees the changes
-//!    of those before it, so a precondition cannot race with another operation of its batch. All
-//!    rules are there and none in an engine, so the engines behave alike.
+//!    of those before it, so a precondition cannot race with another operation of its batch. The
+//!    domain has all rules, and an engine has none, so the engines behave alike.
 //! 5. The engine writes the changed rows and the records of the change log in the same transaction,
 //!    and commits. A reader therefore never sees a change without its record.
 //! 6. After the commit, the engine removes ended sessions from the cache, sends the new records to
@@ -23,8 +23,9 @@
 //! [`StoreError::OutcomeUnknown`]. An operation that panics, or whose rows the database rejects,
 //! fails alone: the runner repeats the batch without it.
 //!
-//! Two values are also kept in memory: sessions that were looked up (`sessions.rs`) and
-//! acknowledged positions that are not written yet (`positions.rs`). Both may be lost in a crash.
+//! The process also keeps sessions that were looked up (`sessions.rs`) and acknowledged positions
+//! that are not written yet (`positions.rs`) in memory. A crash loses both: sessions are looked up
+//! again, and clients receive some pushes again.
 
 use std::{
     path::{Path, PathBuf},
@@ -105,10 +106,10 @@ pub(crate) enum StoreError {
     /// Nothing was written.
     #[error("too many requests are pending: try again in a second")]
     Overloaded,
-    /// A write failed. Whether it is committed is unknown.
+    /// A write failed. It is unknown whether it was committed.
     #[error("the write failed: it may or may not be committed")]
     OutcomeUnknown(#[source] Box<dyn std::error::Error + Send + Sync>),
-    #[error("the store could not read")]
+    #[error("the store could not be read")]
     NotRead(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A socket has to be closed although the store works: the change log was trimmed before this
     /// process dispatched all of its records, or the client has too many ended watches.
@@ -424,7 +425,7 @@ impl Store {
     }
 
     /// Records that `client` has acknowledged all pushes up to `position`. Never lowers a position.
-    /// The engine writes it soon, usually within two seconds.
+    /// The engine writes it soon, usually within about a second.
     pub(crate) fn acknowledge(&self, client: ClientId, position: Revision) {
         self.shared().positions().advance(client, position);
     }

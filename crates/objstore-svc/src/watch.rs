@@ -15,12 +15,12 @@
 //!    given or empty, so at most eight patterns match a key. The cost of a change does not grow
 //!    with the number of watches.
 //! 4. **One task dispatches**, and everything it changes is in [`State`], under one lock that is
-//!    never held across an await. It yields after [`DISPATCH_BATCH`] queued revisions, so that the
-//!    tasks of the sockets can send.
+//!    never held across an await. The task yields after [`DISPATCH_BATCH`] records and queued
+//!    revisions, so that the tasks of the sockets can send.
 //! 5. **A new socket waits** until the hub has dispatched everything that was committed when its
-//!    client was read from the store. Without the wait, the hub would dispatch a committed record
-//!    again after the client was read with it: a reset would miss that change, and an old `unwatch`
-//!    would end a newer watch.
+//!    client was read from the store. Without the wait, the hub would later dispatch records that
+//!    this snapshot of the client already includes: a reset would miss the changes among them, and
+//!    an old `unwatch` would end a newer watch.
 //! 6. **The store may skip records** ([`FeedItem::Missed`]), if the change log dropped them before
 //!    this replica read them. These records may have changed the watches of any client, so the hub
 //!    closes all sockets. The clients reconnect, and the hub reads their watches from the store.
@@ -55,7 +55,7 @@ pub(crate) use subscriber::{Acknowledger, Burst, FrameOwner, Subscriber};
 
 use state::State;
 
-/// Number of revisions queued to sockets after which the dispatcher yields to other tasks.
+/// Number of records, plus revisions queued to sockets, after which the dispatcher yields.
 const DISPATCH_BATCH: usize = 8192;
 
 /// How long a new socket waits until committed changes are dispatched.

@@ -19,7 +19,7 @@
 //!    watch, and be marked as used in one batch. [`Fold`] has a map for each kind of row that can
 //!    be new, so that such a row is inserted once, in its final state.
 //! 6. **A panic fails one operation only.** [`decide`] returns the index of this operation, and the
-//!    batching loop runs the others again without it.
+//!    runner of `common::batch` runs the others again without it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -63,7 +63,8 @@ struct Fold<'a> {
     /// The last state of each changed object, with its revision; `None` if deleted.
     objects: HashMap<&'a Key, Option<(Arc<Object>, Revision)>>,
     registered: HashMap<ClientId, NewClient>,
-    /// The new `unused_until` of clients that existed before the batch; `None` if they are used.
+    /// The new `unused_until` of clients that this batch does not register; `None` if they are
+    /// used.
     unused: HashMap<ClientId, Option<Timestamp>>,
     begun: HashMap<TokenDigest, NewSession>,
     extended: HashMap<TokenDigest, Timestamp>,

@@ -69,8 +69,8 @@ impl Key {
         self.0.split()
     }
 
-    /// Builds the pattern that has the parts of `shape` from this key, and writes it into `text`,
-    /// in the form of [`Pattern::as_str`].
+    /// Replaces `text` with the pattern of `shape` that matches this key, in the form of
+    /// [`Pattern::as_str`].
     pub(crate) fn pattern(&self, shape: Shape, text: &mut String) {
         text.clear();
         for (index, part) in self.parts().into_iter().enumerate() {

@@ -103,11 +103,11 @@ fn write_string(text: &str, json: &mut Vec<u8>) {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredObject {
     pub(crate) object: Object,
-    /// The revision of the `set` that wrote it.
+    /// The revision of the `set` that wrote the object.
     pub(crate) revision: Revision,
 }
 
-/// The conditions of a `set` or `delete`.
+/// The client and the precondition of a `set` or `delete`.
 #[derive(Debug, Clone)]
 pub(crate) struct Intent {
     /// The client that sent the request.

@@ -45,7 +45,7 @@ impl fmt::Display for ETag {
 #[error("neither * nor a list of entity tags")]
 pub(crate) struct InvalidETag;
 
-/// The conditions of a request. Without conditions, it always holds.
+/// The conditions of a request. A precondition without conditions always holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Precondition {
     if_match: Option<Tags>,
@@ -69,8 +69,8 @@ impl Precondition {
         self.if_match.is_none() && self.if_none_match.is_none()
     }
 
-    /// Whether the conditions hold for an object with the tag `current`; `None` if it does not
-    /// exist.
+    /// Whether the conditions hold for an object with the tag `current`. `current` is `None` if the
+    /// object does not exist.
     pub(crate) fn holds(&self, current: Option<ETag>) -> bool {
         let current = current.map(|tag| tag.to_string());
         let matches =

@@ -173,8 +173,8 @@ impl Lifetime {
 
     /// Minimum time between two extensions of a session.
     ///
-    /// Decision: one day, or half the lifetime if that is shorter. Otherwise a session in use would
-    /// expire.
+    /// Decision: one day, but at most half the lifetime. Without this maximum, a short session
+    /// would expire although it is used.
     pub(crate) fn extend_every(self) -> Duration {
         EXTEND_EVERY.min(self.0 / 2)
     }

@@ -22,8 +22,8 @@ use crate::domain::{InvalidKey, Key, Object, Owner, Pattern, Refusal, Value};
 /// Maximum size of the body of `/register`, in bytes.
 const MAX_REGISTRATION: usize = 4 * 1024;
 
-/// A request body that is within the size limit, with the `Content-Type` JSON or none.
-/// [`Body::decode`] parses it.
+/// A request body that is within the size limit. The request has the `Content-Type` JSON or none.
+/// [`Body::decode`] parses the body.
 pub(super) struct Body(BufferedBody);
 
 /// The body of `/register`. Its limit is low, because the sender is not authenticated.

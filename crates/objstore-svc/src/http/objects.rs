@@ -71,7 +71,7 @@ pub(super) async fn delete(
     Ok((session.renew(&app).await, StatusCode::NO_CONTENT))
 }
 
-/// The page of objects to return; an extension of the specification.
+/// Selects the page of objects to return. An extension of the specification.
 #[derive(Deserialize)]
 pub(super) struct FindQuery {
     limit: Option<usize>,
@@ -91,7 +91,8 @@ pub(super) async fn find(
     })?;
     let after = query.after.as_deref().map(parse_cursor).transpose()?;
     let (found, next) = Found::new(&app, pattern, after, query.limit).await?;
-    // Reads the first chunk before the status line, so that a failing store becomes an error.
+    // Reads the first chunk before the status line is sent, so that a failing store still gives an
+    // error status.
     let first = Found::next_chunk(found).await?;
     let chunks = first.map(|(first, found)| {
         stream::once(ready(Ok(first))).chain(stream::try_unfold(found, Found::next_chunk))
@@ -112,7 +113,8 @@ struct Found {
 }
 
 impl Found {
-    /// Objects after the key `after`: all, or a page of `limit` and the cursor of the next page.
+    /// The objects after the key `after`: all of them, or a page of at most `limit`. Also returns
+    /// the cursor of the next page, if there is one.
     async fn new(
         app: &Arc<App>,
         pattern: Pattern,

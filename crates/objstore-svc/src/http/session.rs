@@ -78,7 +78,7 @@ impl Authenticated {
         match app.store.extend(self.token, now()).await {
             Ok(()) => Some(set_cookie(app, &token)),
             Err(error) => {
-                // The session is still valid, so that reads work while writes fail.
+                // The session is still valid. So reads succeed while the store rejects writes.
                 tracing::warn!(cause = %error, "could not extend the session");
                 None
             }
@@ -109,8 +109,8 @@ impl FromRequestParts<Arc<App>> for Authenticated {
     }
 }
 
-/// The values of a request's cookies that may be tokens. A browser may send several, from several
-/// paths. Other cookies are ignored, even if they are malformed.
+/// The values of a request's cookies that may be tokens. A browser may send several cookies of this
+/// name, with different paths. Other cookies are ignored, even if they are malformed.
 fn tokens(headers: &HeaderMap) -> impl Iterator<Item = String> {
     headers
         .get_all(header::COOKIE)

@@ -1,10 +1,11 @@
 //! `GET /socket`: the websocket on which the service pushes changes.
 //!
-//! 1. **One task runs two functions**: [`push`] sends bursts and pings; [`acknowledge`] reads
-//!    pongs. When one of them ends, [`run`] ends the socket.
-//! 2. **Only a pong acknowledges.** A ping follows each burst. It stands for the revision up to
-//!    which all pushes were sent. A pong comes after everything that was sent before its
-//!    ping, so it proves that the client has received it.
+//! 1. **One task runs three functions**: [`push`] sends bursts and pings; [`acknowledge`] reads
+//!    pongs; [`extend_session_while_open`] keeps the session valid. When `push` or `acknowledge`
+//!    ends, [`run`] ends the socket.
+//! 2. **Only a pong acknowledges.** A ping follows each burst. The ping stands for the revision up
+//!    to which all pushes were sent. The client receives the ping after these pushes, so its pong
+//!    proves that it has received them.
 //! 3. **The client's pings are answered one after the other**: the next message is read after the
 //!    pong has been written ([`Pongs`]). So a client that sends pings and reads nothing costs
 //!    little memory.
@@ -262,10 +263,10 @@ async fn push(
     }
 }
 
-/// The permits for memory of one socket's pending messages.
+/// The permits for the memory of one socket's pending messages.
 struct WriteMemory<'a> {
     budget: &'a Arc<Budget>,
-    /// For its longest message: the library keeps a buffer of this size until the socket closes.
+    /// For the longest message: the library keeps a buffer of this size until the socket closes.
     longest: Option<Permit>,
     /// For the burst that is being sent.
     burst: Option<Permit>,

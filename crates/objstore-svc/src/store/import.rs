@@ -91,8 +91,8 @@ const TABLES: [Table; 5] = [
     },
 ];
 
-/// Copies the SQLite store in the directory `source` into the database of `config`, which no
-/// service may have used. The source keeps its data; only its schema is migrated.
+/// Copies the SQLite store in the directory `source` into the database of `config`. Fails if a
+/// service has used this database. The source keeps its data; only its schema is migrated.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), ImportError> {
     let config = config.database.as_ref().ok_or(ImportError::NoTarget)?;

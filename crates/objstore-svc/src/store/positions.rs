@@ -52,11 +52,12 @@ impl Positions {
         stages.into_iter().filter_map(|stage| stage.get(&client)).copied().max().unwrap_or(0)
     }
 
-    /// Returns the positions for the next batch. Call [`Self::written`] after its commit: otherwise
-    /// the next call returns them again. Only one batch may run at a time. Starts a new round if
-    /// one second has passed, or if `is_idle` (no operation is pending).
+    /// Returns the positions for the next batch: the next ones of the round, or of a new round if
+    /// the round is written and either one second has passed or no operation is pending
+    /// (`is_idle`). Call [`Self::written`] after the commit of the batch: otherwise the next call
+    /// returns them again. Only one batch may run at a time.
     pub(super) fn take_due(&mut self, is_idle: bool) -> Vec<(ClientId, Revision)> {
-        // Positions are left here if their batch failed.
+        // If the last batch failed, its positions are still in `writing`.
         self.put_back();
         let is_due = is_idle || self.due.elapsed() >= EVERY;
         if is_due {

@@ -1,7 +1,7 @@
 //! The engine for many processes: a PostgreSQL database that any number of replicas share.
 //!
-//! 1. A replica keeps only state in memory that it can lose. Everything else is in the database, so
-//!    replicas never talk to each other.
+//! 1. The memory of a replica has only state that may be lost. Everything else is in the database,
+//!    so replicas never talk to each other.
 //! 2. A batch locks the only row of the table `store` until its commit (`writer.rs`). So the order
 //!    of commits is the order of revisions on all replicas. A sequence would not be enough:
 //!    revision 8 could be committed before 7, and a replica that has read 8 would miss 7.

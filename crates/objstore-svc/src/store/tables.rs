@@ -101,8 +101,8 @@ fn parts(parts: [&str; 3]) -> [Param<'_>; 3] {
     parts.map(|part| Param::Text(part.into()))
 }
 
-/// Writes sessions, clients and watches, and deletes objects. In this order: rows that reference a
-/// client are deleted before it, and inserted after it.
+/// Writes sessions, clients and watches, and deletes objects. The order matters: rows that
+/// reference a client are deleted before the client, and inserted after it.
 pub(super) fn write<'a, R: Rows<'a>>(rows: &mut R, changes: &'a Changes) -> Result<(), R::Error> {
     rows.delete(&ENDED, &changes.deleted_sessions)?;
     rows.delete(&WATCHES_OF_FORGOTTEN, &changes.deleted_clients)?;

@@ -167,9 +167,9 @@ impl State {
         }
     }
 
-    /// Continues after `revision`, although records before it are missing. Watches may have begun
-    /// and ended in them, so all clients are dropped and all sockets are lost. Clients reconnect,
-    /// and are read from the store again. Returns the sockets to wake.
+    /// Continues after `revision`, although records up to it are missing. Watches may have begun
+    /// and ended in these records, so all sockets are lost, and no record reaches their clients.
+    /// The clients reconnect, and are read from the store again. Returns the sockets to wake.
     pub(super) fn start_over(&mut self, revision: Revision) -> Vec<Arc<Notify>> {
         self.ring = Ring::new(revision);
         self.index.clear();

@@ -6,17 +6,19 @@
 //!
 //! 1. **Cancel safe.** The socket task drops `next` whenever it has to send a ping. So each step
 //!    changes the cursor, the reset and the burst together, after its last await.
-//! 2. **The cursor stays until a reset is over.** Pings carry the cursor. Therefore a pong during
-//!    the reset acknowledges none of it, and a client that disconnects gets the reset again.
+//! 2. **The cursor stays until a reset is over.** A pong acknowledges the cursor of its ping.
+//!    Therefore a pong during the reset acknowledges none of it, and a client that disconnects gets
+//!    the reset again.
 //! 3. **A reset covers all changes up to the newest revision at its start** (`through`). Values
 //!    that are newer are left out, since their changes come from the change log afterwards. Objects
 //!    that the client no longer watches are left out, too.
-//! 4. **An object is pushed once**, although several patterns may match it: when the first of them
-//!    (in the order of `Shape::ALL`) that the client watched at the start is read.
-//! 5. **[`MessageFormat::Objects`] gets only values that were set after its cursor**, even those
-//!    set before the current watch, because an earlier watch may have matched them.
-//!    [`MessageFormat::Events`] gets a `reset` message first, and then all values, because its
-//!    client starts over.
+//! 4. **An object is pushed once**, although several of the patterns that the client watched at the
+//!    start may match it. Only the first of these patterns, in the order of `Shape::ALL`, pushes
+//!    it.
+//! 5. **A socket with [`MessageFormat::Objects`] gets only values that were set after its cursor.**
+//!    These include values that were set before the current watch began, because an earlier watch
+//!    may have matched them. A socket with [`MessageFormat::Events`] gets a `reset` message first,
+//!    and then all values, because its client starts over.
 //! 6. **A `since` beyond the newest revision begins a reset, too.** Such a revision is from another
 //!    epoch of the store, or the client asks for all current values.
 
@@ -203,7 +205,8 @@ impl Subscriber {
     }
 }
 
-/// Moves a client's position forward. It must not outlive its [`Subscriber`].
+/// Moves a client's position forward. It must not outlive its [`Subscriber`], which removes the
+/// socket from the hub when it is dropped.
 pub(crate) struct Acknowledger {
     hub: Arc<Hub>,
     client: ClientId,

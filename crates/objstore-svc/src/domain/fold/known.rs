@@ -20,9 +20,10 @@ pub(crate) struct Needs<'a> {
     pub(crate) revisions: HashSet<&'a Key>,
     pub(crate) objects: HashSet<&'a Key>,
     pub(crate) clients: HashSet<ClientId>,
-    /// The stored number of a client's ended watches is an upper bound. From this number on, the
-    /// engine counts the watches that ended after the client's position. The batch deletes the
-    /// other ended watches, since no socket needs them.
+    /// The stored number of a client's ended watches is an upper bound. If it is at least
+    /// `recount_at`, the engine counts the watches that ended after the client's position instead.
+    /// The batch deletes the other ended watches, since a socket that starts at the position does
+    /// not need them.
     pub(crate) recount_at: u64,
     /// Patterns of which the open watch is read, if there is one.
     pub(crate) watches: HashSet<(ClientId, &'a Pattern)>,

@@ -200,8 +200,8 @@ impl Rows {
         answers.into_iter().map(|answer| answer.map(shifted)).collect()
     }
 
-    /// The rows without those that may be deleted at any time: ended watches that no socket needs.
-    /// Their number is an upper bound, so it is set to 0.
+    /// The rows without the ended watches up to the positions, because these may be deleted at any
+    /// time. The stored number of ended watches is an upper bound, so it is set to 0.
     fn without_unneeded(mut self) -> Self {
         assert_eq!(u64::try_from(self.clients.len()).unwrap(), self.head.clients);
         for (&client, row) in &mut self.clients {
@@ -262,9 +262,10 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Splits the operations into batches as the runner does, and returns the index of the start of
-/// each batch and the number of operations: a reap is alone, and the engine's own work is the last
-/// of a batch. Removes operations that reuse a token or extend an unknown one.
+/// Splits the operations into batches as the runner does: a reap is alone, and the engine's own
+/// work is the last operation of a batch. Removes operations that reuse a token or extend an
+/// unknown one. Returns the index of the first operation of each batch, and then the number of
+/// operations.
 fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
     let mut used = HashSet::new();
     operations.retain(|operation| match operation {

@@ -8,9 +8,9 @@
 //!    committed before the batch: the tail reads both from the change log.
 //! 3. The channel may lose batches: the writer never waits for it. That is safe, because the tail
 //!    detects the gap and reads the change log.
-//! 4. Each commit notifies all replicas (`NOTIFY`). The tail ignores notifications of its own
-//!    writer, which it recognizes by the process of PostgreSQL, as it receives these commits from
-//!    the channel.
+//! 4. Each commit notifies all replicas (`NOTIFY`). The tail ignores the notifications of its own
+//!    writer, because it receives these commits from the channel. It recognizes them by the ID of
+//!    the PostgreSQL process that sent them.
 //! 5. Notifications may be lost, for example with the connection. So the tail also polls, every
 //!    [`POLL_EVERY`], and reads the change log after each reconnection.
 //! 6. If the change log was trimmed past the cursor, or ends before it (after a failover that lost

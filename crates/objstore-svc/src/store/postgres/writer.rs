@@ -13,7 +13,7 @@
 //!    there is [`Failure::Unknown`], which is not repeated.
 //! 6. The writer never waits for the tail. If its channel is full, the tail reads the records from
 //!    the change log.
-//! 7. The pool of the writer has one connection, so the writer does not wait for reads.
+//! 7. The writer has its own pool, of one connection, so it does not wait for reads.
 
 use std::sync::{
     Arc,

@@ -11,11 +11,11 @@ use crate::domain::{
     fold::{ClientWatches, Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap},
 };
 
-/// Counts the ended watches of a client that end after its position.
+/// Counts the watches of a client that ended after its position.
 pub(super) const COUNT_ENDED: &str =
     "SELECT count(*) FROM watches WHERE client = ?1 AND until > ?2";
 
-/// `head` is the state before the batch.
+/// `head` is the head before the batch.
 pub(super) fn load(
     connection: &Connection,
     needs: &Needs<'_>,

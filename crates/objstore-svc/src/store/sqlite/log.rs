@@ -10,8 +10,8 @@ use super::super::{
 };
 use crate::domain::{Record, Revision, Timestamp, fold::Head};
 
-/// Maximum number of records that one trim deletes. It must exceed the records that are added
-/// between two trims: otherwise the change log grows.
+/// Maximum number of records that one trim deletes. It must exceed the number of records that are
+/// added between two trims: otherwise the change log grows beyond its limits.
 const TRIM_BATCH: usize = 4096;
 
 /// The oldest record of the change log.

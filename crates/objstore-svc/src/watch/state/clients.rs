@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl State {
-    /// Adds a socket for a client. `known` is the client as it was read from the store. `None` if
-    /// that is too old: the ring has dropped some of the records since.
+    /// Adds a socket for a client. `known` is the client as it was read from the store. Returns
+    /// `None` if `known` is too old: the ring has dropped some of the later records.
     pub(in crate::watch) fn attach(
         &mut self,
         id: ClientId,
@@ -47,7 +47,8 @@ impl State {
         Some(Attached { socket, cursor: start, wake })
     }
 
-    /// Applies the records that were dispatched since the client was read.
+    /// Applies the records that were dispatched since the client was read from the store. `None` if
+    /// the ring has dropped some of them.
     fn up_to_date(&self, id: ClientId, mut known: ClientState) -> Option<ClientState> {
         for record in self.ring.after(known.revision)? {
             match &record.entry {
