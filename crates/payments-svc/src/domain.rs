@@ -4,8 +4,8 @@
 //! in as arguments, so that every rule can be tested in memory.
 //!
 //! Sums of money must be exact. So arithmetic uses integers and fractions, and an overflow is an
-//! error. It saturates only where an overflow is impossible, or where the result is limited anyway.
-//! Clippy warns about operators that can overflow, and about floats.
+//! error. The arithmetic saturates only where an overflow is impossible, or where the result is
+//! limited anyway. Clippy warns about operators that can overflow, and about floats.
 //!
 //! `docs/glossary.md` explains the words. The path of a payment through the modules:
 //!

@@ -1,7 +1,8 @@
 //! Disputes (chargebacks): a customer demands money back, and the acquirer decides who gets it.
 //!
-//! 1. The acquirer has already decided. So a notification is never rejected, except when an amount
-//!    overflows: the balance can become negative, and the dispute can be larger than the captures.
+//! 1. A notification reports what has already happened at the acquirer. So no amount makes the
+//!    service reject it, except when a sum overflows: the balance can become negative, and the
+//!    dispute can be larger than the captures.
 //! 2. Opening a dispute takes **slices** of the captures, the oldest first, as a refund would, with
 //!    their part of the rate fee. The merchant also pays the dispute fee.
 //! 3. If the captures do not have enough left, the dispute takes them again, although their money
@@ -106,7 +107,7 @@ pub(crate) struct OpenedDispute {
     pub(crate) slices: Vec<Slice>,
 }
 
-/// The stored state of a dispute that decides its end.
+/// The part of a dispute that the effect of its decision depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DisputeState {
     pub(crate) id: Id,
@@ -172,7 +173,7 @@ impl TransactionState {
     }
 
     /// Opens a dispute over `amount`: takes the remaining part of the captures, oldest first, as a
-    /// refund does. The rest of the amount is taken [`beyond_captures`].
+    /// refund does. [`beyond_captures`] takes the rest of the amount.
     fn open(
         &self,
         amount: Amount,

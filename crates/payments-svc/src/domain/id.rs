@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use jiff::Timestamp;
 
-/// An ID: 12 bytes, of which the first four are the Unix second. Written as 24 lower-case
+/// An ID has 12 bytes, and the first four are the Unix second. Its text has 24 lower-case
 /// hexadecimal digits; capitals are accepted, too. IDs compare like their texts, so newer IDs are
 /// greater. Lists rely on this.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

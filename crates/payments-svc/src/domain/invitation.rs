@@ -31,8 +31,8 @@ impl Invitation {
     }
 
     /// Milliseconds from attempt number `attempts` to the next one. They double with each attempt.
-    /// `jitter`, any number, makes the delay up to 25 % longer, so that retries do not reach a mail
-    /// server that is back all at once.
+    /// `jitter`, any number, makes the delay up to 25 % longer, so that the retries do not all
+    /// reach a recovered mail server at the same time.
     pub(crate) fn retry_delay(attempts: u32, jitter: u16) -> u64 {
         let doublings = attempts.saturating_sub(1);
         let retry_delay = FIRST_DELAY.saturating_mul(2_u64.saturating_pow(doublings));

@@ -9,8 +9,7 @@
 //! 3. If two currencies are involved, [`Account::Exchange`] has one posting in each. So the
 //!    postings add up to zero in each of the two currencies, and the ledger needs no exchange rate.
 //! 4. Signs: a positive posting adds to the account. The merchant's postings add up to its balance.
-//!    The acquirer's account is negative: its amount is the money that the acquirer owes to the
-//!    service.
+//!    A negative balance of the acquirer's account is money that the acquirer owes to the service.
 //! 5. A constructor returns `None` if an amount overflows. Nothing is booked then.
 
 use jiff::Timestamp;
@@ -178,9 +177,9 @@ pub(crate) struct BalanceLine {
     /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
     pub(crate) created: Timestamp,
-    /// Added to the merchant's balance, in minor units of the funding currency.
+    /// The change of the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
-    /// The fees that were subtracted, in the same units. `balance` already includes them.
+    /// The fees, in the same units. They are already subtracted from `balance`.
     pub(crate) fee: i64,
     pub(crate) kind: LineKind,
     /// `None` for a payout.

@@ -138,7 +138,7 @@ impl FromStr for Money {
 #[error("the amount or the balance is too large to be booked")]
 pub(crate) struct Overflow;
 
-/// An exact factor of amounts.
+/// A factor that multiplies an amount, as an exact fraction.
 pub(crate) type Factor = Ratio<i128>;
 
 /// `minor × factor`, rounded once, half away from zero.
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn scaling_rounds_half_away_from_zero_and_never_wraps() {
+    fn a_product_is_rounded_half_away_from_zero_and_never_wraps() {
         let half = Ratio::new(1, 2);
         for (minor, expected) in [(1, 1), (3, 2), (-1, -1), (-3, -2), (2, 1), (0, 0)] {
             assert_eq!(multiply_rounded(minor, &half), Ok(expected), "{minor}");

@@ -83,7 +83,7 @@ impl Capture {
     }
 }
 
-/// The state of a transaction that decides movements and disputes.
+/// The part of a transaction that the decisions about movements and disputes depend on.
 #[derive(Debug, Clone)]
 pub(crate) struct TransactionState {
     /// The transaction's currency.
@@ -91,7 +91,8 @@ pub(crate) struct TransactionState {
     pub(crate) amounts: Amounts,
     /// The length of the trail.
     pub(crate) steps: u32,
-    /// Oldest first. Only those that the request needs are loaded: none for a capture or void.
+    /// Oldest first. Only those that the request or notification needs are loaded: none for a
+    /// capture or void.
     pub(crate) captures: Vec<Capture>,
     /// The currency of the merchant's balance.
     pub(crate) funding: Currency,
@@ -152,7 +153,7 @@ pub(crate) struct TransactionChange {
     pub(crate) amounts: Amounts,
     /// The new or changed captures.
     pub(crate) captures: Vec<Capture>,
-    /// Added to the merchant's balance, in minor units of the funding currency.
+    /// The change of the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
     pub(crate) fee: Fee,
     /// `None` if no money moved.

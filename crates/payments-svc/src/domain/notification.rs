@@ -75,7 +75,7 @@ impl AcquirerId {
         Self(format!("sandbox-{kind}-{subject}"))
     }
 
-    /// A stored reference, which was validated before.
+    /// A stored ID, which was validated before.
     pub(crate) fn stored(text: String) -> Self {
         Self(text)
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_is_short_and_printable() {
+    fn an_acquirer_id_is_short_and_printable() {
         let longest = "x".repeat(MAX_ACQUIRER_ID);
         for good in ["1", "evt_1 ~", &longest] {
             assert_eq!(good.parse::<AcquirerId>().unwrap().as_str(), good);

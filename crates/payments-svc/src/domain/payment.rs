@@ -12,7 +12,8 @@ use super::{
     transaction::ThreeDSecure,
 };
 
-/// A requested payment. It contains no card data, because it is stored before the acquirer answers.
+/// A requested payment. It contains no card data: the payment is stored before the acquirer
+/// answers, and card data only after the answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Payment {
     pub(crate) merchant: Id,
@@ -124,7 +125,7 @@ pub(crate) enum OutboxKind {
     Refund,
     /// Release an authorized amount that is not captured, or a part of it.
     Void,
-    /// Release the whole authorized amount, also if the authorization arrives later.
+    /// Release the whole authorized amount, even if the acquirer receives the authorization later.
     Reverse,
 }
 

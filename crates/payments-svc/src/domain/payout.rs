@@ -14,7 +14,7 @@ use super::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PayoutRun {
     pub(crate) day: Date,
-    /// Whether the run pays test merchants, or live merchants.
+    /// Whether the run pays the test merchants. Otherwise it pays the live merchants.
     pub(crate) test: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Processing errors: why a payment fails, and which details a caller may see.
 
-/// A processing error: a stable code, a message, and who may be to blame.
+/// A processing error: a stable code, a message, and who can perhaps correct the problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProcessingError(&'static Row);
 
@@ -111,12 +111,12 @@ impl ProcessingError {
         self.0.message
     }
 
-    /// Whether the customer may be to blame.
+    /// Whether the customer can perhaps correct the problem.
     pub(crate) fn customer_can_fix(self) -> bool {
         self.0.client
     }
 
-    /// Whether the merchant may be to blame.
+    /// Whether the merchant can perhaps correct the problem.
     pub(crate) fn merchant_can_fix(self) -> bool {
         self.0.merchant
     }

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_set_quotes_every_funding_currency() {
+    fn the_built_in_rates_quote_every_funding_currency() {
         let rates = Rates::built_in().unwrap();
         for code in ["CHF", "CZK", "DKK", "GBP", "HUF", "NOK", "PLN", "RON", "SEK", "USD"] {
             let exchange = rates.exchange(Currency::EUR, currency(code), Ppm::ZERO, None);

@@ -125,9 +125,9 @@ pub(crate) struct Step {
     pub(crate) movement: Movement,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,
-    /// Added to the merchant's balance, in minor units of the funding currency.
+    /// The change of the merchant's balance, in minor units of the funding currency.
     pub(crate) balance: i64,
-    /// The fees that were subtracted, in the same units. `balance` already includes them.
+    /// The fees, in the same units. They are already subtracted from `balance`.
     pub(crate) fee: Fee,
     /// `None` for voids.
     pub(crate) descriptor: Option<Descriptor>,

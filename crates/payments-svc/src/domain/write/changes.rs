@@ -135,8 +135,9 @@ pub(crate) struct Membership {
     pub(crate) merchant: Id,
     /// An app or a user.
     pub(crate) member: Id,
-    /// Whether the merchant is a test merchant. An index on this copy has the order of the list of
-    /// merchants. Not used for users: always false.
+    /// Whether the merchant is a test merchant. The table `merchant_apps` has a copy of this flag,
+    /// because an index on the copy has the order of the list of merchants. The table
+    /// `merchant_users` has none: always false.
     pub(crate) test: bool,
     /// Whether the row existed before the batch.
     pub(crate) existed: bool,
@@ -276,6 +277,7 @@ pub(crate) struct NumberedSlice {
 pub(crate) struct NewIdempotencyKey {
     pub(crate) app: Id,
     pub(crate) key: String,
+    /// The digest of the request.
     pub(crate) request: [u8; 32],
     pub(crate) created: Timestamp,
     pub(crate) state: KeyState,

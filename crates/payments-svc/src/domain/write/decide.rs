@@ -6,8 +6,8 @@
 //!    that a batch does what its writes do one by one.
 //! 2. **Rejected writes change nothing.** There is no rollback inside a batch. So a decision makes
 //!    all checks, also those for overflow, before it changes the first row.
-//! 3. **Final state.** `Changes` holds each row once, in its final state. An update that several
-//!    writes make costs one statement.
+//! 3. **Final state.** `Changes` holds each row once, in its final state. So a row that several
+//!    writes update is written only once.
 //! 4. **Idempotency keys.** If the key is stored, the write returns the stored outcome, and its
 //!    action is not executed. A rejected write does not store its key, so that the caller can try
 //!    again with the same key.
@@ -31,9 +31,9 @@ mod movements;
 mod notices;
 mod payments;
 
-/// The upper limit, in minor units, up to which captures can raise one row of a balance, so that
-/// captures never make the sum of a merchant's rows overflow. Refunds and disputes are rejected
-/// only if the row itself overflows.
+/// The maximum of one row of a balance after a capture, in minor units, so that captures never make
+/// the sum of a merchant's rows overflow. Refunds and disputes are rejected only if the row itself
+/// overflows.
 const MAX_BALANCE: i64 = 1 << 58;
 
 /// Decides the writes in order. `Err` is the index of a write that panicked.

@@ -75,6 +75,7 @@ impl LoadedRows {
 /// An idempotency key of an earlier request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StoredIdempotencyKey {
+    /// The digest of the request.
     pub(crate) request: [u8; 32],
     pub(crate) state: KeyState,
 }
@@ -158,7 +159,7 @@ pub(crate) struct InvitationState {
     pub(crate) due: Timestamp,
 }
 
-/// The state that decides a payout.
+/// The state that a payout depends on.
 #[derive(Debug, Clone)]
 pub(crate) struct PayoutState {
     pub(crate) run: PayoutRun,

@@ -23,6 +23,7 @@ pub(crate) struct Tables {
     pub(crate) users: BTreeMap<Id, User>,
     pub(crate) merchants: BTreeMap<Id, Merchant>,
     pub(crate) balances: BTreeMap<(Id, i64), i64>,
+    /// The value says whether the merchant is a test merchant.
     pub(crate) merchant_apps: BTreeMap<(Id, Id), bool>,
     pub(crate) merchant_users: BTreeSet<(Id, Id)>,
     pub(crate) invitations: BTreeMap<Id, InvitationRow>,
