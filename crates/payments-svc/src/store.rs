@@ -64,7 +64,7 @@ pub(crate) use reads::JOB_BATCH;
 pub(crate) use snapshot::{SHORT_TRAIL, Snapshot};
 pub(crate) use sqlite::Sqlite;
 
-/// Apps kept in memory, because every request needs its app. Apps never change.
+/// The maximum number of apps in the cache. Every request needs its app, and apps never change.
 const APP_CACHE: usize = 100_000;
 
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ pub(crate) async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(),
     }
 }
 
-/// Why payouts were not booked, or only some of them.
+/// Why a run of payouts is not complete. Some of its payouts may be booked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PayoutError {
     #[error(transparent)]
@@ -160,7 +160,7 @@ impl From<WriteError> for StoreError {
     }
 }
 
-/// The time of this machine, in whole milliseconds, as times are stored.
+/// The time of this machine in whole milliseconds, because stored times are whole milliseconds.
 pub(crate) fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
@@ -191,7 +191,7 @@ pub(crate) struct OldTransaction {
     pub(crate) is_pending: bool,
 }
 
-/// Whose disputes or fraud alerts to list.
+/// The merchant or transaction whose disputes or fraud alerts to list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Owner {
     /// All of a merchant.
@@ -200,7 +200,7 @@ pub(crate) enum Owner {
     Transaction(Id),
 }
 
-/// Pending work that depends on a mail server or an acquirer, as counts.
+/// Counts of the pending work that depends on a mail server or an acquirer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
     /// Invitations to send.
@@ -261,7 +261,8 @@ impl Store {
         engine!(self, engine => engine.is_up())
     }
 
-    /// Resolves when the writer has ended. It does not start again: the process should exit.
+    /// Resolves when the writer has ended. The writer does not start again, so the process should
+    /// exit.
     pub(crate) async fn writer_ended(&self) {
         engine!(self, engine => engine.writer_ended().await)
     }

@@ -35,7 +35,7 @@ const OVERHEAD: usize = 512;
 const MOVEMENT_ROWS: usize = 8;
 
 /// Estimates how many rows and bytes a write uses in a batch. A write that finishes admitted work
-/// (`is_follow_up`) enters a full queue.
+/// (`is_follow_up`) enters the queue even if the queue is full.
 pub(super) fn cost(write: &Write) -> Cost {
     let captures = |steps: &u32| usize::try_from(*steps.min(&MAX_STEPS)).unwrap_or(usize::MAX);
     let (rows, bytes) = match &write.action {
@@ -60,9 +60,10 @@ pub(super) fn cost(write: &Write) -> Cost {
     Cost { rows, bytes: OVERHEAD + bytes, is_follow_up }
 }
 
-/// Adds the lock keys of a write: hashes of its locked rows, idempotency key and address of a user.
-/// Two running batches of this process never have a lock key in common: a write waits for the end
-/// of the other batch, instead of finding its row locked or its idempotency key taken.
+/// Adds the lock keys of a write: hashes of the rows that it locks, of its idempotency key and of
+/// the address of a user. Two running batches of this process never have a lock key in common: a
+/// write waits until the other batch ends. Otherwise it would find its row locked, or its
+/// idempotency key taken.
 pub(super) fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
     let needs = Needs::of([write]);
     lock_keys.extend(needs.transactions.keys().map(|id| hash(("transaction", id))));

@@ -1,14 +1,14 @@
 //! The `check` command: recomputes the ledger and compares it with the stored values.
 //!
 //! 1. A [`Rule`] is a sentence and a SQL statement that both engines accept. The statement selects
-//!    pairs of values that must be equal: the stored one, and the one that other rows give.
+//!    pairs of values that must be equal: the stored one, and the one that follows from other rows.
 //! 2. All rules run in one snapshot, so services can write at the same time.
 //! 3. No statement may read a table once for each row of another: on a large ledger, it would not
 //!    end. A test checks the plans in SQLite; PostgreSQL runs the rules without nested loops.
 //! 4. SQL cannot compute every value. For the others (`computed`), the domain function that booked
 //!    the value computes it again. This finds changed data, but not a bug in that function.
-//! 5. A check since a line reads only what changed after it ([`Scope::Since`]). It leaves out the
-//!    rules about balances, because a balance is the sum of all lines.
+//! 5. A check with `--since` reads only what changed after an ID ([`Scope::Since`]). It leaves out
+//!    the rules about balances, because a balance is the sum of all lines.
 //! 6. Memory is bounded: rows are streamed, and at most [`LISTED`] disagreements of a rule are
 //!    kept.
 //!
@@ -28,7 +28,8 @@ mod transactions;
 pub(super) use rule::Rule;
 pub(super) use scope::{Dialect, Scope};
 
-/// Disagreements that are printed for each rule. Further ones are only counted.
+/// The maximum number of disagreements that are printed for each rule. Further ones are only
+/// counted.
 const LISTED: usize = 100;
 
 /// Two values that should be equal.
@@ -40,7 +41,7 @@ pub(crate) struct Disagreement {
     /// or merchant), or a currency.
     pub(crate) row: String,
     pub(crate) stored: String,
-    /// The value that other rows give.
+    /// The value that follows from other rows.
     pub(crate) expected: String,
 }
 

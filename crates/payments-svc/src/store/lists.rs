@@ -5,8 +5,9 @@
 //! 2. In PostgreSQL, database transactions can commit in another order than the order of their IDs.
 //!    A caller that continues after the last item of a page would then miss an item with a smaller
 //!    ID that is committed later.
-//! 3. So a page with `after` shows only settled items: those up to an ID below which no open
-//!    database transaction can add an item. [`Store::settled`] waits for this, up to a second.
+//! 3. So a page with `after` shows only settled items: those with an ID up to a limit, such that no
+//!    open database transaction can add an item with an ID up to this limit. [`Store::settled`]
+//!    waits for this, up to a second.
 //! 4. A page without `after` does not wait, and shows everything that is committed. In SQLite,
 //!    everything is settled, because one database transaction writes at a time.
 

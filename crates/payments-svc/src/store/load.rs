@@ -5,9 +5,9 @@
 //!
 //! 1. [`LOCKED`] comes first. While these rows are locked, no other batch changes the rows that are
 //!    read after them and belong to them, such as the captures of a transaction.
-//! 2. [`READ`] comes after the locks. Idempotency keys are read there. A request with the same key
-//!    locks the same transaction. So when a batch has the lock, it finds the key of the other
-//!    request.
+//! 2. [`READ`] comes after the locks. Idempotency keys are read there. The repeat of a movement
+//!    locks the same transaction. So when its batch has the lock, it finds the idempotency key that
+//!    the first request stored.
 //! 3. A row that completes another one comes after it: slices after their dispute, captures after
 //!    their transaction, the key of a payment after the pending payment. Without the other row, it
 //!    is dropped.

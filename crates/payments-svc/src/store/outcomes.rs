@@ -53,7 +53,8 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
     Param::Text(serde_json::to_string(&stored).unwrap_or_default().into())
 }
 
-/// Reads the seven columns of [`KEY`].
+/// Reads the columns of [`KEY`], which must be the last ones of the row: the last three are read
+/// only if the outcome is a movement.
 pub(super) fn key(columns: &mut Columns<'_>) -> Result<StoredIdempotencyKey, ColumnError> {
     let request = columns.read()?;
     let receipt: Option<Outcome> = columns

@@ -32,7 +32,7 @@ pub(super) use payouts::pay_out;
 
 use batch::Writer;
 
-/// Coalesced reads ([`Postgres::snapshot`]) that run at once.
+/// The maximum number of coalesced reads ([`Postgres::snapshot`]) that run at once.
 const READERS: usize = 2;
 
 /// How long a page waits for the database transactions that were open at its request. These
@@ -44,8 +44,8 @@ const SETTLE: Duration = Duration::from_secs(1);
 const SETTLE_POLL: Duration = Duration::from_millis(1);
 
 /// An ID, and a transaction number (`xid`). Once all database transactions up to this number have
-/// ended, none can add an ID up to this one: a later database transaction draws a greater ID. The
-/// migration of the function `settling` proves it.
+/// ended, none can add a row with this ID or a smaller one: a later database transaction draws a
+/// greater ID. The migration that creates the function `settling` gives the proof.
 const SETTLING: &str = "SELECT id, xid::text FROM settling()";
 const HAS_SETTLED: &str = "SELECT $1::text::xid8 < pg_snapshot_xmin(pg_current_snapshot())";
 
@@ -182,7 +182,7 @@ impl Postgres {
         Ok(read_rows(&results, each)?)
     }
 
-    /// Reads a transaction before a movement, together with other requests.
+    /// Reads a transaction before a movement, together with the reads of other requests.
     pub(super) async fn snapshot(
         &self,
         question: SnapshotRequest,

@@ -20,7 +20,7 @@ use crate::domain::{
     write::{KeyedRequest, StoredIdempotencyKey},
 };
 
-/// Rows that a job reads at once.
+/// The maximum number of rows that a job reads at once.
 pub(crate) const JOB_BATCH: i64 = 1000;
 
 /// [`JOB_BATCH`] as a parameter.
@@ -67,7 +67,8 @@ impl Store {
         self.query_one(&sql, &[app.param(), id.param()], found(rows::merchant)).await
     }
 
-    /// A merchant, without a check of membership: no app has the ID [`Id::MIN`].
+    /// A merchant, without a check of membership. It asks for the membership of the app
+    /// [`Id::MIN`], which does not exist.
     pub(crate) async fn merchant_unchecked(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
         Ok(self.merchant(id, Id::MIN).await?.map(|found| found.value))
     }
@@ -256,7 +257,7 @@ impl Store {
     }
 
     /// Overdue disputes of test merchants, the oldest first: at most [`JOB_BATCH`]. The sandbox
-    /// never decides a dispute; a real acquirer does.
+    /// never decides a dispute. A dispute of a live merchant is decided only by its acquirer.
     pub(crate) async fn overdue_disputes(&self) -> Result<Vec<OverdueDispute>, StoreError> {
         let sql = "SELECT disputes.id, \"transaction\", disputes.reference
                    FROM disputes JOIN transactions ON transactions.id = \"transaction\"
@@ -351,7 +352,8 @@ impl Store {
         Ok(self.database_time().await?.checked_sub(age).unwrap_or(Timestamp::UNIX_EPOCH))
     }
 
-    /// No database transaction, open or future, adds a row with an ID up to this one.
+    /// Returns a settled ID: no database transaction, open or future, adds a row with an ID up to
+    /// it.
     pub(super) async fn settled(&self) -> Result<Id, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(Id::MAX),

@@ -84,6 +84,7 @@ pub(super) const TRANSACTION: &str =
      transactions.currency, error, amount, captured, refunded, voided, disputed,
      transactions.descriptor, bin, last4, expiry_year, expiry_month, scheme, code_present, custom,
      tds, recurring, steps";
+/// The `FROM` item for [`TRANSACTION`].
 pub(super) const TRANSACTIONS: &str =
     "transactions LEFT JOIN customs ON has_custom AND \"transaction\" = transactions.id";
 
@@ -138,7 +139,7 @@ pub(super) fn step(columns: &mut Columns<'_>) -> Read<Step> {
     })
 }
 
-/// Adds the first `steps` steps of its trail to a transaction. Later steps were added after the
+/// Adds the first `steps` steps of the trail to its transaction. Later steps were added after the
 /// transaction was read, so they do not fit its amounts.
 pub(super) fn with_trail(
     (mut transaction, steps): (Transaction, u32),
@@ -166,6 +167,7 @@ pub(super) fn captured(columns: &mut Columns<'_>) -> Read<Capture> {
 
 pub(super) const LINE: &str = "lines.id, lines.merchant, merchants.test, lines.created, balance,
      fee, kind, \"transaction\", lines.currency, amount";
+/// The `FROM` item for [`LINE`].
 pub(super) const LINES: &str = "lines JOIN merchants ON merchants.id = lines.merchant";
 
 pub(super) fn line(columns: &mut Columns<'_>) -> Read<BalanceLine> {

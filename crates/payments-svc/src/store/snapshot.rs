@@ -21,11 +21,11 @@ use crate::domain::{
     write::{LastStep, StoredIdempotencyKey},
 };
 
-/// Steps of a trail that a request reads and renders itself. Longer trails are read and rendered on
-/// a separate thread, so that other requests do not wait.
+/// The maximum number of steps of a trail that a request reads and renders itself. Longer trails
+/// are read and rendered on a separate thread, so that other requests do not wait.
 pub(crate) const SHORT_TRAIL: u32 = 64;
 
-/// Bytes of custom data that are read before a movement.
+/// The maximum number of bytes of custom data that is read before a movement.
 const MAX_CUSTOM: u32 = 16 * 1024;
 
 /// A transaction, as read before a movement.
@@ -92,7 +92,8 @@ pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] 
     ]
 }
 
-/// Collects the rows of the three statements, which come in any order, into snapshots.
+/// Collects the rows of the three statements into snapshots. The rows of one statement come in any
+/// order; the statements come in their order.
 pub(super) struct SnapshotRows(Vec<SnapshotParts>);
 
 /// The transaction, and the numbered steps of its trail.

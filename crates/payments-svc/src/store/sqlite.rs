@@ -58,8 +58,8 @@ pub(crate) enum OpenError {
     Directory(#[from] DirectoryError),
     #[error("the database cannot be opened: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// Other processes append to this file after a commit. Its length tells the service to read the
-    /// database again.
+    /// Other processes append one byte to this file after each commit. If the file has become
+    /// longer, the service reads the database again.
     #[error("the file payments.beside cannot be created in the data directory: {0}")]
     CommitNotice(#[source] io::Error),
     #[error(transparent)]

@@ -136,7 +136,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// Rules that need all lines of a merchant: a check since a line leaves them out.
+/// Rules that need all lines of a merchant: a check with `--since` leaves them out.
 pub(super) const BALANCES: &[Rule] = &[
     Rule {
         name: "a merchant's balance is the sum of its lines",

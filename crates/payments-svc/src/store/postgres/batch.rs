@@ -6,8 +6,8 @@
 //! 1. Rows of merchants, operations (pending payments), invitations and transactions, in this order
 //!    ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
 //! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
-//! 3. For a payout only: the row of the open run, then all rows of the balance, in order. These
-//!    locks wait. The command pays one merchant at a time, so it holds no other balance.
+//! 3. For a payout only: the row of the open run, then all rows of the balance, in order. The
+//!    command waits for these locks. It pays one merchant at a time, so it holds no other balance.
 //! 4. While it writes: rows that it deletes or updates without such a lock, and entries of unique
 //!    indexes. `tables::write` has the order.
 //!
@@ -27,7 +27,8 @@
 //!    processes insert the same key, the second insert violates the unique index, and its batch
 //!    runs again.
 //!
-//! Inside one process, running batches never need the same row: see `names` in `store/batch.rs`.
+//! Inside one process, running batches never need the same row of [`LOCKED`]: see `lock_keys` in
+//! `store/batch.rs`.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -56,7 +57,7 @@ pub(super) const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan;
      SET enable_seqscan = off; SET enable_bitmapscan = off;
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 
-/// Rows of each merchant's balance.
+/// The number of rows of each merchant's balance.
 const SHARDS: i64 = 16;
 
 /// Locks one free row of the balance of each merchant.

@@ -18,7 +18,7 @@ const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
     SET LOCAL enable_nestloop = off;
     SET LOCAL jit = off";
 
-/// A check since a line finds the changes by index, even without statistics.
+/// A check with `--since` finds the changes by index, even without statistics.
 const BY_INDEX: &str = "SET LOCAL enable_seqscan = off";
 
 /// Checks the ledger in one snapshot. Running services can keep using the database.
