@@ -58,7 +58,8 @@ pub(crate) enum Command {
     /// Recompute the ledger, balances and amounts, and report differences; exits 0 if there are
     /// none
     Check {
-        /// Check only changes after the balance line with this ID, and no balances of merchants
+        /// Check only payouts, transactions and balance lines that are newer than this ID, and no
+        /// balances of merchants; the ID does not have to exist
         #[arg(long, value_name = "ID")]
         since: Option<Id>,
     },
@@ -207,7 +208,8 @@ fn base_url(text: &str) -> Result<Url, String> {
         .ok_or_else(|| "must be an http or https address without a query".to_owned())
 }
 
-/// Accepts funding currencies only, because these always have an exchange rate.
+/// Accepts funding currencies only, because the European Central Bank and the built-in rates quote
+/// each of them.
 fn fee(text: &str) -> Result<Money, String> {
     match text.parse::<Money>() {
         Ok(money) if money.currency.is_funding_currency() => Ok(money),

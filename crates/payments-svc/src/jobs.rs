@@ -8,9 +8,9 @@
 //!    the lock: the first conclusion of a payment counts, and a void with nothing pending is
 //!    refused.
 //! 4. The outbox, expiry and the deletion of idempotency keys need a [`Lease`], so that one replica
-//!    at a time runs them. A slower replica could otherwise delete a key that was just stored
-//!    again. A replica that freezes and resumes can still repeat outbox entries; acquirers carry
-//!    out each ID once.
+//!    at a time runs them. Without a lease, two replicas could read the same old key. The slower
+//!    one could delete it after a new request has stored it again. A replica that freezes and
+//!    resumes can still repeat outbox entries; acquirers carry out each ID once.
 //! 5. A job can be aborted at each `await`: at a stop, and when its lease is lost. Each write is
 //!    atomic, so that nothing is left half done. [`Invitations`] end differently: they first send
 //!    and record the current mail, so that it is not sent twice.

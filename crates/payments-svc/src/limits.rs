@@ -122,9 +122,10 @@ impl Limits {
         self.for_mode(test).attempts.count(address)
     }
 
-    /// Checks whether a customer may use a card. Declines count when they are known, because many
-    /// people may share an address; concurrent attempts can therefore exceed that limit. The limit
-    /// of a card is strict: each attempt counts when it begins.
+    /// Checks whether a customer may use a card. The limits of the address and the merchant count
+    /// only declines, because many people may share an address. A decline is known only after the
+    /// attempt, so concurrent attempts can exceed these limits. The limit of a card is strict: each
+    /// attempt counts when it begins.
     pub(crate) fn admit(
         &self,
         customer: &Customer,

@@ -1,4 +1,4 @@
-//! Sends invitations to the operator's mail server by SMTP.
+//! Sends invitations by SMTP, through the operator's mail server.
 
 use std::time::Duration;
 
@@ -78,7 +78,7 @@ impl Mailer {
     /// Sends an invitation. A repeat has the same Message-ID.
     pub(crate) async fn send(&mut self, invitation: &Invitation) -> Result<(), MailError> {
         let message = self.message(invitation)?;
-        // Taken out of `self`, so that an error or the timeout drops, and thereby closes, it.
+        // The connection is taken out of `self`. So an error or the timeout drops and closes it.
         let connection = self.connection.take().filter(|connection| !connection.has_broken());
         let sent = timeout(SEND_TIMEOUT, async {
             let mut connection = match connection {

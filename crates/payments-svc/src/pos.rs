@@ -27,7 +27,7 @@ mod visit;
 
 pub(crate) fn router(payments: Arc<Payments>, traffic: Arc<Traffic>) -> Router {
     language::load();
-    // Pages of any origin may use these. So they also answer preflight requests.
+    // Pages of any origin may use these two routes. So both routes also answer preflight requests.
     let shared = Router::new()
         .route("/transactions", post(customer::pay))
         .route("/cards", post(customer::save))

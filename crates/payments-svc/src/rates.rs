@@ -34,7 +34,7 @@ pub(crate) struct ExchangeRates {
 }
 
 impl ExchangeRates {
-    /// Reads the file, if there is one. `spread` applies to every exchange.
+    /// Reads `file` if it is set. `spread` applies to every exchange.
     pub(crate) fn open(file: Option<PathBuf>, spread: Ppm) -> Result<Self, RatesError> {
         let live = file.as_deref().map(read).transpose()?;
         Ok(Self { test: Rates::built_in()?, file, live: RwLock::new(live), spread })

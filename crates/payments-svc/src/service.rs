@@ -29,7 +29,7 @@ use crate::{
     store::{OpenError, Store, StoreConfig},
 };
 
-/// Why the service did not start. Displayed as one line, which names the setting to change.
+/// Why the service did not start. Displayed as one line. If a setting is wrong, the line names it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StartError {
     #[error(transparent)]
@@ -97,7 +97,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
-    // Files per connection: its own socket.
+    // A connection needs one open file: its socket.
     let connections = Connections::new(&config.clients, 1);
     let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());
     let payments = Arc::new(Payments::new(
@@ -174,12 +174,13 @@ impl process::Running for Running {
         tracing::error!(part = ended, "the service cannot go on");
     }
 
-    /// Stops the parts in this order, because each needs the later ones:
+    /// Stops the parts in this order, because requests start payments, and all parts need the
+    /// store:
     ///
-    /// 1. Connections.
-    /// 2. Payments that continue without their callers.
-    /// 3. Jobs other than invitations, which are aborted.
-    /// 4. Invitations: the mail that is being sent.
+    /// 1. Connections, after the requests in flight.
+    /// 2. Payments that continue without their callers. The service waits for them.
+    /// 3. [`Jobs`]. They are aborted.
+    /// 4. [`Invitations`], after the mail that is being sent.
     /// 5. The store.
     async fn stop(mut self) {
         tracing::info!("stopping");

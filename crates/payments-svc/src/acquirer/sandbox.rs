@@ -158,7 +158,8 @@ fn judge(card: &CardDetails, now: Timestamp) -> AcquirerOutcome {
     }
 }
 
-/// The error with the code that the number ends with, if the table has this code.
+/// The last digits of a card number select the response code. Codes without a test card become
+/// "card not supported".
 fn coded(end: &str) -> ProcessingError {
     let code = end.parse().ok().filter(|code| matches!(code, 2..=12 | 25 | 29));
     code.and_then(ProcessingError::from_code).unwrap_or(ProcessingError::NOT_SUPPORTED)

@@ -1,4 +1,4 @@
-//! Access of apps: to themselves, and to the resources of their merchants.
+//! Identifies apps by their API keys, and checks their access to the resources of merchants.
 
 use super::{error::Error, payments::Payments};
 use crate::{

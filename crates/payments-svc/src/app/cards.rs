@@ -49,6 +49,7 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let RecurringPayment { card, descriptor, currency, amount, custom } = payment;
+        // A payment needs no exchange rate, but without one it could not be captured.
         let exchanges = self.exchanges(currency, &merchant.terms());
         let _both = exchanges.map_err(|error| Error::field("currency", error))?;
         let CardOnFile { mut card, reference } = self.original(merchant.id, card).await?;

@@ -171,8 +171,8 @@ impl Payments {
     /// challenge is open. Continues if the caller disconnects.
     ///
     /// Decision: a failed challenge counts as a decline for the address and the merchant, not for
-    /// the card, because the card number is not known at this point. Only the cardholder can answer
-    /// a challenge.
+    /// the card, because the card number is not known at this point. The limit of the card is not
+    /// needed here, because only the cardholder can answer a challenge.
     pub(crate) async fn respond(
         self: &Arc<Self>,
         attempt: Attempt,
@@ -211,8 +211,8 @@ impl Payments {
             .await
     }
 
-    /// Records payments as failed that got no answer in time, and writes the outbox entries that
-    /// reverse them at the acquirer.
+    /// Records payments as failed for which the acquirer or the customer gave no answer in time.
+    /// Writes the outbox entries that reverse them at the acquirer.
     pub(crate) async fn fail_unanswered(&self) -> Result<(), StoreError> {
         // By then, the request that waits for the acquirer has timed out.
         let age = self.acquirers.timeout() * 2;

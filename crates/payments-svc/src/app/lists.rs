@@ -1,4 +1,4 @@
-//! Lists of an app or a merchant. They are read one window at a time, so that a long list is never
+//! Lists of an app or a merchant. They are read one piece at a time, so that a long list is never
 //! in memory as a whole.
 
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -9,7 +9,7 @@ use crate::{
     store::{Found, Owner, Store, StoreError},
 };
 
-/// Reads one window of a list.
+/// Reads one piece of a list.
 pub(crate) type List<T> =
     Box<dyn Fn(PageQuery) -> BoxFuture<'static, Result<Vec<T>, StoreError>> + Send + Sync>;
 

@@ -49,8 +49,8 @@ impl Payments {
         self.write(Action::UpdateMerchant { merchant, update }, None).await.map(drop)
     }
 
-    /// Finds a merchant by its public key. If no merchant has the key, the error names the member
-    /// `key`.
+    /// Finds a merchant by its public key. If no merchant has the key, the error names the field
+    /// `key` of the request.
     pub(crate) async fn merchant_by_key(&self, key: &str) -> Result<Merchant, Error> {
         self.store.merchant_by_key(key).await?.ok_or_else(unknown_key)
     }
@@ -87,7 +87,8 @@ impl Payments {
         self.write(Action::RevokeApp { merchant, app }, None).await.map(drop)
     }
 
-    /// Makes a user a member of a merchant, and queues an invitation in the same transaction.
+    /// Makes a user a member of a merchant, and stores an invitation in the same database
+    /// transaction.
     pub(crate) async fn invite(
         &self,
         caller: &App,

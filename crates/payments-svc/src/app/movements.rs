@@ -1,5 +1,5 @@
-//! Captures, refunds and voids. The store books them at once, together with an outbox entry that a
-//! job sends to the acquirer. They therefore need no pending payment.
+//! Captures, refunds and voids. The store books them immediately, together with an outbox entry
+//! that a job sends to the acquirer. They therefore need no pending payment.
 
 use super::{error::Error, payments::Payments};
 use crate::{

@@ -59,6 +59,8 @@ impl Payments {
         &self,
         notification: Notification,
     ) -> Result<(), NoticeError> {
+        // An acquirer may name any transaction, so no membership is checked: no app has the ID
+        // `Id::MIN`.
         let snapshot = self.store.snapshot(notification.transaction, Id::MIN, None).await?;
         let Snapshot { transaction_terms, steps, .. } =
             snapshot.ok_or(NoticeError::NoSuchTransaction)?.value;

@@ -3,8 +3,8 @@
 //!
 //! 1. **The store decides.** Each batch reads its keys again under its locks, see
 //!    `docs/decisions/idempotency-keys-last.md`. This module looks the key up before that. So a
-//!    repeat does not run `act`, which also validates the request: it gets the first outcome, even
-//!    if the data has changed since.
+//!    repeat does not run `act`, the closure that validates and executes the request. The repeat
+//!    gets the first outcome, even if the data has changed since.
 //! 2. **The store keeps outcomes, not responses.** `Payments::result_of` reads the data that a
 //!    response shows, both for a first request and for a repeat. See
 //!    `docs/decisions/outcomes-not-responses.md`.

@@ -35,7 +35,7 @@ pub(crate) struct Payments {
     /// Permits for new payments and card checks. Each keeps a connection while it waits for the
     /// acquirer.
     pub(super) in_flight: Arc<Budget>,
-    /// Payments that continue even if their callers disconnect.
+    /// Payments and card checks that continue even if their callers disconnect.
     pub(super) under_way: TaskTracker,
     pub(super) defaults: Defaults,
 }
@@ -67,7 +67,7 @@ impl Payments {
         Ok(self.store.write(Write { action, keyed }).await??)
     }
 
-    /// Waits until no payment is under way. To be called after the last request.
+    /// Waits until no payment or card check is under way. To be called after the last request.
     pub(crate) async fn finished(&self) {
         self.under_way.close();
         self.under_way.wait().await;

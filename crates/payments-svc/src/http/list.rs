@@ -78,7 +78,8 @@ pub(super) trait Item: Send + 'static {
     fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()>;
 }
 
-/// Implements [`Item`] for a type with a field `id`, with a function that makes its output.
+/// Implements [`Item`] for a type with a field `id`. The function `$output` converts an item to the
+/// form that callers read.
 macro_rules! item {
     ($item:ty, $output:expr) => {
         impl $crate::http::list::Item for $item {

@@ -38,8 +38,8 @@ pub(super) async fn get(
     output::transaction(&api.payments, StatusCode::OK, transaction.resource).await
 }
 
-/// Pays with the card of an earlier transaction or a saved card: variants A and B of the
-/// specification.
+/// Pays with the card of an earlier transaction or a saved card. The specification calls these
+/// requests variants A and B.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
     merchant: Permitted<Merchant>,
@@ -68,7 +68,7 @@ fn payment(fields: &mut Fields<'_>) -> Result<RecurringPayment, Reported> {
     })
 }
 
-/// Published clients send `false` for the variants that they do not use.
+/// Reads one of three members. Published clients send `false` for those that they do not use.
 fn card(fields: &mut Fields<'_>) -> Result<StoredCard, Reported> {
     let transaction = fields.optional_or_false("transactionId", str::parse);
     let authorization = fields.optional_or_false("authorizationId", str::parse);

@@ -1,4 +1,5 @@
-//! Invitations: mails that stay in the store until a mail server accepts them.
+//! Invitations: mails that stay in the store until a mail server accepts them or the last attempt
+//! fails.
 
 use std::time::Duration;
 
@@ -31,8 +32,8 @@ pub(crate) struct Invitations {
 }
 
 impl Invitations {
-    /// Sends invitations until `stop` is cancelled. A mail that is being sent then is sent and
-    /// recorded first, so that it is not sent again.
+    /// Sends invitations until `stop` is cancelled. The job then finishes the current mail and
+    /// records it, so that it is not sent again.
     pub(crate) fn start(mut self, stop: CancellationToken) -> JoinSet<()> {
         if self.mailer.is_none() {
             tracing::info!("PAYMENTS_SMTP_URL is not set: invitations are stored but not sent");

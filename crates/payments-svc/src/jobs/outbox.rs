@@ -48,7 +48,8 @@ impl Outbox {
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             let is_last = i64::try_from(page.len()).is_ok_and(|length| length < JOB_BATCH);
-            // In order within a transaction, and concurrently for several transactions.
+            // The entries of one transaction are sent in order. Several transactions are sent
+            // concurrently.
             let mut transactions = BTreeMap::<Id, Vec<OutboxEntry>>::new();
             for instruction in page {
                 transactions.entry(instruction.transaction).or_default().push(instruction);
@@ -103,6 +104,6 @@ impl Outbox {
 /// The outbox entries of one transaction that its acquirer has carried out.
 struct Progress {
     carried_out: Vec<Id>,
-    /// Whether none of them failed.
+    /// Whether all entries were carried out. If false, one failed, and later ones were not sent.
     is_all: bool,
 }

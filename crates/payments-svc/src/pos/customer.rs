@@ -34,6 +34,7 @@ pub(super) async fn pay(
     body.wipe();
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
     let merchant = payments.merchant_of_attempt(&key, address).await?;
+    // A payment needs no exchange rate, but without one it could not be captured.
     let exchanges = payments.exchanges(currency, &merchant.terms());
     let _rates = exchanges.map_err(|error| app::Error::field("currency", error))?;
     let payment = Payment {

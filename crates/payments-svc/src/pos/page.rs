@@ -114,7 +114,8 @@ pub(super) async fn pay(
 ) -> Result<Response, Problem> {
     let visit = match visit {
         Ok(visit) => visit,
-        // An invalid link, such as one with an unknown key, counts like a link of a live merchant.
+        // A request with an invalid link counts as an attempt at a live merchant. An unknown key
+        // makes a link invalid, too.
         Err(Problem { language, error }) => {
             let counted = payments.count_attempt(false, address);
             return Err(Problem { language, error: counted.err().map_or(error, Error::from) });

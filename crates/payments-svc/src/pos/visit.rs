@@ -74,8 +74,8 @@ impl FormToken {
         Self(Uuid::new_v7(UuidTime::from_unix(NoContext, second, 0)))
     }
 
-    /// Whether the form is older than [`FORM_TTL`]. A token without a time counts as expired; the
-    /// service never issues one.
+    /// Whether the form is older than [`FORM_TTL`]. A token without a time counts as expired: the
+    /// service has not issued it.
     pub(super) fn is_expired(self) -> bool {
         let made = self.0.get_timestamp().map(|made| made.to_unix().0);
         let now = u64::try_from(now().as_second()).unwrap_or(0);

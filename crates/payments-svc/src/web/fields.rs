@@ -13,13 +13,13 @@
 //! 5. If `company` is not an object, this is one error. Its members return `Reported` and record
 //!    nothing more.
 //!
-//! `null` always counts as absent. For a text, it depends on the method what else does:
+//! `null` always counts as absent. For a text, the method decides what else counts as absent:
 //!
 //! | method | absent |
 //! |---|---|
 //! | [`Fields::required`], [`Fields::optional`] | an empty text |
 //! | [`Fields::optional_or_blank`] | an empty or blank text |
-//! | [`Fields::optional_or_false`] | an empty text, `false` |
+//! | [`Fields::optional_or_false`] | an empty text, `false` in JSON |
 //! | [`Fields::given`] | nothing else |
 //!
 //! Members that the closure does not read are ignored.
@@ -128,8 +128,9 @@ impl<'a> Fields<'a> {
         .map(Option::flatten)
     }
 
-    /// Reads an optional text. An empty text or `false` counts as absent, because published clients
-    /// send `false` for members that they do not use.
+    /// Reads an optional text. An empty text, or `false` in JSON, counts as absent, because
+    /// published clients send `false` for members that they do not use. In a form, `false` is a
+    /// text like any other.
     pub(crate) fn optional_or_false<T, E: Display>(
         &mut self,
         name: &'static str,

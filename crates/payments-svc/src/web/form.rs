@@ -2,8 +2,8 @@
 //! and `a[]=1&a[]=2` becomes `{"a":["1","2"]}`. [`super::members`] reads the result.
 //!
 //! 1. All values are texts. [`super::members`] knows how a text becomes a number or a flag.
-//! 2. A repeated name becomes a repeated member, even if it is once a text and once an object or a
-//!    list. This is an error only if a handler reads the member; other members are
+//! 2. A repeated name becomes a repeated member, even if one value is a text and the other is an
+//!    object or a list. This is an error only if a handler reads the member; other members are
 //!    ignored, whatever they contain.
 //! 3. The whole form is rejected if a name is not like `a[b][c]`, if percent-encoding is wrong, or
 //!    if names nest deeper than JSON may.

@@ -91,7 +91,8 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// Whether a member occurs twice in an object, at any level. False if the value is not an object.
+/// Whether a member occurs twice in an object or in an object that it contains. False if the value
+/// is not an object. Objects in lists are not searched: in a form, each of them has one member.
 pub(super) fn has_repeated_member(value: &RawValue) -> bool {
     let members = Members::nested(value).unwrap_or_default().0;
     members
