@@ -23,7 +23,9 @@ use std::{
 
 use common::{
     batch::Queue,
-    postgres::{Database, Error, Health, OpenError, Pool, Statement, WAIT, query},
+    postgres::{
+        CoalesceError, Coalesced, Database, Error, Health, OpenError, Pool, Statement, WAIT, query,
+    },
 };
 use deadpool_postgres::ClientWrapper;
 use tokio::{
@@ -43,20 +45,22 @@ use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, StoredObje
 mod find;
 mod load;
 mod read;
-mod reader;
 mod tail;
 mod upkeep;
 mod writer;
 mod writes;
 
 use find::Search;
-use reader::Reader;
+use load::Keys;
 use tail::Tail;
 use writer::Writer;
 
 /// Sockets may use `1 / SOCKET_SHARE` of the connections of the pool, at most one for each core:
 /// reading the rows takes CPU time.
 const SOCKET_SHARE: usize = 4;
+
+/// Maximum number of reads of objects that run at the same time.
+const READERS: usize = 4;
 
 /// Maximum number of feed items (batches, or pages of the change log) that are not dispatched to
 /// sockets yet.
@@ -84,7 +88,8 @@ pub(crate) struct Postgres {
     /// Permits for the reads of sockets: watches of a client, and pages of the change log. The rest
     /// of the pool is left to searches and look-ups.
     socket_reads: Semaphore,
-    reader: Reader,
+    /// Combines the reads of objects, because many requests arrive at the same time.
+    objects: Coalesced<Key, Option<StoredObject>>,
     stats: Arc<Mutex<Stats>>,
     health: Health,
     /// Cancelled when the writer task has ended, even by a panic.
@@ -133,10 +138,12 @@ impl Postgres {
         tasks.spawn(tail.run());
         tasks.spawn(upkeep::run(Arc::clone(&pool), config.clone(), Arc::clone(&stats)));
         let cores = available_parallelism().map_or(2, usize::from);
+        let reading = Arc::clone(&pool);
+        let read = move |keys| objects(Arc::clone(&reading), keys);
         let postgres = Self {
             queue,
             shared,
-            reader: Reader::new(&pool),
+            objects: Coalesced::new(READERS, read),
             pool,
             socket_reads: Semaphore::new((connections / SOCKET_SHARE).clamp(1, cores)),
             stats,
@@ -178,7 +185,7 @@ impl Postgres {
     }
 
     pub(super) async fn get(&self, key: &Key) -> Result<Option<StoredObject>, StoreError> {
-        self.reader.get(key).await
+        Ok(self.objects.query(key.clone()).await?)
     }
 
     pub(super) async fn find(
@@ -228,16 +235,30 @@ impl Postgres {
     }
 }
 
+/// Reads objects with one statement. The results have the order of the keys.
+async fn objects(pool: Arc<Pool>, keys: Arc<Vec<Key>>) -> Result<Vec<Option<StoredObject>>, Error> {
+    let of_keys = Keys::of(keys.iter().map(Key::parts));
+    let statement = (read::OBJECTS, &of_keys.parameters()[..]);
+    let [rows] = pool.acquire(async |connection| query(connection, [statement]).await).await?;
+    let objects = read::objects(&rows)?;
+    // Callers may read the same object, so this clones it.
+    Ok(keys.iter().map(|key| objects.get(key).cloned()).collect())
+}
+
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
-        Arc::new(error).into()
+        CoalesceError::from(Arc::new(error)).into()
     }
 }
 
-/// The error of a read that several callers share.
-impl From<Arc<Error>> for StoreError {
-    fn from(error: Arc<Error>) -> Self {
-        if error.is_overload() { Self::Overloaded } else { Self::NotRead(error.into()) }
+impl From<CoalesceError> for StoreError {
+    fn from(error: CoalesceError) -> Self {
+        match error {
+            CoalesceError::Overloaded => Self::Overloaded,
+            CoalesceError::Failed(error) if error.is_overload() => Self::Overloaded,
+            CoalesceError::Failed(error) => Self::NotRead(error.into()),
+            CoalesceError::Panicked => Self::Panicked,
+        }
     }
 }
 
