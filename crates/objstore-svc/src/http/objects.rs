@@ -93,11 +93,9 @@ pub(super) async fn find(
     let (found, next) = Found::new(&app, pattern, after, query.limit).await?;
     // Reads the first chunk before the status line is sent, so that a failing store still gives an
     // error status.
-    let first = Found::next_chunk(found).await?;
-    let chunks = first.map(|(first, found)| {
-        stream::once(ready(Ok(first))).chain(stream::try_unfold(found, Found::next_chunk))
-    });
-    let chunks = ResponseBody::from_stream(stream::iter(chunks).flatten());
+    let (first, found) = Found::next_chunk(found).await?.unwrap_or_else(|| ("[]".into(), None));
+    let rest = stream::try_unfold(found, Found::next_chunk);
+    let chunks = ResponseBody::from_stream(stream::once(ready(Ok(first))).chain(rest));
     let next = next.map(|key| [(NEXT_CURSOR, cursor(&key))]);
     Ok((session.renew(&app).await, next, [JSON], chunks))
 }
@@ -113,28 +111,23 @@ struct Found {
 }
 
 impl Found {
-    /// The objects after the key `after`: all of them, or a page of at most `limit`. Also returns
-    /// the cursor of the next page, if there is one.
+    /// The objects after the key `after`: all of them, or a page of at most `limit`; `None` if the
+    /// page is empty. Also returns the cursor of the next page, if there is one.
     async fn new(
         app: &Arc<App>,
         pattern: Pattern,
         after: Option<Key>,
         limit: Option<usize>,
     ) -> Result<(Option<Self>, Option<Key>), Error> {
-        let end = match limit {
-            None => None,
+        let (until, next) = match limit {
+            None => (None, None),
             Some(limit @ 1..=MAX_PAGE) => {
-                // `None`: no object follows `after`. Use `after` as the end, so that the range is
-                // empty.
-                app.store
-                    .page_end(&pattern, after.as_ref(), limit)
-                    .await?
-                    .or_else(|| after.clone().map(|key| PageEnd { key, more: false }))
+                let end = app.store.page_end(&pattern, after.as_ref(), limit).await?;
+                let Some(PageEnd { key, more }) = end else { return Ok((None, None)) };
+                (Some(key.clone()), more.then_some(key))
             }
             Some(_) => return Err(Error::Query("limit must be from 1 to 1000")),
         };
-        let next = end.as_ref().filter(|end| end.more).map(|end| end.key.clone());
-        let until = end.map(|end| end.key);
         Ok((Some(Self { app: Arc::clone(app), pattern, after, until, begun: false }), next))
     }
 
