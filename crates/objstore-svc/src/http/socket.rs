@@ -91,10 +91,7 @@ pub(super) async fn socket(
     query: Result<Query<SocketQuery>, QueryRejection>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<(impl axum::response::IntoResponseParts, Response), Error> {
-    let mut session = session.map_err(|error| match error {
-        Error::Store(cause) => Error::Subscription(cause),
-        other => other,
-    })?;
+    let mut session = session.map_err(subscription_error)?;
     if !is_allowed_origin(&headers, &app.origins) {
         return Err(Error::Origin);
     }
@@ -105,7 +102,7 @@ pub(super) async fn socket(
     // Decision: `since` is ignored without `events=true`.
     let since = query.since.filter(|_| query.events);
     let subscriber = app.hub.subscribe(session.client, format, since).await;
-    let subscriber = subscriber.map_err(Error::Subscription)?;
+    let subscriber = subscriber.map_err(|error| subscription_error(error.into()))?;
     session.mark_used(&app).await;
 
     let (renewed, token) = (session.renew(&app).await, session.token);
@@ -119,6 +116,14 @@ pub(super) async fn socket(
             run(socket, subscriber, &app, token).await;
         });
     Ok((renewed, response))
+}
+
+/// An unavailable store means that the connection is not upgraded.
+fn subscription_error(error: Error) -> Error {
+    match error {
+        Error::Store(cause) => Error::Subscription(cause),
+        other => other,
+    }
 }
 
 /// Whether a page may open the socket: one of the service's own origin, or of a listed one.
