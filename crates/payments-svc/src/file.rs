@@ -4,18 +4,33 @@
 use std::{
     fs::File,
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use tempfile::NamedTempFile;
 
-/// Writes a file, or atomically replaces the existing one. Returns when it is durable.
-pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let directory = directory.unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::new_in(directory)?;
-    file.write_all(content)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    File::open(directory)?.sync_all()
+/// A file that is not visible under its path before [`Self::save`].
+pub(crate) struct NewFile {
+    temporary: NamedTempFile,
+    directory: PathBuf,
+    path: PathBuf,
+}
+
+impl NewFile {
+    /// Creates a temporary file in the same directory. So a caller learns that the directory is not
+    /// writable before it does work that the file must record.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = directory.unwrap_or(Path::new(".")).to_owned();
+        let temporary = NamedTempFile::new_in(&directory)?;
+        Ok(Self { temporary, directory, path: path.to_owned() })
+    }
+
+    /// Writes the content, and atomically replaces an existing file. Returns when it is durable.
+    pub(crate) fn save(mut self, content: &[u8]) -> io::Result<()> {
+        self.temporary.write_all(content)?;
+        self.temporary.as_file().sync_all()?;
+        self.temporary.persist(&self.path)?;
+        File::open(&self.directory)?.sync_all()
+    }
 }

@@ -12,7 +12,7 @@ use jiff::{civil::Date, tz::TimeZone};
 use crate::{
     config::Config,
     domain::{Payout, PayoutRun, Transfer},
-    file,
+    file::NewFile,
     store::{self, now},
     store_config,
 };
@@ -47,10 +47,11 @@ pub(crate) fn payout(
     if run.day > today {
         return Err(PayoutError::TooEarly(run.day));
     }
-    let payouts = store::pay_out(&store_config(config)?, run)?;
     let unwritable = |source| PayoutError::File { path: to.to_owned(), source };
+    let file = NewFile::create(to).map_err(unwritable)?;
+    let payouts = store::pay_out(&store_config(config)?, run)?;
     let csv = csv(&payouts, run.day).map_err(|error| unwritable(error.into()))?;
-    file::write(to, &csv).map_err(unwritable)
+    file.save(&csv).map_err(unwritable)
 }
 
 fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {

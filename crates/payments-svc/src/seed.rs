@@ -12,7 +12,7 @@ use crate::{
         ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Website,
         write::{Action, Outcome, Rejection},
     },
-    file,
+    file::NewFile,
     store::{OpenError, Store, StoreError},
     store_config,
 };
@@ -45,12 +45,13 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
     if path.exists() {
         return Ok(());
     }
+    let unwritable = |source| SeedError::File { path: path.clone(), source };
+    fs::create_dir_all(&config.data_dir).map_err(unwritable)?;
+    let file = NewFile::create(&path).map_err(unwritable)?;
     let store = Store::open(&store_config(config)?).await?;
     let content = fill(&store, config).await;
     store.close().await;
-    let unwritable = |source| SeedError::File { path: path.clone(), source };
-    fs::create_dir_all(&config.data_dir).map_err(unwritable)?;
-    file::write(&path, content?.as_bytes()).map_err(unwritable)
+    file.save(content?.as_bytes()).map_err(unwritable)
 }
 
 /// Creates the app and the merchants. Returns the content of the file.

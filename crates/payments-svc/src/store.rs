@@ -108,6 +108,8 @@ pub(crate) async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(),
 pub(crate) enum PayoutError {
     #[error(transparent)]
     Open(#[from] database::OpenError),
+    #[error("the database cannot be read: {0}")]
+    Read(#[source] rusqlite::Error),
     #[error("the payouts are not complete: {0}; run the command again")]
     NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the payouts are not complete: a payout panicked, which is a defect of the program")]

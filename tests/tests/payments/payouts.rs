@@ -252,9 +252,10 @@ async fn booked_payouts_of_a_killed_run_are_written_next_time() {
         funded(&service, Some(DANISH)).await;
     }
     let place = service.stop().await;
-    let (succeeded, stderr) =
-        try_to_pay_out(&place, &["--test"], &place.data().join("no/such/file")).await;
-    assert!(!succeeded && stderr.contains("no/such/file"), "{stderr}");
+    let directory = place.data().join("directory");
+    fs::create_dir(&directory).unwrap();
+    let (succeeded, stderr) = try_to_pay_out(&place, &["--test"], &directory).await;
+    assert!(!succeeded && stderr.contains("directory"), "{stderr}");
     let day = ["--test", "--day", "2026-01-01"];
     let rows = transfers(&pay_out(&place, &["--test"]).await);
     assert_eq!(rows.len(), 20, "payouts were booked before the file could not be written");
@@ -277,6 +278,18 @@ async fn booked_payouts_of_a_killed_run_are_written_next_time() {
     let rows = transfers(&pay_out(&place, &["--test", "--day", day]).await);
     assert_eq!(rows.len(), 20);
     place.agrees().await;
+}
+
+#[tokio::test]
+async fn a_payout_without_a_writable_directory_books_nothing() {
+    let service = Service::with(&[]).await;
+    let _merchant = funded(&service, Some(DANISH)).await;
+    let place = service.stop().await;
+    let nowhere = place.data().join("no/such/file");
+    let (succeeded, stderr) = try_to_pay_out(&place, &["--test"], &nowhere).await;
+    assert!(!succeeded && stderr.contains("no/such/file"), "{stderr}");
+    let another_day = ["--test", "--day", "2026-01-01"];
+    assert_eq!(transfers(&pay_out(&place, &another_day).await).len(), 1);
 }
 
 #[tokio::test]
@@ -331,7 +344,8 @@ async fn a_payout_requires_a_store_and_a_started_day() {
     }
     let empty = Stopped::on(None, &[]);
     let (succeeded, stderr) = try_to_pay_out(&empty, &[], &file(&empty)).await;
-    assert!(!succeeded && stderr.trim_end().lines().count() == 1, "{stderr}");
+    assert!(!succeeded && stderr.contains("the database cannot be read"), "{stderr}");
+    assert_eq!(stderr.trim_end().lines().count(), 1, "{stderr}");
     assert_eq!(fs::read_dir(empty.data()).unwrap().count(), 0, "the failed run created a file");
 }
 

@@ -48,7 +48,7 @@ pub(in super::super) async fn pay_out(
 ) -> Result<Vec<Payout>, PayoutError> {
     let path = data_dir.join(DATABASE);
     // Fails if there is no database, which `open` would create.
-    drop(engine::open_reader(&path)?);
+    drop(engine::open_reader(&path).map_err(PayoutError::Read)?);
     let mut db = engine::open(&path)?;
     db.busy_handler(Some(retry_lock))?;
     payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run).await
