@@ -202,10 +202,11 @@ impl Config {
 
 fn base_url(text: &str) -> Result<Url, String> {
     let url = text.parse::<Url>().map_err(|error| error.to_string())?;
-    let is_base = ["http", "https"].contains(&url.scheme()) && url.query().is_none();
+    let is_web = ["http", "https"].contains(&url.scheme());
+    let is_base = is_web && url.query().is_none() && url.fragment().is_none();
     is_base
         .then_some(url)
-        .ok_or_else(|| "must be an http or https address without a query".to_owned())
+        .ok_or_else(|| "must be an http or https address without a query or fragment".to_owned())
 }
 
 /// Accepts funding currencies only, because the European Central Bank and the built-in rates quote

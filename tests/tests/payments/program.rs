@@ -24,6 +24,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("PAYMENTS_POS_PORT", "many"),
         ("PAYMENTS_POS_URL", "shop.example"),
         ("PAYMENTS_POS_URL", "ftp://shop.example"),
+        ("PAYMENTS_POS_URL", "https://shop.example/#page"),
         ("PAYMENTS_RATES_FILE", "/no/such/file"),
         ("PAYMENTS_DATABASE_URL_FILE", "/no/such/file"),
         ("PAYMENTS_DATABASE_CONNECTIONS", "0"),

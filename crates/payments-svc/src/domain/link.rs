@@ -171,7 +171,8 @@ impl FromStr for Redirect {
         let url = Url::parse(text).map_err(|_| InvalidRedirect)?;
         let is_web = ["http", "https"].contains(&url.scheme());
         let is_open = url.username().is_empty() && url.password().is_none();
-        let is_short = text.chars().nth(MAX_REDIRECT).is_none();
+        // The URL can be longer than the text: it encodes characters that are not ASCII.
+        let is_short = url.as_str().len() <= MAX_REDIRECT;
         (is_web && is_open && is_short).then_some(Self(url)).ok_or(InvalidRedirect)
     }
 }
@@ -284,6 +285,9 @@ mod tests {
         let sized = |size: usize| format!("https://shop.example/{}", "x".repeat(size - 21));
         assert!(sized(MAX_REDIRECT).parse::<Redirect>().is_ok());
         assert!(sized(MAX_REDIRECT + 1).parse::<Redirect>().is_err());
+        let accented = format!("https://shop.example/{}", "é".repeat((MAX_REDIRECT - 21) / 6));
+        assert!(accented.parse::<Redirect>().is_ok());
+        assert!((accented + "é").parse::<Redirect>().is_err());
     }
 
     proptest! {

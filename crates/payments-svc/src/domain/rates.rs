@@ -59,7 +59,7 @@ impl Rates {
 
     /// Reads the newest rates of a file in the format of the reference rates of the European
     /// Central Bank: nested elements `Cube`, with the day in `time`, and quotes in `currency` and
-    /// `rate`. Skips currencies that are not current.
+    /// `rate`. Skips the euro and currencies that are not current.
     pub(crate) fn parse(xml: &str) -> Result<Self, InvalidRates> {
         let document = roxmltree::Document::parse(xml)?;
         let days = document.descendants().filter_map(|day| {
@@ -74,6 +74,7 @@ impl Rates {
                 continue;
             };
             if let Ok(currency) = code.parse()
+                && currency != Currency::EUR
                 && !rates.quote(currency, units)
             {
                 return Err(InvalidRates::Quote(code.to_owned()));
@@ -225,7 +226,9 @@ mod tests {
         let usd = |rate: &str| format!("<Cube currency='USD' rate='{rate}'/>");
         let file =
             |days: &str| format!("<e:Envelope xmlns:e='urn:x'><Cube>{days}</Cube></e:Envelope>");
-        let two = [day("2026-11-19", &usd("1.1")), day("2026-11-20", &usd("1.2"))].concat();
+        let euro = "<Cube currency='EUR' rate='2'/>";
+        let newest = day("2026-11-20", &[&usd("1.2"), euro].concat());
+        let two = [day("2026-11-19", &usd("1.1")), newest].concat();
         let rates = Rates::parse(&file(&two)).unwrap();
         assert_eq!(rates.date(), date(2026, 11, 20));
         let exchange = rates.exchange(Currency::EUR, currency("USD"), Ppm::ZERO, None).unwrap();
