@@ -322,7 +322,7 @@ impl Store {
         self.change_session(token, Operation::PostponeRemoval { client, now }).await
     }
 
-    /// Marks a client as used, so that it stays as long as its sessions. Also removes the cached
+    /// UnansweredPings a client as used, so that it stays as long as its sessions. Also removes the cached
     /// copy of the session `token`, which still says that the client is unused.
     pub(crate) async fn mark_used(
         &self,

@@ -44,12 +44,12 @@ use crate::{
     store::{Feed, FeedItem, Store, StoreError},
 };
 
-mod marks;
+mod pings;
 mod ring;
 mod state;
 mod subscriber;
 
-pub(crate) use marks::Marks;
+pub(crate) use pings::UnansweredPings;
 pub(crate) use ring::MessageFormat;
 pub(crate) use subscriber::{Acknowledger, Burst, FrameOwner, Subscriber};
 

@@ -75,7 +75,7 @@ async fn a_ping_soon_follows_a_burst() {
     client.set(&object).await;
     socket.next_push().await;
     socket.ping(DEADLINE).await;
-    // The service promises a tenth of a second. A busy machine may take longer, but not the 20 s
+    // The service promises a tenth of a second. A busy machine may take longer, but not the 15 s
     // after which the service pings an idle socket anyway.
     assert!(set.elapsed() < Duration::from_secs(5), "{:?}", set.elapsed());
 }

@@ -19,7 +19,7 @@ pub(crate) enum Operation {
     Extend { token: TokenDigest, now: Timestamp },
     /// Postpones the removal of an unused client.
     PostponeRemoval { client: ClientId, now: Timestamp },
-    /// Marks a client as used, so that it stays as long as its sessions.
+    /// UnansweredPings a client as used, so that it stays as long as its sessions.
     MarkUsed { client: ClientId },
     /// Removes sessions that expired at least one lifetime ago, clients without sessions, and
     /// unused clients whose removal is due. It is always alone in its batch.

@@ -103,7 +103,7 @@ impl Watches {
     }
 
     /// The number of ended watches.
-    pub(crate) fn ended(&self) -> usize {
+    pub(crate) fn ended_count(&self) -> usize {
         self.ends.len()
     }
 
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(watches.remove_ended(5), 1);
         assert_eq!(matched(&watches), [4, 5, 9, 11, 12]);
         watches.add_ended(Watches::stored(stored));
-        assert_eq!(watches.ended(), 3);
+        assert_eq!(watches.ended_count(), 3);
         assert_eq!(watches.remove_ended(9), 2);
         assert_eq!(matched(&watches), [9, 11, 12]);
         assert_eq!(watches.remove_ended(10), 1);

@@ -51,7 +51,7 @@ pub(super) struct Authenticated {
     pub(super) client: ClientId,
     pub(super) token: TokenDigest,
     /// The token for the new cookie, if the session must be extended.
-    cookie_to_renew: Option<String>,
+    token_to_renew: Option<String>,
     /// Whether the client has set, watched or opened a socket before.
     is_used: bool,
 }
@@ -59,7 +59,7 @@ pub(super) struct Authenticated {
 type SetCookie = AppendHeaders<[(header::HeaderName, HeaderValue); 1]>;
 
 impl Authenticated {
-    /// Marks that the client has set, watched or opened a socket, so that it stays as long as its
+    /// UnansweredPings that the client has set, watched or opened a socket, so that it stays as long as its
     /// sessions. A failure is only logged.
     pub(super) async fn mark_used(&self, app: &App) {
         if self.is_used {
@@ -74,7 +74,7 @@ impl Authenticated {
     /// Extends the session if that is due, and returns the cookie to send again. Call it after the
     /// request has succeeded: the response to a failed request would not carry the cookie.
     pub(super) async fn renew(&mut self, app: &App) -> Option<SetCookie> {
-        let token = self.cookie_to_renew.take()?;
+        let token = self.token_to_renew.take()?;
         match app.store.extend(self.token, now()).await {
             Ok(()) => Some(set_cookie(app, &token)),
             Err(error) => {
@@ -100,9 +100,9 @@ impl FromRequestParts<Arc<App>> for Authenticated {
                     // The next request tries again.
                     tracing::warn!(cause = %error, "could not postpone the client's removal");
                 }
-                let cookie_to_renew = app.lifetime.must_extend(session, now).then_some(cookie);
+                let token_to_renew = app.lifetime.must_extend(session, now).then_some(cookie);
                 let is_used = session.unused_until.is_none();
-                return Ok(Self { client: session.client, token, cookie_to_renew, is_used });
+                return Ok(Self { client: session.client, token, token_to_renew, is_used });
             }
         }
         Err(Error::Unauthenticated)

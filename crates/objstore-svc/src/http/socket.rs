@@ -7,7 +7,7 @@
 //!    to which all pushes were sent. The client receives the ping after these pushes, so its pong
 //!    proves that it has received them.
 //! 3. **The client's pings are answered one after the other**: the next message is read after the
-//!    pong has been written ([`Pongs`]). So a client that sends pings and reads nothing costs
+//!    pong has been written ([`PongFlush`]). So a client that sends pings and reads nothing costs
 //!    little memory.
 //! 4. **Memory for slow clients is limited** ([`WriteMemory`]). If it is used up, the socket is
 //!    closed, and the client gets the unacknowledged changes again on its next socket.
@@ -47,7 +47,7 @@ use super::{App, Error, session::Authenticated};
 use crate::{
     domain::{Revision, TokenDigest},
     store::now,
-    watch::{Acknowledger, Burst, FrameOwner, Marks, MessageFormat, Subscriber},
+    watch::{Acknowledger, Burst, FrameOwner, MessageFormat, Subscriber, UnansweredPings},
 };
 
 /// Maximum time between two pings.
@@ -162,12 +162,12 @@ enum CloseReason {
 /// Lets the reading half wait until the writing half has written the pong to a client's ping. The
 /// library queues the pong when the ping is read; a flush writes it.
 #[derive(Default)]
-struct Pongs {
+struct PongFlush {
     requested: Notify,
     written: Notify,
 }
 
-impl Pongs {
+impl PongFlush {
     /// Writes pongs after [`push`] has ended.
     async fn send(&self, sink: &mut SplitSink<WebSocket, Message>) -> Infallible {
         loop {
@@ -180,14 +180,14 @@ impl Pongs {
 }
 
 async fn run(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: TokenDigest) {
-    let (marks, pongs) = (Marks::default(), Pongs::default());
+    let (pings, pongs) = (UnansweredPings::default(), PongFlush::default());
     let acknowledger = subscriber.acknowledger();
     let (mut sink, stream) = socket.split();
-    let mut acknowledging = pin!(acknowledge(stream, &pongs, &marks, &acknowledger));
+    let mut acknowledging = pin!(acknowledge(stream, &pongs, &pings, &acknowledger));
     let end = tokio::select! {
         () = &mut acknowledging => return,
         never = extend_session_while_open(app, token) => match never {},
-        end = push(&mut sink, &mut subscriber, &marks, &pongs, app) => end,
+        end = push(&mut sink, &mut subscriber, &pings, &pongs, app) => end,
     };
     let unsent = matches!(end, CloseReason::NoMemory);
     let (code, reason) = match end {
@@ -201,9 +201,9 @@ async fn run(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: To
     // Only a pong acknowledges, so a last ping is sent. The client's close frame acknowledges
     // nothing, because the client may have sent it before it received our messages. No ping is sent
     // if a burst was dropped, because the pong would acknowledge that burst.
-    let mark = if unsent { None } else { marks.add(subscriber.cursor()) };
+    let ping = if unsent { None } else { pings.add(subscriber.cursor()) };
     let closing = async {
-        if let Some(payload) = mark {
+        if let Some(payload) = ping {
             sink.feed(Message::Ping(payload)).await?;
         }
         let reason = Utf8Bytes::from_static(reason);
@@ -222,8 +222,8 @@ async fn run(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: To
 async fn push(
     sink: &mut SplitSink<WebSocket, Message>,
     subscriber: &mut Subscriber,
-    marks: &Marks,
-    pongs: &Pongs,
+    pings: &UnansweredPings,
+    pongs: &PongFlush,
     app: &App,
 ) -> CloseReason {
     let mut burst = Burst::new();
@@ -235,10 +235,10 @@ async fn push(
             () = app.shutdown.cancelled() => return CloseReason::Stopping,
             () = sleep_until(ping_at) => {
                 ping_at = Instant::now() + PING_EVERY;
-                if marks.is_overdue(PONG_TIMEOUT) {
+                if pings.is_overdue(PONG_TIMEOUT) {
                     return CloseReason::Unresponsive;
                 }
-                send(sink, &mut burst, marks.add(subscriber.cursor()), &app.shutdown).await
+                send(sink, &mut burst, pings.add(subscriber.cursor()), &app.shutdown).await
             }
             () = pongs.requested.notified() => {
                 let sent = send(sink, &mut burst, None, &app.shutdown).await;
@@ -327,14 +327,14 @@ async fn send(
 /// a ping it waits until the pong is written. Other messages are ignored.
 async fn acknowledge(
     mut stream: SplitStream<WebSocket>,
-    pongs: &Pongs,
-    marks: &Marks,
+    pongs: &PongFlush,
+    pings: &UnansweredPings,
     acknowledger: &Acknowledger,
 ) {
     while let Some(Ok(message)) = stream.next().await {
         match message {
             Message::Pong(payload) => {
-                if let Some(revision) = marks.answered(&payload) {
+                if let Some(revision) = pings.answered(&payload) {
                     acknowledger.acknowledge(revision);
                 }
             }

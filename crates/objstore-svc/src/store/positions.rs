@@ -29,13 +29,13 @@ pub(super) struct Positions {
     /// Positions in the running batch.
     writing: HashMap<ClientId, Revision>,
     /// Time of the last call of [`Self::take_due`] that was due.
-    due: Instant,
+    last_due: Instant,
 }
 
 impl Default for Positions {
     fn default() -> Self {
         let [pending, round, writing] = Default::default();
-        Self { pending, round, writing, due: Instant::now() }
+        Self { pending, round, writing, last_due: Instant::now() }
     }
 }
 
@@ -59,9 +59,9 @@ impl Positions {
     pub(super) fn take_due(&mut self, is_idle: bool) -> Vec<(ClientId, Revision)> {
         // If the last batch failed, its positions are still in `writing`.
         self.put_back();
-        let is_due = is_idle || self.due.elapsed() >= EVERY;
+        let is_due = is_idle || self.last_due.elapsed() >= EVERY;
         if is_due {
-            self.due = Instant::now();
+            self.last_due = Instant::now();
         }
         if is_due || !self.round.is_empty() {
             self.take(if is_idle { IDLE_BATCH } else { BATCH })

@@ -16,28 +16,28 @@ const NAME: (&str, Kind) = ("name", Kind::Text);
 const UNUSED_UNTIL: (&str, Kind) = ("unused_until", Kind::Int);
 const COUNTS: [(&str, Kind); 2] = [("watches", Kind::Int), ("ended", Kind::Int)];
 
-const ENDED: Table<TokenDigest> = Table {
+const ENDED_SESSIONS: Table<TokenDigest> = Table {
     name: "sessions",
     key: &[DIGEST],
     values: &[],
     params: |token, params| params.push(token.param()),
 };
 
-const WATCHES_OF_FORGOTTEN: Table<ClientId> = Table {
+const WATCHES_OF_DELETED_CLIENTS: Table<ClientId> = Table {
     name: "watches",
     key: &[CLIENT],
     values: &[],
     params: |client, params| params.push(client.param()),
 };
 
-const FORGOTTEN: Table<ClientId> = Table {
+const DELETED_CLIENTS: Table<ClientId> = Table {
     name: "clients",
     key: &[CLIENT_ID],
     values: &[],
     params: |client, params| params.push(client.param()),
 };
 
-const REGISTERED: Table<NewClient> = Table {
+const NEW_CLIENTS: Table<NewClient> = Table {
     name: "clients",
     key: &[CLIENT_ID],
     values: &[("position", Kind::Int), UNUSED_UNTIL, COUNTS[0], COUNTS[1]],
@@ -48,7 +48,7 @@ const REGISTERED: Table<NewClient> = Table {
     },
 };
 
-const COUNTED: Table<(ClientId, WatchCounts)> = Table {
+const CHANGED_COUNTS: Table<(ClientId, WatchCounts)> = Table {
     name: "clients",
     key: &[CLIENT_ID],
     values: &COUNTS,
@@ -58,14 +58,14 @@ const COUNTED: Table<(ClientId, WatchCounts)> = Table {
     },
 };
 
-const USED: Table<ClientId> = Table {
+const USED_CLIENTS: Table<ClientId> = Table {
     name: "clients",
     key: &[CLIENT_ID],
     values: &[UNUSED_UNTIL],
     params: |client, params| params.extend([client.param(), Param::Null]),
 };
 
-const BEGUN: Table<NewSession> = Table {
+const NEW_SESSIONS: Table<NewSession> = Table {
     name: "sessions",
     key: &[DIGEST],
     values: &[CLIENT, ("expires", Kind::Int)],
@@ -74,7 +74,7 @@ const BEGUN: Table<NewSession> = Table {
     },
 };
 
-const DELETED: Table<Key> = Table {
+const DELETED_OBJECTS: Table<Key> = Table {
     name: "objects",
     key: &[TYPE, NAMESPACE, NAME],
     values: &[],
@@ -104,14 +104,14 @@ fn parts(parts: [&str; 3]) -> [Param<'_>; 3] {
 /// Writes sessions, clients and watches, and deletes objects. The order matters: rows that
 /// reference a client are deleted before the client, and inserted after it.
 pub(super) fn write<'a, R: Rows<'a>>(rows: &mut R, changes: &'a Changes) -> Result<(), R::Error> {
-    rows.delete(&ENDED, &changes.deleted_sessions)?;
-    rows.delete(&WATCHES_OF_FORGOTTEN, &changes.deleted_clients)?;
-    rows.delete(&FORGOTTEN, &changes.deleted_clients)?;
-    rows.insert(&REGISTERED, &changes.new_clients)?;
-    rows.update(&COUNTED, &changes.watch_counts)?;
-    rows.update(&USED, &changes.used_clients)?;
-    rows.insert(&BEGUN, &changes.new_sessions)?;
-    rows.delete(&DELETED, &changes.deleted_objects)?;
+    rows.delete(&ENDED_SESSIONS, &changes.deleted_sessions)?;
+    rows.delete(&WATCHES_OF_DELETED_CLIENTS, &changes.deleted_clients)?;
+    rows.delete(&DELETED_CLIENTS, &changes.deleted_clients)?;
+    rows.insert(&NEW_CLIENTS, &changes.new_clients)?;
+    rows.update(&CHANGED_COUNTS, &changes.watch_counts)?;
+    rows.update(&USED_CLIENTS, &changes.used_clients)?;
+    rows.insert(&NEW_SESSIONS, &changes.new_sessions)?;
+    rows.delete(&DELETED_OBJECTS, &changes.deleted_objects)?;
     rows.update(&WATCHES, &changes.ended_watches)?;
     rows.insert(&WATCHES, &changes.new_watches)
 }

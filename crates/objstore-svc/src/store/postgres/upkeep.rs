@@ -92,14 +92,14 @@ async fn run_once(
     let mut number = || rows::number(&mut columns);
     let (revision, bytes, clients) = (number()?, number()?, number()?);
     let (oldest, dropped_bytes) = (number()?, number()?);
-    let now = Stats {
+    let current = Stats {
         revision,
         log_floor: oldest.saturating_sub(1),
         log_bytes: bytes.saturating_sub(dropped_bytes),
         clients,
         ..Stats::default()
     };
-    *stats.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    *stats.lock().unwrap_or_else(PoisonError::into_inner) = current;
     let dropped: i64 = trimmed.first().ok_or(Error::NoRow)?.try_get(0)?;
     Ok(dropped >= TRIM_BATCH - 1)
 }

@@ -40,7 +40,7 @@ impl Retention {
 
     /// Whether to delete the oldest record: it is too old, or the change log is too large. The
     /// newest record is always kept.
-    pub(super) fn is_over(self, oldest: Oldest, head: Head, now: Timestamp) -> bool {
+    pub(super) fn must_delete_oldest(self, oldest: Oldest, head: Head, now: Timestamp) -> bool {
         oldest.revision < head.revision
             && (now.saturating_sub(oldest.at) > self.age
                 || head.bytes.saturating_sub(oldest.bytes_through) > self.bytes)
@@ -62,7 +62,7 @@ impl Retention {
             let Some(row) = rows.next()? else { break };
             let oldest = read_oldest(row)?;
             kept = Some(oldest);
-            if !self.is_over(oldest, head, now) {
+            if !self.must_delete_oldest(oldest, head, now) {
                 break;
             }
         }

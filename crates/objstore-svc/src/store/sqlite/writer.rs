@@ -112,7 +112,7 @@ impl Writer {
         }
         self.trimmed.set(Instant::now());
         let State { head, oldest } = self.state.get();
-        oldest.is_some_and(|oldest| self.retention.is_over(oldest, head, now()))
+        oldest.is_some_and(|oldest| self.retention.must_delete_oldest(oldest, head, now()))
     }
 }
 

@@ -70,7 +70,7 @@ impl State {
         for (pattern, since) in watches.open() {
             self.index(slot, pattern.clone(), since);
         }
-        self.ended += watches.ended();
+        self.ended += watches.ended_count();
         self.slots.insert(id, slot);
         self.clients.insert(Client { watches, position, sockets: Vec::new(), queued: 0 })
     }
@@ -85,7 +85,7 @@ impl State {
             return;
         }
         let client = self.clients.remove(slot);
-        self.ended -= client.watches.ended();
+        self.ended -= client.watches.ended_count();
         // After `start_over` the client may have another slot.
         if self.slots.get(&id) == Some(&slot) {
             self.slots.remove(&id);
@@ -115,16 +115,16 @@ impl State {
         change: impl FnOnce(&mut Watches) -> T,
     ) -> T {
         let watches = &mut self.clients[slot].watches;
-        self.ended -= watches.ended();
+        self.ended -= watches.ended_count();
         let changed = change(watches);
-        self.ended += watches.ended();
+        self.ended += watches.ended_count();
         changed
     }
 
     /// Removes the ended watches of a client that none of its sockets needs.
     pub(super) fn remove_ended(&mut self, slot: usize) {
         let client = &self.clients[slot];
-        if client.watches.ended() > 0 {
+        if client.watches.ended_count() > 0 {
             let needed = client.sockets.iter().filter_map(|&socket| self.sockets[socket].needs());
             let needed = needed.min().unwrap_or(Revision::MAX);
             self.update_watches(slot, |watches| watches.remove_ended(needed));
@@ -135,7 +135,7 @@ impl State {
     /// furthest behind, one after the other.
     pub(super) fn limit_ended(&mut self, slot: usize, woken: &mut Vec<Arc<Notify>>) {
         self.remove_ended(slot);
-        while self.clients[slot].watches.ended() > self.max_ended {
+        while self.clients[slot].watches.ended_count() > self.max_ended {
             let sockets = self.clients[slot].sockets.iter().copied();
             let furthest =
                 sockets.filter_map(|socket| Some((self.sockets[socket].needs()?, socket))).min();
