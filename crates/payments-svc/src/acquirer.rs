@@ -93,9 +93,9 @@ impl Acquirers {
         &self,
         operation: Id,
         challenge: &Challenge,
-        consent: ChallengeAnswer,
+        answer: ChallengeAnswer,
     ) -> Result<AcquirerOutcome, NoAnswer> {
-        self.within(self.sandbox.complete(operation, challenge, consent)).await
+        self.within(self.sandbox.complete(operation, challenge, answer)).await
     }
 
     /// Checks a card that is to be saved. Authorizes no amount.

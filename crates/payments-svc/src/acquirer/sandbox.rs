@@ -56,10 +56,10 @@ impl Sandbox {
         &self,
         _: Id,
         challenge: &Challenge,
-        consent: ChallengeAnswer,
+        answer: ChallengeAnswer,
     ) -> AcquirerOutcome {
         sleep(self.delay).await;
-        completed(&challenge.reference, consent)
+        completed(&challenge.reference, answer)
     }
 
     pub(super) async fn verify(&self, card: &CardDetails, now: Timestamp) -> AcquirerOutcome {
@@ -118,8 +118,8 @@ fn is_challenged(card: &CardDetails, now: Timestamp) -> bool {
 }
 
 /// The outcome for a challenged card, by its reference.
-fn completed(reference: &str, consent: ChallengeAnswer) -> AcquirerOutcome {
-    match (consent, reference.strip_prefix(REFERENCE)) {
+fn completed(reference: &str, answer: ChallengeAnswer) -> AcquirerOutcome {
+    match (answer, reference.strip_prefix(REFERENCE)) {
         (ChallengeAnswer::Confirmed, Some("0030")) => {
             approved(reference.to_owned(), ThreeDSecure::Full)
         }

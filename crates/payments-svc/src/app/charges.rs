@@ -177,20 +177,19 @@ impl Payments {
         self: &Arc<Self>,
         attempt: Attempt,
         operation: Id,
-        consent: ChallengeAnswer,
+        answer: ChallengeAnswer,
     ) -> Result<(), Error> {
         let payments = Arc::clone(self);
         let responding = self.under_way.spawn(async move {
             let Some(challenge) = payments.store.challenge(operation).await? else { return Ok(()) };
-            let acquirer_outcome =
-                payments.acquirers.complete(operation, &challenge, consent).await;
+            let acquirer_outcome = payments.acquirers.complete(operation, &challenge, answer).await;
             let acquirer_outcome = acquirer_outcome.map_err(NoOutcome::from)?;
             // A concurrent answer may have been faster. Its outcome is the same, because the
             // acquirer decides once for each pending payment.
             let concluded = payments.conclude(operation, Some(acquirer_outcome), None).await;
             let concluded = concluded.map_err(NoOutcome::NotStored)?;
-            if let Ok(answer) = concluded
-                && let Outcome::PaymentConcluded { error: Some(error), .. } = answer.outcome()
+            if let Ok(concluded) = concluded
+                && let Outcome::PaymentConcluded { error: Some(error), .. } = concluded.outcome()
             {
                 payments.declines.record(attempt, None, *error);
             }

@@ -14,7 +14,7 @@ use crate::{
 
 /// Why a notification was not booked.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoticeError {
+pub(crate) enum NotificationError {
     #[error("there is no such transaction")]
     NoSuchTransaction,
     #[error(transparent)]
@@ -25,7 +25,7 @@ pub(crate) enum NoticeError {
     Store(#[from] StoreError),
 }
 
-impl NoticeError {
+impl NotificationError {
     /// Whether a repeat of the notification can succeed.
     pub(crate) fn is_temporary(&self) -> bool {
         match self {
@@ -35,15 +35,15 @@ impl NoticeError {
     }
 }
 
-impl From<NoticeError> for Error {
-    fn from(error: NoticeError) -> Self {
+impl From<NotificationError> for Error {
+    fn from(error: NotificationError) -> Self {
         match error {
-            NoticeError::NoSuchTransaction => {
+            NotificationError::NoSuchTransaction => {
                 Self::field("transactionId", "is not a transaction of this service")
             }
-            NoticeError::NoRate(error) => Self::NoRate(error),
-            NoticeError::Refused(refusal) => refusal.into(),
-            NoticeError::Store(error) => error.into(),
+            NotificationError::NoRate(error) => Self::NoRate(error),
+            NotificationError::Refused(refusal) => refusal.into(),
+            NotificationError::Store(error) => error.into(),
         }
     }
 }
@@ -58,12 +58,12 @@ impl Payments {
     pub(crate) async fn book_notification(
         &self,
         notification: Notification,
-    ) -> Result<(), NoticeError> {
+    ) -> Result<(), NotificationError> {
         // An acquirer may name any transaction, so no membership is checked: no app has the ID
         // `Id::MIN`.
         let snapshot = self.store.snapshot(notification.transaction, Id::MIN, None).await?;
         let Snapshot { transaction_terms, steps, .. } =
-            snapshot.ok_or(NoticeError::NoSuchTransaction)?.value;
+            snapshot.ok_or(NotificationError::NoSuchTransaction)?.value;
         let terms = &transaction_terms.terms;
         let exchange = self.rates.latest_exchange(transaction_terms.currency, terms)?;
         let fee_exchange = self.rates.latest_exchange(terms.pricing.dispute.currency, terms)?;
@@ -75,7 +75,7 @@ impl Payments {
 
     /// Closes overdue disputes of test merchants as lost, because the sandbox never decides one. An
     /// error does not stop the other disputes; the last error is returned.
-    pub(crate) async fn lose_overdue_disputes(&self) -> Result<(), NoticeError> {
+    pub(crate) async fn lose_overdue_disputes(&self) -> Result<(), NotificationError> {
         let mut failed = None;
         for OverdueDispute { id, transaction, reference } in self.store.overdue_disputes().await? {
             let id = AcquirerId::of_sandbox("lost", id);

@@ -11,7 +11,7 @@ use futures_util::{StreamExt as _, stream};
 use super::{Lease, warn};
 use crate::{
     acquirer::Acquirers,
-    app::{NoticeError, Payments},
+    app::{NotificationError, Payments},
     domain::{Id, OutboxEntry, write::Action},
     store::{JOB_BATCH, Store, StoreError, now},
 };
@@ -59,7 +59,7 @@ impl Outbox {
                 .map(async |(transaction, entries)| (transaction, self.carry_out(entries).await))
                 .buffer_unordered(AT_ONCE);
             let progress: Vec<(Id, Progress)> = progress.collect().await;
-            let is_stuck = progress.iter().filter(|(_, progress)| !progress.is_all);
+            let is_stuck = progress.iter().filter(|(_, progress)| !progress.is_complete);
             stuck.extend(is_stuck.map(|(transaction, _)| *transaction));
             let instructions: Vec<Id> =
                 progress.into_iter().flat_map(|(_, progress)| progress.carried_out).collect();
@@ -83,21 +83,22 @@ impl Outbox {
                 Ok(notifications) => {
                     for notification in notifications {
                         let booked = self.payments.book_notification(notification).await;
-                        let is_temporary = booked.as_ref().is_err_and(NoticeError::is_temporary);
+                        let is_temporary =
+                            booked.as_ref().is_err_and(NotificationError::is_temporary);
                         warn("booking a notification", booked);
                         if is_temporary {
-                            return Progress { carried_out, is_all: false };
+                            return Progress { carried_out, is_complete: false };
                         }
                     }
                     carried_out.push(instruction.id);
                 }
                 Err(error) => {
                     warn("sending an outbox entry", Err(error));
-                    return Progress { carried_out, is_all: false };
+                    return Progress { carried_out, is_complete: false };
                 }
             }
         }
-        Progress { carried_out, is_all: true }
+        Progress { carried_out, is_complete: true }
     }
 }
 
@@ -105,5 +106,5 @@ impl Outbox {
 struct Progress {
     carried_out: Vec<Id>,
     /// Whether all entries were carried out. If false, one failed, and later ones were not sent.
-    is_all: bool,
+    is_complete: bool,
 }

@@ -187,8 +187,8 @@ pub(super) async fn respond(
     body: Result<Body, Error>,
 ) -> Result<Response, Problem> {
     let body = body.map_err(|error| visit.problem(error))?;
-    let consent = body.read(|fields| fields.required("answer", consent));
-    let consent = consent.map_err(|invalid| visit.problem(invalid))?;
+    let answer = body.read(|fields| fields.required("answer", challenge_answer));
+    let answer = answer.map_err(|invalid| visit.problem(invalid))?;
     let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
     let keyed = visit.idempotency_key(form);
     let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
@@ -197,7 +197,7 @@ pub(super) async fn respond(
         Some(KeyState::InFlight(operation)) => {
             let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
             let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
-            payments.respond(attempt, operation, consent).await
+            payments.respond(attempt, operation, answer).await
         }
         _ => Ok(()),
     };
@@ -205,7 +205,7 @@ pub(super) async fn respond(
 }
 
 /// Parses the value of the pressed button.
-fn consent(answer: &str) -> Result<ChallengeAnswer, &'static str> {
+fn challenge_answer(answer: &str) -> Result<ChallengeAnswer, &'static str> {
     match answer {
         "confirm" => Ok(ChallengeAnswer::Confirmed),
         "cancel" => Ok(ChallengeAnswer::Rejected),

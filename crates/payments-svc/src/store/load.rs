@@ -156,8 +156,8 @@ pub(super) const READ: [Query; 14] = [
         rest: "ORDER BY \"transaction\", step",
         lock: None,
         keys: |needs| {
-            let is_all = |captures: &&CapturesToLoad| **captures == CapturesToLoad::All;
-            let all = needs.transactions.iter().filter(|(_, captures)| is_all(captures));
+            let is_complete = |captures: &&CapturesToLoad| **captures == CapturesToLoad::All;
+            let all = needs.transactions.iter().filter(|(_, captures)| is_complete(captures));
             all.map(|(transaction, _)| transaction.param()).collect()
         },
         values: none,

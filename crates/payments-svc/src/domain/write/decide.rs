@@ -28,7 +28,7 @@ use crate::domain::{Id, MovementError, Overflow};
 
 mod memberships;
 mod movements;
-mod notices;
+mod notifications;
 mod payments;
 
 /// The maximum of one row of a balance after a capture, in minor units, so that captures never make
