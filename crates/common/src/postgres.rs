@@ -8,6 +8,7 @@ mod coalesce;
 mod database;
 mod health;
 mod pool;
+mod timelines;
 
 pub use coalesce::{CoalesceError, Coalesced};
 pub use database::{Database, DatabaseConfig, OpenError};

@@ -9,7 +9,10 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, Config, Notification, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::pool::{OPEN, apply_settings};
+use super::{
+    pool::{OPEN, apply_settings},
+    timelines::Timelines,
+};
 use crate::{
     error::reason,
     migration::MigrationError,
@@ -103,6 +106,7 @@ pub enum OpenError {
 pub struct Database {
     pub(super) config: Config,
     pub(super) tls: MakeRustlsConnect,
+    pub(super) timelines: Timelines,
     service: &'static str,
     setting: &'static str,
 }
@@ -130,7 +134,15 @@ impl Database {
             .keepalives_retries(3)
             .tcp_user_timeout(UNACKNOWLEDGED);
         let tls = tls::client_config(settings.ca_file.as_deref(), settings.ca_setting)?;
-        Ok(Self { config, tls: MakeRustlsConnect::new(tls), service, setting })
+        let (tls, timelines) = (MakeRustlsConnect::new(tls), Timelines::default());
+        Ok(Self { config, tls, timelines, service, setting })
+    }
+
+    /// How often a new connection found another timeline of the database than the one before: a
+    /// failover, or a recovery to a point in time. Values that were read before a change may be
+    /// lost, so caches must not return them. `Database` values that were cloned count together.
+    pub fn timeline_changes(&self) -> u64 {
+        self.timelines.changes()
     }
 
     /// Opens a connection outside the pool, without the settings of the pool.
@@ -146,7 +158,7 @@ impl Database {
         listener: impl FnMut(Notification) + Send + 'static,
     ) -> Result<ClientWrapper, OpenError> {
         let client = self.open(listener).await?;
-        let applied = timeout(OPEN, apply_settings(&client, settings)).await;
+        let applied = timeout(OPEN, apply_settings(&client, settings, &self.timelines)).await;
         let applied = applied.map_err(|_| OpenError::Silent { setting: self.setting })?;
         applied.map_err(|error| self.failed(error))?;
         Ok(client)

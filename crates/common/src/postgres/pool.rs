@@ -12,7 +12,7 @@ use futures_util::{FutureExt as _, future::BoxFuture, poll};
 use tokio::time::timeout;
 use tokio_postgres::{Row, error::SqlState, types::ToSql};
 
-use super::{OpenError, database::Database};
+use super::{OpenError, database::Database, timelines::Timelines};
 use crate::{batch::Failure, error::reason};
 
 /// Timeout for a free connection of the pool, or for a permit.
@@ -129,12 +129,14 @@ impl Pool {
         size: usize,
         settings: &'static str,
     ) -> Result<Self, OpenError> {
-        let Database { config, tls, .. } = database.clone();
+        let Database { config, tls, timelines, .. } = database.clone();
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let apply_settings = Hook::async_fn(move |client: &mut ClientWrapper, _| {
-            Box::pin(
-                async move { apply_settings(client, settings).await.map_err(HookError::Backend) },
-            )
+            let timelines = timelines.clone();
+            Box::pin(async move {
+                let applied = apply_settings(client, settings, &timelines).await;
+                applied.map_err(HookError::Backend)
+            })
         });
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
         let pool = deadpool_postgres::Pool::builder(Manager::from_config(config, tls, manager))
@@ -231,12 +233,14 @@ impl Drop for Transaction {
     }
 }
 
-/// Applies [`SETTINGS`] and these `settings` to a new connection.
+/// Applies [`SETTINGS`] and these `settings` to a new connection, and looks at its timeline.
 pub(super) async fn apply_settings(
     client: &ClientWrapper,
     settings: &str,
+    timelines: &Timelines,
 ) -> Result<(), tokio_postgres::Error> {
-    client.batch_execute(&format!("{SETTINGS}; {settings}")).await
+    client.batch_execute(&format!("{SETTINGS}; {settings}")).await?;
+    timelines.observe(client).await
 }
 
 /// Sends these statements in one round trip. They run in this order. If one cannot be sent, the

@@ -1,0 +1,65 @@
+//! Notices that the database was replaced by another version of itself.
+//!
+//! PostgreSQL begins another *timeline* when it promotes a standby or recovers to a point in time.
+//! The new primary can lack the last commits of the old one. So state in memory that was read from
+//! the database must not outlive a timeline.
+//!
+//! Each connection looks at the timeline once, when it is opened. This is enough: a server does not
+//! change its timeline while it is a primary, and a connection to a standby fails here.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use deadpool_postgres::ClientWrapper;
+
+/// The system identifier, which each cluster draws at its creation, and the number of the timeline.
+/// Fails on a standby.
+const TIMELINE: &str = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8)
+     FROM pg_control_system()";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Timeline {
+    system_identifier: i64,
+    number: String,
+}
+
+/// The timelines that the connections of a [`Database`](super::Database) have seen.
+#[derive(Clone, Default)]
+pub(super) struct Timelines(Arc<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    newest: Mutex<Option<Timeline>>,
+    changes: AtomicU64,
+}
+
+impl Timelines {
+    /// How often the timeline has changed.
+    pub(super) fn changes(&self) -> u64 {
+        self.0.changes.load(Ordering::Acquire)
+    }
+
+    /// Reads the timeline of a new connection, before anything else is read from it.
+    pub(super) async fn observe(
+        &self,
+        client: &ClientWrapper,
+    ) -> Result<(), tokio_postgres::Error> {
+        let row = client.query_one(TIMELINE, &[]).await?;
+        let timeline = Timeline { system_identifier: row.try_get(0)?, number: row.try_get(1)? };
+        let mut newest = self.0.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.as_ref() != Some(&timeline) {
+            if let Some(before) = &*newest {
+                tracing::warn!(
+                    before = before.number,
+                    now = timeline.number,
+                    "the database has another timeline: the newest commits may be lost"
+                );
+                self.0.changes.fetch_add(1, Ordering::Release);
+            }
+            *newest = Some(timeline);
+        }
+        Ok(())
+    }
+}
