@@ -218,7 +218,9 @@ type Select<'a> = (&'a str, &'a [Param<'a>]);
 #[derive(Clone)]
 pub(crate) struct Store {
     engine: Engine,
-    apps: Arc<Cache<ApiKeyDigest, App>>,
+    /// Apps by [`Self::timeline_changes`] and the digest of their key. So no app is found that a
+    /// failover of the database has lost.
+    apps: Arc<Cache<(u64, ApiKeyDigest), App>>,
     /// Threads for long work. They use half of the cores and leave the others to requests.
     aside: Aside,
 }
@@ -272,6 +274,14 @@ impl Store {
     /// Finishes pending writes, then closes the store.
     pub(crate) async fn close(&self) {
         engine!(self, engine => engine.close().await)
+    }
+
+    /// See [`common::postgres::Database::timeline_changes`]. SQLite has one timeline.
+    fn timeline_changes(&self) -> u64 {
+        match &self.engine {
+            Engine::Sqlite(_) => 0,
+            Engine::Postgres(engine) => engine.timeline_changes(),
+        }
     }
 
     /// Counters of the batches, for the metrics.

@@ -82,6 +82,7 @@ mod migrations {
 }
 
 pub(crate) struct Postgres {
+    database: Database,
     pool: Arc<Pool>,
     /// Combines the reads before movements, because many requests arrive at the same time.
     snapshot: Coalesced<SnapshotRequest, Option<Found<Snapshot>>>,
@@ -116,9 +117,14 @@ impl Postgres {
             queue,
             holder: Uuid::new_v4().to_string(),
             settled: Mutex::new(Id::MIN),
-            health: Health::watch(database),
+            health: Health::watch(database.clone()),
+            database,
             ended,
         })
+    }
+
+    pub(super) fn timeline_changes(&self) -> u64 {
+        self.database.timeline_changes()
     }
 
     pub(super) fn is_up(&self) -> bool {

@@ -38,13 +38,14 @@ impl Store {
 
     /// Looks up an app by the digest of its key.
     pub(crate) async fn app_by_key(&self, key: ApiKeyDigest) -> Result<Option<App>, StoreError> {
-        if let Some(app) = self.apps.get(&key) {
+        let cached = (self.timeline_changes(), key);
+        if let Some(app) = self.apps.get(&cached) {
             return Ok(Some(app));
         }
         let sql = format!("SELECT {} FROM apps WHERE key_digest = $1", rows::APP);
         let app = self.query_one(&sql, &[key.as_bytes().param()], rows::app).await?;
         if let Some(app) = &app {
-            self.apps.insert(key, app.clone());
+            self.apps.insert(cached, app.clone());
         }
         Ok(app)
     }
