@@ -3,6 +3,7 @@
 //! `docs/glossary.md` explains the terms. "The specification" in comments is not part of the
 //! repository: see `docs/decisions/README.md`.
 
+mod epoch;
 pub(crate) mod fold;
 mod key;
 mod log;
@@ -15,11 +16,12 @@ mod value;
 mod watch_counts;
 mod watches;
 
+pub(crate) use epoch::{Epoch, EpochId};
 pub(crate) use key::{InvalidKey, Key, Pattern, Shape};
 pub(crate) use log::{Entry, Record, Revision};
 pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, StoredObject};
 pub(crate) use operation::{Answer, Done, OVERHEAD, Operation, Rules};
-pub(crate) use precondition::{ETag, Epoch, InvalidETag, Precondition};
+pub(crate) use precondition::{ETag, InvalidETag, Precondition};
 pub(crate) use refusal::Refusal;
 pub(crate) use session::{
     Allowlist, ClientId, InvalidId, Lifetime, MAX_SESSIONS, Session, Timestamp, Token, TokenDigest,

@@ -42,8 +42,8 @@ use common::{
 use tokio::sync::mpsc;
 
 use crate::domain::{
-    Answer, ClientId, Epoch, Intent, Key, Lifetime, Object, Operation, OwnerRule, Pattern, Record,
-    Refusal, Revision, Session, StoredObject, Timestamp, TokenDigest, Watches,
+    Answer, ClientId, EpochId, Intent, Key, Lifetime, Object, Operation, OwnerRule, Pattern,
+    Record, Refusal, Revision, Session, StoredObject, Timestamp, TokenDigest, Watches,
 };
 
 mod import;
@@ -144,9 +144,22 @@ pub(crate) struct PageEnd {
 pub(crate) enum LogPage {
     /// The next records, oldest first and without a gap. Empty at the end of the change log.
     Records(Vec<Record>),
-    /// The next record is deleted already, or the given revision is newer than the newest one, for
-    /// example after a failover that lost commits.
+    /// The next record is deleted already, or the given revision is from an earlier epoch, or newer
+    /// than the newest one.
     Trimmed,
+}
+
+impl LogPage {
+    /// The page after `after` of a change log whose newest revision is `head`. `records` are the
+    /// first ones after `after` that are stored. The change log has no gaps within an epoch, and
+    /// always keeps its newest record. So if the next record is missing, it was trimmed.
+    fn new(records: Vec<Record>, after: Revision, head: Revision, epoch_start: Revision) -> Self {
+        let is_next = match records.first() {
+            Some(first) => first.revision == after + 1,
+            None => after <= head,
+        };
+        if after >= epoch_start && is_next { Self::Records(records) } else { Self::Trimmed }
+    }
 }
 
 /// A snapshot of a client.
@@ -156,8 +169,25 @@ pub(crate) struct ClientState {
     pub(crate) revision: Revision,
     /// Open watches, and the ended ones that are kept.
     pub(crate) watches: Watches,
-    /// The newest revision that the client has acknowledged.
+    /// The newest revision that the client has acknowledged; 0 if that was in an earlier epoch.
     pub(crate) position: Revision,
+}
+
+impl ClientState {
+    /// `acknowledged` is the stored position; `None` if the client is unknown or removed.
+    fn new(
+        revision: Revision,
+        epoch_start: Revision,
+        watches: Watches,
+        acknowledged: Option<Revision>,
+    ) -> Self {
+        let position = match acknowledged {
+            None => revision,
+            Some(position) if position < epoch_start => 0,
+            Some(position) => position,
+        };
+        Self { revision, watches, position }
+    }
 }
 
 /// Numbers for the metrics.
@@ -190,7 +220,8 @@ pub(crate) struct Feed {
 pub(crate) enum FeedItem {
     /// The next records, oldest first and without a gap.
     Records(Vec<Record>),
-    /// The next records were trimmed before they were read. The feed continues after this revision.
+    /// The next records were trimmed before they were read, or a new epoch has begun. The feed
+    /// continues after this revision.
     Missed(Revision),
 }
 
@@ -251,10 +282,9 @@ impl Store {
         Ok(engine!(self, engine => engine.queue.write(operation).await)?)
     }
 
-    /// A random number, part of each ETag. It changes when a backup is restored, since revisions
-    /// would otherwise repeat.
-    pub(crate) fn epoch(&self) -> Epoch {
-        self.shared().rules.epoch
+    /// The ID of the epoch, for entity tags.
+    pub(crate) fn epoch(&self) -> EpochId {
+        self.shared().epoch().id
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -427,7 +457,7 @@ impl Store {
     /// Records that `client` has acknowledged all pushes up to `position`. Never lowers a position.
     /// The engine writes it soon, usually within about a second.
     pub(crate) fn acknowledge(&self, client: ClientId, position: Revision) {
-        self.shared().positions().advance(client, position);
+        self.shared().acknowledge(client, position);
     }
 
     /// Reads a page of the change log after the revision `after`.

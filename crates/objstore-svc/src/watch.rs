@@ -21,9 +21,10 @@
 //!    client was read from the store. Without the wait, the hub would later dispatch records that
 //!    this snapshot of the client already includes: a reset would miss the changes among them, and
 //!    an old `unwatch` would end a newer watch.
-//! 6. **The store may skip records** ([`FeedItem::Missed`]), if the change log dropped them before
-//!    this replica read them. These records may have changed the watches of any client, so the hub
-//!    closes all sockets. The clients reconnect, and the hub reads their watches from the store.
+//! 6. **The store may skip records** ([`FeedItem::Missed`]): the change log dropped them before this
+//!    replica read them, or a new epoch has begun. These records may have changed the watches of any
+//!    client, so the hub closes all sockets. The clients reconnect, and the hub reads their watches
+//!    from the store.
 
 use std::{
     sync::{
@@ -106,10 +107,7 @@ impl Hub {
                     }
                 }
                 FeedItem::Missed(revision) => {
-                    tracing::warn!(
-                        revision,
-                        "change log trimmed before all changes were dispatched; closing all sockets"
-                    );
+                    tracing::warn!(revision, "changes were missed; closing all sockets");
                     wake(self.state().start_over(revision));
                     self.dispatched.send_replace(Some(revision));
                 }

@@ -123,7 +123,7 @@ impl<'a> Fold<'a> {
     fn set(&mut self, object: &'a Arc<Object>, intent: &Intent) -> Result<(), Refusal> {
         let current =
             if intent.precondition.is_empty() { None } else { self.revision(&object.key) };
-        intent.decide_set(object, current, self.rules.owner, self.rules.epoch)?;
+        intent.decide_set(object, current, self.rules.owner, self.known.epoch)?;
         let revision = self.append(Entry::Set(Arc::clone(object)));
         self.objects.insert(&object.key, Some((Arc::clone(object), revision)));
         Ok(())
@@ -132,7 +132,7 @@ impl<'a> Fold<'a> {
     fn delete(&mut self, key: &'a Key, intent: &Intent) -> Result<(), Refusal> {
         let known = || self.known.objects.get(key).cloned();
         let current = self.objects.get(key).cloned().unwrap_or_else(known);
-        let object = intent.decide_delete(current, self.rules.owner, self.rules.epoch)?;
+        let object = intent.decide_delete(current, self.rules.owner, self.known.epoch)?;
         self.append(Entry::Delete(object));
         self.objects.insert(key, None);
         Ok(())

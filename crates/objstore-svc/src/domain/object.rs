@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ClientId, ETag, Epoch, Key, Precondition, Refusal, Revision, Value};
+use super::{ClientId, ETag, EpochId, Key, Precondition, Refusal, Revision, Value};
 
 /// Maximum length of an owner, in bytes.
 pub(crate) const MAX_OWNER: usize = 1024;
@@ -125,7 +125,7 @@ impl Intent {
         object: &Object,
         current: Option<Revision>,
         rule: OwnerRule,
-        epoch: Epoch,
+        epoch: EpochId,
     ) -> Result<(), Refusal> {
         if !rule.allows(self.client, &object.owner) {
             Err(Refusal::NotOwner)
@@ -142,7 +142,7 @@ impl Intent {
         &self,
         current: Option<(Arc<Object>, Revision)>,
         rule: OwnerRule,
-        epoch: Epoch,
+        epoch: EpochId,
     ) -> Result<Arc<Object>, Refusal> {
         let (object, revision) = current.ok_or(Refusal::NoObject)?;
         if !rule.allows(self.client, &object.owner) {
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn delete_checks_existence_then_owner_then_precondition() {
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
-        let epoch = Epoch::new(1);
+        let epoch = EpochId::new(1);
         let precondition = Precondition::parse(&["\"0000000000000001-1\""], &[]).unwrap();
         let intent = Intent { client, precondition };
         let stored = |owner| Some((Arc::new(object(owner)), 2));

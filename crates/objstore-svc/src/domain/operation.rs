@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    ClientId, Epoch, Intent, Key, Lifetime, Object, OwnerRule, Pattern, Refusal, Revision,
-    Timestamp, TokenDigest,
+    ClientId, Intent, Key, Lifetime, Object, OwnerRule, Pattern, Refusal, Revision, Timestamp,
+    TokenDigest,
 };
 
 /// Bytes counted for an operation, or for a record of the change log, in addition to its texts.
@@ -68,7 +68,6 @@ pub(crate) type Answer = Result<Done, Refusal>;
 /// Settings and constants of the store that decisions depend on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    pub(crate) epoch: Epoch,
     pub(crate) owner: OwnerRule,
     pub(crate) lifetime: Lifetime,
     pub(crate) max_clients: u64,

@@ -2,41 +2,24 @@
 
 use std::fmt;
 
-use super::Revision;
-
-/// A random number of the store. It is drawn when the store is created, and again when a backup of
-/// it is restored, so that tags from before the restore never match. On PostgreSQL the operator has
-/// to delete it after a restore (`UPDATE store SET epoch = NULL`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Epoch(u64);
-
-impl Epoch {
-    /// Makes an epoch from random bits.
-    pub(crate) fn new(bits: u64) -> Self {
-        Self(bits)
-    }
-
-    pub(crate) fn bits(self) -> u64 {
-        self.0
-    }
-}
+use super::{EpochId, Revision};
 
 /// The entity tag of an object: `"<epoch>-<revision>"`, the epoch as 16 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ETag {
-    epoch: Epoch,
+    epoch: EpochId,
     revision: Revision,
 }
 
 impl ETag {
-    pub(crate) fn new(epoch: Epoch, revision: Revision) -> Self {
+    pub(crate) fn new(epoch: EpochId, revision: Revision) -> Self {
         Self { epoch, revision }
     }
 }
 
 impl fmt::Display for ETag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "\"{:016x}-{}\"", self.epoch.0, self.revision)
+        write!(formatter, "\"{:016x}-{}\"", self.epoch.bits(), self.revision)
     }
 }
 
@@ -144,13 +127,13 @@ mod tests {
     const CURRENT_TAG: &str = "\"00000000000000ab-7\"";
 
     fn holds(if_match: &[&str], if_none_match: &[&str], exists: bool) -> bool {
-        let tag = exists.then(|| ETag::new(Epoch::new(0xab), 7));
+        let tag = exists.then(|| ETag::new(EpochId::new(0xab), 7));
         Precondition::parse(if_match, if_none_match).unwrap().holds(tag)
     }
 
     #[test]
     fn a_tag_consists_of_epoch_and_revision() {
-        assert_eq!(ETag::new(Epoch::new(0xab), 7).to_string(), CURRENT_TAG);
+        assert_eq!(ETag::new(EpochId::new(0xab), 7).to_string(), CURRENT_TAG);
     }
 
     #[test]

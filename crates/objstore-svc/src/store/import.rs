@@ -108,9 +108,10 @@ pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), Im
     let mut connection = database.connect().await?;
     let failed = |error| ImportError::from(database.failed(error));
     let transaction = connection.transaction().await.map_err(failed)?;
-    let claim = "UPDATE store SET epoch = $1 WHERE epoch IS NULL AND revision = 0 AND clients = 0";
-    let epoch = epoch.bits().cast_signed();
-    if transaction.execute(claim, &[&epoch]).await.map_err(failed)? == 0 {
+    let claim = "UPDATE store SET epoch = $1, epoch_start = $2, origin = store_origin()
+         WHERE epoch IS NULL AND revision = 0 AND clients = 0";
+    let (id, start) = (epoch.id.bits().cast_signed(), epoch.start.cast_signed());
+    if transaction.execute(claim, &[&id, &start]).await.map_err(failed)? == 0 {
         return Err(ImportError::NotEmpty);
     }
     for table in &TABLES {
@@ -124,7 +125,7 @@ pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), Im
         tracing::info!(table = table.name, rows = written, "table imported");
     }
     let head = "UPDATE store SET clients = (SELECT count(*) FROM clients),
-            revision = coalesce((SELECT max(revision) FROM log), 0),
+            revision = greatest((SELECT max(revision) FROM log), epoch_start),
             bytes_through = coalesce((SELECT max(bytes_through) FROM log), 0)";
     transaction.execute(head, &[]).await.map_err(failed)?;
     transaction.commit().await.map_err(failed)?;

@@ -88,6 +88,11 @@ impl Positions {
         self.writing.clear();
     }
 
+    /// Removes all positions, also those of the running batch.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
     fn put_back(&mut self) {
         for (client, position) in std::mem::take(&mut self.writing) {
             self.advance(client, position);

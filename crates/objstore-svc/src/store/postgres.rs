@@ -40,7 +40,9 @@ use super::{
     ClientState, DatabaseConfig, Feed, LogPage, Page, PageEnd, Shared, Stats, StoreConfig,
     StoreError, rows,
 };
-use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, TokenDigest};
+use crate::domain::{
+    ClientId, Epoch, EpochId, Key, Pattern, Revision, Session, StoredObject, TokenDigest,
+};
 
 mod find;
 mod load;
@@ -70,12 +72,25 @@ const FEED_LENGTH: usize = 64;
 /// reached, the tail reads from the change log instead.
 const COMMITTED_LENGTH: usize = 16;
 
-/// Settings of all connections, in addition to those of `common`. An index serves every statement,
-/// so other plans are switched off: PostgreSQL would choose them while it has no statistics. Each
-/// statement is planned once (`force_generic_plan`).
+/// Begins every connection, in addition to the settings of `common`.
+///
+/// An index serves every statement, so other plans are switched off: PostgreSQL would choose them
+/// while it has no statistics. Each statement is planned once (`force_generic_plan`).
+///
+/// The last statement begins an epoch if the store is new, if the server was promoted since the
+/// last epoch began, or if the store was restored from a dump: see `domain/epoch.rs`. Only the first
+/// connection changes the row; the others wait for its lock, and see that the origin is right. A
+/// server that is promoted was a standby before, which has no connections of this program: the
+/// statement fails on a standby. So no connection outlives its epoch.
 const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan;
      SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off;
-     SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+     SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
+     UPDATE store SET (epoch, origin, epoch_start, revision) = (
+         SELECT (random() * 9223372036854775806)::bigint + 1, store_origin(), start, start
+         FROM (SELECT CASE WHEN store.revision = 0 THEN 0 ELSE greatest(
+             store.revision + 4294967296, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+         ) END AS start) AS next
+     ) WHERE epoch IS NULL OR origin IS DISTINCT FROM store_origin()";
 
 mod migrations {
     refinery::embed_migrations!("migrations/postgres");
@@ -106,7 +121,7 @@ impl Postgres {
         let connections = database.connections;
         let database = Database::of(database)?;
         migrate(&database).await?;
-        let (epoch, revision) = load_or_create_epoch(&database).await?;
+        let (epoch, revision) = load_epoch(&database).await?;
         let shared = Shared::new(config, epoch);
         let pool = Arc::new(Pool::new(&database, connections, SETTINGS)?);
         let (committed, receiver) = mpsc::channel(COMMITTED_LENGTH);
@@ -121,6 +136,7 @@ impl Postgres {
         let stats = Arc::<Mutex<Stats>>::default();
         let tail = Tail {
             database: database.clone(),
+            shared: Arc::clone(&shared),
             backend,
             committed: receiver,
             news,
@@ -213,7 +229,9 @@ impl Postgres {
         // A client may have very many watches: do not block the thread of other requests.
         let read = tokio::task::spawn_blocking(move || read::client(&rows)).await;
         drop(permit);
-        Ok(read.map_err(|_| StoreError::Panicked)??)
+        let (client, epoch) = read.map_err(|_| StoreError::Panicked)??;
+        self.shared.observe(epoch);
+        Ok(client)
     }
 
     async fn socket_permit(&self) -> Result<Option<SemaphorePermit<'_>>, Error> {
@@ -224,7 +242,9 @@ impl Postgres {
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, Error> {
         let _permit = self.socket_permit().await?;
         let read = async |connection: &ClientWrapper| read::log(connection, after).await;
-        self.pool.acquire(read).await.map(|(page, _)| page)
+        let log = self.pool.acquire(read).await?;
+        self.shared.observe(log.epoch);
+        Ok(log.page)
     }
 
     async fn query<const N: usize>(
@@ -267,16 +287,14 @@ pub(super) async fn migrate(database: &Database) -> Result<(), OpenError> {
     database.migrate(migrations::migrations::runner()).await
 }
 
-/// Returns the epoch and the newest revision. Creates a random epoch if there is none.
-async fn load_or_create_epoch(database: &Database) -> Result<(Epoch, Revision), OpenError> {
-    let connection = database.connect().await?;
-    let new_epoch = rand::random_range(1..=i64::MAX);
-    let begin = async {
-        let create = "UPDATE store SET epoch = $1 WHERE epoch IS NULL";
-        connection.execute(create, &[&new_epoch]).await?;
-        let row = connection.query_one("SELECT epoch, revision FROM store", &[]).await?;
-        let (epoch, revision): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        Ok((Epoch::new(epoch.cast_unsigned()), revision.cast_unsigned()))
+/// Returns the epoch and the newest revision.
+async fn load_epoch(database: &Database) -> Result<(Epoch, Revision), OpenError> {
+    let connection = database.listen(SETTINGS, drop).await?;
+    let read = async {
+        let sql = "SELECT epoch, epoch_start, revision FROM store";
+        let row = connection.query_one(sql, &[]).await?;
+        let number = |column| row.try_get(column).map(i64::cast_unsigned);
+        Ok((Epoch { id: EpochId::new(number(0)?), start: number(1)? }, number(2)?))
     };
-    begin.await.map_err(|error| database.failed(error))
+    read.await.map_err(|error| database.failed(error))
 }

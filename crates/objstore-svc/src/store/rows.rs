@@ -6,7 +6,8 @@ use common::sql::{self, BadCell, Cell, ColumnError, Columns, Param};
 use uuid::Uuid;
 
 use crate::domain::{
-    ClientId, Entry, Key, Object, Owner, Pattern, Record, Session, StoredObject, TokenDigest, Value,
+    ClientId, Entry, Epoch, EpochId, Key, Object, Owner, Pattern, Record, Session, StoredObject,
+    TokenDigest, Value,
 };
 
 impl sql::Stored for ClientId {
@@ -33,6 +34,11 @@ impl sql::Stored for TokenDigest {
 /// Reads a revision, or another number that is never negative.
 pub(super) fn number(columns: &mut Columns<'_>) -> Result<u64, ColumnError> {
     columns.read().map(i64::cast_unsigned)
+}
+
+/// Reads the ID of the epoch and its start.
+pub(super) fn epoch(columns: &mut Columns<'_>) -> Result<Epoch, ColumnError> {
+    Ok(Epoch { id: EpochId::new(number(columns)?), start: number(columns)? })
 }
 
 /// Reads type, namespace, name.

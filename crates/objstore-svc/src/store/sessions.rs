@@ -40,6 +40,10 @@ impl SessionCache {
     pub(super) fn remove(&self, token: TokenDigest) {
         self.0.remove(&token);
     }
+
+    pub(super) fn clear(&self) {
+        self.0.clear();
+    }
 }
 
 #[cfg(test)]

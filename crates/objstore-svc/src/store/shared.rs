@@ -1,7 +1,7 @@
 //! Limits, state and decisions that the writers of both engines have in common.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -9,7 +9,7 @@ use common::batch::{Cost, Decided, Limits, Panicked};
 
 use super::{StoreConfig, positions::Positions, sessions::SessionCache};
 use crate::domain::{
-    Answer, Epoch, Operation, Rules,
+    Answer, ClientId, Epoch, Operation, Revision, Rules,
     fold::{self, Changes, Known},
 };
 
@@ -30,19 +30,55 @@ pub(super) struct Shared {
     pub(super) rules: Rules,
     pub(super) sessions: SessionCache,
     positions: Mutex<Positions>,
+    /// The newest epoch that this process has seen.
+    epoch: RwLock<Epoch>,
 }
 
 impl Shared {
     pub(super) fn new(config: &StoreConfig, epoch: Epoch) -> Arc<Self> {
         let rules = Rules {
-            epoch,
             owner: config.owner,
             lifetime: config.lifetime,
             max_clients: u64::try_from(config.max_clients).unwrap_or(u64::MAX),
             max_watches: u64::try_from(config.max_watches).unwrap_or(u64::MAX),
         };
         let (sessions, positions) = (SessionCache::new(), Mutex::default());
-        Arc::new(Self { rules, sessions, positions })
+        Arc::new(Self { rules, sessions, positions, epoch: RwLock::new(epoch) })
+    }
+
+    pub(super) fn epoch(&self) -> Epoch {
+        *self.epoch.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records the epoch that a read has found. A new one drops the state in memory: sessions and
+    /// positions may be of commits that are lost. An old one has no effect: a connection to a
+    /// server that is not the primary anymore may be slow to fail.
+    pub(super) fn observe(&self, epoch: Epoch) {
+        if epoch.start <= self.epoch().start {
+            return;
+        }
+        {
+            let mut newest = self.epoch.write().unwrap_or_else(PoisonError::into_inner);
+            if epoch.start <= newest.start {
+                return;
+            }
+            *newest = epoch;
+        }
+        self.sessions.clear();
+        self.positions().clear();
+        tracing::warn!(
+            revision = epoch.start,
+            "the database failed over or was restored; the newest changes may be lost"
+        );
+    }
+
+    /// Records an acknowledged position, unless it is of an earlier epoch.
+    pub(super) fn acknowledge(&self, client: ClientId, position: Revision) {
+        // Under this lock, `observe` cannot clear the positions before this one is added.
+        let mut positions = self.positions();
+        if position >= self.epoch().start {
+            positions.advance(client, position);
+        }
     }
 
     pub(super) fn positions(&self) -> MutexGuard<'_, Positions> {

@@ -200,10 +200,10 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// Migrates the schema and returns the epoch.
+/// Migrates the schema. Returns the epoch, and begins one if there is none.
 pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
     migrations::migrations::runner().run(connection).map_err(MigrationError::from)?;
-    Ok(read::load_or_create_epoch(connection)?)
+    Ok(read::epoch(connection)?)
 }
 
 /// See [`super::backup`].

@@ -19,8 +19,10 @@
 //!    These include values that were set before the current watch began, because an earlier watch
 //!    may have matched them. A socket with [`MessageFormat::Events`] gets a `reset` message first,
 //!    and then all values, because its client starts over.
-//! 6. **A `since` beyond the newest revision begins a reset, too.** Such a revision is from another
-//!    epoch of the store, or the client asks for all current values.
+//! 6. **A `since` beyond the newest revision begins a reset, too**: the client asks for all current
+//!    values.
+//! 7. **A position of an earlier epoch counts as 0.** So its client gets all current values, with
+//!    each format: it may have lost values.
 
 use std::sync::{Arc, atomic::Ordering};
 

@@ -6,7 +6,8 @@ use std::{
 };
 
 use crate::domain::{
-    ClientId, Key, Object, Operation, Pattern, Revision, Rules, Timestamp, TokenDigest, WatchCounts,
+    ClientId, EpochId, Key, Object, Operation, Pattern, Revision, Rules, Timestamp, TokenDigest,
+    WatchCounts,
 };
 
 /// Maximum number of clients with expired sessions, and of unused clients, in one
@@ -106,6 +107,7 @@ pub(crate) struct Head {
 /// value, since the batch only counts from it: see rule 4 of `fold.rs`.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
+    pub(crate) epoch: EpochId,
     /// The head before the batch.
     pub(crate) head: Head,
     /// The revisions of [`Needs::revisions`].

@@ -6,13 +6,15 @@ use proptest::{prelude::*, sample::select};
 use uuid::Uuid;
 
 use super::*;
-use crate::domain::{ETag, Epoch, Lifetime, Owner, OwnerRule, Precondition, Value};
+use crate::domain::{ETag, EpochId, Lifetime, Owner, OwnerRule, Precondition, Value};
 
 const LIFETIME: Timestamp = 60_000;
 
+/// The ID of the default value, which a batch without needs gets.
+const EPOCH: EpochId = EpochId::new(0);
+
 fn rules() -> Rules {
     Rules {
-        epoch: Epoch::new(7),
         owner: OwnerRule::Free,
         lifetime: Lifetime::new(Duration::from_secs(60)),
         max_clients: 3,
@@ -50,7 +52,7 @@ impl Rows {
             return Known::default();
         }
         let object = |key: &Key| self.objects.get(&owned(key.parts())).cloned();
-        let mut known = Known { head: self.head, ..Known::default() };
+        let mut known = Known { epoch: EPOCH, head: self.head, ..Known::default() };
         for &key in &needs.revisions {
             known.revisions.extend(object(key).map(|(_, revision)| (key.clone(), revision)));
         }
@@ -96,7 +98,7 @@ impl Rows {
 
     /// All rows, with ended watches counted, and every client due for a reap.
     fn everything(&self) -> Known {
-        let mut known = Known { head: self.head, ..Known::default() };
+        let mut known = Known { epoch: EPOCH, head: self.head, ..Known::default() };
         for stored in self.objects.values() {
             known.objects.insert(stored.0.key.clone(), stored.clone());
         }
@@ -231,7 +233,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             Just(Precondition::parse(&["*"], &[]).unwrap()),
             Just(Precondition::parse(&[], &["*"]).unwrap()),
             (1..20_u64).prop_map(|revision| {
-                let tag = ETag::new(Epoch::new(7), revision).to_string();
+                let tag = ETag::new(EPOCH, revision).to_string();
                 Precondition::parse(&[&tag], &[]).unwrap()
             }),
         ];

@@ -5,13 +5,12 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::*;
-use crate::domain::{ETag, Epoch, Lifetime, Owner, OwnerRule, Precondition, Value};
+use crate::domain::{ETag, EpochId, Lifetime, Owner, OwnerRule, Precondition, Value};
 
 const EPOCH: u64 = 7;
 
 fn rules() -> Rules {
     Rules {
-        epoch: Epoch::new(EPOCH),
         owner: OwnerRule::Free,
         lifetime: Lifetime::new(Duration::from_secs(60)),
         max_clients: 2,
@@ -22,6 +21,7 @@ fn rules() -> Rules {
 /// A store whose newest revision is 10, with one client that watches nothing.
 fn known() -> Known {
     Known {
+        epoch: EpochId::new(EPOCH),
         head: Head { revision: 10, bytes: 1000, clients: 1 },
         clients: HashMap::from([(client(1), ClientWatches::default())]),
         ..Known::default()
@@ -64,7 +64,7 @@ fn fold(known: Known, operations: &[Operation]) -> (Vec<Result<Revision, Refusal
 
 #[test]
 fn a_precondition_sees_the_operations_before_it() {
-    let first = ETag::new(Epoch::new(EPOCH), 11).to_string();
+    let first = ETag::new(EpochId::new(EPOCH), 11).to_string();
     let operations = [
         set(&[], &["*"]),
         set(&[], &["*"]),

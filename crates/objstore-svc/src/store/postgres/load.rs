@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::{super::rows, read};
 use crate::domain::{
-    ClientId, WatchCounts,
+    ClientId, Epoch, WatchCounts,
     fold::{ClientWatches, Due, DueClient, Head, Known, Needs, REAP_CLIENTS},
 };
 
@@ -20,8 +20,11 @@ pub(super) type BackendPid = i32;
 
 /// Locks the `store` row. It is the first statement of every batch, so that the order of commits is
 /// the order of revisions.
-pub(super) const LOCK: Statement<'_> =
-    ("SELECT revision, bytes_through, clients, pg_backend_pid() FROM store FOR UPDATE", &[]);
+pub(super) const LOCK: Statement<'_> = (
+    "SELECT revision, bytes_through, clients, epoch, epoch_start, pg_backend_pid()
+     FROM store FOR UPDATE",
+    &[],
+);
 
 /// Revisions of objects, by their types `$1`, namespaces `$2` and names `$3`.
 const REVISIONS: &str = "SELECT type, namespace, name, revision FROM objects
@@ -68,6 +71,7 @@ const DUE: &str = "WITH ended AS (
 #[derive(Clone, Copy)]
 pub(super) struct Locked {
     pub(super) head: Head,
+    pub(super) epoch: Epoch,
     pub(super) backend: BackendPid,
 }
 
@@ -78,7 +82,7 @@ impl Locked {
         let mut columns = Columns::from(row);
         let (revision, bytes) = (rows::number(&mut columns)?, columns.read()?);
         let head = Head { revision, bytes, clients: rows::number(&mut columns)? };
-        Ok(Self { head, backend: columns.read()? })
+        Ok(Self { head, epoch: rows::epoch(&mut columns)?, backend: columns.read()? })
     }
 }
 
@@ -119,14 +123,15 @@ pub(super) async fn load(
     let results = statements
         .map(|(is_needed, _)| is_needed.then(|| results.next()).flatten().unwrap_or_default());
     let locked = Locked::read(results.first())?;
-    Ok((known(locked.head, &results)?, locked))
+    Ok((known(locked, &results)?, locked))
 }
 
 /// Converts the results of the statements; a statement that was not needed has no rows.
-fn known(head: Head, results: &[Vec<Row>; 7]) -> Result<Known, Error> {
+fn known(locked: Locked, results: &[Vec<Row>; 7]) -> Result<Known, Error> {
     let [_, revisions, objects, clients, watches, sessions, due] = results;
     let mut known = Known {
-        head,
+        epoch: locked.epoch.id,
+        head: locked.head,
         revisions: each(revisions, |columns| Ok((rows::key(columns)?, rows::number(columns)?)))?,
         objects: each(objects, |columns| {
             let stored = rows::stored(columns)?;

@@ -10,7 +10,7 @@ use deadpool_postgres::ClientWrapper;
 use tokio_postgres::Row;
 
 use super::super::{ClientState, LogPage, rows};
-use crate::domain::{Key, Pattern, Record, Revision, StoredObject, Watches};
+use crate::domain::{Epoch, Key, Pattern, Record, Revision, StoredObject, Watches};
 
 /// The session with the token digest `$1`.
 pub(super) const SESSION: &str = "SELECT client, expires, unused_until
@@ -22,8 +22,8 @@ pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, re
          USING (type, namespace, name)";
 
 /// A snapshot of the client `$1`. All its watches are in one row, because it may have very many.
-pub(super) const CLIENT: &str =
-    "SELECT store.revision, position, types, namespaces, names, since, until
+pub(super) const CLIENT: &str = "SELECT store.revision, store.epoch, store.epoch_start, position,
+         types, namespaces, names, since, until
      FROM store LEFT JOIN clients ON clients.id = $1, LATERAL (
          SELECT array_agg(type) AS types, array_agg(namespace) AS namespaces,
              array_agg(name) AS names, array_agg(since) AS since, array_agg(until) AS until
@@ -31,9 +31,9 @@ pub(super) const CLIENT: &str =
      ) AS watches";
 
 /// A page of the change log after the revision `$1`: at most 512 records, and fewer if they are
-/// large. Each row starts with the newest revision of the same snapshot.
-const LOG: &str =
-    "SELECT store.revision AS head, page.revision, event, type, namespace, name, value, owner, client
+/// large. Each row starts with the newest revision and the epoch of the same snapshot.
+const LOG: &str = "SELECT store.revision, store.epoch, store.epoch_start,
+         page.revision, event, type, namespace, name, value, owner, client
      FROM store LEFT JOIN (
          SELECT * FROM (SELECT * FROM log WHERE revision > $1 ORDER BY revision LIMIT 512) AS next
          WHERE bytes_through <
@@ -49,15 +49,17 @@ pub(super) fn objects(found: &[Row]) -> Result<HashMap<Key, StoredObject>, Error
     objects.collect()
 }
 
-/// Reads the result of [`CLIENT`]. A client that is unknown or removed watches nothing.
-pub(super) fn client(found: &[Row]) -> Result<ClientState, Error> {
+/// Reads the result of [`CLIENT`], and the epoch. A client that is unknown or removed watches
+/// nothing.
+pub(super) fn client(found: &[Row]) -> Result<(ClientState, Epoch), Error> {
     let row = found.first().ok_or(Error::NoRow)?;
-    let revision = rows::number(&mut row.into())?;
-    let position = row.try_get::<_, Option<i64>>(1)?.map_or(revision, i64::cast_unsigned);
+    let mut columns = Columns::from(row);
+    let (revision, epoch) = (rows::number(&mut columns)?, rows::epoch(&mut columns)?);
+    let position = columns.read::<Option<i64>>()?.map(i64::cast_unsigned);
     let parts = |column| Ok::<_, Error>(row.try_get::<_, Option<Vec<&str>>>(column)?);
-    let (kinds, namespaces, names) = (parts(2)?, parts(3)?, parts(4)?);
-    let since: Option<Vec<i64>> = row.try_get(5)?;
-    let until: Option<Vec<Option<i64>>> = row.try_get(6)?;
+    let (kinds, namespaces, names) = (parts(4)?, parts(5)?, parts(6)?);
+    let since: Option<Vec<i64>> = row.try_get(7)?;
+    let until: Option<Vec<Option<i64>>> = row.try_get(8)?;
     let ends = since.into_iter().flatten().zip(until.into_iter().flatten());
     let watches = kinds
         .into_iter()
@@ -71,29 +73,29 @@ pub(super) fn client(found: &[Row]) -> Result<ClientState, Error> {
             Ok((pattern, since.cast_unsigned(), until.map(i64::cast_unsigned)))
         });
     let watches = Watches::stored(watches.collect::<Result<Vec<_>, Error>>()?);
-    Ok(ClientState { revision, watches, position })
+    Ok((ClientState::new(revision, epoch.start, watches, position), epoch))
 }
 
-/// Reads the records after `after`, and the newest revision. The change log has no gaps, and always
-/// keeps its newest record. So if the next record is missing, it was trimmed.
-pub(super) async fn log(
-    connection: &ClientWrapper,
-    after: Revision,
-) -> Result<(LogPage, Revision), Error> {
+/// A page of the change log, and the newest revision and the epoch of the same snapshot.
+pub(super) struct Log {
+    pub(super) page: LogPage,
+    pub(super) head: Revision,
+    pub(super) epoch: Epoch,
+}
+
+/// Reads the records after `after`.
+pub(super) async fn log(connection: &ClientWrapper, after: Revision) -> Result<Log, Error> {
     let [found] = query(connection, [(LOG, &[&after.cast_signed()])]).await?;
-    let head = rows::number(&mut found.first().ok_or(Error::NoRow)?.into())?;
+    let mut first = Columns::from(found.first().ok_or(Error::NoRow)?);
+    let (head, epoch) = (rows::number(&mut first)?, rows::epoch(&mut first)?);
     let records = found.iter().filter_map(|row| record(row).transpose());
     let records = records.collect::<Result<Vec<_>, _>>()?;
-    let is_complete = match records.first() {
-        Some(first) => first.revision == after + 1,
-        None => after <= head,
-    };
-    Ok((if is_complete { LogPage::Records(records) } else { LogPage::Trimmed }, head))
+    Ok(Log { page: LogPage::new(records, after, head, epoch.start), head, epoch })
 }
 
-/// Reads a row of [`LOG`]. `None` if it has no record, but only the newest revision.
+/// Reads the record of a row of [`LOG`]; `None` if it has none.
 fn record(row: &Row) -> Result<Option<Record>, Error> {
     let mut columns = Columns::from(row);
-    columns.skip(1);
+    columns.skip(3);
     if columns.is_null()? { Ok(None) } else { Ok(Some(rows::record(&mut columns)?)) }
 }

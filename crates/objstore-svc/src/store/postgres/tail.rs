@@ -13,9 +13,10 @@
 //!    the PostgreSQL process that sent them.
 //! 5. Notifications may be lost, for example with the connection. So the tail also polls, every
 //!    [`POLL_EVERY`], and reads the change log after each reconnection.
-//! 6. If the change log was trimmed past the cursor, or ends before it (after a failover that lost
-//!    commits), the tail sends [`FeedItem::Missed`] and continues after the newest revision. The
-//!    hub then closes the sockets of this replica.
+//! 6. If the change log was trimmed past the cursor, or the cursor is from an earlier epoch, the
+//!    tail sends [`FeedItem::Missed`] and continues after the newest revision. The hub then closes
+//!    the sockets of this replica. A revision is never used in two epochs, so the tail cannot
+//!    mistake a record of the new epoch for the next one of the old epoch.
 
 use std::{
     sync::{
@@ -33,7 +34,7 @@ use tokio::{
 };
 
 use super::{
-    super::{FeedItem, LogPage},
+    super::{FeedItem, LogPage, Shared},
     SETTINGS, read,
     writes::CHANNEL,
 };
@@ -51,6 +52,7 @@ const RETRY_EVERY: Duration = Duration::from_millis(250);
 
 pub(super) struct Tail {
     pub(super) database: Database,
+    pub(super) shared: Arc<Shared>,
     /// The process of PostgreSQL that serves the writer's connection.
     pub(super) backend: Arc<AtomicI32>,
     /// Commits of this replica.
@@ -142,8 +144,9 @@ impl Tail {
         &mut self,
         connection: &ClientWrapper,
     ) -> Result<(Option<FeedItem>, Revision), Interruption> {
-        let page = timeout(ANSWER, read::log(connection, self.revision)).await;
-        let (page, head) = page.map_err(|_| Error::Silent)??;
+        let log = timeout(ANSWER, read::log(connection, self.revision)).await;
+        let read::Log { page, head, epoch } = log.map_err(|_| Error::Silent)??;
+        self.shared.observe(epoch);
         let news = match page {
             LogPage::Records(records) => {
                 self.revision = records.last().map_or(self.revision, |last| last.revision);

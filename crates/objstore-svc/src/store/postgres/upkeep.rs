@@ -48,7 +48,7 @@ const TRIM: &str = "WITH oldest AS (
 
 /// The numbers of the `store` row, and those of the oldest record.
 const STATS: &str = "SELECT store.revision, store.bytes_through, clients,
-         coalesce(oldest.revision, store.revision + 1),
+         greatest(coalesce(oldest.revision, store.revision + 1), epoch_start + 1),
          coalesce(oldest.bytes_through, store.bytes_through)
      FROM store LEFT JOIN
          (SELECT revision, bytes_through FROM log ORDER BY revision LIMIT 1) AS oldest ON TRUE";

@@ -109,6 +109,8 @@ impl Engine for Writer {
             locked.map_err(|error| Failure::Unknown(Arc::new(error)))?
         };
         self.backend.store(locked.backend, Ordering::Relaxed);
+        // Before the answers, because their entity tags contain the epoch.
+        self.shared.observe(locked.epoch);
         self.shared.committed(&changes);
 
         let shift = locked.head.revision - changes.before.revision;

@@ -26,9 +26,11 @@ const EXTEND: &str = "UPDATE sessions SET expires = greatest(sessions.expires, n
      FROM unnest($1::bytea[], $2::bigint[]) AS new (digest, expires)
      WHERE sessions.digest = new.digest";
 
+/// Ignores positions of an earlier epoch.
 const MOVE_POSITIONS: &str = "UPDATE clients SET position = moved.position
-     FROM unnest($1::uuid[], $2::bigint[]) AS moved (id, position)
-     WHERE clients.id = moved.id AND clients.position < moved.position";
+     FROM store, unnest($1::uuid[], $2::bigint[]) AS moved (id, position)
+     WHERE clients.id = moved.id AND clients.position < moved.position
+         AND moved.position >= store.epoch_start";
 
 /// `$6` are revisions relative to `store`.
 const SET: &str = "INSERT INTO objects

@@ -19,19 +19,19 @@ pub(super) fn ping(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached("SELECT 1 FROM store")?.query_row([], |_| Ok(()))
 }
 
-/// Returns the epoch. Creates a random one if there is none.
-pub(super) fn load_or_create_epoch(connection: &Connection) -> rusqlite::Result<Epoch> {
-    let known: Option<i64> =
-        connection.query_row("SELECT epoch FROM store", [], |row| row.get(0))?;
-    let bits = match known {
-        Some(bits) => bits,
-        None => {
-            let bits = rand::random_range(1..=i64::MAX);
-            connection.execute("UPDATE store SET epoch = ?1", [bits])?;
-            bits
-        }
-    };
-    Ok(Epoch::new(bits.cast_unsigned()))
+/// Begins an epoch with the random ID `?1` if there is none: see `domain/epoch.rs`.
+const BEGIN_EPOCH: &str = "UPDATE store SET epoch = ?1, epoch_start = (
+         SELECT iif(head = 0, 0,
+             max(head + 4294967296, CAST(unixepoch('subsec') * 1000000 AS INTEGER)))
+         FROM (SELECT max(epoch_start, coalesce((SELECT max(revision) FROM log), 0)) AS head)
+     ) WHERE epoch IS NULL";
+
+/// The epoch of the store. Begins one if the store is new, or a restored backup.
+pub(super) fn epoch(connection: &Connection) -> rusqlite::Result<Epoch> {
+    connection.execute(BEGIN_EPOCH, [rand::random_range(1..=i64::MAX)])?;
+    connection.query_row("SELECT epoch, epoch_start FROM store", [], |row| {
+        Ok(rows::epoch(&mut row.into())?)
+    })
 }
 
 pub(super) fn session(
@@ -69,11 +69,18 @@ pub(super) fn revision_of(
         .optional()
 }
 
-/// The newest revision. The newest record is never deleted, so it is in the change log.
-pub(super) fn head(connection: &Connection) -> rusqlite::Result<Revision> {
+/// The newest revision, and the start of the epoch. The newest record is never deleted, so it is in
+/// the change log, unless the epoch has no record yet.
+pub(super) fn head(connection: &Connection) -> rusqlite::Result<(Revision, Revision)> {
     connection
-        .prepare_cached("SELECT coalesce(max(revision), 0) FROM log")?
-        .query_row([], |row| Ok(rows::number(&mut row.into())?))
+        .prepare_cached(
+            "SELECT max(epoch_start, coalesce((SELECT max(revision) FROM log), 0)), epoch_start
+             FROM store",
+        )?
+        .query_row([], |row| {
+            let mut columns = Columns::from(row);
+            Ok((rows::number(&mut columns)?, rows::number(&mut columns)?))
+        })
 }
 
 /// The revision at which the open watch of a pattern began, if any. An open watch is the newest of
@@ -100,7 +107,7 @@ pub(super) const NEWEST_WATCH: &str = "SELECT since, until FROM watches
 
 /// A client that is unknown or removed watches nothing.
 pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Result<ClientState> {
-    let revision = head(connection)?;
+    let (revision, epoch_start) = head(connection)?;
     let position = connection
         .prepare_cached("SELECT position FROM clients WHERE id = ?1")?
         .query_row([client.uuid().as_bytes()], |row| Ok(rows::number(&mut row.into())?))
@@ -115,11 +122,10 @@ pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Res
         Ok((pattern, since, until.map(i64::cast_unsigned)))
     })?;
     let watches = Watches::stored(watches.collect::<rusqlite::Result<Vec<_>>>()?);
-    Ok(ClientState { revision, watches, position: position.unwrap_or(revision) })
+    Ok(ClientState::new(revision, epoch_start, watches, position))
 }
 
-/// Reads the records after `after`. The change log has no gaps, and always keeps its newest record.
-/// So if the next record is missing, it was trimmed.
+/// Reads the records after `after`.
 pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<LogPage> {
     let mut statement = connection.prepare_cached(
         "SELECT revision, event, type, namespace, name, value, owner, client FROM log
@@ -136,9 +142,6 @@ pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<
         bytes += record.entry.size();
         records.push(record);
     }
-    let is_complete = match records.first() {
-        Some(first) => first.revision == after + 1,
-        None => after <= head(connection)?,
-    };
-    Ok(if is_complete { LogPage::Records(records) } else { LogPage::Trimmed })
+    let (head, epoch_start) = head(connection)?;
+    Ok(LogPage::new(records, after, head, epoch_start))
 }

@@ -78,11 +78,8 @@ impl Writer {
         let bytes = connection.query_row(bytes, [], |row| row.get(0)).optional()?;
         let clients: i64 =
             connection.query_row("SELECT count(*) FROM clients", [], |row| row.get(0))?;
-        let head = Head {
-            revision: read::head(connection)?,
-            bytes: bytes.unwrap_or(0),
-            clients: clients.cast_unsigned(),
-        };
+        let (revision, _) = read::head(connection)?;
+        let head = Head { revision, bytes: bytes.unwrap_or(0), clients: clients.cast_unsigned() };
         let writer = Self {
             database,
             shared,
@@ -100,6 +97,7 @@ impl Writer {
         let State { head, oldest } = self.state.get();
         let Head { revision, bytes, clients } = head;
         let log_floor = oldest.map_or(revision, |oldest| oldest.revision - 1);
+        let log_floor = log_floor.max(self.shared.epoch().start);
         let log_bytes = oldest.map_or(0, |oldest| bytes - oldest.bytes_through).cast_unsigned();
         let stats = Stats { revision, log_floor, log_bytes, clients, ..Stats::default() };
         *self.stats.lock().unwrap_or_else(PoisonError::into_inner) = stats;
@@ -137,7 +135,10 @@ impl Engine for Writer {
     async fn load(&self, batch: &[&Operation]) -> Result<Loaded<Transaction<'_>, Known>, Failure> {
         let needs = Needs::of(batch, &self.shared.rules);
         let transaction = self.database.begin().map_err(failure)?;
-        let known = load(&transaction, &needs, self.state.get().head).map_err(failure)?;
+        let known = Known {
+            epoch: self.shared.epoch().id,
+            ..load(&transaction, &needs, self.state.get().head).map_err(failure)?
+        };
         Ok(Loaded { open: transaction, known, locked: Vec::new() })
     }
 
