@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use tokio::time::timeout;
 
 use crate::domain::{
-    AcquirerOutcome, Amount, CardDetails, Challenge, ChallengeAnswer, Currency, Id, Notification,
-    OutboxEntry, ProcessingError,
+    AcquirerKey, AcquirerOutcome, Amount, CardDetails, Challenge, ChallengeAnswer, Currency, Id,
+    Notification, OutboxEntry, ProcessingError,
 };
 
 mod sandbox;
@@ -19,9 +19,8 @@ use sandbox::Sandbox;
 #[derive(Debug)]
 #[expect(dead_code, reason = "the sandbox reads only the card; a real acquirer needs the rest")]
 pub(crate) struct AuthorizationRequest {
-    /// The ID of the pending payment. It is the idempotency key at the acquirer: a repeat gets the
-    /// same answer.
-    pub(crate) operation: Id,
+    /// A repeat with the same key gets the same answer.
+    pub(crate) key: AcquirerKey,
     pub(crate) currency: Currency,
     pub(crate) amount: Amount,
     pub(crate) source: CardSource,

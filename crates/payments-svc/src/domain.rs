@@ -18,6 +18,7 @@
 //! 5. `PayOut` pays the balance of a merchant (`payout`).
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
+mod acquirer_key;
 mod app;
 mod card;
 mod custom_data;
@@ -39,6 +40,7 @@ mod rates;
 mod transaction;
 pub(crate) mod write;
 
+pub(crate) use acquirer_key::AcquirerKey;
 pub(crate) use app::{ApiKey, ApiKeyDigest, App, User};
 pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, SecurityCode};
 pub(crate) use custom_data::CustomData;

@@ -7,6 +7,7 @@ use blackbox::{
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 fn key() -> String {
@@ -235,4 +236,19 @@ async fn a_key_outlives_a_restart() {
     let transaction = transaction.by(&transaction.app.at(&service));
     is_repeat(&first, &capture_once(&transaction, &key, 100).await);
     assert_eq!(transaction.fetch().await["capturedAmount"], 100);
+}
+
+#[tokio::test]
+async fn the_key_at_the_acquirer_is_derived_from_the_callers_key() {
+    let service = Service::with(&[]).await;
+    let (merchant, original) = reserved(&service).await;
+    let (key, path) = (key(), merchant.path("/transactions"));
+    let body = json!({ "transactionId": original.id, "currency": "EUR", "amount": 100 });
+    let _ = merchant.app.post_once(&key, &path, &body).await.expect(201);
+    let digest = Sha256::new().chain_update(&merchant.app.id).chain_update(&key).finalize();
+    let place = service.stop().await;
+    let digest = place.bytes(&hex::encode(digest));
+    let with = |key| place.change(&format!("UPDATE transactions SET test = test WHERE {key}"));
+    assert_eq!(with(format!("acquirer_key = {digest}")), 1);
+    assert_eq!(with("acquirer_key IS NULL".to_owned()), 1, "the payment without a key");
 }

@@ -42,8 +42,8 @@ use super::{
 use crate::{
     acquirer::{AuthorizationRequest, AuthorizationResponse, CardSource, NoAnswer},
     domain::{
-        AcquirerOutcome, Card, CardDetails, Challenge, ChallengeAnswer, Id, Merchant, Payment,
-        ProcessingError,
+        AcquirerKey, AcquirerOutcome, Card, CardDetails, Challenge, ChallengeAnswer, Id, Merchant,
+        Payment, ProcessingError,
         write::{Action, Answer, KeyedRequest, Outcome, Rejection},
     },
     store::{StoreError, now},
@@ -102,13 +102,15 @@ impl Payments {
             let _permit = permit;
             let (currency, amount) = (payment.currency, payment.amount);
             let action = Action::BeginPayment { payment: Box::new(payment) };
+            let request_key = keyed.as_ref().map(KeyedRequest::acquirer_key);
             let operation = match payments.write(action, keyed).await? {
                 Answer::Executed { outcome: Outcome::PaymentBegun(operation), .. } => operation,
                 replayed => return Ok(replayed),
             };
             let can_challenge = matches!(origin, Origin::Page(_));
+            let key = request_key.unwrap_or(AcquirerKey::Id(operation));
             let authorization =
-                AuthorizationRequest { operation, currency, amount, source, can_challenge };
+                AuthorizationRequest { key, currency, amount, source, can_challenge };
             let reply = payments.acquirers.authorize(test, &authorization, now()).await;
             let reply = reply.map_err(NoOutcome::from)?;
             // The card number is not needed for the rest.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
+    acquirer_key::AcquirerKey,
     card::Card,
     custom_data::CustomData,
     id::Id,
@@ -103,11 +104,12 @@ pub(crate) struct CardOnFile {
 /// A capture, refund, void or reversal that a job sends to the acquirer until it is confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OutboxEntry {
-    /// The acquirer executes each ID once, however often it is sent.
     pub(crate) id: Id,
+    /// The acquirer executes the entry once, however often it is sent.
+    pub(crate) key: AcquirerKey,
     pub(crate) transaction: Id,
-    /// The ID of the pending payment. The acquirer knows the payment by it.
-    pub(crate) payment: Id,
+    /// The key of the authorization. The acquirer knows the payment by it.
+    pub(crate) payment: AcquirerKey,
     /// The acquirer's reference of the card. `None` if the payment failed.
     pub(crate) reference: Option<String>,
     pub(crate) kind: OutboxKind,

@@ -26,6 +26,7 @@
 //! 6. Exchange rates are not in the database. The caller passes them with the action.
 
 use super::{
+    acquirer_key::AcquirerKey,
     app::{ApiKeyDigest, App},
     card::Card,
     id::Id,
@@ -193,6 +194,13 @@ pub(crate) struct KeyedRequest {
     pub(crate) key: String,
     /// The digest of the request. The same key with another digest is rejected.
     pub(crate) request: [u8; 32],
+}
+
+impl KeyedRequest {
+    /// The key of the request's payment or outbox entry at the acquirer.
+    pub(crate) fn acquirer_key(&self) -> AcquirerKey {
+        AcquirerKey::of_request(self.app, &self.key)
+    }
 }
 
 /// The answer to a write that was not rejected.

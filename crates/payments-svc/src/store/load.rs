@@ -23,7 +23,7 @@ use common::sql::{ColumnError, Columns, Kind, Param, Stored as _};
 
 use super::{
     outcomes, rows,
-    values::{optional_card, time},
+    values::{acquirer_key, optional_card, time},
 };
 use crate::domain::{
     DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, merchant_title,
@@ -75,8 +75,8 @@ pub(super) const LOCKED: [Query; 4] = [
         },
     },
     Query {
-        select: "SELECT operations.id, operations.merchant, merchants.test, operations.currency,
-                     amount, operations.descriptor, custom, recurring, bin, last4, expiry_year,
+        select: "SELECT operations.id, acquirer_key, operations.merchant, merchants.test,
+                     operations.currency, amount, operations.descriptor, custom, recurring, bin, last4, expiry_year,
                      expiry_month, scheme, code_present
                  FROM operations JOIN merchants ON merchants.id = operations.merchant",
         key: &[("operations.id", Kind::Bytes)],
@@ -85,7 +85,9 @@ pub(super) const LOCKED: [Query; 4] = [
         keys: |needs| needs.pending_payments.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
+            let id = columns.read()?;
+            let acquirer_key = acquirer_key(columns, id)?;
+            let (merchant, test) = (columns.read()?, columns.read()?);
             let payment = Payment {
                 merchant,
                 currency: columns.read()?,
@@ -95,9 +97,8 @@ pub(super) const LOCKED: [Query; 4] = [
                 recurring: columns.read()?,
             };
             let challenged = optional_card(columns)?;
-            known
-                .pending_payments
-                .insert(id, PendingPayment { payment, test, challenged, key: None });
+            let pending = PendingPayment { payment, acquirer_key, test, challenged, key: None };
+            known.pending_payments.insert(id, pending);
             Ok(())
         },
     },

@@ -7,7 +7,7 @@ use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
 
 use super::{
     Found, OverdueDispute,
-    values::{card, factor, money, optional_card, optional_time, time},
+    values::{acquirer_key, card, factor, money, optional_card, optional_time, time},
 };
 use crate::domain::{
     Amounts, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fee, FraudAlert, Id,
@@ -201,16 +201,21 @@ pub(super) fn challenge(columns: &mut Columns<'_>) -> Read<Challenge> {
 }
 
 pub(super) const INSTRUCTION: &str =
-    "instructions.id, transactions.id, operation, reference, movement, instructions.amount,
+    "instructions.id, instructions.acquirer_key, transactions.id, operation,
+     transactions.acquirer_key, reference, movement, instructions.amount,
      movement = 'capture' AND step = (
          SELECT min(step) FROM captures WHERE captures.\"transaction\" = transactions.id
      )";
 
 pub(super) fn instruction(columns: &mut Columns<'_>) -> Read<OutboxEntry> {
+    let id = columns.read()?;
+    let key = acquirer_key(columns, id)?;
+    let (transaction, pending_payment) = (columns.read()?, columns.read()?);
     Ok(OutboxEntry {
-        id: columns.read()?,
-        transaction: columns.read()?,
-        payment: columns.read()?,
+        id,
+        key,
+        transaction,
+        payment: acquirer_key(columns, pending_payment)?,
         reference: columns.read()?,
         kind: columns.read()?,
         amount: columns.read()?,

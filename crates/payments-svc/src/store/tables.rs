@@ -6,7 +6,7 @@ use common::sql::{Kind, Param, Rows, Stored as _, Table};
 
 use super::{
     outcomes,
-    values::{fraction, millis, month, optional, year},
+    values::{bytes, fraction, millis, month, optional, year},
 };
 use crate::domain::{
     BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, User,
@@ -189,9 +189,10 @@ table! {
 }
 
 table! {
-    OPERATIONS: "operations", NewPendingPayment = NewPendingPayment { id, created, payment },
+    OPERATIONS: "operations", NewPendingPayment = NewPendingPayment { id, key, created, payment },
     key { "id" Bytes: id.param() }
     {
+        "acquirer_key" Bytes: optional(key.digest(), bytes),
         "merchant" Bytes: payment.merchant.param(),
         "created" Int: millis(*created),
         "currency" Text: payment.currency.param(),
@@ -219,12 +220,13 @@ table! {
 
 table! {
     TRANSACTIONS: "transactions",
-    NewTransaction = NewTransaction { transaction, pending_payment, reference },
+    NewTransaction = NewTransaction { transaction, pending_payment, key, reference },
     key { "id" Bytes: transaction.id.param() }
     {
         "merchant" Bytes: transaction.merchant.param(),
         "test" Bool: transaction.test.param(),
         "operation" Bytes: pending_payment.param(),
+        "acquirer_key" Bytes: optional(key.digest(), bytes),
         "created" Int: millis(transaction.created),
         "currency" Text: transaction.currency.param(),
         "amount" Int: transaction.amounts.amount.param(),
@@ -342,6 +344,7 @@ table! {
     INSTRUCTIONS: "instructions", NewOutboxEntry = entry,
     key { "id" Bytes: entry.id.param() }
     {
+        "acquirer_key" Bytes: optional(entry.key.digest(), bytes),
         "transaction" Bytes: entry.transaction.param(),
         "movement" Text: entry.kind.param(),
         "amount" Int: entry.amount.param(),

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use num_rational::Ratio;
 
 use crate::domain::{
-    Account, AcquirerId, Amount, Card, Country, Currency, CustomData, Decision, Descriptor, Email,
-    Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement, Name, Notes, OutboxKind, Ppm,
-    ProcessingError, Scheme, ThreeDSecure, Website,
+    Account, AcquirerId, AcquirerKey, Amount, Card, Country, Currency, CustomData, Decision,
+    Descriptor, Email, Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement, Name,
+    Notes, OutboxKind, Ppm, ProcessingError, Scheme, ThreeDSecure, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
@@ -125,6 +125,16 @@ pub(super) fn year(card: &Card) -> Param<'_> {
 /// The month in which the card expires.
 pub(super) fn month(card: &Card) -> Param<'_> {
     Param::Int(card.expiry.parts().1.into())
+}
+
+/// Bytes of a digest.
+pub(super) fn bytes(digest: &[u8; 32]) -> Param<'_> {
+    Param::Bytes(digest.into())
+}
+
+/// Reads one column, the digest of a key at the acquirer. If it is `NULL`, the key is `id`.
+pub(super) fn acquirer_key(columns: &mut Columns<'_>, id: Id) -> Result<AcquirerKey, ColumnError> {
+    Ok(AcquirerKey::stored(columns.read()?, id))
 }
 
 /// A column of an optional value: `NULL` if there is no value.

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 
 use super::{KeyState, Outcome};
 use crate::domain::{
-    AcquirerId, Amounts, ApiKeyDigest, App, BalanceLine, Capture, CardOnFile, Challenge, Decision,
-    Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, Notes, OutboxKind, Payment, Payout,
-    PayoutRun, Posting, Slice, Step, Transaction, User,
+    AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, App, BalanceLine, Capture, CardOnFile,
+    Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, Notes,
+    OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction, User,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -176,6 +176,7 @@ pub(crate) struct InvitationAttempt {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NewPendingPayment {
     pub(crate) id: Id,
+    pub(crate) key: AcquirerKey,
     pub(crate) created: Timestamp,
     pub(crate) payment: Payment,
 }
@@ -183,8 +184,9 @@ pub(crate) struct NewPendingPayment {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NewTransaction {
     pub(crate) transaction: Transaction,
-    /// The ID of the pending payment. The acquirer knows the transaction by it.
     pub(crate) pending_payment: Id,
+    /// The acquirer knows the payment by it.
+    pub(crate) key: AcquirerKey,
     /// The acquirer's reference of the card. `None` if the payment failed.
     pub(crate) reference: Option<String>,
 }
@@ -226,6 +228,7 @@ pub(crate) struct NumberedPosting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NewOutboxEntry {
     pub(crate) id: Id,
+    pub(crate) key: AcquirerKey,
     pub(crate) transaction: Id,
     pub(crate) kind: OutboxKind,
     /// Minor units of the transaction's currency.

@@ -24,7 +24,7 @@ use super::{
     Outcome, Rejection, Write,
     known::{KeyState, StoredIdempotencyKey},
 };
-use crate::domain::{Id, MovementError, Overflow};
+use crate::domain::{AcquirerKey, Id, MovementError, Overflow};
 
 mod memberships;
 mod movements;
@@ -41,7 +41,7 @@ pub(crate) fn decide(
     known: LoadedRows,
     batch: &[&Write],
 ) -> Result<(Vec<Result<Answer, Rejection>>, Changes), usize> {
-    let mut batch_state = Batch { known, changes: Changes::default() };
+    let mut batch_state = Batch { known, changes: Changes::default(), request_key: None };
     let decide_one = |(index, write): (usize, &&Write)| {
         let decision = AssertUnwindSafe(|| batch_state.decide(write));
         catch_unwind(decision).map_err(|_| index)
@@ -54,6 +54,8 @@ pub(crate) fn decide(
 struct Batch {
     known: LoadedRows,
     changes: Changes,
+    /// The key at the acquirer of the current write, if it has an idempotency key.
+    request_key: Option<AcquirerKey>,
 }
 
 /// The outcome of a write, and the new step of the trail if it was a movement.
@@ -71,6 +73,7 @@ impl Batch {
         {
             return known.answer(keyed);
         }
+        self.request_key = write.keyed.as_ref().map(KeyedRequest::acquirer_key);
         let (outcome, step) = self.execute(&write.action)?;
         if let Some(keyed) = &write.keyed {
             self.store_key(keyed, &outcome);
@@ -151,6 +154,11 @@ impl Batch {
     #[expect(clippy::expect_used, reason = "a wrong count is a bug, and fails only one write")]
     fn id(&mut self) -> Id {
         self.known.ids.next().expect("Needs counts too few IDs for this batch")
+    }
+
+    /// The key at the acquirer for a new pending payment or outbox entry.
+    fn acquirer_key(&self, id: Id) -> AcquirerKey {
+        self.request_key.unwrap_or(AcquirerKey::Id(id))
     }
 
     /// The row of the merchant's balance that a booking changes, with `more` added.

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::{Answer, Balance, KeyedRequest, MerchantTexts, Moved, Outcome, Rejection};
 use crate::domain::{
-    Card, Decision, Descriptor, DisputeState, Id, Invitation, Merchant, Payment, PayoutRun,
-    TransactionState,
+    AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, Merchant, Payment,
+    PayoutRun, TransactionState,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -141,6 +141,7 @@ pub(crate) struct LoadedTransaction {
 #[derive(Debug, Clone)]
 pub(crate) struct PendingPayment {
     pub(crate) payment: Payment,
+    pub(crate) acquirer_key: AcquirerKey,
     /// Whether the merchant is a test merchant.
     pub(crate) test: bool,
     /// The card data, while the customer must answer 3-D Secure.

@@ -189,8 +189,9 @@ async fn jobs_find_their_pending_work() {
         let is_first = first == row.step.map(|step| (row.transaction, step));
         OutboxEntry {
             id: row.id,
+            key: row.key,
             transaction: row.transaction,
-            payment: transaction.new.pending_payment,
+            payment: transaction.new.key,
             reference: transaction.new.reference.clone(),
             kind: row.kind,
             amount: row.amount,

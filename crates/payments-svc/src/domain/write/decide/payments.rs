@@ -23,6 +23,7 @@ impl Batch {
         let created = self.known.now;
         self.changes.pending_payments.push(NewPendingPayment {
             id,
+            key: self.acquirer_key(id),
             created,
             payment: payment.clone(),
         });
@@ -58,7 +59,12 @@ impl Batch {
             trail: Vec::new(),
         };
         let reference = conclusion.reference.map(str::to_owned);
-        self.changes.transactions.push(NewTransaction { transaction, pending_payment, reference });
+        self.changes.transactions.push(NewTransaction {
+            transaction,
+            pending_payment,
+            key: begun.acquirer_key,
+            reference,
+        });
         self.changes.deleted_pending_payments.insert(pending_payment);
         self.changes.challenges.remove(&pending_payment);
         if conclusion.needs_reversal {
@@ -113,6 +119,8 @@ impl Batch {
         step: Option<u32>,
     ) {
         let id = self.id();
-        self.changes.outbox_entries.push(NewOutboxEntry { id, transaction, kind, amount, step });
+        let key = self.acquirer_key(id);
+        let entry = NewOutboxEntry { id, key, transaction, kind, amount, step };
+        self.changes.outbox_entries.push(entry);
     }
 }

@@ -212,6 +212,7 @@ impl Tables {
         let key = self.keys.values().find(waits).map(|key| (key.app, key.key.clone()));
         PendingPayment {
             payment: row.payment.clone(),
+            acquirer_key: row.key,
             test: self.merchants[&row.payment.merchant].details.test,
             challenged: challenge.map(|challenge| challenge.card.clone()),
             key,
