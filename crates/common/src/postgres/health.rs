@@ -1,4 +1,4 @@
-//! Checks whether a database answers.
+//! Checks whether a database answers and accepts writes.
 
 use std::{
     sync::{
@@ -10,12 +10,12 @@ use std::{
 
 use tokio::{task::JoinSet, time::sleep};
 
-use super::{Database, pool::answers};
+use super::{Database, pool::is_primary};
 
 /// Interval of the checks.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
-/// Checks once a second whether a database answers.
+/// Checks once a second whether a database answers and accepts writes. A standby does not.
 pub struct Health {
     is_up: Arc<AtomicBool>,
     _checks: JoinSet<()>,
@@ -40,7 +40,7 @@ impl Health {
 async fn check_repeatedly(database: Database, is_up: Arc<AtomicBool>) {
     loop {
         if let Ok(client) = database.connect().await {
-            while answers(&client).await {
+            while is_primary(&client).await {
                 is_up.store(true, Ordering::Relaxed);
                 sleep(CHECK_EVERY).await;
             }

@@ -278,8 +278,9 @@ pub async fn query_all(
     Ok(rows)
 }
 
-/// Whether the connection answers in time.
-pub(super) async fn answers(client: &ClientWrapper) -> bool {
-    let answer = timeout(OPEN, query(client, [("SELECT 1", &[])])).await;
-    answer.is_ok_and(|answer| answer.is_ok())
+/// Whether the server answers in time, and accepts writes.
+pub(super) async fn is_primary(client: &ClientWrapper) -> bool {
+    let primary = ("SELECT 1 WHERE NOT pg_is_in_recovery()", &[][..]);
+    let answer = timeout(OPEN, query(client, [primary])).await;
+    answer.is_ok_and(|answer| answer.is_ok_and(|[rows]| !rows.is_empty()))
 }
