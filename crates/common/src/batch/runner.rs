@@ -46,7 +46,7 @@ impl<E: Engine> Runner<E> {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_open = true;
-        while is_open || !running.is_empty() || !waiting.is_empty() {
+        loop {
             let now = Instant::now();
             waiting.end_delays(now);
             for job in waiting.take_overdue(now) {
@@ -60,8 +60,11 @@ impl<E: Engine> Runner<E> {
                 batch.extend(own_work(engine, false));
                 running.push(run(engine, batch, counters));
             }
-            let wake_at = waiting.wake_at(running.len());
             let is_idle = running.is_empty() && waiting.is_empty();
+            if is_idle && !is_open {
+                break;
+            }
+            let wake_at = waiting.wake_at(running.len());
             tokio::select! {
                 biased;
                 Some(ended) = running.next() => {
