@@ -42,7 +42,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                  deadpool_postgres rand refinery rusqlite std::sync::Mutex std::thread \
                  std::time::Instant std::time::SystemTime tokio tokio_postgres tracing",
             ),
-            ("watch", "domain store rand std::sync::Mutex tempfile tokio tracing"),
+            ("lock", "std::sync::Mutex"),
+            ("watch", "domain lock store rand tempfile tokio tracing"),
             ("http", "domain store watch axum common::serve prometheus rand tokio tracing"),
             ("config", "domain clap std::fs"),
             (

@@ -7,6 +7,7 @@ use common::{config::or_exit, operations, process};
 mod config;
 mod domain;
 mod http;
+mod lock;
 mod service;
 mod store;
 mod watch;

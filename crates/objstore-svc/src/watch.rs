@@ -28,7 +28,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -42,6 +42,7 @@ use tokio::{
 
 use crate::{
     domain::{ClientId, Record, Revision},
+    lock::{Mutex, MutexGuard},
     store::{Feed, FeedItem, Store, StoreError},
 };
 
@@ -89,7 +90,7 @@ impl Hub {
         Arc::new(Self {
             store,
             state: Mutex::new(State::new(revision, max_ended)),
-            dispatched: watch::Sender::new(Some(revision)),
+            dispatched: watch::channel(Some(revision)).0,
             pushes: AtomicU64::new(0),
         })
     }

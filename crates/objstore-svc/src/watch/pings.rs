@@ -3,16 +3,15 @@
 //! Only a pong acknowledges, because it proves that the client has received everything sent before
 //! the ping. See `docs/decisions/acknowledge-by-pong.md`.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, sync::PoisonError, time::Duration};
 
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use crate::domain::Revision;
+use crate::{
+    domain::Revision,
+    lock::{Mutex, MutexGuard},
+};
 
 /// Maximum number of unanswered pings.
 const MAX_UNANSWERED: usize = 64;

@@ -13,7 +13,7 @@ use crate::{
 impl State {
     /// Adds a socket for a client. `known` is the client as it was read from the store. Returns
     /// `None` if `known` is too old: the ring has dropped some of the later records.
-    pub(in crate::watch) fn attach(
+    pub(in super::super) fn attach(
         &mut self,
         id: ClientId,
         known: ClientState,
@@ -76,7 +76,7 @@ impl State {
     }
 
     /// Removes a socket. The last socket of a client removes the client, too.
-    pub(in crate::watch) fn detach(&mut self, id: ClientId, socket: usize) {
+    pub(in super::super) fn detach(&mut self, id: ClientId, socket: usize) {
         let slot = self.sockets.remove(socket).client;
         let client = &mut self.clients[slot];
         client.sockets.retain(|&other| other != socket);
