@@ -1,0 +1,262 @@
+//! A stand-in for the store of objstore-svc: the same reads, on a change log in memory. Each read is
+//! atomic. Other tasks may run before it, and between it and the return of its result.
+//!
+//! It also knows what each client has received, and checks each acknowledgement.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    domain::{ClientId, Entry, Key, Object, Pattern, Record, Revision, StoredObject, Watches},
+    sync::mpsc,
+    task::yield_now,
+};
+
+/// Maximum number of records in a page of the change log.
+const LOG_PAGE: usize = 4;
+
+#[derive(Debug)]
+pub(crate) struct ClientState {
+    pub(crate) revision: Revision,
+    pub(crate) watches: Watches,
+    pub(crate) position: Revision,
+}
+
+pub(crate) struct Feed {
+    pub(crate) news: mpsc::Receiver<FeedItem>,
+}
+
+#[derive(Debug)]
+pub(crate) enum FeedItem {
+    Records(Vec<Record>),
+    Missed(Revision),
+}
+
+pub(crate) enum LogPage {
+    Records(Vec<Record>),
+    Trimmed,
+}
+
+pub(crate) struct Page {
+    pub(crate) objects: Vec<StoredObject>,
+    pub(crate) more: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum StoreError {
+    SocketLost,
+    DispatchTimeout,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Store(Arc<Mutex<History>>);
+
+#[derive(Default)]
+struct History {
+    /// All records, also those that are trimmed.
+    log: Vec<Record>,
+    /// Records up to this revision are trimmed.
+    floor: Revision,
+    positions: HashMap<ClientId, Revision>,
+    received: HashSet<(ClientId, Revision)>,
+}
+
+impl Store {
+    pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {
+        self.read(|history| ClientState {
+            revision: history.head(),
+            watches: history.watches(client),
+            position: history.position(client),
+        })
+        .await
+    }
+
+    pub(crate) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
+        self.read(|history| {
+            if after < history.floor || after > history.head() {
+                return LogPage::Trimmed;
+            }
+            let records = history.log.iter().filter(|record| record.revision > after);
+            LogPage::Records(records.take(LOG_PAGE).cloned().collect())
+        })
+        .await
+    }
+
+    /// A page has one object, so that tasks run between the objects of a reset.
+    pub(crate) async fn find(
+        &self,
+        pattern: &Pattern,
+        after: Option<&Key>,
+        _until: Option<&Key>,
+        _limit: usize,
+    ) -> Result<Page, StoreError> {
+        self.read(|history| {
+            let mut objects: Vec<StoredObject> = history.objects().into_values().collect();
+            let after = after.map(Key::parts);
+            objects.retain(|StoredObject { object, .. }| {
+                matches(pattern, &object.key) && Some(object.key.parts()) > after
+            });
+            let more = objects.len() > 1;
+            objects.truncate(1);
+            Page { objects, more }
+        })
+        .await
+    }
+
+    /// Moves the position of the client forward, after a check of [`Self::assert_received`].
+    pub(crate) fn acknowledge(&self, client: ClientId, position: Revision) {
+        self.assert_received(client, position);
+        let mut history = self.history();
+        let before = history.position(client);
+        history.positions.insert(client, before.max(position));
+    }
+
+    /// Fails if the client has not received each set up to `through` that it watched.
+    pub(crate) fn assert_received(&self, client: ClientId, through: Revision) {
+        let history = self.history();
+        for revision in history.pushes(client, false) {
+            assert!(
+                revision > through
+                    || history.received.contains(&(client, revision))
+                    || history.is_replaced(revision),
+                "revision {revision} was not received, but {through} is acknowledged"
+            );
+        }
+    }
+
+    async fn read<T>(&self, read: impl FnOnce(&History) -> T) -> Result<T, StoreError> {
+        yield_now().await;
+        let result = read(&self.history());
+        yield_now().await;
+        Ok(result)
+    }
+
+    /// Appends a record to the change log.
+    pub(crate) fn commit(&self, entry: Entry) -> Record {
+        let mut history = self.history();
+        let record = Record { revision: history.head() + 1, entry };
+        history.log.push(record.clone());
+        record
+    }
+
+    /// Trims the whole change log, and returns the newest revision.
+    pub(crate) fn trim(&self) -> Revision {
+        let mut history = self.history();
+        history.floor = history.head();
+        history.floor
+    }
+
+    pub(crate) fn head(&self) -> Revision {
+        self.history().head()
+    }
+
+    pub(crate) fn is_trimmed(&self) -> bool {
+        self.history().floor > 0
+    }
+
+    /// The revisions that the client watched: of its sets, and of its deletions if `deletions`.
+    pub(crate) fn pushes(&self, client: ClientId, deletions: bool) -> Vec<Revision> {
+        self.history().pushes(client, deletions)
+    }
+
+    /// The objects that the client watches, each with its revision.
+    pub(crate) fn watched_objects(&self, client: ClientId) -> BTreeMap<String, Revision> {
+        let history = self.history();
+        let watches = history.watches(client);
+        let objects = history.objects().into_iter();
+        objects
+            .filter(|(_, stored)| watches.match_current(&stored.object.key).is_some())
+            .map(|(name, stored)| (name, stored.revision))
+            .collect()
+    }
+
+    /// Records that the client has received the change `revision`.
+    pub(crate) fn received(&self, client: ClientId, revision: Revision) {
+        self.history().received.insert((client, revision));
+    }
+
+    /// Records that current values stand for all changes up to `through`.
+    pub(crate) fn reset(&self, client: ClientId, through: Revision) {
+        self.history().received.extend((1..=through).map(|revision| (client, revision)));
+    }
+
+    fn history(&self) -> MutexGuard<'_, History> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl History {
+    fn head(&self) -> Revision {
+        self.log.last().map_or(0, |record| record.revision)
+    }
+
+    fn position(&self, client: ClientId) -> Revision {
+        self.positions.get(&client).copied().unwrap_or(0)
+    }
+
+    fn watches(&self, client: ClientId) -> Watches {
+        let mut watches = Watches::default();
+        for Record { revision, entry } in &self.log {
+            match entry {
+                Entry::Watch(of, pattern) if *of == client => {
+                    watches.begin(pattern.clone(), *revision);
+                }
+                Entry::Unwatch(of, pattern) if *of == client => watches.end(pattern, *revision),
+                Entry::Forget(of) if *of == client => watches.end_all(*revision),
+                _ => {}
+            }
+        }
+        watches
+    }
+
+    /// The current objects by name.
+    fn objects(&self) -> BTreeMap<String, StoredObject> {
+        let mut objects = BTreeMap::new();
+        let name = |object: &Object| object.key.parts()[2].to_owned();
+        for &Record { revision, ref entry } in &self.log {
+            match entry {
+                Entry::Set(object) => {
+                    let stored = StoredObject { object: Object::clone(object), revision };
+                    objects.insert(name(object), stored);
+                }
+                Entry::Delete(object) => drop(objects.remove(&name(object))),
+                _ => {}
+            }
+        }
+        objects
+    }
+
+    /// Whether a client may never receive the set `revision`: after a trim, a reset pushes only the
+    /// last set of each object.
+    fn is_replaced(&self, revision: Revision) -> bool {
+        self.floor > 0 && self.objects().into_values().all(|stored| stored.revision != revision)
+    }
+
+    /// Written without [`Watches`], to check it, too.
+    fn pushes(&self, client: ClientId, deletions: bool) -> Vec<Revision> {
+        let mut open: HashSet<&Pattern> = HashSet::new();
+        let mut pushes = Vec::new();
+        for Record { revision, entry } in &self.log {
+            match entry {
+                Entry::Watch(of, pattern) if *of == client => drop(open.insert(pattern)),
+                Entry::Unwatch(of, pattern) if *of == client => drop(open.remove(pattern)),
+                Entry::Forget(of) if *of == client => open.clear(),
+                Entry::Delete(_) if !deletions => {}
+                Entry::Set(object) | Entry::Delete(object)
+                    if open.iter().any(|pattern| matches(pattern, &object.key)) =>
+                {
+                    pushes.push(*revision);
+                }
+                _ => {}
+            }
+        }
+        pushes
+    }
+}
+
+fn matches(pattern: &Pattern, key: &Key) -> bool {
+    let parts = pattern.parts().into_iter().zip(key.parts());
+    parts.into_iter().all(|(given, part)| given.is_empty() || given == part)
+}
