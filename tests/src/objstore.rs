@@ -4,6 +4,7 @@ mod client;
 mod object;
 mod service;
 mod socket;
+mod writers;
 
 use std::sync::LazyLock;
 
@@ -11,6 +12,7 @@ pub use client::Client;
 pub use object::{Key, Object, revision, unique};
 pub use service::{Service, Stopped};
 pub use socket::{Event, Socket};
+pub use writers::{Shift, Writers};
 
 use crate::openapi::Document;
 

@@ -32,4 +32,3 @@ mod unused;
 mod values;
 mod watching;
 mod witness;
-mod writers;

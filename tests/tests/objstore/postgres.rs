@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use blackbox::{
-    objstore::{Client, Key, Object, Service, Stopped, unique},
+    objstore::{Client, Key, Object, Service, Stopped, Writers, unique},
     postgres::{Cluster, Database},
     process::{self, DEADLINE},
     soak::rounds,
@@ -11,7 +11,7 @@ use blackbox::{
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{witness::Witness, writers::Writers};
+use crate::witness::Witness;
 
 /// A service on a new database.
 async fn service() -> Service {
@@ -84,9 +84,9 @@ async fn database_restarts_under_load_lose_no_writes_and_no_pushes() {
         cluster.resume();
         shift.wrote(200).await;
         writers = shift.stop().await;
-        writers.check(&database).await;
+        writers.check(&database);
     }
-    let sets = writers.check(&database).await;
+    let sets = writers.check(&database);
     let service = service.stop().await.start().await;
     listening.await.unwrap().saw(&service, &sets).await;
 }
@@ -107,7 +107,7 @@ async fn terminated_database_sessions_lose_no_acknowledged_writes() {
         );
     }
     shift.wrote(100).await;
-    let sets = shift.stop().await.check(database(&service)).await;
+    let sets = shift.stop().await.check(database(&service));
     let service = service.stop().await.start().await;
     listening.await.unwrap().saw(&service, &sets).await;
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blackbox::{
-    objstore::{Event, Key, Object, Service, Socket, Stopped, revision, unique},
+    objstore::{Event, Key, Object, Service, Socket, Stopped, Writers, revision, unique},
     postgres::{Cluster, Database},
     process::DEADLINE,
     soak::{rounds, seed},
@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use tokio::time::{sleep, timeout};
 
-use crate::{witness::Witness, writers::Writers};
+use crate::witness::Witness;
 
 /// Starts three replicas at the same time on a new database.
 async fn three(database: &Database, settings: &[(&str, &str)]) -> [Service; 3] {
@@ -178,9 +178,9 @@ async fn replicas_killed_under_load_lose_nothing() {
         shift.wrote(100).await;
         services.push(place.start().await);
         writers = shift.stop().await;
-        writers.check(&database).await;
+        writers.check(&database);
     }
-    let sets = writers.check(&database).await;
+    let sets = writers.check(&database);
     witness.saw(&services[0], &sets).await;
 }
 
@@ -211,7 +211,7 @@ async fn a_frozen_replica_blocks_the_others_for_seconds_at_most() {
     assert_eq!(database.run(in_transaction), "0");
     frozen.process().signal("CONT").await;
     shift.wrote(10).await;
-    shift.stop().await.check(&database).await;
+    shift.stop().await.check(&database);
 }
 
 #[tokio::test]

@@ -1,8 +1,6 @@
 //! A client that watches the writers' objects on one socket after another, and records all pushes.
 
-use blackbox::objstore::{Client, Object, Service, Socket};
-
-use crate::writers::Writers;
+use blackbox::objstore::{Client, Object, Service, Socket, Writers};
 
 /// The client, while it has no open socket.
 pub(crate) struct Witness {

@@ -9,23 +9,21 @@ use std::{
     },
 };
 
-use blackbox::{
-    objstore::{Client, Key, Object, Service, unique},
-    postgres::Database,
-    process::DEADLINE,
-};
 use reqwest::Method;
 use tokio::{
     task::JoinSet,
     time::{Duration, Instant, sleep},
 };
 
+use super::{Client, Key, Object, Service, unique};
+use crate::{postgres::Database, process::DEADLINE};
+
 const WRITERS: usize = 6;
 
 /// Stopped writers. Each has its own key and never sets the same value twice.
-pub(crate) struct Writers {
+pub struct Writers {
     /// The type in all their keys.
-    pub(crate) kind: String,
+    pub kind: String,
     client: Client,
     /// The last number that each writer tried to set.
     tried: [usize; WRITERS],
@@ -34,7 +32,7 @@ pub(crate) struct Writers {
 }
 
 /// Running writers.
-pub(crate) struct Shift {
+pub struct Shift {
     writers: Writers,
     tasks: JoinSet<(usize, usize, Vec<usize>)>,
     done: Arc<AtomicUsize>,
@@ -42,18 +40,18 @@ pub(crate) struct Shift {
 }
 
 impl Writers {
-    pub(crate) async fn new(service: &Service) -> Self {
+    pub async fn new(service: &Service) -> Self {
         let client = service.client().await;
         Self { kind: unique("kind"), client, tried: [0; WRITERS], acknowledged: Vec::new() }
     }
 
     /// The pattern of all their keys.
-    pub(crate) fn pattern(&self) -> Key {
+    pub fn pattern(&self) -> Key {
         Key::new(&self.kind, "", "")
     }
 
     /// Starts the writers. They use the replicas in turn, even while some do not answer.
-    pub(crate) fn start(self, services: &[&Service]) -> Shift {
+    pub fn start(self, services: &[&Service]) -> Shift {
         let (done, over) = (Arc::<AtomicUsize>::default(), Arc::<AtomicBool>::default());
         let mut tasks = JoinSet::new();
         for (index, &tried) in self.tried.iter().enumerate() {
@@ -77,21 +75,26 @@ impl Writers {
         Shift { writers: self, tasks, done, over }
     }
 
-    /// Checks that revisions have no gaps, that the log has every acknowledged set, and that each
-    /// object has its last set of the log. Returns all sets, in order.
-    pub(crate) async fn check(&self, database: &Database) -> Vec<(String, usize)> {
+    /// Checks that revisions have no gaps, and [`Self::check_sets`].
+    pub fn check(&self, database: &Database) -> Vec<(String, usize)> {
         let whole = "SELECT count(*) = max(revision) AND max(revision) =
                          (SELECT revision FROM store) FROM log";
         assert_eq!(database.run(whole), "t", "revisions have gaps");
+        self.check_sets(database)
+    }
+
+    /// Checks that the log has every acknowledged set, and that each object has its last set of the
+    /// log. Returns all sets, in order.
+    pub fn check_sets(&self, database: &Database) -> Vec<(String, usize)> {
         let sets = format!(
             "SELECT name || ' ' || convert_from(value, 'UTF8') FROM log
              WHERE event = 1 AND type = '{}' ORDER BY revision",
             self.kind
         );
         let numbered = |line: &str| {
-            let (name, value) = line.split_once(' ').unwrap();
+            let (name, value) = line.split_once(' ').expect("a name and a value");
             let digits = value.trim_matches(|letter: char| !letter.is_ascii_digit());
-            (name.to_owned(), digits.parse().unwrap())
+            (name.to_owned(), digits.parse().expect("a number"))
         };
         let sets: Vec<(String, usize)> = database.run(&sets).lines().map(numbered).collect();
         let kept: HashSet<_> = sets.iter().collect();
@@ -112,7 +115,7 @@ impl Writers {
 
 impl Shift {
     /// Waits until `count` more sets are acknowledged.
-    pub(crate) async fn wrote(&self, count: usize) {
+    pub async fn wrote(&self, count: usize) {
         let (before, begun) = (self.done.load(Ordering::Relaxed), Instant::now());
         while self.done.load(Ordering::Relaxed) < before + count {
             assert!(begun.elapsed() < DEADLINE * 2, "no set is acknowledged");
@@ -121,10 +124,10 @@ impl Shift {
     }
 
     /// Stops the writers after their current request.
-    pub(crate) async fn stop(mut self) -> Writers {
+    pub async fn stop(mut self) -> Writers {
         self.over.store(true, Ordering::Relaxed);
         while let Some(ended) = self.tasks.join_next().await {
-            let (index, tried, acknowledged) = ended.unwrap();
+            let (index, tried, acknowledged) = ended.expect("writers do not fail");
             self.writers.tried[index] = tried;
             let acknowledged = acknowledged.into_iter().map(|number| (index.to_string(), number));
             self.writers.acknowledged.extend(acknowledged);
