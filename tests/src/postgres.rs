@@ -1,18 +1,29 @@
-//! A temporary PostgreSQL server for the tests.
+//! Temporary PostgreSQL servers for the tests.
+
+mod address;
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     net::TcpListener,
     os::unix::{fs::MetadataExt as _, process::CommandExt as _},
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{LazyLock, Mutex, PoisonError},
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
 use uuid::Uuid;
 
-/// Creates a cluster. Then each input line holds arguments for pg_ctl; the answer is the directory
-/// of the socket. At the end of input, because the tests have ended or were killed, the script
-/// stops the server and removes all files.
+pub use self::address::Address;
+use crate::process::DEADLINE;
+
+/// The port of a cluster that listens only on its own socket.
+const PORT: u16 = 5432;
+
+/// Creates a cluster, or a standby of the one whose socket is in `$PRIMARY`. Then each input line
+/// holds arguments for pg_ctl; the answer is the directory of the socket. At the end of input,
+/// because the tests have ended or were killed, the script stops the server and removes all files.
 const KEEPER: &str = r#"
     PATH=$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
     command -v initdb >/dev/null || {
@@ -23,7 +34,11 @@ const KEEPER: &str = r#"
     cd "$place"
     trap '' PIPE
     trap 'pg_ctl -D data -m immediate stop >/dev/null 2>&1; cd /; rm -rf "$place"' EXIT
-    initdb -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1 || cat log
+    if [ "$PRIMARY" ]; then
+        pg_basebackup -D data -h "$PRIMARY" -U postgres -R --checkpoint=fast --no-sync >log 2>&1
+    else
+        initdb -D data -U postgres -A trust -E UTF8 --locale=C --no-sync >log 2>&1
+    fi || cat log
     (umask 077 && printf %s "$CERTIFICATE" >data/server.crt && printf %s "$KEY" >data/server.key)
     while read -r line; do
         pg_ctl -D data -l log -w -o "-k $place -N 500 $OPTIONS" $line >log.ctl 2>&1 || cat log.ctl log
@@ -50,7 +65,14 @@ static SHARED: LazyLock<Cluster> = LazyLock::new(Cluster::start);
 impl Cluster {
     /// A server for one test, which may stop and restart it.
     pub fn start() -> Self {
-        Self::with(&[("OPTIONS", "-h ''")], 5432)
+        Self::with(&[("OPTIONS", "-h ''")], PORT)
+    }
+
+    /// A standby of this server. It follows by streaming replication, asynchronously at first.
+    pub fn standby(&self) -> Self {
+        let standby = Self::with(&[("OPTIONS", "-h ''"), ("PRIMARY", &self.place)], PORT);
+        standby.until("SELECT count(*) = 1 FROM pg_stat_wal_receiver WHERE status = 'streaming'");
+        standby
     }
 
     /// A server with TLS on a port of 127.0.0.1, and its self-signed certificate as PEM.
@@ -106,9 +128,53 @@ impl Cluster {
         self.command_keeper("start");
     }
 
+    /// Makes every commit wait until a standby has it on disk.
+    pub fn commit_synchronously(&self) {
+        self.set("synchronous_standby_names", "*");
+        self.until("SELECT count(*) = 1 FROM pg_stat_replication WHERE sync_state = 'sync'");
+    }
+
+    /// Waits until this standby has all that the primary has committed, and ends the replication.
+    pub fn detach(&self, primary: &Self) {
+        let head = primary.at("postgres").run("SELECT pg_current_wal_flush_lsn()");
+        self.until(&format!("SELECT pg_last_wal_replay_lsn() >= '{head}'"));
+        self.set("primary_conninfo", "");
+        self.until("SELECT count(*) = 0 FROM pg_stat_wal_receiver");
+    }
+
+    /// Makes this standby a primary.
+    pub fn promote(&self) {
+        self.command_keeper("promote");
+    }
+
+    /// The database of the same name on this server.
+    pub fn copy_of(&self, database: &Database) -> Database {
+        self.at(database.name())
+    }
+
+    fn set(&self, setting: &str, value: &str) {
+        let server = self.at("postgres");
+        server.run(&format!("ALTER SYSTEM SET {setting} = '{value}'"));
+        server.run("SELECT pg_reload_conf()");
+    }
+
+    /// Waits until a query returns true.
+    fn until(&self, query: &str) {
+        let (server, begun) = (self.at("postgres"), Instant::now());
+        while server.run(query) != "t" {
+            assert!(begun.elapsed() < DEADLINE, "never true: {query}");
+            sleep(Duration::from_millis(20));
+        }
+    }
+
     fn at(&self, database: &str) -> Database {
-        let (host, port) = (self.place.replace('/', "%2F"), self.port);
-        Database { url: format!("postgres://postgres@{host}:{port}/{database}"), port }
+        let url = format!("postgres://postgres@{}/{database}", self.host());
+        Database { url, port: self.port }
+    }
+
+    /// The directory of the socket and the port, as in a URL.
+    fn host(&self) -> String {
+        format!("{}:{}", self.place.replace('/', "%2F"), self.port)
     }
 
     fn command_keeper(&self, line: &str) -> String {
@@ -128,10 +194,35 @@ impl Database {
         &self.url
     }
 
+    fn name(&self) -> &str {
+        self.url.rsplit_once('/').expect("it has a name").1
+    }
+
     /// The URL over TCP at 127.0.0.1, for a [`Cluster::secured`].
     pub fn tcp_url(&self) -> String {
-        let (_, name) = self.url.rsplit_once('/').expect("it has a name");
-        format!("postgres://postgres@127.0.0.1:{}/{name}", self.port)
+        self.url_on(&format!("127.0.0.1:{}", self.port))
+    }
+
+    /// The URL with this host and port, or with several of them, separated by commas.
+    pub fn url_on(&self, hosts: &str) -> String {
+        format!("postgres://postgres@{hosts}/{}", self.name())
+    }
+
+    /// Writes a backup of this database to a file.
+    pub fn dump(&self, file: &Path) {
+        self.copy("pg_dump", &["--format=custom", "--file"], file);
+    }
+
+    /// Restores a backup into this empty database.
+    pub fn restore(&self, file: &Path) {
+        self.copy("pg_restore", &["--no-owner", "--exit-on-error"], file);
+    }
+
+    fn copy(&self, program: &str, options: &[&str], file: &Path) {
+        let dbname = format!("--dbname={}", self.url);
+        let ended = Command::new(program).arg(dbname).args(options).arg(file).output();
+        let ended = ended.expect("the programs of PostgreSQL can be started");
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     }
 
     /// Runs a statement and returns the output of psql: rows, or the command tag with the row

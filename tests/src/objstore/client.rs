@@ -113,7 +113,16 @@ impl Client {
 
     /// Opens the socket with a query, such as `?events=true`.
     pub async fn socket_with(&self, query: &str) -> Socket {
-        let upgraded = self.request(Method::GET, &format!("/socket{query}")).upgrade().await;
-        Socket::new(upgraded.expect("a socket")).await
+        self.try_socket(query).await.expect("a socket")
+    }
+
+    /// Opens the socket with a query.
+    ///
+    /// # Errors
+    ///
+    /// The answer, if the service does not open it.
+    pub async fn try_socket(&self, query: &str) -> Result<Socket, Answer> {
+        let upgraded = self.request(Method::GET, &format!("/socket{query}")).upgrade().await?;
+        Ok(Socket::new(upgraded).await)
     }
 }

@@ -58,16 +58,16 @@ impl Socket {
 
     /// The next push, or `None` if the connection ends first.
     pub async fn next_push_or_end(&mut self) -> Option<Object> {
-        let end = Instant::now() + DEADLINE;
-        loop {
-            if let Some(text) = self.received.pop_front() {
-                return Some(Object::parse(&text));
-            }
-            match timeout_at(end, self.stream.next()).await.expect("a message comes in time") {
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return None,
-                Some(Ok(message)) => self.take(&message).await,
-            }
-        }
+        self.next_push_or_close().await.ok()
+    }
+
+    /// The next push.
+    ///
+    /// # Errors
+    ///
+    /// The code of the service's close frame, if the connection ends first. `None` without a code.
+    pub async fn next_push_or_close(&mut self) -> Result<Object, Option<u16>> {
+        self.next_text_or_close().await.map(|text| Object::parse(&text))
     }
 
     pub async fn next_pushes(&mut self, count: usize) -> Vec<Object> {
@@ -80,15 +80,16 @@ impl Socket {
 
     /// The next event, on a socket opened with `events=true`.
     pub async fn next_event(&mut self) -> Event {
-        let text = self.next_text().await;
-        DOCUMENT.check_text("/components/schemas/Event", &text);
-        let wire: Wire = serde_json::from_str(&text).expect("an event");
-        match (wire.event.as_str(), wire.object) {
-            ("set", Some(object)) => Event::Set(wire.revision, Object::parse(object.get())),
-            ("delete", Some(object)) => Event::Delete(wire.revision, Object::parse(object.get())),
-            ("reset", None) => Event::Reset(wire.revision),
-            _ => panic!("no event: {text}"),
-        }
+        Event::parse(&self.next_text().await)
+    }
+
+    /// The next event.
+    ///
+    /// # Errors
+    ///
+    /// The code of the service's close frame, if the connection ends first. `None` without a code.
+    pub async fn next_event_or_close(&mut self) -> Result<Event, Option<u16>> {
+        self.next_text_or_close().await.map(|text| Event::parse(&text))
     }
 
     /// Waits for the next ping and returns its payload. Answers it unless the socket is muted.
@@ -192,6 +193,22 @@ impl Socket {
         }
     }
 
+    async fn next_text_or_close(&mut self) -> Result<String, Option<u16>> {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            if let Some(text) = self.received.pop_front() {
+                return Ok(text);
+            }
+            match timeout_at(end, self.stream.next()).await.expect("a message comes in time") {
+                Some(Ok(Message::Close(frame))) => {
+                    return Err(frame.map(|frame| frame.code.into()));
+                }
+                Some(Err(_)) | None => return Err(None),
+                Some(Ok(message)) => self.take(&message).await,
+            }
+        }
+    }
+
     /// Reads one message. A text is also kept for [`Self::next_text`].
     async fn next_message(&mut self, end: Instant) -> Message {
         let next = timeout_at(end, self.stream.next()).await.expect("a message comes in time");
@@ -214,6 +231,20 @@ impl Socket {
             }
             Message::Close(_) => {}
             _ => panic!("the service sends nothing else: {message:?}"),
+        }
+    }
+}
+
+impl Event {
+    /// Parses an event, checked against the document.
+    fn parse(text: &str) -> Self {
+        DOCUMENT.check_text("/components/schemas/Event", text);
+        let wire: Wire = serde_json::from_str(text).expect("an event");
+        match (wire.event.as_str(), wire.object) {
+            ("set", Some(object)) => Self::Set(wire.revision, Object::parse(object.get())),
+            ("delete", Some(object)) => Self::Delete(wire.revision, Object::parse(object.get())),
+            ("reset", None) => Self::Reset(wire.revision),
+            _ => panic!("no event: {text}"),
         }
     }
 }
