@@ -13,7 +13,9 @@
 //! Decision: the start is the time in microseconds. Counting is not enough: the next epoch may begin
 //! on a server that does not know this one, and would repeat its revisions. A store changes less
 //! than a million times a second, so revisions stay behind the time. Until the year 2255 they stay
-//! below 2^53, up to which JavaScript can count.
+//! below 2^53, up to which JavaScript can count. If the clock is behind, the start is at least 2^20
+//! after the newest revision. A greater distance would be more than the time between two failovers,
+//! and the second one could repeat the start of the first.
 
 use super::Revision;
 

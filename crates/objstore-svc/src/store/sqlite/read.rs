@@ -22,7 +22,7 @@ pub(super) fn ping(connection: &Connection) -> rusqlite::Result<()> {
 /// Begins an epoch with the random ID `?1` if there is none: see `domain/epoch.rs`.
 const BEGIN_EPOCH: &str = "UPDATE store SET epoch = ?1, epoch_start = (
          SELECT iif(head = 0, 0,
-             max(head + 4294967296, CAST(unixepoch('subsec') * 1000000 AS INTEGER)))
+             max(head + 1048576, CAST(unixepoch('subsec') * 1000000 AS INTEGER)))
          FROM (SELECT max(epoch_start, coalesce((SELECT max(revision) FROM log), 0)) AS head)
      ) WHERE epoch IS NULL";
 
