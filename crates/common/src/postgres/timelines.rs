@@ -14,15 +14,18 @@ use std::sync::{
 
 use deadpool_postgres::ClientWrapper;
 
-/// The system identifier, which each cluster draws at its creation, and the number of the timeline.
-/// Fails on a standby.
-const TIMELINE: &str = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8)
+/// The system identifier, which each cluster draws at its creation, the number of the timeline, and
+/// when the server started: two standbys of one primary give their timelines the same number. Fails
+/// on a standby.
+const TIMELINE: &str = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8),
+         pg_postmaster_start_time()::text
      FROM pg_control_system()";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Timeline {
     system_identifier: i64,
     number: String,
+    started: String,
 }
 
 /// The timelines that the connections of a [`Database`](super::Database) have seen.
@@ -36,7 +39,7 @@ struct Seen {
 }
 
 impl Timelines {
-    /// How often the timeline has changed.
+    /// How often the timeline has changed, or its server has restarted.
     pub(super) fn changes(&self) -> u64 {
         self.0.changes.load(Ordering::Acquire)
     }
@@ -47,14 +50,15 @@ impl Timelines {
         client: &ClientWrapper,
     ) -> Result<(), tokio_postgres::Error> {
         let row = client.query_one(TIMELINE, &[]).await?;
-        let timeline = Timeline { system_identifier: row.try_get(0)?, number: row.try_get(1)? };
+        let (system_identifier, number) = (row.try_get(0)?, row.try_get(1)?);
+        let timeline = Timeline { system_identifier, number, started: row.try_get(2)? };
         let mut newest = self.0.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.as_ref() != Some(&timeline) {
             if let Some(before) = &*newest {
                 tracing::warn!(
                     before = before.number,
                     now = timeline.number,
-                    "the database has another timeline: the newest commits may be lost"
+                    "the database restarted or failed over: the newest commits may be lost"
                 );
                 self.0.changes.fetch_add(1, Ordering::Release);
             }
