@@ -1,4 +1,4 @@
-//! A TCP address that leads to one cluster, and later to another or to none.
+//! A TCP address that leads to one cluster, and later to another.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use super::Cluster;
 pub struct Address {
     port: u16,
     /// The socket of the cluster.
-    target: watch::Sender<Option<PathBuf>>,
+    target: watch::Sender<PathBuf>,
     _proxy: JoinSet<()>,
 }
 
@@ -25,7 +25,7 @@ impl Address {
     pub async fn of(cluster: &Cluster) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("a bound address").port();
-        let (target, targets) = watch::channel(Some(socket(cluster)));
+        let (target, targets) = watch::channel(socket(cluster));
         let mut proxy = JoinSet::new();
         proxy.spawn(accept(listener, targets));
         Self { port, target, _proxy: proxy }
@@ -33,12 +33,7 @@ impl Address {
 
     /// Breaks all connections. New ones reach this cluster.
     pub fn lead_to(&self, cluster: &Cluster) {
-        self.target.send_replace(Some(socket(cluster)));
-    }
-
-    /// Keeps all connections open, accepts new ones, and never answers: as a machine that hangs.
-    pub fn hang(&self) {
-        self.target.send_replace(None);
+        self.target.send_replace(socket(cluster));
     }
 
     /// The host and port.
@@ -51,7 +46,7 @@ fn socket(cluster: &Cluster) -> PathBuf {
     PathBuf::from(format!("{}/.s.PGSQL.{}", cluster.place, cluster.port))
 }
 
-async fn accept(listener: TcpListener, targets: watch::Receiver<Option<PathBuf>>) {
+async fn accept(listener: TcpListener, targets: watch::Receiver<PathBuf>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -64,17 +59,13 @@ async fn accept(listener: TcpListener, targets: watch::Receiver<Option<PathBuf>>
     }
 }
 
-/// Forwards both directions until one side ends, or the address leads elsewhere. A client of a
+/// Forwards both directions until they end, or until the address leads elsewhere. A client of a
 /// server that is down is disconnected.
-async fn forward(mut client: TcpStream, mut targets: watch::Receiver<Option<PathBuf>>) {
+async fn forward(mut client: TcpStream, mut targets: watch::Receiver<PathBuf>) {
     let target = targets.borrow_and_update().clone();
-    if let Some(target) = target {
-        let Ok(mut server) = UnixStream::connect(target).await else { return };
-        tokio::select! {
-            _ended = copy_bidirectional(&mut client, &mut server) => return,
-            _changed = targets.changed() => {}
-        }
+    let Ok(mut server) = UnixStream::connect(target).await else { return };
+    tokio::select! {
+        _ended = copy_bidirectional(&mut client, &mut server) => {}
+        _changed = targets.changed() => {}
     }
-    // `Err` if the address is dropped.
-    let _ = targets.wait_for(Option::is_some).await;
 }

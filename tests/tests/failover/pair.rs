@@ -88,9 +88,9 @@ impl Pair {
         self.standby.copy_of(&self.database)
     }
 
-    /// The database on the crashed primary, which starts again. No service reaches it.
+    /// The database on the crashed primary, which starts again. With [`Route::Address`] no service
+    /// reaches it.
     pub(crate) fn lost(&self) -> Database {
-        self.servers[0].hang();
         self.primary.resume();
         self.database.clone()
     }

@@ -30,7 +30,7 @@ pub(crate) struct Watcher {
     closes: Vec<Option<u16>>,
 }
 
-/// What a client receives.
+/// The messages that a client receives.
 enum Format {
     Pushes,
     /// Events after the revision `since`. It moves with changes after `through`, the revision of the
