@@ -18,7 +18,7 @@ use deadpool_postgres::ClientWrapper;
 /// when the server started: two standbys of one primary give their timelines the same number. Fails
 /// on a standby.
 const TIMELINE: &str = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8),
-         pg_postmaster_start_time()::text
+         extract(epoch FROM pg_postmaster_start_time())::text
      FROM pg_control_system()";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,16 +53,21 @@ impl Timelines {
         let (system_identifier, number) = (row.try_get(0)?, row.try_get(1)?);
         let timeline = Timeline { system_identifier, number, started: row.try_get(2)? };
         let mut newest = self.0.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        if newest.as_ref() != Some(&timeline) {
-            if let Some(before) = &*newest {
+        if newest.as_ref() == Some(&timeline) {
+            return Ok(());
+        }
+        if let Some(before) = newest.replace(timeline.clone()) {
+            self.0.changes.fetch_add(1, Ordering::Release);
+            let (before, now) = (before.number, timeline.number);
+            if before == now {
+                tracing::info!("the database has restarted");
+            } else {
                 tracing::warn!(
-                    before = before.number,
-                    now = timeline.number,
-                    "the database restarted or failed over: the newest commits may be lost"
+                    before,
+                    now,
+                    "the database has another timeline: the newest commits may be lost"
                 );
-                self.0.changes.fetch_add(1, Ordering::Release);
             }
-            *newest = Some(timeline);
         }
         Ok(())
     }
