@@ -29,3 +29,4 @@ pub mod project;
 pub mod raw;
 pub mod settings;
 pub mod soak;
+pub mod tables;

@@ -10,6 +10,8 @@ pub mod bearer;
 pub mod body;
 pub mod config;
 pub mod error;
+#[cfg(all(feature = "postgres", feature = "sqlite"))]
+pub mod import;
 pub mod json;
 pub mod limits;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

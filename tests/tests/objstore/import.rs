@@ -6,6 +6,7 @@ use blackbox::{
     objstore::{Client, Event, Key, Object, Service, Stopped, revision},
     postgres::{Cluster, Database},
     process,
+    tables::Tables,
 };
 use reqwest::Method;
 
@@ -65,6 +66,35 @@ async fn an_imported_store_keeps_objects_watches_and_positions() {
     let request = client.request(Method::POST, "/set").header("if-match", tag);
     let _ = request.body(object.numbered(2).body()).send().await.expect(204);
     assert!(revision(&client.etag(&object.key).await) > since);
+}
+
+#[tokio::test]
+async fn every_column_of_every_row_is_imported() {
+    let service = embedded().await;
+    let client = service.client().await;
+    let object = Object::fresh();
+    client.watch(&object.key).await;
+    client.set(&object).await;
+    client.unwatch(&object.key).await;
+    let _unused = service.client().await;
+    let place = service.stop().await;
+    let database = Cluster::shared().database();
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(succeeded, "{output}");
+    let sqlite = Tables::of_sqlite(&place.data().join("objstore.db"));
+    let postgres = Tables::of_postgres(&database);
+    // A new column must be copied, or belong to one of these lists for a reason: rows of SQLite have
+    // numbers, and PostgreSQL keeps in `store` what the process with the SQLite files counts.
+    assert_eq!(sqlite.columns_not_in(&postgres), ["objects.id"]);
+    assert_eq!(
+        postgres.columns_not_in(&sqlite),
+        ["store.revision", "store.bytes_through", "store.clients"]
+    );
+    // A copy of nulls would prove nothing.
+    assert_eq!(sqlite.unused_columns(), Vec::<String>::new());
+    for name in sqlite.names() {
+        assert_eq!(postgres.rows(name, &sqlite), sqlite.rows(name, &postgres), "{name}");
+    }
 }
 
 #[tokio::test]

@@ -202,6 +202,11 @@ impl Database {
         }
     }
 
+    /// The setting that the URL comes from.
+    pub fn setting(&self) -> &'static str {
+        self.setting
+    }
+
     /// Wraps an error of a connection outside the pool in one that names the setting.
     pub fn failed(&self, source: tokio_postgres::Error) -> OpenError {
         let setting = self.setting;
