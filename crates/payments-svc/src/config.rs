@@ -55,6 +55,12 @@ pub(crate) enum Command {
         #[arg(long)]
         to: PathBuf,
     },
+    /// Copy the SQLite store of a stopped service into an empty PostgreSQL database
+    Import {
+        /// Data directory of the SQLite store
+        #[arg(long)]
+        from: PathBuf,
+    },
     /// Recompute the ledger, balances and amounts, and report differences; exits 0 if there are
     /// none
     Check {

@@ -27,7 +27,7 @@ use crate::{
     payout::payout,
     seed::seed,
     service::{start, store_config},
-    store::{backup, check},
+    store::{backup, check, import},
 };
 
 #[global_allocator]
@@ -39,6 +39,9 @@ fn main() -> ExitCode {
         None => return process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
         Some(Command::Backup { to }) => or_exit(backup(&or_exit(store_config(&config)), &to)),
+        Some(Command::Import { from }) => {
+            or_exit(import(&or_exit(store_config(&config)), &from));
+        }
         Some(Command::Check { since }) => {
             or_exit(check(&or_exit(store_config(&config)), since));
         }

@@ -45,6 +45,7 @@ use crate::domain::{
 
 mod batch;
 mod check;
+mod import;
 mod lists;
 mod load;
 mod outcomes;
@@ -59,6 +60,7 @@ mod values;
 
 pub(crate) use check::CheckError;
 use check::Scope;
+pub(crate) use import::import;
 pub(crate) use postgres::Postgres;
 pub(crate) use reads::JOB_BATCH;
 pub(crate) use snapshot::{SHORT_TRAIL, Snapshot};

@@ -13,7 +13,7 @@ use serde_json::json;
 const FIRST: &str = "000000000000000000000000";
 
 /// Books every kind of entry. Returns the merchant and a transaction that can be captured.
-async fn book(service: &Service) -> (Merchant, Transaction) {
+pub(crate) async fn book(service: &Service) -> (Merchant, Transaction) {
     let mut body = minimal();
     body["test"] = true.into();
     body["currency"] = "DKK".into();
@@ -52,7 +52,7 @@ async fn booked() -> Stopped {
     place
 }
 
-async fn pay_out(place: &Stopped) {
+pub(crate) async fn pay_out(place: &Stopped) {
     let mut command = place.command();
     command.args(["payout", "--test", "--to"]).arg(place.data().join("transfers.csv"));
     assert!(process::run(command).await.status.success());

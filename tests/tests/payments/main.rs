@@ -16,6 +16,7 @@ mod exchange;
 mod forms;
 mod frauds;
 mod idempotency;
+mod import;
 mod ledger;
 mod limits;
 mod lines;

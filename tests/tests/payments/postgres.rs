@@ -208,7 +208,7 @@ async fn no_capture_reads_the_trails_of_other_transactions() {
 }
 
 /// Makes a write of each kind, with a key where keys are accepted, and some rejected writes.
-async fn write_everything(service: &Service) {
+pub(crate) async fn write_everything(service: &Service) {
     let (merchant, other) = (service.merchant().await, service.app().await);
     let app = &merchant.app;
     let transaction = merchant.pay("EUR", 1000).await;

@@ -120,6 +120,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "PAYMENTS_AUTHORIZATION_TTL",
         "healthcheck",
         "backup",
+        "import",
         "check",
         "payout",
     ] {

@@ -29,6 +29,12 @@ impl Id {
         Self::numbered(u128::from(second) << 64)
     }
 
+    /// The Unix second in which the ID was made.
+    pub(crate) fn second(self) -> u32 {
+        let [first, second, third, fourth, ..] = self.0;
+        u32::from_be_bytes([first, second, third, fourth])
+    }
+
     #[must_use]
     pub(crate) fn successor(self) -> Self {
         Self::numbered(self.number().saturating_add(1).min(Self::MAX.number()))
@@ -132,6 +138,7 @@ mod tests {
         let made = [ids.next(now), ids.next(now), ids.next(Timestamp::UNIX_EPOCH)];
         assert!(made.is_sorted() && made[0] < made[1] && made[1] < made[2]);
         assert!(made.iter().all(|id| id.to_string().starts_with("674f0001")), "{made:?}");
+        assert!(made.iter().all(|id| id.second() == 0x674f_0001), "{made:?}");
         assert_eq!(IdGenerator::after(made[2], 0).next(now).number(), made[2].number() + 1);
         ids.advance_to(made[0]);
         assert!(ids.next(now) > made[2]);

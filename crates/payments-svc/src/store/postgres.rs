@@ -27,7 +27,8 @@ mod batch;
 mod check;
 mod payouts;
 
-pub(super) use check::check;
+pub(super) use batch::SHARDS;
+pub(super) use check::{PLANNER, check, findings};
 pub(super) use payouts::pay_out;
 
 use batch::Writer;
@@ -99,7 +100,7 @@ pub(crate) struct Postgres {
 impl Postgres {
     pub(super) async fn open(config: &DatabaseConfig) -> Result<Self, OpenError> {
         let database = Database::of(config)?;
-        database.migrate(migrations::migrations::runner()).await?;
+        migrate(&database).await?;
         let batches = Pool::new(&database, LIMITS.batches, batch::SETTINGS)?;
         let (queue, runner) = Queue::new(Writer::new(batches));
         let ended = CancellationToken::new();
@@ -228,6 +229,11 @@ impl Postgres {
             sleep(SETTLE_POLL).await;
         }
     }
+}
+
+/// Runs the missing migrations.
+pub(super) async fn migrate(database: &Database) -> Result<(), OpenError> {
+    database.migrate(migrations::migrations::runner()).await
 }
 
 /// Reads the snapshots of these requests in one round trip, in their order.

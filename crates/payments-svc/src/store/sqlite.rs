@@ -26,13 +26,14 @@ mod batch;
 mod check;
 mod payouts;
 
+pub(super) use batch::last_id;
 pub(super) use check::check;
 pub(super) use payouts::pay_out;
 
 use batch::Writer;
 
 /// The file of the database, in the data directory.
-const DATABASE: &str = "payments.db";
+pub(super) const DATABASE: &str = "payments.db";
 
 /// The statements of [`Sqlite::snapshot`].
 static SNAPSHOT_SQL: LazyLock<[String; 3]> = LazyLock::new(|| {

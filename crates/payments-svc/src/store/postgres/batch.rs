@@ -58,7 +58,7 @@ pub(super) const SETTINGS: &str = "SET plan_cache_mode = force_generic_plan;
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 
 /// The number of rows of each merchant's balance.
-const SHARDS: i64 = 16;
+pub(in super::super) const SHARDS: i64 = 16;
 
 /// Locks one free row of the balance of each merchant.
 const BALANCES: &str = "SELECT held.merchant, free.shard, free.balance

@@ -4,6 +4,7 @@ use std::pin::pin;
 
 use common::{postgres::Database, sql::Columns};
 use futures_util::TryStreamExt as _;
+use tokio_postgres::GenericClient;
 
 use super::super::{
     DatabaseConfig,
@@ -11,11 +12,12 @@ use super::super::{
     rows,
 };
 
-/// Begins one snapshot for all rules. Nested loops are off, because the rules join whole tables:
-/// with old statistics, the planner may choose a nested loop, whose time grows with the square of
-/// the rows.
-const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
-    SET LOCAL enable_nestloop = off;
+/// Begins one snapshot for all rules.
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// Nested loops are off, because the rules join whole tables: with old statistics, the planner may
+/// choose a nested loop, whose time grows with the square of the rows.
+pub(in super::super) const PLANNER: &str = "SET LOCAL enable_nestloop = off;
     SET LOCAL jit = off";
 
 /// A check with `--since` finds the changes by index, even without statistics.
@@ -30,9 +32,20 @@ pub(in super::super) async fn check(
     let failed = |error| database.failed(error);
     let session = database.connect().await?;
     session.batch_execute(SNAPSHOT).await.map_err(failed)?;
+    session.batch_execute(PLANNER).await.map_err(failed)?;
     if scope.since().is_some() {
         session.batch_execute(BY_INDEX).await.map_err(failed)?;
     }
+    findings(&database, &*session, scope).await?.into_result()
+}
+
+/// Runs the rules in the open transaction of `session`.
+pub(in super::super) async fn findings(
+    database: &Database,
+    session: &impl GenericClient,
+    scope: Scope,
+) -> Result<Findings, CheckError> {
+    let failed = |error| database.failed(error);
     let mut findings = Findings::default();
     for rule in rules(scope) {
         let sql = rule.statement(scope, Dialect::Postgres);
@@ -45,5 +58,5 @@ pub(in super::super) async fn check(
             findings.add(rule, place, kept.map_err(failed)?, given.map_err(failed)?);
         }
     }
-    findings.into_result()
+    Ok(findings)
 }

@@ -158,7 +158,7 @@ fn balance(db: &Connection, merchant: Id) -> rusqlite::Result<Vec<Balance>> {
 }
 
 /// The last ID that any process drew and stored.
-fn last_id(db: &Connection) -> rusqlite::Result<Id> {
+pub(in super::super) fn last_id(db: &Connection) -> rusqlite::Result<Id> {
     let last = db.prepare_cached("SELECT last FROM ids")?.query_row([], |row| row.get(0))?;
     Ok(Id::stored(last))
 }

@@ -1,0 +1,402 @@
+//! `import`: copies an embedded store into PostgreSQL.
+
+use std::{collections::BTreeMap, process::Output, time::Duration};
+
+use blackbox::{
+    payments::{Acquirer, App, Card, Link, Merchant, Move, SECRET, Service, Stopped, ids, minimal},
+    postgres::{Cluster, Database},
+    process::{self, DEADLINE},
+    tables::Tables,
+};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use crate::{
+    books::{book, pay_out},
+    postgres::write_everything,
+};
+
+/// Imports the store of `place` into a database. Returns whether this succeeded, and the output.
+async fn import(place: &Stopped, database: &Database) -> (bool, String) {
+    let target = Stopped::on(Some(database.clone()), &[]);
+    let mut command = target.command();
+    command.arg("import").arg("--from").arg(place.data());
+    let Output { status, stdout, stderr } = process::run(command).await;
+    let output = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+    (status.success(), output.into_owned())
+}
+
+/// Imports a store that must be complete, and returns it with the settings of the tests.
+async fn imported(place: &Stopped) -> Stopped {
+    let database = Cluster::shared().database();
+    let (succeeded, output) = import(place, &database).await;
+    assert!(succeeded, "{output}");
+    assert_eq!(output, "");
+    Stopped::on(Some(database), &SETTINGS)
+}
+
+async fn is_rejected(place: &Stopped, database: &Database, reason: &str) {
+    let (succeeded, output) = import(place, database).await;
+    assert!(!succeeded && output.contains(reason), "{reason}: {output}");
+}
+
+/// Whether no table has a row, except for the first row of `expiry`.
+fn is_empty(database: &Database) -> bool {
+    let tables = Tables::of_postgres(database);
+    let mut rows = tables.names().flat_map(|name| tables.rows(name, &tables));
+    rows.all(|row| row == r#"{"only":1,"through":"000000000000000000000000"}"#)
+}
+
+/// With these settings, a payment that waits for its acquirer stays pending.
+const SETTINGS: [(&str, &str); 2] = [SECRET, ("PAYMENTS_ACQUIRER_TIMEOUT", "1h")];
+
+fn embedded() -> Stopped {
+    Stopped::on(None, &SETTINGS)
+}
+
+/// A store with rows in every table.
+struct Filled {
+    place: Stopped,
+    merchants: Vec<Merchant>,
+    /// Answers to requests without a body, by path.
+    shown: BTreeMap<String, String>,
+    /// Requests with an `Idempotency-Key`: the key, the path, the body, the answer.
+    answered: Vec<(String, String, Value, String)>,
+    /// The form of a payment that waits for the answer to a challenge.
+    form: String,
+}
+
+/// Writes rows to every table and kills the service, as a crash would.
+async fn filled() -> Filled {
+    let service = embedded().start().await;
+    write_everything(&service).await;
+    let (merchant, transaction) = book(&service).await;
+    let app = &merchant.app;
+    let other = service.app().await;
+    let acquirer = Acquirer(&service);
+    let reason = json!({ "code": 1040, "title": "Other fraud" });
+    for (kind, members) in [
+        ("dispute.opened", json!({ "disputeId": "dp", "amount": 1, "reason": reason })),
+        ("dispute.won", json!({ "disputeId": "not opened yet" })),
+        ("fraud.reported", json!({ "reason": 8, "reported": "2026-11-20T09:08:07.000Z" })),
+    ] {
+        let event = Acquirer::event(kind, &transaction, members);
+        let _ = acquirer.notify(&event).await.expect(204);
+    }
+    let mut payment = merchant.payment(Card::VISA, "DKK", 500);
+    payment["custom"] = json!({ "order": "17" });
+    let custom = merchant.transaction(&merchant.charge(&payment).await.expect(201));
+
+    let mut answered = Vec::new();
+    let mut named = minimal();
+    named["name"] = "Ann & Søn".into();
+    named["company"]["number"] = "12345678".into();
+    let repeat = json!({ "transactionId": transaction.id, "currency": "EUR", "amount": 5 });
+    let card = json!({ "transactionId": transaction.id, "notes": "Ben's card" });
+    let capture = json!({ "amount": 3, "descriptor": "Third mug" });
+    for (number, (path, body)) in [
+        ("/merchants".to_owned(), named),
+        (merchant.path("/users"), json!({ "email": "Ann@shop.example" })),
+        (merchant.path("/apps"), json!({ "appId": other.id })),
+        (merchant.path("/transactions"), repeat.clone()),
+        (merchant.path("/cards"), card),
+        (custom.path_of(Move::Capture), capture),
+        (custom.path_of(Move::Refund), json!({ "amount": 2 })),
+        (custom.path_of(Move::Void), json!({ "amount": 1 })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let key = format!("key {number}");
+        let answer = app.post_once(&key, &path, &body).await.expect(201);
+        answered.push((key, path, body, answer.text().to_owned()));
+    }
+    let link = Link::to(&merchant).with("text", "Two mugs");
+    let (form, page) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
+    let _ = page.expect(200);
+    pay_out(service.data()).await;
+    let merchants = vec![merchant.clone(), service.merchant().await];
+    let shown = show(&merchants).await;
+
+    let place = service.stop().await.with("PAYMENTS_SANDBOX_DELAY", "1h");
+    let service = place.start().await;
+    let app = app.at(&service);
+    let path = merchant.path("/transactions");
+    let pending = app.post_once("pending", &path, &repeat);
+    let is_pending = async {
+        while service.metric("payments_operations_waiting").await < 2 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::select! {
+        answer = pending => panic!("the acquirer has answered: {answer:?}"),
+        waited = timeout(DEADLINE, is_pending) => waited.unwrap(),
+    }
+    let place = service.kill().await;
+    // The acquirer has not confirmed this refund.
+    place.change(
+        "INSERT INTO instructions (id, \"transaction\", movement, amount, step)
+         SELECT line, \"transaction\", movement, amount, step FROM trail
+         WHERE movement = 'refund' LIMIT 1",
+    );
+    assert_eq!(place.change("UPDATE expiry SET through = (SELECT min(id) FROM transactions)"), 1);
+    Filled { place, merchants, shown, answered, form }
+}
+
+/// The answers to all requests without a body that show data of the merchants, by path.
+async fn show(merchants: &[Merchant]) -> BTreeMap<String, String> {
+    let mut shown = BTreeMap::new();
+    for merchant in merchants {
+        let app = &merchant.app;
+        let mut paths = vec!["/me".to_owned(), app.merchants("?limit=1000"), merchant.path("")];
+        for (list, item) in [
+            (merchant.path("/users?limit=1000"), None),
+            (merchant.path("/apps?limit=1000"), None),
+            (merchant.path("/lines?limit=1000"), Some("/lines/")),
+            (merchant.path("/transactions?limit=1000"), Some("/transactions/")),
+            (merchant.path("/transactions?limit=9&filter[successful]=no"), None),
+            (
+                format!("/disputes?limit=1000&filter[merchantId]={}", merchant.id),
+                Some("/disputes/"),
+            ),
+            (format!("/frauds?limit=1000&filter[merchantId]={}", merchant.id), Some("/frauds/")),
+        ] {
+            let items = ids(&app.list(&list).await);
+            paths.extend(
+                item.into_iter().flat_map(|item| items.iter().map(move |id| format!("{item}{id}"))),
+            );
+            paths.push(list);
+        }
+        for path in paths {
+            let answer = app.get(&path).await.expect(200);
+            shown.insert(format!("{} {path}", app.id), answer.text().to_owned());
+        }
+    }
+    shown
+}
+
+fn at(merchants: &[Merchant], service: &Service) -> Vec<Merchant> {
+    merchants.iter().map(|merchant| merchant.by(&merchant.app.at(service))).collect()
+}
+
+#[tokio::test]
+async fn an_imported_store_answers_every_request_as_before() {
+    let Filled { place, merchants, shown, answered, form } = filled().await;
+    assert!(shown.len() > 60, "{shown:#?}");
+    let target = imported(&place).await;
+    target.agrees().await;
+    let service = target.start().await;
+    let merchants = at(&merchants, &service);
+    assert_eq!(show(&merchants).await, shown);
+
+    let app = &merchants[0].app;
+    for (key, path, body, text) in &answered {
+        let repeat = app.post_once(key, path, body).await;
+        assert_eq!(repeat.header("idempotent-replayed"), Some("true"), "{repeat:?}");
+        assert_eq!(repeat.text(), text, "{path}");
+    }
+    assert_eq!(show(&merchants).await, shown, "a repeat was executed");
+
+    let confirm = form.replace("/?", "/challenge?");
+    let newest = |shown: &[Value]| shown[0]["id"].as_str().unwrap().to_owned();
+    let before = newest(&merchants[0].list("/transactions?limit=1").await);
+    let _ = service.send_form(&confirm, "answer=confirm").await.expect(303);
+    let paid = merchants[0].list("/transactions?limit=1").await;
+    assert!(newest(&paid) > before, "{paid:?}");
+    assert_eq!((&paid[0]["tds"], &paid[0]["successful"]), (&json!("full"), &json!(true)));
+    for merchant in &merchants {
+        merchant.pay("EUR", 1000).await.capture(900).await;
+        merchant.sum_of_lines().await;
+    }
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn every_column_of_every_row_is_imported() {
+    let Filled { place, .. } = filled().await;
+    let target = imported(&place).await;
+    let sqlite = Tables::of_sqlite(&place.data().join("payments.db"));
+    let mut postgres = Tables::of_postgres(target.database().unwrap());
+    // A new column must be copied, or belong to one of these lists for a reason: PostgreSQL makes
+    // IDs with sequences; leases and `taken` are about running processes.
+    assert_eq!(sqlite.columns_not_in(&postgres), ["ids.last"]);
+    assert_eq!(
+        postgres.columns_not_in(&sqlite),
+        ["instructions.taken", "leases.job", "leases.holder", "leases.until"]
+    );
+    // A copy of nulls would prove nothing. Only a previous version wrote receipts.
+    assert_eq!(sqlite.unused_columns(), ["idempotency.receipt"]);
+    // The other rows of a balance are empty.
+    let rows = |tables: &Tables| tables.rows("balances", tables).len();
+    assert_eq!(rows(&postgres), 16 * rows(&sqlite));
+    postgres.retain("balances", "shard", &0.into());
+    for name in sqlite.names().filter(|name| *name != "ids") {
+        assert_eq!(postgres.rows(name, &sqlite), sqlite.rows(name, &postgres), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_column_that_only_sqlite_has_is_not_lost_silently() {
+    let place = embedded().start().await.stop().await;
+    place.change("ALTER TABLE apps ADD COLUMN colour TEXT");
+    let database = Cluster::shared().database();
+    is_rejected(&place, &database, "colour").await;
+    assert!(is_empty(&database));
+    database.run("ALTER TABLE apps ADD COLUMN colour text");
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(succeeded, "{output}");
+}
+
+#[tokio::test]
+async fn outbox_entries_are_sent_after_an_import() {
+    let Filled { place, .. } = filled().await;
+    let target = imported(&place).await;
+    let database = target.database().unwrap().clone();
+    assert_eq!(database.run("SELECT count(*) FROM instructions"), "1");
+    let _service = target.start().await;
+    let sent = async {
+        while database.run("SELECT count(*) FROM instructions") != "0" {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, sent).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_payment_without_an_answer_fails_after_an_import() {
+    let Filled { place, merchants, .. } = filled().await;
+    let target = imported(&place).await.with("PAYMENTS_ACQUIRER_TIMEOUT", "100ms");
+    let service = target.start().await;
+    let merchants = at(&merchants, &service);
+    let path = merchants[0].path("/transactions?limit=1&filter[successful]=no");
+    let app: &App = &merchants[0].app;
+    let failed = async {
+        while app.list(&path).await[0]["amount"] != 5 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, failed).await.unwrap();
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn new_ids_are_greater_than_imported_ones() {
+    let service = embedded().start().await;
+    let merchant = service.merchant().await;
+    merchant.pay("EUR", 1000).await;
+    let place = service.stop().await;
+    // The clock of the old machine was wrong: the last ID is from the year 2100.
+    let last = "f48657000000000000000001";
+    assert_eq!(place.change(&format!("UPDATE ids SET last = x'{last}'")), 1);
+    let service = imported(&place).await.start().await;
+    let merchant = merchant.by(&merchant.app.at(&service));
+    let newer = merchant.pay("EUR", 1000).await;
+    assert!(*newer.id > *last, "{}", newer.id);
+    assert_eq!(merchant.ids("/transactions?limit=1").await, [newer.id]);
+}
+
+#[tokio::test]
+async fn import_rejects_a_used_database() {
+    let place = embedded().start().await.stop().await;
+    let database = Cluster::shared().database();
+    let service = Stopped::on(Some(database.clone()), &[]).start().await;
+    let held = async {
+        while database.run("SELECT count(*) FROM leases") == "0" {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, held).await.unwrap();
+    let reason = "the database of PAYMENTS_DATABASE_URL is not empty: create a new one";
+    is_rejected(&place, &database, reason).await;
+    service.app().await;
+    service.stop().await;
+    is_rejected(&place, &database, reason).await;
+    assert_eq!(database.run("SELECT count(*) FROM apps"), "1");
+
+    let once = imported(&place).await;
+    let _app = once.start().await.app().await;
+    is_rejected(&place, &database, reason).await;
+}
+
+#[tokio::test]
+async fn import_rejects_a_store_in_use_and_a_missing_store() {
+    let database = Cluster::shared().database();
+    let service = embedded().start().await;
+    let nowhere = Stopped::on(None, &[]);
+    for (place, reason) in [(service.data(), "in use"), (&nowhere, "contains no payments.db")] {
+        is_rejected(place, &database, reason).await;
+    }
+    let mut command = nowhere.command();
+    command.args(["import", "--from", "."]);
+    let stderr = process::failure_line(command).await;
+    assert!(stderr.contains("PAYMENTS_DATABASE_URL"), "{stderr}");
+    assert_eq!(std::fs::read_dir(nowhere.data()).unwrap().count(), 0, "a file was created");
+    imported(&service.stop().await).await;
+}
+
+#[tokio::test]
+async fn an_import_with_an_invalid_row_leaves_nothing() {
+    let service = embedded().start().await;
+    let (merchant, _) = book(&service).await;
+    merchant.invite("ann@shop.example").await;
+    let place = service.stop().await;
+    let database = Cluster::shared().database();
+    for (damage, repair, reason) in [
+        (
+            "lines SET balance = balance + 1 WHERE kind = 'capture'",
+            "lines SET balance = balance - 1 WHERE kind = 'capture'",
+            "a merchant's balance is the sum of its lines",
+        ),
+        (
+            "transactions SET expiry_year = 100000 WHERE expiry_year = 2048",
+            "transactions SET expiry_year = 2048 WHERE expiry_year = 100000",
+            "table transactions, column expiry_year: a value is invalid",
+        ),
+        (
+            "merchants SET test = 2",
+            "merchants SET test = 1",
+            "table merchants, column test: a value is invalid",
+        ),
+        (
+            "users SET email = CAST(x'616e6eff' AS TEXT)",
+            "users SET email = 'ann@shop.example'",
+            "table users, column email: a value is invalid",
+        ),
+        (
+            "merchants SET website = 'https://shop.example' || char(0)",
+            "merchants SET website = 'https://shop.example'",
+            "table merchants: the database of PAYMENTS_DATABASE_URL returned an error: ",
+        ),
+    ] {
+        assert!(place.change(&format!("UPDATE {damage}")) > 0, "{damage}");
+        is_rejected(&place, &database, reason).await;
+        assert!(is_empty(&database), "{damage}");
+        assert!(place.change(&format!("UPDATE {repair}")) > 0, "{repair}");
+    }
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(succeeded, "{output}");
+    Stopped::on(Some(database), &[]).agrees().await;
+    place.start().await.stop().await.agrees().await;
+}
+
+#[tokio::test]
+async fn rows_that_a_database_drops_are_missed() {
+    let service = embedded().start().await;
+    let merchant = service.merchant().await;
+    let place = service.stop().await;
+    let database = Cluster::shared().database();
+    Stopped::on(Some(database.clone()), &[]).start().await.stop().await;
+    database.run(
+        "CREATE FUNCTION drop_row() RETURNS trigger LANGUAGE plpgsql
+             AS $$ BEGIN RETURN NULL; END $$;
+         CREATE TRIGGER drop_row BEFORE INSERT ON merchants FOR EACH ROW
+             EXECUTE FUNCTION drop_row()",
+    );
+    is_rejected(&place, &database, "table merchants: read 1 rows but wrote 0").await;
+    assert!(is_empty(&database));
+    database.run("DROP TRIGGER drop_row ON merchants");
+    let (succeeded, output) = import(&place, &database).await;
+    assert!(succeeded, "{output}");
+    let service = Stopped::on(Some(database), &[]).start().await;
+    merchant.by(&merchant.app.at(&service)).fetch().await;
+}
