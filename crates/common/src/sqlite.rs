@@ -29,7 +29,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, OpenFlags, config::DbConfig, ffi};
 
 mod checkpoint;
 mod directory;
@@ -59,8 +59,13 @@ const STATEMENT_CACHE: usize = 64;
 /// The WAL file is truncated to this size in bytes when the WAL is reset.
 const WAL_SIZE_LIMIT: i64 = 64 * 1024 * 1024;
 
+/// The oldest SQLite that can be used. In older ones, a checkpoint and a write at the same moment can
+/// reset the WAL wrongly, which corrupts the database. The checkpoint thread makes this likely.
+const OLDEST_VERSION: i32 = 3_051_003;
+
 /// Opens a connection that may write: WAL mode, every commit synced, no automatic checkpoints.
 pub fn open(path: &Path) -> rusqlite::Result<Connection> {
+    require_version(rusqlite::version_number())?;
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "page_size", PAGE_SIZE)?;
@@ -75,11 +80,28 @@ pub fn open(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Opens a connection that only reads. The database must exist.
 pub fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    require_version(rusqlite::version_number())?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     tune(&connection)?;
     Ok(connection)
+}
+
+/// Fails if this version, in the form of `sqlite3_libversion_number`, is too old. The program
+/// contains SQLite, but a build can replace it with the one of the system.
+fn require_version(version: i32) -> rusqlite::Result<()> {
+    if version >= OLDEST_VERSION {
+        return Ok(());
+    }
+    let [linked, oldest] = [version, OLDEST_VERSION].map(|version| {
+        format!("{}.{}.{}", version / 1_000_000, version / 1_000 % 1_000, version % 1_000)
+    });
+    let reason = format!(
+        "this program was built with SQLite {linked}, which can corrupt a database: build it with \
+         {oldest} or newer"
+    );
+    Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ERROR), Some(reason)))
 }
 
 fn tune(connection: &Connection) -> rusqlite::Result<()> {
@@ -141,4 +163,22 @@ pub fn backup(
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_sqlite_that_is_too_old_is_rejected_with_both_versions() {
+        for version in [3_051_003, 3_051_004, 3_052_000, 4_000_000, rusqlite::version_number()] {
+            assert!(require_version(version).is_ok(), "{version}");
+        }
+        for (version, name) in
+            [(3_051_002, "3.51.2"), (3_050_004, "3.50.4"), (3_040_001, "3.40.1"), (0, "0.0.0")]
+        {
+            let error = require_version(version).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("3.51.3 or newer"), "{error}");
+        }
+    }
 }
