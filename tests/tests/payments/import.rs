@@ -297,7 +297,9 @@ async fn new_ids_are_greater_than_imported_ones() {
 
 #[tokio::test]
 async fn import_rejects_a_used_database() {
-    let place = embedded().start().await.stop().await;
+    let service = embedded().start().await;
+    service.app().await;
+    let place = service.stop().await;
     let database = Cluster::shared().database();
     let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let held = async {
@@ -306,16 +308,17 @@ async fn import_rejects_a_used_database() {
         }
     };
     timeout(DEADLINE, held).await.unwrap();
-    let reason = "the database of PAYMENTS_DATABASE_URL is not empty: create a new one";
+    let reason = "a service uses the database of PAYMENTS_DATABASE_URL: stop it";
     is_rejected(&place, &database, reason).await;
+    let reason = "the database of PAYMENTS_DATABASE_URL is not empty: create a new one";
     service.app().await;
     service.stop().await;
+    database.run("DELETE FROM leases");
     is_rejected(&place, &database, reason).await;
     assert_eq!(database.run("SELECT count(*) FROM apps"), "1");
 
     let once = imported(&place).await;
-    let _app = once.start().await.app().await;
-    is_rejected(&place, &database, reason).await;
+    is_rejected(&place, once.database().unwrap(), reason).await;
 }
 
 #[tokio::test]

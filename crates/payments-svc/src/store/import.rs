@@ -28,8 +28,8 @@ const SKIPPED: [&str; 1] = ["ids"];
 /// Removes the first row of a new database, which the copy brings, too.
 const CLEAR_EXPIRY: &str = "DELETE FROM expiry WHERE through = decode(repeat('00', 12), 'hex')";
 
-/// A service takes leases as soon as it has started.
-const IS_IN_USE: &str = "SELECT EXISTS (SELECT FROM leases)";
+/// A service takes leases as soon as it has started, and extends them until it stops.
+const IS_IN_USE: &str = "SELECT EXISTS (SELECT FROM leases WHERE until > clock_timestamp())";
 
 /// The balance of a merchant is one row in SQLite, and `$1` rows in PostgreSQL.
 const ADD_SHARDS: &str = "INSERT INTO balances (merchant, shard, balance)
@@ -50,6 +50,8 @@ pub(crate) enum ImportError {
     Read(#[from] rusqlite::Error),
     #[error(transparent)]
     Target(#[from] OpenError),
+    #[error("a service uses the database of {0}: stop it, or create another database")]
+    InUse(&'static str),
     #[error("nothing was imported, because {0}")]
     Check(#[from] CheckError),
 }
@@ -70,7 +72,7 @@ pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), Im
     let transaction = connection.transaction().await.map_err(failed)?;
     transaction.batch_execute(CLEAR_EXPIRY).await.map_err(failed)?;
     if transaction.query_one(IS_IN_USE, &[]).await.map_err(failed)?.get(0) {
-        return Err(CopyError::NotEmpty(config.url_setting).into());
+        return Err(ImportError::InUse(database.setting()));
     }
     import::copy(&store, &transaction, &database, &SKIPPED).await?;
     transaction.execute(ADD_SHARDS, &[&postgres::SHARDS]).await.map_err(failed)?;
