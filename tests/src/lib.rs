@@ -29,4 +29,5 @@ pub mod project;
 pub mod raw;
 pub mod settings;
 pub mod soak;
+pub mod stopping;
 pub mod tables;

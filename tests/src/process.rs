@@ -39,6 +39,12 @@ pub async fn run(mut command: Command) -> Output {
     timeout(DEADLINE, command.output()).await.expect("ends in time").expect("can be started")
 }
 
+/// Sends a process the signal with this name, such as `TERM`.
+pub(crate) async fn send(pid: u32, signal: &str) {
+    let sent = Command::new("sh").arg("-c").arg(format!("kill -{signal} {pid}")).status().await;
+    assert!(sent.expect("sh can be started").success(), "process {pid} cannot be signalled");
+}
+
 /// The output of a command that has to fail with exactly one line.
 pub async fn failure_line(command: Command) -> String {
     let Output { status, stdout, stderr } = run(command).await;
@@ -125,9 +131,7 @@ impl Process {
 
     /// Sends the signal with this name, such as `TERM`.
     pub async fn signal(&self, name: &str) {
-        let pid = self.child.id().expect("is running");
-        let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {pid}")).status().await;
-        assert!(sent.expect("sh can be started").success(), "process {pid} cannot be signalled");
+        send(self.child.id().expect("is running"), name).await;
     }
 
     /// Waits until a terminated process has ended with success.

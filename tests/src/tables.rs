@@ -105,7 +105,7 @@ impl Tables {
 
 fn sqlite(store: &Connection, name: String) -> (String, Table) {
     let mut statement = store.prepare(&format!("SELECT * FROM \"{name}\"")).expect("is SQL");
-    let columns: Vec<_> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<_> = statement.column_names().map(str::to_owned).collect();
     let rows = statement.query_map([], |row| {
         let cell = |(number, column): (usize, &String)| {
             let value = match row.get(number)? {

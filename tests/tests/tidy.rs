@@ -38,8 +38,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("domain", ""),
             (
                 "store",
-                "domain common::batch common::import common::postgres common::sql \
-                 common::sqlite deadpool_postgres rand refinery rusqlite std::sync::Mutex std::thread \
+                "domain common::batch common::import common::postgres common::progress \
+                 common::sql common::sqlite deadpool_postgres rand refinery rusqlite std::sync::Mutex std::thread \
                  std::time::Instant std::time::SystemTime tokio tokio_postgres tracing",
             ),
             ("lock", "std::sync::Mutex"),
@@ -51,7 +51,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                 "config domain http store watch common::postgres common::process \
                  common::serve prometheus std::net tokio tracing",
             ),
-            ("main", "config service store common::process std::process"),
+            ("main", "config service store common::process common::progress std::process"),
         ],
     ),
     (
@@ -64,8 +64,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("file", "std::fs tempfile"),
             (
                 "store",
-                "domain common::batch common::import common::postgres common::sql \
-                 common::sqlite refinery rusqlite std::sync::Mutex std::thread tempfile \
+                "domain common::batch common::import common::postgres common::progress \
+                 common::sql common::sqlite refinery rusqlite std::sync::Mutex std::thread tempfile \
                  tokio tokio_postgres tracing",
             ),
             ("limits", "config domain std::net"),
@@ -75,7 +75,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("http", "app domain web axum tokio tracing"),
             ("pos", "app domain web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store prometheus tokio tracing"),
-            ("payout", "config domain file store"),
+            ("payout", "config domain file store common::progress"),
             ("seed", "config domain file store std::fs tokio"),
             ("config", "domain clap lettre std::net"),
             (
@@ -84,14 +84,18 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
                  common::postgres common::process common::serve prometheus std::net \
                  tokio tracing",
             ),
-            ("main", "config payout seed service store common::process std::process"),
+            (
+                "main",
+                "config payout seed service store common::process common::progress \
+                 std::process",
+            ),
         ],
     ),
 ];
 
 /// Crates and modules that talk to the outside, or keep state that others share. `domain` uses
 /// none.
-const GUARDED: [&str; 32] = [
+const GUARDED: [&str; 33] = [
     "aide",
     "askama",
     "axum",
@@ -100,6 +104,7 @@ const GUARDED: [&str; 32] = [
     "common::import",
     "common::postgres",
     "common::process",
+    "common::progress",
     "common::serve",
     "common::sql",
     "common::sqlite",

@@ -19,6 +19,7 @@ use tokio_postgres::{Transaction, binary_copy::BinaryCopyInWriter, types::Type};
 use crate::{
     migration::MigrationError,
     postgres::{Database, OpenError},
+    progress::Progress,
     sql::{Cell, Columns, Param},
     sqlite::{self, Directory, DirectoryError},
 };
@@ -113,9 +114,11 @@ pub async fn copy(
     target: &Transaction<'_>,
     database: &Database,
     skipped: &[&str],
+    progress: &Progress,
 ) -> Result<(), ImportError> {
     let failed = |error| database.failed(error);
     let tables = tables(store, skipped)?;
+    progress.begin("rows", tables.iter().map(|table| table.rows).sum());
     let names: Vec<_> = tables.iter().map(|table| quoted(&table.name)).collect();
     let lock = format!("LOCK TABLE {} IN EXCLUSIVE MODE", names.join(", "));
     target.batch_execute(&lock).await.map_err(failed)?;
@@ -126,7 +129,7 @@ pub async fn copy(
         }
     }
     for table in &tables {
-        let written = copy_table(store, target, database, table).await?;
+        let written = copy_table(store, target, database, table, progress).await?;
         if written != table.rows {
             let (table, read) = (table.name.clone(), table.rows);
             return Err(ImportError::Incomplete { table, read, written });
@@ -172,6 +175,7 @@ async fn copy_table(
     target: &Transaction<'_>,
     database: &Database,
     table: &Table,
+    progress: &Progress,
 ) -> Result<u64, ImportError> {
     let failed =
         |error| ImportError::Rejected { table: table.name.clone(), source: database.failed(error) };
@@ -197,6 +201,7 @@ async fn copy_table(
             })?);
         }
         writer.as_mut().write_raw(values).await.map_err(failed)?;
+        progress.advance();
     }
     writer.finish().await.map_err(failed)
 }

@@ -20,6 +20,8 @@ pub mod operations;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod process;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub mod progress;
 pub mod serve;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod sql;

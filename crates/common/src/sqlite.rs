@@ -29,7 +29,9 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig, ffi};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig, ffi};
+
+use crate::progress::Progress;
 
 mod checkpoint;
 mod directory;
@@ -113,6 +115,30 @@ fn tune(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Number of steps of the virtual machine of SQLite between two looks at a request to stop: far less
+/// than a millisecond.
+const STOP_STEPS: i32 = 10_000;
+
+/// Makes statements of this connection fail with [`ErrorCode::OperationInterrupted`] when the command
+/// is asked to stop. Calls `report` regularly while a statement runs.
+pub fn stop_with(
+    connection: &mut Connection,
+    progress: &Progress,
+    mut report: impl FnMut(&Progress) + Send + 'static,
+) -> rusqlite::Result<()> {
+    let progress = progress.clone();
+    let is_stopped = move || {
+        report(&progress);
+        progress.is_stopped()
+    };
+    connection.progress_handler(STOP_STEPS, Some(is_stopped))
+}
+
+/// Whether a statement failed because the command was asked to stop.
+pub fn is_interrupted(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted)
+}
+
 /// Why a backup was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
@@ -125,12 +151,21 @@ pub enum BackupError {
     /// The target exists. A backup never overwrites a file.
     #[error("{0:?} already exists: choose another file")]
     Exists(PathBuf),
+    /// The command was asked to stop.
+    #[error("interrupted: no file was created")]
+    Interrupted,
     /// SQLite could not read the source or write the copy.
     #[error("the copy failed: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(#[source] rusqlite::Error),
     /// A file operation on the copy failed.
     #[error("the copy could not be synced or renamed: {0}")]
     Io(#[from] io::Error),
+}
+
+impl From<rusqlite::Error> for BackupError {
+    fn from(error: rusqlite::Error) -> Self {
+        if is_interrupted(&error) { Self::Interrupted } else { Self::Sqlite(error) }
+    }
 }
 
 /// Copies the database at `source` to the new file `target` while it is in use. The copy is one
@@ -139,6 +174,7 @@ pub enum BackupError {
 pub fn backup(
     source: &Path,
     target: &Path,
+    progress: &Progress,
     prepare: impl FnOnce(&Connection) -> rusqlite::Result<()>,
 ) -> Result<(), BackupError> {
     if !source.exists() {
@@ -154,15 +190,39 @@ pub fn backup(
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
         _ => directory::create(&partial)?,
     }
-    open_reader(source)?.execute("VACUUM INTO ?1", [partial.to_str()])?;
-    let copy = Connection::open(&partial)?;
-    prepare(&copy)?;
-    copy.close().map_err(|(_, error)| error)?;
-    File::open(&partial)?.sync_all()?;
+    if let Err(error) = copy(source, &partial, progress, prepare) {
+        let _ = fs::remove_file(&partial);
+        return Err(error);
+    }
     fs::rename(&partial, target)?;
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
     Ok(())
+}
+
+/// Writes the copy and syncs it.
+fn copy(
+    source: &Path,
+    partial: &Path,
+    progress: &Progress,
+    prepare: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> Result<(), BackupError> {
+    let mut reader = open_reader(source)?;
+    let kib = "SELECT (page_count - freelist_count) * page_size / 1024
+               FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
+    let kib: i64 = reader.query_row(kib, [], |row| row.get(0))?;
+    progress.begin("KiB", kib.unsigned_abs());
+    let written = partial.to_owned();
+    stop_with(&mut reader, progress, move |progress| {
+        if let Ok(written) = fs::metadata(&written) {
+            progress.set(written.len() / 1024);
+        }
+    })?;
+    reader.execute("VACUUM INTO ?1", [partial.to_str()])?;
+    let copy = Connection::open(partial)?;
+    prepare(&copy)?;
+    copy.close().map_err(|(_, error)| error)?;
+    Ok(File::open(partial)?.sync_all()?)
 }
 
 #[cfg(test)]

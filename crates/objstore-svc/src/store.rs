@@ -37,6 +37,7 @@ use common::{
     batch::WriteError,
     limits::Limited,
     postgres::{self as database, DatabaseConfig},
+    progress::Progress,
     sqlite::BackupError,
 };
 use tokio::sync::mpsc;
@@ -91,10 +92,14 @@ pub(crate) enum OpenError {
 /// Copies the SQLite database to the new file `target`. A service may use the database during this.
 /// The copy gets a new epoch when it is opened, so that ETags of the original do not match. Fails
 /// if `config` selects PostgreSQL.
-pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
+pub(crate) fn backup(
+    config: &StoreConfig,
+    target: &Path,
+    progress: &Progress,
+) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
-        None => sqlite::backup(&config.data_dir, target),
+        None => sqlite::backup(&config.data_dir, target, progress),
     }
 }
 

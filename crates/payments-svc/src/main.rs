@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use common::{config::or_exit, operations, process};
+use common::{config::or_exit, operations, process, progress};
 
 mod acquirer;
 mod app;
@@ -38,14 +38,21 @@ fn main() -> ExitCode {
     match command {
         None => return process::run(&config.server.clone(), start(config)),
         Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
-        Some(Command::Backup { to }) => or_exit(backup(&or_exit(store_config(&config)), &to)),
+        Some(Command::Backup { to }) => {
+            let store = or_exit(store_config(&config));
+            return progress::run("backup", |progress| backup(&store, &to, progress));
+        }
         Some(Command::Import { from }) => {
-            or_exit(import(&or_exit(store_config(&config)), &from));
+            let store = or_exit(store_config(&config));
+            return progress::run("import", |progress| import(&store, &from, progress));
         }
         Some(Command::Check { since }) => {
-            or_exit(check(&or_exit(store_config(&config)), since));
+            let store = or_exit(store_config(&config));
+            return progress::run("check", |progress| check(&store, since, progress));
         }
-        Some(Command::Payout { day, test, to }) => or_exit(payout(&config, day, test, &to)),
+        Some(Command::Payout { day, test, to }) => {
+            return progress::run("payout", |progress| payout(&config, day, test, &to, progress));
+        }
         Some(Command::Seed) => or_exit(seed(&config)),
     }
     ExitCode::SUCCESS

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use common::config::SecretError;
+use common::{config::SecretError, progress::Progress};
 use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
@@ -41,6 +41,7 @@ pub(crate) fn payout(
     day: Option<Date>,
     test: bool,
     to: &Path,
+    progress: &Progress,
 ) -> Result<(), PayoutError> {
     let today = now().to_zoned(TimeZone::UTC).date();
     let run = PayoutRun { day: day.unwrap_or(today), test };
@@ -49,7 +50,7 @@ pub(crate) fn payout(
     }
     let unwritable = |source| PayoutError::File { path: to.to_owned(), source };
     let file = NewFile::create(to).map_err(unwritable)?;
-    let payouts = store::pay_out(&store_config(config)?, run)?;
+    let payouts = store::pay_out(&store_config(config)?, run, progress)?;
     let csv = csv(&payouts, run.day).map_err(|error| unwritable(error.into()))?;
     file.save(&csv).map_err(unwritable)
 }

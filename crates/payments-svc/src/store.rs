@@ -32,6 +32,7 @@ use common::{
     batch::{Stats, WriteError},
     limits::Limited,
     postgres::{self as database, DatabaseConfig},
+    progress::{Interrupted, Progress},
     sql::Param,
     sqlite::BackupError,
 };
@@ -87,21 +88,29 @@ pub(crate) enum OpenError {
 }
 
 /// Copies a SQLite store to the new file `target`. A running service can keep using the store.
-pub(crate) fn backup(config: &StoreConfig, target: &Path) -> Result<(), BackupError> {
+pub(crate) fn backup(
+    config: &StoreConfig,
+    target: &Path,
+    progress: &Progress,
+) -> Result<(), BackupError> {
     match config.database {
         Some(_) => Err(BackupError::Postgres),
-        None => sqlite::backup(&config.data_dir, target),
+        None => sqlite::backup(&config.data_dir, target, progress),
     }
 }
 
 /// Checks the ledger in one snapshot: the whole ledger, or only the changes after the ID `since`.
 /// Running services can keep using the store.
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn check(config: &StoreConfig, since: Option<Id>) -> Result<(), CheckError> {
+pub(crate) async fn check(
+    config: &StoreConfig,
+    since: Option<Id>,
+    progress: &Progress,
+) -> Result<(), CheckError> {
     let scope = since.map_or(Scope::Everything, Scope::Since);
     match &config.database {
-        Some(database) => postgres::check(database, scope).await,
-        None => sqlite::check(&config.data_dir, scope),
+        Some(database) => postgres::check(database, scope, progress).await,
+        None => sqlite::check(&config.data_dir, scope, progress),
     }
 }
 
@@ -116,6 +125,8 @@ pub(crate) enum PayoutError {
     NotBooked(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the payouts are not complete: a payout panicked, which is a defect of the program")]
     Panicked,
+    #[error("interrupted: the payouts are not complete; run the command again")]
+    Interrupted(#[from] Interrupted),
 }
 
 /// Pays the balances of all merchants of a run and closes the run. Returns all payouts of the run,
@@ -125,10 +136,11 @@ pub(crate) enum PayoutError {
 pub(crate) async fn pay_out(
     config: &StoreConfig,
     run: PayoutRun,
+    progress: &Progress,
 ) -> Result<Vec<Payout>, PayoutError> {
     match &config.database {
-        Some(database) => postgres::pay_out(database, run).await,
-        None => sqlite::pay_out(&config.data_dir, run).await,
+        Some(database) => postgres::pay_out(database, run, progress).await,
+        None => sqlite::pay_out(&config.data_dir, run, progress).await,
     }
 }
 

@@ -205,13 +205,24 @@ impl Stopped {
     /// Runs SQL on the data directly and returns the number of changed rows.
     pub fn change(&self, sql: &str) -> usize {
         let Some(database) = &self.database else {
-            let file = self.data().join("payments.db");
-            let connection = rusqlite::Connection::open(file).expect("there is a database");
-            return connection.execute(sql, []).expect("the statement can be run");
+            return self.file().execute(sql, []).expect("the statement can be run");
         };
         let output = database.run(sql);
         let rows = output.rsplit(' ').next().and_then(|rows| rows.parse().ok());
         rows.unwrap_or_else(|| panic!("{sql}: {output}"))
+    }
+
+    /// The result of a query on the data that returns one number.
+    pub fn number(&self, sql: &str) -> i64 {
+        match &self.database {
+            Some(database) => database.run(sql).parse().expect("a number"),
+            None => self.file().query_row(sql, [], |row| row.get(0)).expect("a number"),
+        }
+    }
+
+    fn file(&self) -> rusqlite::Connection {
+        let file = rusqlite::Connection::open(self.data().join("payments.db"));
+        file.expect("there is a database")
     }
 
     /// The SQL literal of hexadecimal bytes, for the engine in use.

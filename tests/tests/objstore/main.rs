@@ -5,6 +5,7 @@
 mod bodies;
 mod broken;
 mod clocks;
+mod commands;
 mod decoders;
 mod delivery;
 mod document;

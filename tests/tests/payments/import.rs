@@ -9,19 +9,26 @@ use blackbox::{
     tables::Tables,
 };
 use serde_json::{Value, json};
-use tokio::time::{sleep, timeout};
+use tokio::{
+    process::Command,
+    time::{sleep, timeout},
+};
 
 use crate::{
     books::{book, pay_out},
     postgres::write_everything,
 };
 
+/// The subcommand that imports a store into a database.
+pub(crate) fn command(place: &Stopped, database: &Database) -> Command {
+    let mut command = Stopped::on(Some(database.clone()), &[]).command();
+    command.arg("import").arg("--from").arg(place.data());
+    command
+}
+
 /// Imports the store of `place` into a database. Returns whether this succeeded, and the output.
 async fn import(place: &Stopped, database: &Database) -> (bool, String) {
-    let target = Stopped::on(Some(database.clone()), &[]);
-    let mut command = target.command();
-    command.arg("import").arg("--from").arg(place.data());
-    let Output { status, stdout, stderr } = process::run(command).await;
+    let Output { status, stdout, stderr } = process::run(command(place, database)).await;
     let output = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
     (status.success(), output.into_owned())
 }
@@ -40,8 +47,17 @@ async fn is_rejected(place: &Stopped, database: &Database, reason: &str) {
     assert!(!succeeded && output.contains(reason), "{reason}: {output}");
 }
 
+/// A database with tables and without rows.
+pub(crate) async fn migrated() -> Database {
+    let database = Cluster::shared().database();
+    Stopped::on(Some(database.clone()), &[]).start().await.stop().await;
+    // A job that was interrupted by the stop may have taken a lease.
+    database.run("DELETE FROM leases");
+    database
+}
+
 /// Whether no table has a row, except for the first row of `expiry`.
-fn is_empty(database: &Database) -> bool {
+pub(crate) fn is_empty(database: &Database) -> bool {
     let tables = Tables::of_postgres(database);
     let mut rows = tables.names().flat_map(|name| tables.rows(name, &tables));
     rows.all(|row| row == r#"{"only":1,"through":"000000000000000000000000"}"#)
@@ -387,8 +403,7 @@ async fn rows_that_a_database_drops_are_missed() {
     let service = embedded().start().await;
     let merchant = service.merchant().await;
     let place = service.stop().await;
-    let database = Cluster::shared().database();
-    Stopped::on(Some(database.clone()), &[]).start().await.stop().await;
+    let database = migrated().await;
     database.run(
         "CREATE FUNCTION drop_row() RETURNS trigger LANGUAGE plpgsql
              AS $$ BEGIN RETURN NULL; END $$;

@@ -9,6 +9,7 @@ mod broken;
 mod cards;
 mod challenge;
 mod client;
+mod commands;
 mod concurrency;
 mod disputes;
 mod document;

@@ -6,7 +6,7 @@ use deadpool_postgres::{BuildError, ClientWrapper};
 use refinery::{Runner, error::Kind};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{AsyncMessage, Config, Notification, error::SqlState};
+use tokio_postgres::{AsyncMessage, CancelToken, Config, Notification, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
@@ -16,6 +16,7 @@ use super::{
 use crate::{
     error::reason,
     migration::MigrationError,
+    progress::{Interrupted, Progress},
     tls::{self, TlsError},
 };
 
@@ -205,6 +206,22 @@ impl Database {
     /// The setting that the URL comes from.
     pub fn setting(&self) -> &'static str {
         self.setting
+    }
+
+    /// Runs `work` on a connection until the command is asked to stop. Then cancels the statement
+    /// that runs, because the server would otherwise finish it.
+    pub async fn unless_stopped<T>(
+        &self,
+        progress: &Progress,
+        cancel: CancelToken,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Interrupted> {
+        let ended = progress.unless_stopped(work).await;
+        if ended.is_err() {
+            // If this fails, the server notices the closed connection after the statement.
+            let _ = timeout(OPEN, cancel.cancel_query(self.tls.clone())).await;
+        }
+        ended
     }
 
     /// Wraps an error of a connection outside the pool in one that names the setting.

@@ -11,9 +11,14 @@ use std::path::Path;
 use common::{
     import::{self, ImportError as CopyError},
     postgres::{Database, OpenError},
+    progress::{Interrupted, Progress},
 };
+use tokio_postgres::Transaction;
+
+use rusqlite::Connection;
 
 use super::{StoreConfig, postgres, sqlite};
+use crate::domain::Epoch;
 
 /// The row of table `store` differs between the engines. Rows of SQLite have a number, rows of
 /// PostgreSQL do not.
@@ -38,29 +43,49 @@ pub(crate) enum ImportError {
     Source(#[from] sqlite::OpenError),
     #[error(transparent)]
     Target(#[from] OpenError),
+    #[error("interrupted: nothing was imported")]
+    Interrupted(#[from] Interrupted),
 }
 
 /// Copies the SQLite store in the directory `source` into the database of `config`. Fails if a
 /// service has used this database. The source keeps its data; only its schema is migrated.
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), ImportError> {
+pub(crate) async fn import(
+    config: &StoreConfig,
+    source: &Path,
+    progress: &Progress,
+) -> Result<(), ImportError> {
     let config = config.database.as_ref().ok_or(CopyError::NoTarget("OBJSTORE_DATABASE_URL"))?;
     let (_directory, mut store) = import::open(source, sqlite::DATABASE)?;
     let epoch = sqlite::prepare(&mut store)?;
     let store = store.transaction()?;
 
     let database = Database::of(config)?;
-    postgres::migrate(&database).await?;
+    progress.unless_stopped(postgres::migrate(&database)).await??;
     let mut connection = database.connect().await?;
     let failed = |error| database.failed(error);
-    let (id, start) = (epoch.id.bits().cast_signed(), epoch.start.cast_signed());
+    let cancel = connection.cancel_token();
     let transaction = connection.transaction().await.map_err(failed)?;
-    if transaction.execute(CLAIM, &[&id, &start]).await.map_err(failed)? == 0 {
-        return Err(CopyError::NotEmpty(config.url_setting).into());
-    }
-    import::copy(&store, &transaction, &database, &SKIPPED).await?;
-    transaction.execute(HEAD, &[]).await.map_err(failed)?;
+    let fill = fill(&store, epoch, &transaction, &database, progress);
+    database.unless_stopped(progress, cancel, fill).await??;
     transaction.commit().await.map_err(failed)?;
     connection.batch_execute("ANALYZE").await.map_err(failed)?;
+    Ok(())
+}
+
+async fn fill(
+    store: &Connection,
+    epoch: Epoch,
+    transaction: &Transaction<'_>,
+    database: &Database,
+    progress: &Progress,
+) -> Result<(), ImportError> {
+    let failed = |error| database.failed(error);
+    let (id, start) = (epoch.id.bits().cast_signed(), epoch.start.cast_signed());
+    if transaction.execute(CLAIM, &[&id, &start]).await.map_err(failed)? == 0 {
+        return Err(CopyError::NotEmpty(database.setting()).into());
+    }
+    import::copy(store, transaction, database, &SKIPPED, progress).await?;
+    transaction.execute(HEAD, &[]).await.map_err(failed)?;
     Ok(())
 }

@@ -25,6 +25,7 @@ use common::{
     aside::{Aside, Panicked},
     batch::Queue,
     migration::MigrationError,
+    progress::Progress,
     sqlite::{
         self as engine, BackupError, Directory, DirectoryError, Embedded, Lookups, Readers,
         WriterThread,
@@ -207,8 +208,12 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
 }
 
 /// See [`super::backup`].
-pub(super) fn backup(data_dir: &Path, target: &Path) -> Result<(), BackupError> {
-    engine::backup(&data_dir.join(DATABASE), target, |copy| {
+pub(super) fn backup(
+    data_dir: &Path,
+    target: &Path,
+    progress: &Progress,
+) -> Result<(), BackupError> {
+    engine::backup(&data_dir.join(DATABASE), target, progress, |copy| {
         copy.execute("UPDATE store SET epoch = NULL", []).map(drop)
     })
 }

@@ -16,7 +16,7 @@
 
 use std::fmt;
 
-use common::postgres::OpenError;
+use common::{postgres::OpenError, progress::Interrupted, sqlite::is_interrupted};
 
 mod computed;
 mod disputes;
@@ -93,11 +93,19 @@ impl fmt::Display for Findings {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CheckError {
     #[error("the database cannot be read: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(#[source] rusqlite::Error),
     #[error(transparent)]
     Postgres(#[from] OpenError),
     #[error("the ledger has wrong values:\n{0}")]
     Disagree(Findings),
+    #[error("interrupted: not every rule was checked")]
+    Interrupted(#[from] Interrupted),
+}
+
+impl From<rusqlite::Error> for CheckError {
+    fn from(error: rusqlite::Error) -> Self {
+        if is_interrupted(&error) { Interrupted.into() } else { Self::Sqlite(error) }
+    }
 }
 
 /// The rules that apply to this scope.

@@ -13,8 +13,10 @@ use std::path::Path;
 use common::{
     import::{self, ImportError as CopyError},
     postgres::{Database, OpenError},
+    progress::{Interrupted, Progress},
 };
-use rusqlite::TransactionBehavior;
+use rusqlite::{Connection, TransactionBehavior};
+use tokio_postgres::Transaction;
 
 use super::{
     StoreConfig,
@@ -54,34 +56,53 @@ pub(crate) enum ImportError {
     InUse(&'static str),
     #[error("nothing was imported, because {0}")]
     Check(#[from] CheckError),
+    #[error("interrupted: nothing was imported")]
+    Interrupted(#[from] Interrupted),
 }
 
 /// Copies the SQLite store in the directory `source` into the database of `config`. The source
 /// keeps its data; only its schema is migrated.
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn import(config: &StoreConfig, source: &Path) -> Result<(), ImportError> {
+pub(crate) async fn import(
+    config: &StoreConfig,
+    source: &Path,
+    progress: &Progress,
+) -> Result<(), ImportError> {
     let config = config.database.as_ref().ok_or(CopyError::NoTarget("PAYMENTS_DATABASE_URL"))?;
     let (_directory, mut store) = import::open(source, sqlite::DATABASE)?;
     sqlite::migrate(&mut store).map_err(CopyError::from)?;
     let store = store.transaction_with_behavior(TransactionBehavior::Immediate)?;
 
     let database = Database::of(config)?;
-    postgres::migrate(&database).await?;
+    progress.unless_stopped(postgres::migrate(&database)).await??;
     let mut connection = database.connect().await?;
     let failed = |error| database.failed(error);
+    let cancel = connection.cancel_token();
     let transaction = connection.transaction().await.map_err(failed)?;
+    let fill = fill(&store, &transaction, &database, progress);
+    database.unless_stopped(progress, cancel, fill).await??;
+    transaction.commit().await.map_err(failed)?;
+    Ok(())
+}
+
+async fn fill(
+    store: &Connection,
+    transaction: &Transaction<'_>,
+    database: &Database,
+    progress: &Progress,
+) -> Result<(), ImportError> {
+    let failed = |error| database.failed(error);
     transaction.batch_execute(CLEAR_EXPIRY).await.map_err(failed)?;
     if transaction.query_one(IS_IN_USE, &[]).await.map_err(failed)?.get(0) {
         return Err(ImportError::InUse(database.setting()));
     }
-    import::copy(&store, &transaction, &database, &SKIPPED).await?;
+    import::copy(store, transaction, database, &SKIPPED, progress).await?;
     transaction.execute(ADD_SHARDS, &[&postgres::SHARDS]).await.map_err(failed)?;
     transaction.batch_execute("ANALYZE").await.map_err(failed)?;
     transaction.batch_execute(postgres::PLANNER).await.map_err(failed)?;
-    let findings = postgres::findings(&database, &*transaction, Scope::Everything).await?;
+    let findings = postgres::findings(database, transaction, Scope::Everything, progress).await?;
     findings.into_result()?;
-    let second = i64::from(sqlite::last_id(&store)?.second());
+    let second = i64::from(sqlite::last_id(store)?.second());
     transaction.query_one(ADVANCE_IDS, &[&second]).await.map_err(failed)?;
-    transaction.commit().await.map_err(failed)?;
     Ok(())
 }

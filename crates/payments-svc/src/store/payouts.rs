@@ -3,7 +3,10 @@
 //! A run may be interrupted at any point and started again: a write pays one merchant at most once
 //! in a run, and a closed run makes no more payouts.
 
-use common::sql::{ColumnError, Columns, Param};
+use common::{
+    progress::Progress,
+    sql::{ColumnError, Columns, Param},
+};
 
 use super::{PayoutError, rows};
 use crate::domain::{
@@ -48,16 +51,22 @@ pub(super) trait PayoutDatabase {
 pub(super) async fn pay_out<D: PayoutDatabase>(
     database: &mut D,
     run: PayoutRun,
+    progress: &Progress,
 ) -> Result<Vec<Payout>, PayoutError> {
     let no_rows = |_: &mut Columns<'_>| Ok(());
     let day = || Param::Text(run.day.to_string().into());
     let run_params = [day(), Param::Bool(run.test)];
     database.query(OPEN, &run_params, no_rows).await?;
     let id = |columns: &mut Columns<'_>| columns.read::<Id>();
-    for merchant in database.query(MERCHANTS_TO_PAY, &[Param::Bool(run.test), day()], id).await? {
+    let merchants = database.query(MERCHANTS_TO_PAY, &[Param::Bool(run.test), day()], id).await?;
+    progress.begin("merchants", merchants.len().try_into().unwrap_or(u64::MAX));
+    for merchant in merchants {
+        progress.check()?;
         // The write does nothing if another process has paid the merchant in the meantime.
         database.write(Action::PayOut { run, merchant }.into()).await?;
+        progress.advance();
     }
+    progress.check()?;
     database.query(CLOSE, &run_params, no_rows).await?;
     database.query(PAYOUTS, &run_params, rows::payout).await
 }

@@ -12,6 +12,7 @@ use common::{
     aside::Aside,
     batch::Queue,
     migration::MigrationError,
+    progress::Progress,
     sql::{ColumnError, Columns, Stored as _, bind},
     sqlite::{self as engine, Directory, DirectoryError, Embedded, Lookups, Readers, WriterThread},
 };
@@ -189,8 +190,12 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 /// Copies the store in `data_dir` to the new file `target`. A running service can keep using it.
-pub(super) fn backup(data_dir: &Path, target: &Path) -> Result<(), engine::BackupError> {
-    engine::backup(&data_dir.join(DATABASE), target, |_| Ok(()))
+pub(super) fn backup(
+    data_dir: &Path,
+    target: &Path,
+    progress: &Progress,
+) -> Result<(), engine::BackupError> {
+    engine::backup(&data_dir.join(DATABASE), target, progress, |_| Ok(()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use common::{postgres::Database, sql::Columns};
+use common::{postgres::Database, progress::Progress, sql::Columns};
 use futures_util::TryStreamExt as _;
 use tokio_postgres::GenericClient;
 
@@ -27,6 +27,7 @@ const BY_INDEX: &str = "SET LOCAL enable_seqscan = off";
 pub(in super::super) async fn check(
     config: &DatabaseConfig,
     scope: Scope,
+    progress: &Progress,
 ) -> Result<(), CheckError> {
     let database = Database::of(config)?;
     let failed = |error| database.failed(error);
@@ -36,7 +37,8 @@ pub(in super::super) async fn check(
     if scope.since().is_some() {
         session.batch_execute(BY_INDEX).await.map_err(failed)?;
     }
-    findings(&database, &*session, scope).await?.into_result()
+    let findings = findings(&database, &*session, scope, progress);
+    database.unless_stopped(progress, session.cancel_token(), findings).await??.into_result()
 }
 
 /// Runs the rules in the open transaction of `session`.
@@ -44,9 +46,11 @@ pub(in super::super) async fn findings(
     database: &Database,
     session: &impl GenericClient,
     scope: Scope,
+    progress: &Progress,
 ) -> Result<Findings, CheckError> {
     let failed = |error| database.failed(error);
     let mut findings = Findings::default();
+    progress.begin("rules", rules(scope).map(|_| 1).sum());
     for rule in rules(scope) {
         let sql = rule.statement(scope, Dialect::Postgres);
         // A stream, because the rows may not fit into memory.
@@ -57,6 +61,7 @@ pub(in super::super) async fn findings(
             let place = rows::place(&mut Columns::from(&row)).unwrap_or_default();
             findings.add(rule, place, kept.map_err(failed)?, given.map_err(failed)?);
         }
+        progress.advance();
     }
     Ok(findings)
 }

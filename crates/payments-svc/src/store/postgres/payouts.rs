@@ -2,6 +2,7 @@
 
 use common::{
     postgres::{Database, Error, Pool, query_all},
+    progress::Progress,
     sql::{ColumnError, Columns, Param},
 };
 
@@ -19,12 +20,13 @@ use crate::domain::{Payout, PayoutRun, write::Write};
 pub(in super::super) async fn pay_out(
     config: &DatabaseConfig,
     run: PayoutRun,
+    progress: &Progress,
 ) -> Result<Vec<Payout>, PayoutError> {
     let database = Database::of(config)?;
     // Fails with the reason if the database cannot be reached.
     drop(database.connect().await?);
     let mut pool = Pool::new(&database, 1, "")?;
-    payouts::pay_out(&mut pool, run).await
+    payouts::pay_out(&mut pool, run, progress).await
 }
 
 impl PayoutDatabase for Pool {

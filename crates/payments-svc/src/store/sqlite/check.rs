@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use common::sql::Columns;
+use common::{
+    progress::Progress,
+    sql::Columns,
+    sqlite::{open_reader, stop_with},
+};
 use rusqlite::{Connection, params_from_iter};
 
 use super::{
@@ -14,16 +18,27 @@ use super::{
 };
 
 /// Checks the ledger in one snapshot. A running service can keep using the store in `data_dir`.
-pub(in super::super) fn check(data_dir: &Path, scope: Scope) -> Result<(), CheckError> {
-    let db = common::sqlite::open_reader(&data_dir.join(DATABASE))?;
+pub(in super::super) fn check(
+    data_dir: &Path,
+    scope: Scope,
+    progress: &Progress,
+) -> Result<(), CheckError> {
+    let mut db = open_reader(&data_dir.join(DATABASE))?;
+    stop_with(&mut db, progress, |_| ())?;
     sort_in_files(&db, data_dir)?;
-    findings(&*db.unchecked_transaction()?, scope)?.into_result()
+    findings(&*db.unchecked_transaction()?, scope, progress)?.into_result()
 }
 
-pub(super) fn findings(db: &Connection, scope: Scope) -> rusqlite::Result<Findings> {
+pub(super) fn findings(
+    db: &Connection,
+    scope: Scope,
+    progress: &Progress,
+) -> rusqlite::Result<Findings> {
     let mut findings = Findings::default();
+    progress.begin("rules", rules(scope).map(|_| 1).sum());
     for rule in rules(scope) {
         run(db, rule, scope, &mut findings)?;
+        progress.advance();
     }
     Ok(findings)
 }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use common::{
+    progress::Progress,
     sql::{ColumnError, Columns, Param},
     sqlite as engine,
 };
@@ -45,13 +46,14 @@ struct PayoutWriter {
 pub(in super::super) async fn pay_out(
     data_dir: &Path,
     run: PayoutRun,
+    progress: &Progress,
 ) -> Result<Vec<Payout>, PayoutError> {
     let path = data_dir.join(DATABASE);
     // Fails if there is no database, which `open` would create.
     drop(engine::open_reader(&path).map_err(PayoutError::Read)?);
     let mut db = engine::open(&path)?;
     db.busy_handler(Some(retry_lock))?;
-    payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run).await
+    payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run, progress).await
 }
 
 fn retry_lock(tries: i32) -> bool {

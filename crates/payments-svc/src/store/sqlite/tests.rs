@@ -316,9 +316,10 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
 #[tokio::test]
 async fn the_command_pays_out_every_positive_balance_once() {
     let (dir, store, tables) = store_with(0).await;
+    let progress = Progress::new("payout");
     for test in [true, false] {
         let run = PayoutRun { day: date(2026, 12, 1), test };
-        let payouts = pay_out(dir.path(), run).await.unwrap();
+        let payouts = pay_out(dir.path(), run, &progress).await.unwrap();
         let balances = tables.balances.iter().map(|((merchant, _), minor)| (*merchant, *minor));
         let owed =
             balances.filter(|(id, minor)| *minor > 0 && tables.merchants[id].details.test == test);
@@ -332,8 +333,8 @@ async fn the_command_pays_out_every_positive_balance_once() {
                 store.merchant_unchecked(payout.transfer.merchant).await.unwrap().unwrap();
             assert_eq!(merchant.balance, 0);
         }
-        assert_eq!(pay_out(dir.path(), run).await.unwrap(), payouts);
+        assert_eq!(pay_out(dir.path(), run, &progress).await.unwrap(), payouts);
     }
-    super::check(dir.path(), Scope::Everything).unwrap();
+    super::check(dir.path(), Scope::Everything, &progress).unwrap();
     store.close().await;
 }

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, convert::Infallible};
 
-use common::sql::{Rows, Table};
+use common::{
+    progress::Progress,
+    sql::{Rows, Table},
+};
 use proptest::{
     prelude::*,
     strategy::ValueTree as _,
@@ -71,7 +74,10 @@ impl SqliteAndModel {
 
     /// Runs all rules of `check`.
     fn check(&self) {
-        findings(&self.db, Scope::Everything).unwrap().into_result().unwrap();
+        findings(&self.db, Scope::Everything, &Progress::new("check"))
+            .unwrap()
+            .into_result()
+            .unwrap();
     }
 }
 

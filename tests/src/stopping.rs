@@ -1,0 +1,71 @@
+//! Subcommands that are asked to stop.
+
+use std::{
+    pin::pin,
+    process::Output,
+    time::{Duration, Instant},
+};
+
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use tokio::{process::Command, time::timeout};
+
+use crate::{
+    process::{DEADLINE, send},
+    soak::{rounds, seed},
+};
+
+/// The exit code of a command that was asked to stop.
+pub const INTERRUPTED: i32 = 130;
+
+/// Runs a command and sends it a signal after this time. Returns whether it stopped, instead of
+/// ending with success before the signal. A command that stops has to print `message` and nothing
+/// else.
+pub async fn is_stopped(
+    mut command: Command,
+    signal: &str,
+    after: Duration,
+    message: &str,
+) -> bool {
+    let child = command.spawn().expect("can be started");
+    let pid = child.id().expect("is not waited for");
+    let mut ended = pin!(child.wait_with_output());
+    let output = match timeout(after, &mut ended).await {
+        Ok(output) => output,
+        Err(_) => {
+            send(pid, signal).await;
+            timeout(DEADLINE, ended).await.expect("ends in time")
+        }
+    };
+    let Output { status, stdout, stderr } = output.expect("can be waited for");
+    let output = String::from_utf8([stdout, stderr].concat()).expect("text");
+    match status.code() {
+        Some(0) => assert_eq!(output, ""),
+        Some(INTERRUPTED) => assert_eq!(output, format!("error: {message}\n")),
+        // The signal came before the program had begun.
+        None => assert_eq!(output, ""),
+        Some(_) => panic!("{status}: {output}"),
+    }
+    !status.success()
+}
+
+/// Runs a command to its end, then again and again with a signal at a random moment. Calls `after`
+/// after each run, with whether it was stopped.
+#[expect(clippy::print_stdout, reason = "a test shows what it printed when it fails")]
+pub async fn stop_often(command: impl Fn() -> Command, message: &str, after: impl AsyncFn(bool)) {
+    let seed = seed();
+    println!("SEED={seed}");
+    let mut rng = StdRng::seed_from_u64(seed);
+    let begin = Instant::now();
+    assert!(!is_stopped(command(), "TERM", DEADLINE, "").await, "a whole run takes too long");
+    let whole = begin.elapsed();
+    after(false).await;
+    let mut stopped = 0;
+    for _ in 0..rounds(8, 200) {
+        let moment = whole.mul_f64(rng.random());
+        let signal = if rng.random() { "INT" } else { "TERM" };
+        let was_stopped = is_stopped(command(), signal, moment, message).await;
+        stopped += u32::from(was_stopped);
+        after(was_stopped).await;
+    }
+    assert!(stopped > 0, "each command was faster than the signal: the test shows nothing");
+}

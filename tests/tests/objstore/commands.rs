@@ -1,0 +1,95 @@
+//! Subcommands that may take long: they stop where nothing is half done.
+
+use std::{fs, path::Path};
+
+use blackbox::{
+    objstore::{Object, Stopped},
+    postgres::{Cluster, Database},
+    stopping::stop_often,
+};
+use rusqlite::Connection;
+
+/// Enough objects for a command of about a second.
+const MANY: u32 = 200_000;
+
+/// A stopped service with many objects in SQLite.
+async fn large() -> Stopped {
+    let service = Stopped::on(None, &[]).start().await;
+    service.client().await.set(&Object::fresh()).await;
+    let place = service.stop().await;
+    let added = place.change(&format!(
+        "WITH RECURSIVE numbers (number) AS (
+             SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < {MANY}
+         ) INSERT INTO objects (type, namespace, name, value, owner, revision)
+         SELECT 'many', 'objects', number, value, owner, revision
+         FROM numbers, (SELECT value, owner, revision FROM objects LIMIT 1)"
+    ));
+    assert_eq!(added, MANY as usize);
+    place
+}
+
+#[tokio::test]
+async fn a_backup_that_is_stopped_leaves_no_file() {
+    let place = large().await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("copy.db");
+    let backup = || {
+        let mut command = place.command();
+        command.arg("backup").arg("--to").arg(&file);
+        command
+    };
+    stop_often(backup, "interrupted: no file was created", async |stopped| {
+        let mut files = names(directory.path());
+        if !stopped {
+            assert_eq!(files.pop().as_deref(), Some("copy.db"));
+            let copy = Connection::open(&file).unwrap();
+            let count = "SELECT count(*) FROM objects";
+            let count: u32 = copy.query_row(count, [], |row| row.get(0)).unwrap();
+            assert_eq!(count, MANY + 1);
+            drop(copy);
+            fs::remove_file(&file).unwrap();
+        }
+        assert_eq!(files, Vec::<String>::new());
+    })
+    .await;
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let files = fs::read_dir(directory).unwrap();
+    files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_import_that_is_stopped_leaves_nothing() {
+    let place = large().await;
+    let database = Cluster::shared().database();
+    let import = || {
+        let mut command = Stopped::on(Some(database.clone()), &[]).command();
+        command.arg("import").arg("--from").arg(place.data());
+        command
+    };
+    stop_often(import, "interrupted: nothing was imported", async |stopped| {
+        if stopped {
+            assert!(is_empty(&database));
+        } else {
+            let count = database.run("SELECT count(*) FROM objects");
+            assert_eq!(count, (MANY + 1).to_string());
+            database.run(
+                "TRUNCATE clients, sessions, watches, objects, log;
+                 UPDATE store SET epoch = NULL, revision = 0, bytes_through = 0, clients = 0",
+            );
+        }
+    })
+    .await;
+}
+
+/// Whether the database is new, or has no table yet.
+fn is_empty(database: &Database) -> bool {
+    let store = "SELECT to_regclass('store') IS NULL";
+    database.run(store) == "t"
+        || database.run(
+            "SELECT NOT EXISTS (SELECT FROM clients) AND NOT EXISTS (SELECT FROM objects)
+                 AND NOT EXISTS (SELECT FROM log)
+                 AND (SELECT epoch IS NULL AND revision = 0 FROM store)",
+        ) == "t"
+}
