@@ -225,6 +225,22 @@ impl Database {
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
     }
 
+    /// The number of open connections of this program.
+    pub fn connections(&self, program: &str) -> usize {
+        let count = format!(
+            "SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name = '{program}'"
+        );
+        self.run(&count).parse().expect("a number")
+    }
+
+    /// Migrates the schema to a version that the programs do not know, while they run.
+    pub async fn migrate_as_a_later_version(&self) {
+        let database = self.clone();
+        let migrated = tokio::task::spawn_blocking(move || database.run(LATER_VERSION));
+        assert_eq!(migrated.await.expect("psql ends"), "DO");
+    }
+
     /// Runs a statement and returns the output of psql: rows, or the command tag with the row
     /// count.
     pub fn run(&self, sql: &str) -> String {

@@ -231,6 +231,28 @@ async fn an_unusable_database_fails_at_start_without_leaking_the_password() {
     }
 }
 
+/// docs/operations.md and the Kubernetes files rely on this number.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_opens_a_fixed_number_of_connections_besides_its_pool() {
+    const POOL: usize = 2;
+    const ALL: usize = POOL + 3;
+    let database = Cluster::shared().database();
+    let settings = [("OBJSTORE_DATABASE_CONNECTIONS", &*POOL.to_string())];
+    let service = Stopped::on(Some(database.clone()), &settings).start().await;
+    let (client, pattern) = (service.client().await, Key::new(&unique("kind"), "", ""));
+    let shift = Writers::new(&service).await.start(&[&service]);
+    let opened = async || {
+        let _ = join_all((0..8).map(|_| client.find(&pattern))).await;
+        database.connections("objstore-svc")
+    };
+    let all = async { while opened().await < ALL {} };
+    timeout(DEADLINE, all).await.unwrap();
+    for _ in 0..20 {
+        assert_eq!(opened().await, ALL);
+    }
+    shift.stop().await.check(&database).await;
+}
+
 #[tokio::test]
 async fn backup_refers_to_pg_dump() {
     let place = service().await.stop().await;

@@ -7,7 +7,7 @@ use blackbox::{
     postgres::Cluster,
     process::{self, DEADLINE},
 };
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, future::join_all, stream};
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -106,6 +106,27 @@ async fn a_long_table_lock_causes_503_until_it_ends() {
     timeout(DEADLINE, refused).await.unwrap();
     holder.await.unwrap();
     transaction.capture(100).await;
+    service.stop().await.agrees().await;
+}
+
+/// docs/operations.md and the Kubernetes files rely on this number.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_opens_a_fixed_number_of_connections_besides_its_pool() {
+    const POOL: usize = 2;
+    const ALL: usize = POOL + 5;
+    let database = Cluster::shared().database();
+    let settings = [("PAYMENTS_DATABASE_CONNECTIONS", &*POOL.to_string())];
+    let service = Stopped::on(Some(database.clone()), &settings).start().await;
+    let merchant = service.merchant().await;
+    let opened = async || {
+        let _ = join_all((0..200).map(|_| merchant.pay("EUR", 1000))).await;
+        database.connections("payments-svc")
+    };
+    let all = async { while opened().await < ALL {} };
+    timeout(DEADLINE, all).await.unwrap();
+    for _ in 0..5 {
+        assert_eq!(opened().await, ALL);
+    }
     service.stop().await.agrees().await;
 }
 
