@@ -10,6 +10,9 @@ use crate::{SERVICES, promtool};
 /// The file in the container of Prometheus that holds the token.
 const TOKEN: &str = "/tmp/metrics-token";
 
+/// The file in the pod of Prometheus that holds the token.
+const TOKEN_ON_KUBERNETES: &str = "/etc/prometheus/secrets/metrics-token";
+
 fn yaml(file: &str) -> Value {
     let mut value: Value = serde_norway::from_str(&read(file)).unwrap();
     value.apply_merge().unwrap();
@@ -35,15 +38,25 @@ async fn prometheus_scrapes_every_service_of_compose() {
 }
 
 #[tokio::test]
-async fn prometheus_accepts_its_configuration() {
-    let folder = tempfile::tempdir().unwrap();
-    let token = folder.path().join("token");
-    fs::write(&token, "").unwrap();
-    let config = read("deploy/monitoring/prometheus.yml").replace(TOKEN, token.to_str().unwrap());
-    fs::write(folder.path().join("prometheus.yml"), config).unwrap();
-    fs::copy(root().join("deploy/monitoring/alerts.yml"), folder.path().join("alerts.yml"))
-        .unwrap();
-    promtool::run(&["check", "config", "prometheus.yml"], folder.path()).await;
+async fn prometheus_accepts_its_configurations() {
+    for file in ["prometheus.yml", "kubernetes.yml"] {
+        let folder = tempfile::tempdir().unwrap();
+        let token = folder.path().join("token");
+        fs::write(&token, "").unwrap();
+        let config = read(&format!("deploy/monitoring/{file}"));
+        let config = [TOKEN, TOKEN_ON_KUBERNETES]
+            .iter()
+            .fold(config, |config, path| config.replace(path, token.to_str().unwrap()));
+        // Debian's promtool cannot discover pods.
+        let config = config.replace(
+            "kubernetes_sd_configs:\n      - role: pod",
+            "file_sd_configs:\n      - files: [pods.json]",
+        );
+        fs::write(folder.path().join(file), config).unwrap();
+        fs::copy(root().join("deploy/monitoring/alerts.yml"), folder.path().join("alerts.yml"))
+            .unwrap();
+        promtool::run(&["check", "config", file], folder.path()).await;
+    }
 }
 
 #[test]

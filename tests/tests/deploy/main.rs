@@ -1,12 +1,13 @@
-//! Compares the deployment files with the settings that the programs list.
+//! Compares the deployment files with the programs, and with each other.
 
 #![expect(clippy::unwrap_used, reason = "an unreadable file fails the test")]
 
 use std::collections::BTreeMap;
 
 use blackbox::{project::read, settings};
-use serde::Deserialize as _;
 use serde_norway::Value;
+
+mod kubernetes;
 
 /// The services with a folder in `deploy`.
 const SERVICES: [&str; 3] = ["authsvc", "objstore-svc", "payments-svc"];
@@ -64,33 +65,23 @@ async fn an_example_environment_shows_every_setting_with_its_default() {
 }
 
 #[tokio::test]
-async fn manifests_and_units_set_only_known_settings() {
+async fn units_set_only_known_settings() {
     for service in SERVICES {
         let expected = settings(service).await;
-        let mut set = Vec::new();
-        let manifests = read(&format!("deploy/{service}/kubernetes.yaml"));
-        for manifest in serde_norway::Deserializer::from_str(&manifests) {
-            let manifest = Value::deserialize(manifest).unwrap();
-            if manifest["kind"] == "ConfigMap" {
-                set.extend(texts(&manifest["data"]).into_keys());
-            }
-            let containers = manifest["spec"]["template"]["spec"]["containers"].as_sequence();
-            for variables in containers
-                .into_iter()
-                .flatten()
-                .flat_map(|container| container["env"].as_sequence())
-            {
-                set.extend(
-                    variables.iter().map(|variable| variable["name"].as_str().unwrap().to_owned()),
-                );
-            }
-        }
         let unit = read(&format!("deploy/{service}/{service}.service"));
         let lines = unit.lines().filter_map(|line| line.strip_prefix("Environment="));
-        set.extend(lines.map(|line| line.split_once('=').unwrap().0.to_owned()));
-        assert!(set.contains(&"METRICS_TOKEN".to_owned()), "{service}: {set:?}");
-        for name in set {
-            assert!(expected.contains_key(&name), "{service} has no setting {name}");
+        for (name, _) in lines.map(|line| line.split_once('=').unwrap()) {
+            assert!(expected.contains_key(name), "{service} has no setting {name}");
+        }
+    }
+}
+
+#[test]
+fn the_examples_of_proxies_reach_every_port() {
+    for file in ["haproxy.cfg", "nginx.conf"] {
+        let text = read(&format!("deploy/proxy/{file}"));
+        for port in ["5000", "5001", "5002", "5003"] {
+            assert!(text.contains(&format!("127.0.0.1:{port}")), "{file} has no port {port}");
         }
     }
 }
