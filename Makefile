@@ -21,6 +21,7 @@ soak: ## Run the tests of faults and limits for long
 	@SOAK=1 scripts/test --package blackbox --test limits -- --nocapture
 	@SOAK=1 scripts/test --package blackbox --test objstore -- replicas:: postgres:: --nocapture
 	@SOAK=1 scripts/test --package interleavings
+	@scripts/upgrade
 
 containers: ## Build the images, and test the services in containers
 	@scripts/containers

@@ -16,3 +16,11 @@ pub fn seed() -> u64 {
         Err(_) => Uuid::new_v4().as_u64_pair().1,
     }
 }
+
+/// The path of this program in `PREVIOUS_PROGRAMS`, a folder with the programs of the version
+/// before the newest migration. `make soak` builds them.
+#[expect(clippy::disallowed_methods, reason = "a variable of the tests")]
+pub fn previous(program: &str) -> Option<String> {
+    let folder = std::env::var("PREVIOUS_PROGRAMS").ok()?;
+    Some(format!("{folder}/{program}"))
+}

@@ -102,6 +102,7 @@ impl Service {
 /// A stopped service: its settings and its data.
 #[derive(Debug)]
 pub struct Stopped {
+    program: String,
     settings: Vec<(String, String)>,
     data: TempDir,
     database: Option<Database>,
@@ -129,7 +130,7 @@ impl Stopped {
         ];
         let settings =
             own.iter().chain(settings).map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        Self { settings: settings.collect(), data, database }
+        Self { program: PROGRAM.to_owned(), settings: settings.collect(), data, database }
     }
 
     /// The same with one setting changed. The last value of a setting counts.
@@ -137,6 +138,12 @@ impl Stopped {
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// The same, run by another version of the program.
+    #[must_use]
+    pub fn run_by(self, program: String) -> Self {
+        Self { program, ..self }
     }
 
     /// The data directory.
@@ -175,7 +182,7 @@ impl Stopped {
     pub fn command(&self) -> Command {
         let settings: Vec<_> =
             self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
-        process::command(PROGRAM, &settings)
+        process::command(&self.program, &settings)
     }
 
     pub async fn start(self) -> Service {

@@ -156,6 +156,7 @@ pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
 /// A stopped service: its settings and its data.
 #[derive(Debug)]
 pub struct Stopped {
+    program: String,
     settings: Vec<(String, String)>,
     data: TempDir,
     database: Option<Database>,
@@ -182,7 +183,7 @@ impl Stopped {
         ];
         let settings = own.iter().chain(&NO_LIMITS).chain(settings);
         let settings = settings.map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        Self { settings: settings.collect(), data, database }
+        Self { program: PROGRAM.to_owned(), settings: settings.collect(), data, database }
     }
 
     /// The same with one setting changed. The last value of a setting counts.
@@ -190,6 +191,12 @@ impl Stopped {
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// The same, run by another version of the program.
+    #[must_use]
+    pub fn run_by(self, program: String) -> Self {
+        Self { program, ..self }
     }
 
     /// The data directory.
@@ -236,7 +243,7 @@ impl Stopped {
     pub fn command(&self) -> Command {
         let settings: Vec<_> =
             self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
-        process::command(PROGRAM, &settings)
+        process::command(&self.program, &settings)
     }
 
     pub async fn start(self) -> Service {

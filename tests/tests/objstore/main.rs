@@ -30,6 +30,7 @@ mod sessions;
 mod socket;
 mod stopping;
 mod unused;
+mod upgrade;
 mod values;
 mod watching;
 mod witness;

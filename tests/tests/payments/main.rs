@@ -43,4 +43,5 @@ mod replicas;
 mod restart;
 mod secrets;
 mod transactions;
+mod upgrade;
 mod wire;
