@@ -3,7 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use blackbox::{project::read, settings};
+use blackbox::{
+    process::{self, Process},
+    project::read,
+    settings,
+};
 use serde::Deserialize as _;
 use serde_norway::Value;
 
@@ -149,6 +153,28 @@ async fn every_setting_is_shown_once() {
         assert_eq!(shown, expected.into_keys().collect(), "{}", set.service);
     }
     assert_eq!(changed, CHANGED.map(str::to_owned).into());
+}
+
+#[tokio::test]
+async fn the_programs_start_with_the_values_of_the_files() {
+    for set in Set::all().filter(|set| !set.is_postgres()) {
+        let data = tempfile::tempdir().unwrap();
+        let mut settings = texts(&set.the("ConfigMap")["data"]);
+        for (name, value) in &mut settings {
+            match &**name {
+                "HOST" => "127.0.0.1".clone_into(value),
+                "PORT" | "PAYMENTS_POS_PORT" => "0".clone_into(value),
+                name if name.ends_with("_DATA_DIR") => {
+                    data.path().to_str().unwrap().clone_into(value);
+                }
+                _ => {}
+            }
+        }
+        let settings: Vec<_> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let process = Process::start(process::command(set.service, &settings)).await;
+        process.terminate().await;
+        process.ended().await;
+    }
 }
 
 #[test]
