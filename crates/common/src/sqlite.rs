@@ -195,9 +195,7 @@ pub fn backup(
         return Err(error);
     }
     fs::rename(&partial, target)?;
-    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
-    Ok(())
+    Ok(directory::sync_name(target)?)
 }
 
 /// Writes the copy and syncs it.

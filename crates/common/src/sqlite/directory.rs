@@ -38,7 +38,7 @@ impl Directory {
     /// their owner, and takes the lock.
     pub fn own(path: &Path, database: &str) -> Result<Self, DirectoryError> {
         let unusable = |source| DirectoryError::Unusable { path: path.to_owned(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
+        create_directory(path).map_err(unusable)?;
         let lock = File::create(path.join(LOCK)).map_err(unusable)?;
         match lock.try_lock() {
             Ok(()) => {
@@ -55,6 +55,21 @@ impl Directory {
     pub fn database(&self) -> &Path {
         &self.database
     }
+}
+
+/// Creates a directory and its parents, unless they exist. SQLite syncs the names of its files, but
+/// nobody else syncs the name of their directory: after a power cut, all of it could be gone.
+fn create_directory(path: &Path) -> io::Result<()> {
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    missing.into_iter().try_for_each(sync_name)
+}
+
+/// Syncs the directory that holds the name of this file or directory.
+pub(super) fn sync_name(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Creates an empty file that only its owner can read, unless the file exists.
