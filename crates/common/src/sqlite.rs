@@ -36,10 +36,12 @@ use crate::progress::Progress;
 mod checkpoint;
 mod directory;
 mod embedded;
+mod migrate;
 mod reader;
 
 pub use directory::{Directory, DirectoryError};
 pub use embedded::{Embedded, StartError, WriterThread, failure};
+pub use migrate::migrate;
 pub use reader::{Lookups, Readers, announce_commit};
 
 /// How long a connection waits for a lock that another process holds, such as a backup.

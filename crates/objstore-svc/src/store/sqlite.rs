@@ -203,7 +203,7 @@ impl From<rusqlite::Error> for StoreError {
 
 /// Migrates the schema. Returns the epoch, and begins one if there is none.
 pub(super) fn prepare(connection: &mut Connection) -> Result<Epoch, OpenError> {
-    migrations::migrations::runner().run(connection).map_err(MigrationError::from)?;
+    engine::migrate(connection, migrations::migrations::runner())?;
     Ok(read::epoch(connection)?)
 }
 

@@ -159,7 +159,7 @@ impl Sqlite {
 
 /// Runs the missing migrations.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), MigrationError> {
-    Ok(migrations::migrations::runner().run(connection).map(drop)?)
+    engine::migrate(connection, migrations::migrations::runner())
 }
 
 /// Receives each row, with the index of its statement.
