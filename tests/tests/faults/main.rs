@@ -17,6 +17,7 @@ mod large;
 mod line;
 mod listener;
 mod peer;
+mod power;
 mod reopening;
 mod resident;
 mod search;
