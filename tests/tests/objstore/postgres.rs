@@ -250,7 +250,7 @@ async fn a_replica_opens_a_fixed_number_of_connections_besides_its_pool() {
     for _ in 0..20 {
         assert_eq!(opened().await, ALL);
     }
-    shift.stop().await.check(&database).await;
+    shift.stop().await.check(&database);
 }
 
 #[tokio::test]

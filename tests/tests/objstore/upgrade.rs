@@ -3,7 +3,7 @@
 //! are of the version before the newest migration, and replicas of this version migrate.
 
 use blackbox::{
-    objstore::{Key, Object, PROGRAM, Service, Stopped},
+    objstore::{Key, Object, PROGRAM, Service, Stopped, Writers},
     postgres::{Cluster, Database},
     process,
     soak::previous,
@@ -11,7 +11,7 @@ use blackbox::{
 use futures_util::future::join_all;
 use reqwest::Method;
 
-use crate::{witness::Witness, writers::Writers};
+use crate::witness::Witness;
 
 /// Starts two replicas of the older version.
 async fn older(database: &Database) -> [Service; 2] {
@@ -71,7 +71,7 @@ async fn older_replicas_lose_nothing_while_a_newer_version_migrates() {
         use_everything(service).await;
     }
     shift.wrote(200).await;
-    let sets = shift.stop().await.check(&database).await;
+    let sets = shift.stop().await.check(&database);
     let two = two.stop().await;
     let complaint = process::failure_line(two.command()).await;
     assert!(complaint.contains("newer version of this program wrote the store"), "{complaint}");
