@@ -4,9 +4,9 @@
 //!    gets a line every ten seconds instead, so a log stays short. A command that is faster prints
 //!    nothing.
 //! 2. SIGINT and SIGTERM ask the command to stop. It stops where everything that it leaves behind is
-//!    complete, and the process ends with [`INTERRUPTED`]. A second signal ends the process at once.
+//!    complete, and the process ends with exit code 130. A second signal ends the process at once.
 //! 3. A thread of its own waits for signals, because a command may block for long: in SQLite, for
-//!    example, which notices the request in [`crate::sqlite::stop_with`].
+//!    example, which notices the request with the help of `sqlite::stop_with`.
 
 use std::{
     fmt::{self, Display},
@@ -52,7 +52,7 @@ pub struct Progress {
 }
 
 /// Runs the subcommand `name`. Its error becomes one line on standard error, and the exit code 2, or
-/// [`INTERRUPTED`] if the command was asked to stop.
+/// 130 if the command was asked to stop.
 pub fn run<E: Display>(
     name: &'static str,
     work: impl FnOnce(&Progress) -> Result<(), E>,
@@ -185,7 +185,7 @@ mod tests {
         let progress = Progress::new("import");
         assert_eq!(progress.line(), "import: preparing");
         progress.begin("rows", 1_200_000);
-        assert_eq!(progress.line(), "import: 0 of 1,200,000 rows, 0.0/s");
+        assert_eq!(progress.line(), "import: 0 of 1,200,000 rows, 0/s");
         assert_eq!(speed(61_234.56, Duration::from_secs(20)), "61,234.6/s, 20 seconds left");
         progress.set(1_000);
         assert!(progress.line().starts_with("import: 1,000 of 1,200,000 rows, "));
