@@ -7,7 +7,7 @@ use std::{
     io,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     task::Poll,
@@ -90,7 +90,7 @@ impl Drop for Open {
 }
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
-    seen.lock().unwrap()
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn cause() -> Cause {
