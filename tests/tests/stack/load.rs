@@ -1,14 +1,18 @@
 //! Continuous load: clients of every service that send requests without pause.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use blackbox::{authsvc, objstore, payments, process::DEADLINE};
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 
-use crate::worker::Worker;
+use crate::worker::{Patience, Worker};
 
 /// Number of clients per service.
 const CLIENTS: usize = 4;
@@ -26,16 +30,18 @@ pub(crate) struct Load {
 
 impl Load {
     /// Starts clients of the services that the four URLs name.
-    pub(crate) async fn start() -> Self {
+    pub(crate) async fn start(patience: Patience) -> Self {
         let (sender, done) = watch::channel([0; 3]);
         let (sender, over) = (Arc::new(sender), Arc::new(AtomicBool::new(false)));
         let mut load = Self { workers: JoinSet::new(), done, over: Arc::clone(&over) };
         let objstore = objstore::Service::any().await;
         let payments = payments::Service::any().await;
         for _ in 0..CLIENTS {
-            let visitor = Worker::visitor(authsvc::Service::any().await);
-            let workers =
-                [visitor, Worker::writer(&objstore).await, Worker::seller(&payments).await];
+            let workers = [
+                Worker::visitor(authsvc::Service::any().await, patience),
+                Worker::writer(&objstore, patience).await,
+                Worker::seller(&payments, patience).await,
+            ];
             for (service, mut worker) in workers.into_iter().enumerate() {
                 let (sender, over) = (Arc::clone(&sender), Arc::clone(&over));
                 load.workers.spawn(async move {
@@ -60,15 +66,31 @@ impl Load {
     }
 
     /// Stops the clients, checks that all acknowledged work is stored, and returns a summary.
-    pub(crate) async fn stop(mut self) -> String {
+    pub(crate) async fn stop(mut self) -> Summary {
         self.makes_progress().await;
         self.over.store(true, Ordering::Relaxed);
-        let mut retried = 0;
+        let (mut retried, mut longest) = (0, Duration::ZERO);
         for worker in self.workers.join_all().await {
             retried += worker.retried();
+            longest = longest.max(worker.longest());
             worker.verify().await;
         }
-        let [visits, objects, sales] = *self.done.borrow();
-        format!("{visits} visits, {objects} objects, {sales} sales; {retried} requests retried")
+        Summary { done: *self.done.borrow(), retried, longest }
+    }
+}
+
+/// The finished work of all clients.
+pub(crate) struct Summary {
+    done: [usize; 3],
+    retried: usize,
+    /// The longest time from the first attempt of a request to its success.
+    pub(crate) longest: Duration,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { done: [visits, objects, sales], retried, longest } = self;
+        write!(formatter, "{visits} visits, {objects} objects, {sales} sales; ")?;
+        write!(formatter, "{retried} requests retried, the longest took {longest:.1?}")
     }
 }
