@@ -21,8 +21,8 @@ pub(super) fn ping(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Begins an epoch with the random ID `?1` if there is none: see `domain/epoch.rs`.
 const BEGIN_EPOCH: &str = "UPDATE store SET epoch = ?1, epoch_start = (
-         SELECT iif(head = 0, 0,
-             max(head + 1048576, CAST(unixepoch('subsec') * 1000000 AS INTEGER)))
+         SELECT CASE WHEN head = 0 THEN 0 ELSE
+             max(head + 1048576, CAST(unixepoch('subsec') * 1000000 AS INTEGER)) END
          FROM (SELECT max(epoch_start, coalesce((SELECT max(revision) FROM log), 0)) AS head)
      ) WHERE epoch IS NULL";
 
