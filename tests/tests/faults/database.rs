@@ -15,6 +15,8 @@ type Parts = [String; 3];
 
 /// A snapshot of a store.
 pub(crate) struct Database {
+    /// The newest revision when the epoch began.
+    epoch_start: u64,
     log: Vec<Record>,
     objects: BTreeMap<Parts, (u64, Vec<u8>)>,
 }
@@ -43,22 +45,34 @@ impl Database {
             snapshot.prepare("SELECT revision, type, namespace, name, value FROM objects").unwrap();
         let objects =
             objects.query_map([], |row| Ok((parts(row, 1)?, (revision(row)?, row.get(4)?))));
-        Self { log, objects: objects.unwrap().map(Result::unwrap).collect() }
+        let epoch_start = snapshot.query_row("SELECT epoch_start FROM store", [], |row| {
+            row.get::<_, i64>(0).map(i64::cast_unsigned)
+        });
+        Self {
+            epoch_start: epoch_start.unwrap(),
+            log,
+            objects: objects.unwrap().map(Result::unwrap).collect(),
+        }
     }
 
     pub(crate) fn revision(&self) -> u64 {
         self.log.last().map_or(0, |record| record.revision)
     }
 
-    /// Checks that all changes are complete: the log has no gaps, and replaying it from the first
-    /// revision gives the objects.
+    /// Checks that all changes are complete: the log has no gaps within an epoch, and replaying it
+    /// from the first revision gives the objects.
     pub(crate) fn is_whole(&self) {
         let mut objects = BTreeMap::new();
-        for (record, expected) in self.log.iter().zip(1..) {
-            assert_eq!(record.revision, expected, "the log has a gap");
-            match &record.change {
+        let mut last = 0;
+        for Record { revision, change } in &self.log {
+            if *revision > self.epoch_start {
+                last = last.max(self.epoch_start);
+            }
+            assert_eq!(*revision, last + 1, "the log has a gap");
+            last = *revision;
+            match change {
                 Some((key, Some(value))) => {
-                    drop(objects.insert(key.clone(), (expected, value.clone())))
+                    drop(objects.insert(key.clone(), (*revision, value.clone())))
                 }
                 Some((key, None)) => {
                     assert!(objects.remove(key).is_some(), "{key:?} was deleted twice")

@@ -75,6 +75,20 @@ impl Listener {
         assert_eq!(self.acknowledged, sets.len());
     }
 
+    /// Receives these current values on a new socket, in any order.
+    pub(crate) async fn start_over(&self, service: &Service, current: &[Object]) {
+        let mut peer = self.connect(service).await;
+        let mut pushed = Vec::new();
+        while pushed.len() < current.len() {
+            match peer.next().await.expect("the socket is open") {
+                Frame::Text(text) => pushed.push(Object::parse(&text)),
+                Frame::Ping(_) => {}
+                other => panic!("is no push: {other:?}"),
+            }
+        }
+        assert!(current.iter().all(|object| pushed.contains(object)), "{pushed:?}");
+    }
+
     /// Checks the pushes of one socket: they start at the first unacknowledged set or before it,
     /// and follow the crew's sets in order and without gaps.
     pub(crate) fn check(&mut self, heard: &Heard, sets: &[u64]) {
