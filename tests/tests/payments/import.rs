@@ -150,8 +150,8 @@ async fn filled() -> Filled {
     let place = service.kill().await;
     // The acquirer has not confirmed this refund.
     place.change(
-        "INSERT INTO instructions (id, \"transaction\", movement, amount, step)
-         SELECT line, \"transaction\", movement, amount, step FROM trail
+        "INSERT INTO instructions (id, acquirer_key, \"transaction\", movement, amount, step)
+         SELECT line, randomblob(32), \"transaction\", movement, amount, step FROM trail
          WHERE movement = 'refund' LIMIT 1",
     );
     assert_eq!(place.change("UPDATE expiry SET through = (SELECT min(id) FROM transactions)"), 1);

@@ -1,7 +1,7 @@
 //! Limits, state and decisions that the writers of both engines have in common.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -31,7 +31,7 @@ pub(super) struct Shared {
     pub(super) sessions: SessionCache,
     positions: Mutex<Positions>,
     /// The newest epoch that this process has seen.
-    epoch: RwLock<Epoch>,
+    epoch: Mutex<Epoch>,
 }
 
 impl Shared {
@@ -43,22 +43,19 @@ impl Shared {
             max_watches: u64::try_from(config.max_watches).unwrap_or(u64::MAX),
         };
         let (sessions, positions) = (SessionCache::new(), Mutex::default());
-        Arc::new(Self { rules, sessions, positions, epoch: RwLock::new(epoch) })
+        Arc::new(Self { rules, sessions, positions, epoch: Mutex::new(epoch) })
     }
 
     pub(super) fn epoch(&self) -> Epoch {
-        *self.epoch.read().unwrap_or_else(PoisonError::into_inner)
+        *self.epoch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records the epoch that a read has found. A new one drops the state in memory: sessions and
     /// positions may be of commits that are lost. An old one has no effect: a connection to a
     /// server that is not the primary anymore may be slow to fail.
     pub(super) fn observe(&self, epoch: Epoch) {
-        if epoch.start <= self.epoch().start {
-            return;
-        }
         {
-            let mut newest = self.epoch.write().unwrap_or_else(PoisonError::into_inner);
+            let mut newest = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
             if epoch.start <= newest.start {
                 return;
             }
