@@ -1,12 +1,14 @@
 //! Subcommands that are asked to stop.
 
 use std::{
+    fs,
     pin::pin,
     process::Output,
     time::{Duration, Instant},
 };
 
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use rusqlite::Connection;
 use tokio::{process::Command, time::timeout};
 
 use crate::{
@@ -73,4 +75,26 @@ pub async fn stop_often(command: impl Fn() -> Command, message: &str, after: imp
         after(was_stopped).await;
     }
     assert!(stopped > 0, "each command was faster than the signal: the test shows nothing");
+}
+
+/// Stops `backup` as [`stop_often`] does. Checks that a whole run creates nothing but its file, in
+/// which `check` finds every row, and that a stopped run leaves no file. `backup` is the subcommand
+/// without options.
+pub async fn stop_backup(backup: impl Fn() -> Command, check: impl Fn(&Connection)) {
+    let directory = tempfile::tempdir().expect("can be created");
+    let file = directory.path().join("copy.db");
+    let to_file = || {
+        let mut command = backup();
+        command.arg("--to").arg(&file);
+        command
+    };
+    stop_often(to_file, "interrupted: no file was created", async |stopped| {
+        if !stopped {
+            check(&Connection::open(&file).expect("there is a backup"));
+            fs::remove_file(&file).expect("can be removed");
+        }
+        let left: Vec<_> = fs::read_dir(directory.path()).expect("can be listed").collect();
+        assert!(left.is_empty(), "{left:?}");
+    })
+    .await;
 }
