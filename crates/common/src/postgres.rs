@@ -7,6 +7,7 @@
 mod coalesce;
 mod database;
 mod health;
+mod hosts;
 mod pool;
 mod timelines;
 

@@ -295,3 +295,41 @@ async fn a_session_that_the_standby_lacked_ends_on_all_replicas() {
         client.post("/set", object.body()).await.refused(401, "unauthenticated");
     }
 }
+
+/// Nothing fences the old primary: it starts again while the new one is down.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_old_primary_that_returns_gets_no_writes() {
+    let pair = Pair::new().await;
+    let services = two(&pair.url(Route::Hosts)).await;
+    let (client, objects) = (services[0].client().await, objects());
+    put_all(&client, &objects, 1).await;
+    pair.fail_over();
+    for service in &services {
+        put_all(&client.at(service), &objects, 2).await;
+    }
+    pair.crash_survivor();
+    let old = pair.lost();
+    let before = old.run("SELECT revision FROM store");
+    for (service, object) in services.iter().cycle().zip(&objects) {
+        let answer = client.at(service).post("/set", object.numbered(3).body()).await;
+        assert_eq!(answer.status, 503, "{answer:?}");
+    }
+    assert_eq!(old.run("SELECT revision FROM store"), before, "the old primary got writes");
+    pair.resume_survivor();
+    for service in &services {
+        put_all(&client.at(service), &objects, 4).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_primary_that_hangs_is_replaced_by_the_next_host() {
+    let pair = Pair::synchronous().await;
+    let services = two(&pair.url(Route::Hosts)).await;
+    let (client, objects) = (services[0].client().await, objects());
+    put_all(&client, &objects, 1).await;
+    pair.hang();
+    pair.promote();
+    for service in &services {
+        put_all(&client.at(service), &objects, 2).await;
+    }
+}

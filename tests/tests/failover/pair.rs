@@ -61,6 +61,11 @@ impl Pair {
         self.primary.crash();
     }
 
+    /// Makes the primary accept connections without an answer, in the list of all servers.
+    pub(crate) fn hang(&self) {
+        self.servers[0].hang();
+    }
+
     /// Makes the address lead to the standby, promoted or not.
     pub(crate) fn lead_to_standby(&self) {
         self.leader.lead_to(&self.standby);
@@ -86,6 +91,16 @@ impl Pair {
     /// The database on the standby.
     pub(crate) fn survivor(&self) -> Database {
         self.standby.copy_of(&self.database)
+    }
+
+    /// Crashes the former standby.
+    pub(crate) fn crash_survivor(&self) {
+        self.standby.crash();
+    }
+
+    /// Starts the crashed former standby.
+    pub(crate) fn resume_survivor(&self) {
+        self.standby.resume();
     }
 
     /// The database on the crashed primary, which starts again. With [`Route::Address`] no service

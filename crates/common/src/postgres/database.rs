@@ -1,15 +1,16 @@
 //! Settings of a database, connections outside the pool, and migrations.
 
-use std::{future::poll_fn, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use deadpool_postgres::{BuildError, ClientWrapper};
 use refinery::{Runner, error::Kind};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{sleep, timeout};
-use tokio_postgres::{AsyncMessage, CancelToken, Config, Notification, error::SqlState};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_postgres::{CancelToken, Config, Notification, error::SqlState};
 
 use super::{
+    Error,
+    hosts::Hosts,
     pool::{OPEN, apply_settings},
     timelines::Timelines,
 };
@@ -19,15 +20,6 @@ use crate::{
     progress::{Interrupted, Progress},
     tls::{self, TlsError},
 };
-
-/// Timeout for connecting a socket.
-const CONNECT: Duration = Duration::from_secs(3);
-
-/// Idle time before the first TCP keepalive probe, and interval of the probes.
-const KEEPALIVE: Duration = Duration::from_secs(5);
-
-/// Timeout for the acknowledgement of sent data.
-const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
 /// Pause before a migration that did not get a lock is retried.
 const MIGRATE_AGAIN: Duration = Duration::from_secs(1);
@@ -80,6 +72,14 @@ pub enum OpenError {
         /// The error of the operating system, of TLS or of the protocol.
         source: tokio_postgres::Error,
     },
+    /// The server must not be used.
+    #[error("the database of {setting} cannot be used: {source}")]
+    Refused {
+        /// The setting that the URL comes from.
+        setting: &'static str,
+        /// The reason.
+        source: Box<Error>,
+    },
     /// The server accepted the connection, but did not answer in time.
     #[error("no answer from the database of {setting} within the timeout")]
     Silent {
@@ -105,8 +105,7 @@ pub enum OpenError {
 /// Opens connections to a database.
 #[derive(Clone)]
 pub struct Database {
-    pub(super) config: Config,
-    pub(super) tls: MakeRustlsConnect,
+    pub(super) hosts: Hosts,
     pub(super) timelines: Timelines,
     service: &'static str,
     setting: &'static str,
@@ -127,16 +126,9 @@ impl Database {
         if config.get_application_name().is_none() {
             config.application_name(*service);
         }
-        config
-            .connect_timeout(CONNECT)
-            .keepalives(true)
-            .keepalives_idle(KEEPALIVE)
-            .keepalives_interval(KEEPALIVE)
-            .keepalives_retries(3)
-            .tcp_user_timeout(UNACKNOWLEDGED);
         let tls = tls::client_config(settings.ca_file.as_deref(), settings.ca_setting)?;
-        let (tls, timelines) = (MakeRustlsConnect::new(tls), Timelines::default());
-        Ok(Self { config, tls, timelines, service, setting })
+        let (hosts, timelines) = (Hosts::new(&config, tls), Timelines::default());
+        Ok(Self { hosts, timelines, service, setting })
     }
 
     /// How often a new connection found another timeline of the database than the one before: a
@@ -159,27 +151,22 @@ impl Database {
         listener: impl FnMut(Notification) + Send + 'static,
     ) -> Result<ClientWrapper, OpenError> {
         let client = self.open(listener).await?;
-        let applied = timeout(OPEN, apply_settings(&client, settings, &self.timelines)).await;
+        let applied = timeout(OPEN, apply_settings(&client, settings, self)).await;
         let applied = applied.map_err(|_| OpenError::Silent { setting: self.setting })?;
-        applied.map_err(|error| self.failed(error))?;
+        applied.map_err(|error| match error {
+            Error::Database(source) => self.failed(source),
+            source => OpenError::Refused { setting: self.setting, source: Box::new(source) },
+        })?;
         Ok(client)
     }
 
     async fn open(
         &self,
-        mut listener: impl FnMut(Notification) + Send + 'static,
+        listener: impl FnMut(Notification) + Send + 'static,
     ) -> Result<ClientWrapper, OpenError> {
-        let connected = timeout(OPEN, self.config.connect(self.tls.clone())).await;
-        let connected = connected.map_err(|_| OpenError::Silent { setting: self.setting })?;
-        let (client, mut connection) = connected.map_err(|error| self.failed(error))?;
-        let task = tokio::spawn(async move {
-            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
-            {
-                if let AsyncMessage::Notification(notification) = message {
-                    listener(notification);
-                }
-            }
-        });
+        let opened = timeout(OPEN, self.hosts.open(listener)).await;
+        let opened = opened.map_err(|_| OpenError::Silent { setting: self.setting })?;
+        let (client, task) = opened.map_err(|error| self.failed(error))?;
         Ok(ClientWrapper::new(client, task))
     }
 
@@ -221,7 +208,7 @@ impl Database {
         let ended = progress.unless_stopped(work).await;
         if ended.is_err() {
             // If this fails, the server notices the closed connection after the statement.
-            let _ = timeout(OPEN, cancel.cancel_query(self.tls.clone())).await;
+            let _ = timeout(OPEN, cancel.cancel_query(self.hosts.tls())).await;
         }
         ended
     }

@@ -10,9 +10,9 @@ use deadpool_postgres::{
 };
 use futures_util::{FutureExt as _, future::BoxFuture, poll};
 use tokio::time::timeout;
-use tokio_postgres::{Row, error::SqlState, types::ToSql};
+use tokio_postgres::{Config, Row, error::SqlState, types::ToSql};
 
-use super::{OpenError, database::Database, timelines::Timelines};
+use super::{OpenError, database::Database};
 use crate::{batch::Failure, error::reason};
 
 /// Timeout for a free connection of the pool, or for a permit.
@@ -51,6 +51,12 @@ pub enum Error {
     /// quote stored rows.
     #[error("the database failed: {}", reason(.0))]
     Database(tokio_postgres::Error),
+    /// The server is an old primary: another one was promoted since.
+    #[error(
+        "the server has an older timeline than the one before: stop it, \
+         or restart this service if an older backup was restored"
+    )]
+    OldTimeline,
     /// A row that always exists is missing.
     #[error("a row is missing")]
     NoRow,
@@ -129,17 +135,22 @@ impl Pool {
         size: usize,
         settings: &'static str,
     ) -> Result<Self, OpenError> {
-        let Database { config, tls, timelines, .. } = database.clone();
-        let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let (hosts, database) = (database.hosts.clone(), database.clone());
         let apply_settings = Hook::async_fn(move |client: &mut ClientWrapper, _| {
-            let timelines = timelines.clone();
+            let database = database.clone();
             Box::pin(async move {
-                let applied = apply_settings(client, settings, &timelines).await;
-                applied.map_err(HookError::Backend)
+                let applied = apply_settings(client, settings, &database).await;
+                applied.map_err(|error| match error {
+                    Error::Database(error) => HookError::Backend(error),
+                    error => HookError::message(error.to_string()),
+                })
             })
         });
+        let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        // The hosts have their configuration themselves.
+        let manager = Manager::from_connect(Config::new(), hosts, manager);
         let timeouts = Timeouts { wait: Some(WAIT), create: Some(OPEN), recycle: Some(OPEN) };
-        let pool = deadpool_postgres::Pool::builder(Manager::from_config(config, tls, manager))
+        let pool = deadpool_postgres::Pool::builder(manager)
             .max_size(size)
             .timeouts(timeouts)
             .runtime(Runtime::Tokio1)
@@ -237,10 +248,14 @@ impl Drop for Transaction {
 pub(super) async fn apply_settings(
     client: &ClientWrapper,
     settings: &str,
-    timelines: &Timelines,
-) -> Result<(), tokio_postgres::Error> {
+    database: &Database,
+) -> Result<(), Error> {
     client.batch_execute(&format!("{SETTINGS}; {settings}")).await?;
-    timelines.observe(client).await
+    let observed = database.timelines.observe(client).await;
+    if matches!(observed, Err(Error::OldTimeline)) {
+        database.hosts.skip();
+    }
+    observed
 }
 
 /// Sends these statements in one round trip. They run in this order. If one cannot be sent, the

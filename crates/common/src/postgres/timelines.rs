@@ -6,6 +6,9 @@
 //!
 //! Each connection looks at the timeline once, when it is opened. This is enough: a server does not
 //! change its timeline while it is a primary, and a connection to a standby fails here.
+//!
+//! An old primary that returns while another server has been promoted accepts writes, too, and these
+//! would be lost later. So a connection to an older timeline of the same cluster fails.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -13,6 +16,8 @@ use std::sync::{
 };
 
 use deadpool_postgres::ClientWrapper;
+
+use super::Error;
 
 /// The system identifier, which each cluster draws at its creation, the number of the timeline, and
 /// when the server started: two standbys of one primary give their timelines the same number. Fails
@@ -26,6 +31,13 @@ struct Timeline {
     system_identifier: i64,
     number: String,
     started: String,
+}
+
+impl Timeline {
+    fn is_older_than(&self, other: &Self) -> bool {
+        // Numbers have eight hexadecimal digits.
+        self.system_identifier == other.system_identifier && self.number < other.number
+    }
 }
 
 /// The timelines that the connections of a [`Database`](super::Database) have seen.
@@ -45,16 +57,16 @@ impl Timelines {
     }
 
     /// Reads the timeline of a new connection, before anything else is read from it.
-    pub(super) async fn observe(
-        &self,
-        client: &ClientWrapper,
-    ) -> Result<(), tokio_postgres::Error> {
+    pub(super) async fn observe(&self, client: &ClientWrapper) -> Result<(), Error> {
         let row = client.query_one(TIMELINE, &[]).await?;
         let (system_identifier, number) = (row.try_get(0)?, row.try_get(1)?);
         let timeline = Timeline { system_identifier, number, started: row.try_get(2)? };
         let mut newest = self.0.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.as_ref() == Some(&timeline) {
             return Ok(());
+        }
+        if newest.as_ref().is_some_and(|newest| timeline.is_older_than(newest)) {
+            return Err(Error::OldTimeline);
         }
         if let Some(before) = newest.replace(timeline.clone()) {
             self.0.changes.fetch_add(1, Ordering::Release);
