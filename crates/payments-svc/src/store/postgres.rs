@@ -90,8 +90,9 @@ pub(crate) struct Postgres {
     queue: Queue<Writer>,
     /// This process's name as a lease holder.
     holder: String,
-    /// The greatest ID that is known to be settled; see [`Self::settle`].
-    settled: Mutex<Id>,
+    /// [`Self::timeline_changes`], and the greatest ID that is known to be settled since the last
+    /// change; see [`Self::settle`].
+    settled: Mutex<(u64, Id)>,
     health: Health,
     /// Cancelled when the writer has ended, even if it panicked.
     ended: CancellationToken,
@@ -117,7 +118,7 @@ impl Postgres {
             snapshot: Coalesced::new(READERS, read),
             queue,
             holder: Uuid::new_v4().to_string(),
-            settled: Mutex::new(Id::MIN),
+            settled: Mutex::new((0, Id::MIN)),
             health: Health::watch(database.clone()),
             database,
             ended,
@@ -218,12 +219,17 @@ impl Postgres {
             .await?;
             {
                 let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+                let (changes, newest) = &mut *settled;
+                // A server whose clock is behind may add rows below an ID of another timeline.
+                if *changes != self.timeline_changes() {
+                    (*changes, *newest) = (self.timeline_changes(), Id::MIN);
+                }
                 if has_settled {
-                    *settled = id.max(*settled);
+                    *newest = id.max(*newest);
                     return Ok(id);
                 }
                 if Instant::now() > deadline {
-                    return Ok(*settled);
+                    return Ok(*newest);
                 }
             }
             sleep(SETTLE_POLL).await;
