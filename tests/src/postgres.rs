@@ -260,23 +260,30 @@ impl Database {
 
 /// Migrates as a later version does, if it follows the rules in CONTRIBUTING.md: it adds a table,
 /// and to each other table a column with a default value and an index. The program does not know
-/// the new version.
+/// the new version. Each table has a transaction of its own: a migration that locks all tables in
+/// one transaction, and the writers, would wait for each other again and again.
 const LATER_VERSION: &str = "DO $$
-    DECLARE changed text;
+    DECLARE
+        changed text;
+        is_changed bool;
     BEGIN
-        PERFORM set_config('lock_timeout', '200ms', true);
+        PERFORM set_config('lock_timeout', '200ms', false);
+        FOR changed IN SELECT relname FROM pg_stat_user_tables
+            WHERE relname <> 'refinery_schema_history'
         LOOP
-            BEGIN
-                FOR changed IN SELECT relname FROM pg_stat_user_tables
-                    WHERE relname <> 'refinery_schema_history'
-                LOOP
+            is_changed := false;
+            FOR attempt IN 1..100 LOOP
+                BEGIN
                     EXECUTE format('ALTER TABLE %I ADD added_later int NOT NULL DEFAULT 7', changed);
                     EXECUTE format('CREATE INDEX ON %I (added_later)', changed);
-                END LOOP;
-                EXIT;
-            EXCEPTION WHEN lock_not_available THEN
-                PERFORM pg_sleep(0.1);
-            END;
+                    is_changed := true;
+                    EXIT;
+                EXCEPTION WHEN lock_not_available THEN
+                    PERFORM pg_sleep(0.1);
+                END;
+            END LOOP;
+            ASSERT is_changed, 'table ' || changed || ' stays locked';
+            COMMIT;
         END LOOP;
         CREATE TABLE added_later (id int PRIMARY KEY);
         INSERT INTO refinery_schema_history
