@@ -6,7 +6,11 @@ use blackbox::{
     payments::{Merchant, Move, Refusal as _, Service, Transaction, int},
     soak::{rounds, seed},
 };
-use futures_util::{StreamExt as _, future::join_all, stream};
+use futures_util::{
+    StreamExt as _,
+    future::{join_all, ready},
+    stream,
+};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -28,7 +32,7 @@ async fn run_concurrently(transaction: &Transaction, steps: Vec<Step>) -> Vec<St
         answer.names(&["amount"]);
         None
     });
-    made.buffer_unordered(AT_ONCE).filter_map(async |made| made).collect().await
+    made.buffer_unordered(AT_ONCE).filter_map(ready).collect().await
 }
 
 fn sum(steps: &[Step], movement: Move) -> i64 {

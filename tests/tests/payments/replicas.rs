@@ -15,7 +15,11 @@ use blackbox::{
     process::DEADLINE,
     soak::{rounds, seed},
 };
-use futures_util::{StreamExt as _, future::join_all, stream};
+use futures_util::{
+    StreamExt as _,
+    future::{join_all, ready},
+    stream,
+};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -72,8 +76,7 @@ async fn counters_stay_exact_with_movements_on_two_replicas() {
             answer.names(&["amount"]);
             None
         });
-        let made: Vec<(Move, i64)> =
-            made.buffer_unordered(64).filter_map(async |made| made).collect().await;
+        let made: Vec<(Move, i64)> = made.buffer_unordered(64).filter_map(ready).collect().await;
         let sum = |movement| {
             made.iter().filter(|made| made.0 == movement).map(|made| made.1).sum::<i64>()
         };
