@@ -62,7 +62,7 @@ pub(crate) use money::{
 pub(crate) use movement::{
     Capture, MAX_STEPS, MovementError, MovementRequest, TransactionChange, TransactionState,
 };
-pub(crate) use notification::{AcquirerId, Event, FraudAlert, FraudReason, Notification};
+pub(crate) use notification::{AcquirerEvent, AcquirerId, FraudAlert, FraudReason, Notification};
 pub(crate) use page_query::{MAX_PAGE_SIZE, PageQuery};
 pub(crate) use payment::{
     AcquirerOutcome, CardOnFile, Challenge, ChallengeAnswer, OutboxEntry, OutboxKind, Payment,
@@ -72,5 +72,5 @@ pub(crate) use payout::{Payout, PayoutRun, Transfer};
 pub(crate) use processing::{DeclineGroup, ProcessingError};
 pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub(crate) use transaction::{
-    Amounts, Fee, Movement, Step, ThreeDSecure, Transaction, TransactionTerms,
+    Amounts, Fee, Movement, Step, ThreeDSecure, Transaction, TransactionTerms, TransactionVersion,
 };

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 
 use super::{AuthorizationRequest, AuthorizationResponse, CardSource};
 use crate::domain::{
-    AcquirerId, AcquirerOutcome, Amount, CardDetails, Challenge, ChallengeAnswer, Event,
+    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, CardDetails, Challenge, ChallengeAnswer,
     FraudReason, Id, Notification, OutboxEntry, ProcessingError, ThreeDSecure,
 };
 
@@ -90,7 +90,7 @@ impl Sandbox {
     fn dispute(&self, captured: &OutboxEntry, now: Timestamp) -> Option<Notification> {
         let transaction = captured.transaction;
         let id = AcquirerId::of_sandbox("dispute", transaction);
-        let event = Event::Opened {
+        let event = AcquirerEvent::Opened {
             dispute: id.clone(),
             amount: Amount::new(captured.amount).ok()?,
             reason: None,
@@ -101,7 +101,8 @@ impl Sandbox {
 }
 
 fn alert(captured: &OutboxEntry, now: Timestamp) -> Notification {
-    let event = Event::Fraud { reported: Some(now), reason: Some(FraudReason::FRAUDULENT_USE) };
+    let event =
+        AcquirerEvent::Fraud { reported: Some(now), reason: Some(FraudReason::FRAUDULENT_USE) };
     let transaction = captured.transaction;
     let id = AcquirerId::of_sandbox("fraud", transaction);
     Notification { id, transaction, created: now, event }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        AcquirerId, Decision, Event, Id, NoRate, Notification,
+        AcquirerEvent, AcquirerId, Decision, Id, NoRate, Notification,
         write::{Action, Rejection},
     },
     store::{OverdueDispute, Snapshot, StoreError, now},
@@ -79,7 +79,7 @@ impl Payments {
         let mut failed = None;
         for OverdueDispute { id, transaction, reference } in self.store.overdue_disputes().await? {
             let id = AcquirerId::of_sandbox("lost", id);
-            let event = Event::Decided { dispute: reference, decision: Decision::Lost };
+            let event = AcquirerEvent::Decided { dispute: reference, decision: Decision::Lost };
             let notification = Notification { id, transaction, created: now(), event };
             failed = self.book_notification(notification).await.err().or(failed);
         }

@@ -4,7 +4,7 @@ use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
         Id, Merchant, ProcessingError, Transaction,
-        write::{Answer, Moved, Outcome},
+        write::{Answer, Outcome},
     },
     store::StoreError,
 };
@@ -63,8 +63,8 @@ impl Payments {
                 View::Paid(Paid { transaction: *transaction, error: *error })
             }
             Outcome::Card(id) => View::Card(*id),
-            Outcome::Moved(Moved { transaction, steps, disputed }) => {
-                let found = self.store.transaction_as_of(*transaction, *steps, *disputed).await?;
+            Outcome::Moved(version) => {
+                let found = self.store.transaction_as_of(*version).await?;
                 View::Transaction(Box::new(found.ok_or(Error::NotFound)?))
             }
         };

@@ -25,7 +25,7 @@ use super::{
     ledger::{LedgerEntry, LineKind},
     money::{Amount, Money, Overflow, multiply_rounded},
     movement::{Booking, Capture, TransactionChange, TransactionState},
-    notification::Event,
+    notification::AcquirerEvent,
     rates::Exchange,
     transaction::{Amounts, Fee, Movement},
 };
@@ -148,13 +148,13 @@ impl TransactionState {
     /// that was never captured, and `fee_exchange` converts the dispute fee.
     pub(crate) fn decide_notification(
         &self,
-        event: &Event,
+        event: &AcquirerEvent,
         (dispute, waiting): (Option<&DisputeState>, Option<Decision>),
         (exchange, fee_exchange): (Exchange, Exchange),
     ) -> Result<NotificationResult, Overflow> {
         Ok(match (event, dispute) {
-            (Event::Fraud { .. }, _) => NotificationResult::Alert,
-            (Event::Opened { amount, .. }, None) => {
+            (AcquirerEvent::Fraud { .. }, _) => NotificationResult::Alert,
+            (AcquirerEvent::Opened { amount, .. }, None) => {
                 let opening = self.open(*amount, exchange, fee_exchange)?;
                 let end = |decision| {
                     let opened = self.clone().apply(&opening.change);
@@ -163,12 +163,16 @@ impl TransactionState {
                 let ended = waiting.map(end).transpose()?;
                 NotificationResult::Open(opening, ended)
             }
-            (Event::Decided { decision, .. }, None) => NotificationResult::Wait(*decision),
-            (Event::Decided { decision, .. }, Some(dispute)) if dispute.decision.is_none() => {
+            (AcquirerEvent::Decided { decision, .. }, None) => NotificationResult::Wait(*decision),
+            (AcquirerEvent::Decided { decision, .. }, Some(dispute))
+                if dispute.decision.is_none() =>
+            {
                 let change = self.end(&dispute.slices, *decision)?;
                 NotificationResult::End { dispute: dispute.id, decision: *decision, change }
             }
-            (Event::Opened { .. } | Event::Decided { .. }, Some(_)) => NotificationResult::None,
+            (AcquirerEvent::Opened { .. } | AcquirerEvent::Decided { .. }, Some(_)) => {
+                NotificationResult::None
+            }
         })
     }
 

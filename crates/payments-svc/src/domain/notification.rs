@@ -21,11 +21,11 @@ pub(crate) struct Notification {
     pub(crate) transaction: Id,
     /// The time of the event, by the acquirer's clock.
     pub(crate) created: Timestamp,
-    pub(crate) event: Event,
+    pub(crate) event: AcquirerEvent,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum AcquirerEvent {
     Opened {
         /// The acquirer's ID of the dispute.
         dispute: AcquirerId,
@@ -47,7 +47,7 @@ pub(crate) enum Event {
     },
 }
 
-impl Event {
+impl AcquirerEvent {
     pub(crate) fn dispute(&self) -> Option<&AcquirerId> {
         match self {
             Self::Opened { dispute, .. } | Self::Decided { dispute, .. } => Some(dispute),

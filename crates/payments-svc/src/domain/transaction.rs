@@ -36,11 +36,11 @@ pub(crate) struct Transaction {
 }
 
 impl Transaction {
-    /// Recomputes the amounts from a trail that was cut to an earlier length, to repeat the
-    /// response of that time. `disputed` is the disputed amount at that time, which the trail does
-    /// not contain.
+    /// The transaction as it was: with the trail of that time, and the amounts of this trail. The
+    /// trail does not contain the disputed amount.
     #[must_use]
-    pub(crate) fn with_amounts_of_trail(mut self, disputed: i64) -> Self {
+    pub(crate) fn as_of(mut self, version: TransactionVersion) -> Self {
+        self.trail.truncate(version.steps.try_into().unwrap_or(usize::MAX));
         let sum = |movement| {
             let steps = self.trail.iter().filter(|step| step.movement == movement);
             steps.fold(0_i64, |sum, step| sum.saturating_add(step.amount))
@@ -48,7 +48,7 @@ impl Transaction {
         self.amounts.captured = sum(Movement::Capture);
         self.amounts.refunded = sum(Movement::Refund);
         self.amounts.voided = sum(Movement::Void);
-        self.amounts.disputed = disputed;
+        self.amounts.disputed = version.disputed;
         self
     }
 }
@@ -117,6 +117,16 @@ impl ThreeDSecure {
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         [Self::None, Self::Attempt, Self::Full].into_iter().find(|tds| tds.name() == name)
     }
+}
+
+/// Enough to render a transaction as it was after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TransactionVersion {
+    pub(crate) transaction: Id,
+    /// The length of the trail.
+    pub(crate) steps: u32,
+    /// The disputed amount, in minor units of the transaction's currency.
+    pub(crate) disputed: i64,
 }
 
 #[derive(Debug, Clone, PartialEq)]

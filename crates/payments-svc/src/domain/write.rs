@@ -38,7 +38,7 @@ use super::{
     payout::PayoutRun,
     processing::ProcessingError,
     rates::Exchange,
-    transaction::{Amounts, Step},
+    transaction::{Amounts, Step, TransactionVersion},
 };
 
 mod changes;
@@ -252,20 +252,10 @@ pub(crate) enum Outcome {
         error: Option<ProcessingError>,
     },
     /// A transaction has a new step.
-    Moved(Moved),
+    Moved(TransactionVersion),
     Card(Id),
     /// The caller must send this invitation.
     Invitation(Box<Invitation>),
-}
-
-/// The outcome of a capture, refund or void: enough to render the transaction as it was then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moved {
-    pub(crate) transaction: Id,
-    /// The length of the trail, including the new step.
-    pub(crate) steps: u32,
-    /// The disputed amount at that time, in minor units of the transaction's currency.
-    pub(crate) disputed: i64,
 }
 
 /// Why a write is rejected. A rejected write changes nothing.

@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use super::api::Api;
 use crate::{
     app::{Payments, now},
-    domain::{AcquirerId, Amount, Decision, Event, FraudReason, Name, Notification, Reason},
+    domain::{
+        AcquirerEvent, AcquirerId, Amount, Decision, FraudReason, Name, Notification, Reason,
+    },
     web::{Body, Error, Fields, Reported},
 };
 
@@ -45,7 +47,7 @@ fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notifica
         "fraud.reported" => {
             let reported = fields.optional("reported", str::parse);
             let reason = fields.optional_number("reason", FraudReason::new);
-            Ok(Event::Fraud { reported: reported?, reason: reason? })
+            Ok(AcquirerEvent::Fraud { reported: reported?, reason: reason? })
         }
         _ => Err(fields
             .report("type", "must be dispute.opened, dispute.won, dispute.lost or fraud.reported")),
@@ -53,7 +55,7 @@ fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notifica
     Ok(Notification { id: id?, transaction: transaction?, created: created?, event: event? })
 }
 
-fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<Event, Reported> {
+fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<AcquirerEvent, Reported> {
     let dispute = fields.required("disputeId", str::parse::<AcquirerId>);
     let amount = fields.required_number("amount", Amount::new);
     let due = fields.optional("due", str::parse);
@@ -66,9 +68,9 @@ fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<Event, Rep
         _ => return Err(fields.report("reason", "must have a code and a title")),
     };
     let due = due?.unwrap_or(default_due);
-    Ok(Event::Opened { dispute: dispute?, amount: amount?, reason, due })
+    Ok(AcquirerEvent::Opened { dispute: dispute?, amount: amount?, reason, due })
 }
 
-fn decided(fields: &mut Fields<'_>, decision: Decision) -> Result<Event, Reported> {
-    Ok(Event::Decided { dispute: fields.required("disputeId", str::parse)?, decision })
+fn decided(fields: &mut Fields<'_>, decision: Decision) -> Result<AcquirerEvent, Reported> {
+    Ok(AcquirerEvent::Decided { dispute: fields.required("disputeId", str::parse)?, decision })
 }

@@ -8,8 +8,8 @@ use common::sql::{BadCell, ColumnError, Columns, Param};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Descriptor, Email, Id, Name, ProcessingError,
-    write::{KeyState, MerchantTexts, Moved, Outcome, StoredIdempotencyKey},
+    Descriptor, Email, Id, Name, ProcessingError, TransactionVersion,
+    write::{KeyState, MerchantTexts, Outcome, StoredIdempotencyKey},
 };
 
 /// The columns that [`key`] reads.
@@ -65,7 +65,7 @@ pub(super) fn key(columns: &mut Columns<'_>) -> Result<StoredIdempotencyKey, Col
     let state = match (outcome.or(receipt), pending_payment) {
         (Some(outcome), _) => KeyState::Answered(outcome),
         (None, Some(pending_payment)) => KeyState::InFlight(pending_payment),
-        (None, None) => KeyState::Answered(Outcome::Moved(Moved {
+        (None, None) => KeyState::Answered(Outcome::Moved(TransactionVersion {
             transaction: columns.read()?,
             steps: columns.read()?,
             disputed: columns.read()?,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::domain::{
     ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Dispute, FraudAlert, Id, Merchant,
-    OutboxEntry, SavedCard, Transaction, TransactionTerms,
+    OutboxEntry, SavedCard, Transaction, TransactionTerms, TransactionVersion,
     write::{KeyedRequest, StoredIdempotencyKey},
 };
 
@@ -117,19 +117,13 @@ impl Store {
         }))
     }
 
-    /// A transaction as it was when its trail had `steps` steps and `disputed` was disputed (in
-    /// minor units of its currency).
+    /// A transaction as it was.
     pub(crate) async fn transaction_as_of(
         &self,
-        id: Id,
-        steps: u32,
-        disputed: i64,
+        version: TransactionVersion,
     ) -> Result<Option<Transaction>, StoreError> {
-        let found = self.transaction(id, Id::MIN).await?;
-        Ok(found.map(|Found { mut value, .. }| {
-            value.trail.truncate(steps.try_into().unwrap_or(usize::MAX));
-            value.with_amounts_of_trail(disputed)
-        }))
+        let found = self.transaction(version.transaction, Id::MIN).await?;
+        Ok(found.map(|found| found.value.as_of(version)))
     }
 
     /// The part of a transaction that never changes, as `app` sees it.

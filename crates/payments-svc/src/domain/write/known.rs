@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::{Answer, Balance, KeyedRequest, MerchantTexts, Moved, Outcome, Rejection};
+use super::{Answer, Balance, KeyedRequest, MerchantTexts, Outcome, Rejection};
 use crate::domain::{
     AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, Merchant, Payment,
-    PayoutRun, TransactionState,
+    PayoutRun, TransactionState, TransactionVersion,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -105,7 +105,7 @@ impl KeyState {
     }
 
     /// The outcome, if it is a movement.
-    pub(crate) fn moved(&self) -> Option<&Moved> {
+    pub(crate) fn moved(&self) -> Option<&TransactionVersion> {
         match self {
             Self::Answered(Outcome::Moved(moved)) => Some(moved),
             Self::InFlight(_) | Self::Answered(_) => None,

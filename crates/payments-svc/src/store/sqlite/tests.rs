@@ -15,7 +15,7 @@ use super::{
 };
 use crate::domain::{
     CardOnFile, Id, OutboxEntry, OutboxKind, PageQuery, PayoutRun, SavedCard, Transaction,
-    TransactionTerms,
+    TransactionTerms, TransactionVersion,
     write::{
         KeyState, KeyedRequest, StoredIdempotencyKey,
         tests::{
@@ -155,10 +155,9 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         assert_eq!(store.card_on_file(Id::MAX, id).await.unwrap(), None);
         let transaction = with_trail(&tables, id);
         for steps in 0..=row.steps {
-            let mut then = transaction.clone();
-            then.trail.truncate(steps.try_into().unwrap());
-            let then = then.with_amounts_of_trail(3);
-            assert_eq!(store.transaction_as_of(id, steps, 3).await.unwrap(), Some(then));
+            let version = TransactionVersion { transaction: id, steps, disputed: 3 };
+            let then = transaction.clone().as_of(version);
+            assert_eq!(store.transaction_as_of(version).await.unwrap(), Some(then));
         }
     }
     for row in tables.cards.values() {

@@ -3,9 +3,9 @@
 use super::{ActionResult, Batch, MAX_BALANCE, done};
 use crate::domain::{
     BalanceLine, Descriptor, Id, LedgerEntry, LineKind, Movement, MovementError, MovementRequest,
-    Overflow, Payout, Step, TransactionChange, Transfer,
+    Overflow, Payout, Step, TransactionChange, TransactionVersion, Transfer,
     write::{
-        Balance, CaptureRow, LastStep, Moved, NewPayout, NumberedPosting, NumberedStep, Outcome,
+        Balance, CaptureRow, LastStep, NewPayout, NumberedPosting, NumberedStep, Outcome,
         Rejection, TransactionUpdate, known::LoadedTransaction,
     },
 };
@@ -29,7 +29,7 @@ impl Batch {
         let last = self.record_change(transaction, change, descriptor, None)?.step;
         self.add_outbox_entry(transaction, order, Some(number));
         let steps = number.saturating_add(1);
-        Ok((Outcome::Moved(Moved { transaction, steps, disputed }), last))
+        Ok((Outcome::Moved(TransactionVersion { transaction, steps, disputed }), last))
     }
 
     /// Records a change of a transaction: its amounts, its captures, the step of its trail if it

@@ -2,8 +2,8 @@
 
 use super::{Batch, done};
 use crate::domain::{
-    Decision, Dispute, DisputeState, Event, Exchange, FraudAlert, Id, MovementError, Notification,
-    NotificationResult, OpenedDispute, Overflow, TransactionChange,
+    AcquirerEvent, Decision, Dispute, DisputeState, Exchange, FraudAlert, Id, MovementError,
+    Notification, NotificationResult, OpenedDispute, Overflow, TransactionChange,
     write::{NewDispute, NotificationRow, NumberedSlice, Outcome, Rejection},
 };
 
@@ -46,7 +46,7 @@ impl Batch {
     }
 
     fn alert(&mut self, merchant: Id, notification: &Notification) {
-        let Event::Fraud { reported, reason } = notification.event else { return };
+        let AcquirerEvent::Fraud { reported, reason } = notification.event else { return };
         let (id, created) = (self.id(), self.known.now);
         let transaction = notification.transaction;
         self.changes.frauds.push(FraudAlert {
@@ -67,7 +67,8 @@ impl Batch {
         opening: OpenedDispute,
         end: Option<(Decision, TransactionChange)>,
     ) -> Result<(), Rejection> {
-        let Event::Opened { dispute: reference, amount, reason, due } = &notification.event else {
+        let AcquirerEvent::Opened { dispute: reference, amount, reason, due } = &notification.event
+        else {
             return Ok(());
         };
         let transaction = notification.transaction;

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 use super::model::Tables;
 use crate::domain::{
-    AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, Card, CardOnFile, Country, Currency,
-    CustomData, Decision, Descriptor, Email, Event, Exchange, Expiry, FraudReason, Iban, Id,
+    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, Card, CardOnFile, Country,
+    Currency, CustomData, Decision, Descriptor, Email, Exchange, Expiry, FraudReason, Iban, Id,
     MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment,
     PayoutRun, Pricing, ProcessingError, Reason, Scheme, ThreeDSecure, Website,
     write::{Action, KeyState, KeyedRequest, Write},
@@ -324,7 +324,7 @@ impl WriteSpec {
             if self.second_choice < 200 { self.second_choice % 3 } else { self.second_choice };
         let dispute = reference(&format!("dispute {name}"));
         let event = match self.kind {
-            Kind::Opened => Event::Opened {
+            Kind::Opened => AcquirerEvent::Opened {
                 dispute,
                 amount: Amount::new(self.amount * 2).unwrap(),
                 reason: (self.second_choice > 99)
@@ -332,10 +332,10 @@ impl WriteSpec {
                 due: if self.amount > 200 { later() } else { Timestamp::UNIX_EPOCH },
             },
             Kind::Decided if self.amount & 1 == 0 => {
-                Event::Decided { dispute, decision: Decision::Won }
+                AcquirerEvent::Decided { dispute, decision: Decision::Won }
             }
-            Kind::Decided => Event::Decided { dispute, decision: Decision::Lost },
-            _ => Event::Fraud {
+            Kind::Decided => AcquirerEvent::Decided { dispute, decision: Decision::Lost },
+            _ => AcquirerEvent::Fraud {
                 reported: (self.second_choice > 99).then_some(Timestamp::UNIX_EPOCH),
                 reason: (self.second_choice > 50).then_some(FraudReason::FRAUDULENT_USE),
             },
