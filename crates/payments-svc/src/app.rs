@@ -26,4 +26,4 @@ pub(crate) use notifications::NotificationError;
 pub(crate) use payments::{Defaults, Payments};
 pub(crate) use view::{Paid, View, WriteResult};
 
-pub(crate) use crate::store::{SHORT_TRAIL, Snapshot, StoreError, now};
+pub(crate) use crate::store::{EventFilter, SHORT_TRAIL, Snapshot, StoreError, now};

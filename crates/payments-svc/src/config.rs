@@ -146,6 +146,10 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_AUTHORIZATION_TTL", default_value = "30d", value_parser = duration)]
     pub(crate) authorization_ttl: Duration,
 
+    /// Age at which an event is deleted
+    #[arg(long, env = "PAYMENTS_EVENT_RETENTION", default_value = "90d", value_parser = duration)]
+    pub(crate) event_retention: Duration,
+
     /// Time to answer a dispute if the acquirer gives no deadline
     #[arg(long, env = "PAYMENTS_DISPUTE_DUE", default_value = "14d", value_parser = duration)]
     pub(crate) dispute_due: Duration,

@@ -16,6 +16,7 @@
 //!    trail (`transaction`) and an outbox entry for the acquirer (`payment`).
 //! 4. `RecordNotification` records a `notification` from the acquirer. It can change a `dispute`.
 //! 5. `PayOut` pays the balance of a merchant (`payout`).
+//! 6. Each of these writes an `event`, which merchants are told.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod acquirer_key;
@@ -23,6 +24,7 @@ mod app;
 mod card;
 mod custom_data;
 mod dispute;
+mod event;
 mod field_error;
 mod id;
 mod invitation;
@@ -47,6 +49,7 @@ pub(crate) use custom_data::CustomData;
 pub(crate) use dispute::{
     Decision, Dispute, DisputeState, NotificationResult, OpenedDispute, Reason, Slice,
 };
+pub(crate) use event::{Event, EventData, EventType, Fact, NewEvent};
 pub(crate) use field_error::FieldError;
 pub(crate) use id::{Id, IdGenerator};
 pub(crate) use invitation::Invitation;

@@ -20,6 +20,7 @@ mod api;
 mod apps;
 mod cards;
 mod disputes;
+mod events;
 mod frauds;
 mod idempotency;
 mod lines;
@@ -68,6 +69,8 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         .route("/disputes/{dispute_id}", get(disputes::get))
         .route("/frauds", get(frauds::list))
         .route("/frauds/{fraud_id}", get(frauds::get))
+        .route("/events", get(events::list))
+        .route("/events/{event_id}", get(events::get))
         .route("/openapi.json", get(openapi));
     let routes = match api.signature {
         Some(_) => routes.route("/acquirer/events", post(notifications::receive)),

@@ -69,6 +69,8 @@ pub(crate) struct Jobs {
     pub(crate) rates: Arc<ExchangeRates>,
     /// Age at which the pending amount of a transaction is voided.
     pub(crate) authorization_ttl: Duration,
+    /// Age at which an event is deleted.
+    pub(crate) event_retention: Duration,
     pub(crate) backlog_metrics: BacklogMetrics,
 }
 
@@ -101,6 +103,11 @@ impl Jobs {
         let lease = Lease::new(jobs.store.clone(), "keys");
         tasks.spawn(every(SLOW_INTERVAL, name, async move || {
             lease.hold(this.delete_old_keys()).await
+        }));
+        let (this, name) = job("deleting old events");
+        let lease = Lease::new(jobs.store.clone(), "events");
+        tasks.spawn(every(SLOW_INTERVAL, name, async move || {
+            lease.hold(this.delete_old_events()).await
         }));
         let outbox = Outbox::new(
             jobs.store.clone(),
@@ -146,6 +153,16 @@ impl Jobs {
                 return Ok(());
             }
             let _deleted = self.store.write(Action::DeleteKeys { keys }).await?;
+        }
+    }
+
+    async fn delete_old_events(&self) -> Result<(), StoreError> {
+        loop {
+            let events = self.store.old_events(self.event_retention).await?;
+            if events.is_empty() {
+                return Ok(());
+            }
+            let _deleted = self.store.write(Action::DeleteEvents { events }).await?;
         }
     }
 }

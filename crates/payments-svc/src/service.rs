@@ -119,6 +119,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         payments: Arc::clone(&payments),
         rates,
         authorization_ttl: config.authorization_ttl,
+        event_retention: config.event_retention,
         backlog_metrics: BacklogMetrics::new(&registry)?,
     };
     let watched = store.clone();

@@ -46,6 +46,7 @@ use crate::domain::{
 
 mod batch;
 mod check;
+mod events;
 mod import;
 mod lists;
 mod load;
@@ -61,6 +62,7 @@ mod values;
 
 pub(crate) use check::CheckError;
 use check::Scope;
+pub(crate) use events::EventFilter;
 pub(crate) use import::import;
 pub(crate) use postgres::Postgres;
 pub(crate) use reads::JOB_BATCH;

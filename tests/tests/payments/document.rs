@@ -74,6 +74,8 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "get /cards/{cardId}",
         "get /disputes",
         "get /disputes/{disputeId}",
+        "get /events",
+        "get /events/{eventId}",
         "get /frauds",
         "get /frauds/{fraudId}",
         "post /acquirer/events",

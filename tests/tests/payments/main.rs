@@ -13,6 +13,7 @@ mod commands;
 mod concurrency;
 mod disputes;
 mod document;
+mod events;
 mod exchange;
 mod forms;
 mod frauds;

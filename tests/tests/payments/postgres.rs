@@ -67,7 +67,7 @@ async fn tls_requires_a_trusted_database_certificate() {
         let encrypted = "SELECT count(*) > 0 AND bool_and(ssl) FROM pg_stat_ssl
                          JOIN pg_stat_activity USING (pid) WHERE application_name = 'payments-svc'";
         assert_eq!(database.run(encrypted), "t", "{mode}");
-        service.stop().await.agrees().await;
+        service.stop().await.passes_check().await;
     }
     let plain = Stopped::on(None, &[]);
     let plain = plain.with("PAYMENTS_DATABASE_URL", &format!("{url}?sslmode=disable"));
@@ -177,7 +177,7 @@ async fn no_write_scans_a_whole_table() {
     write_everything(&service).await;
     // Sessions report their statistics when they end.
     let place = service.stop().await;
-    // `expiry` and `leases` have at most three rows. The history is read at the start.
+    // `expiry` and `leases` have at most four rows. The history is read at the start.
     let read = "SELECT coalesce(string_agg(relname, ', '), 'none') FROM pg_stat_user_tables
                 WHERE seq_scan > 0 AND relname NOT IN ('expiry', 'leases', 'refinery_schema_history')";
     let written = "SELECT count(*) FROM pg_stat_user_tables WHERE n_tup_ins > 0 AND idx_scan > 0";
@@ -194,7 +194,7 @@ async fn a_service_that_stops_ends_its_leases() {
     let leases = || database.run("SELECT count(*) FROM leases");
     let service = Stopped::on(Some(database.clone()), &[]).start().await;
     let held = async {
-        while leases() != "3" {
+        while leases() != "4" {
             sleep(Duration::from_millis(50)).await;
         }
     };

@@ -39,6 +39,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("PAYMENTS_FEE_FLAT", "EUR:0.25"),
         ("PAYMENTS_FEE_DISPUTE", "EUR"),
         ("PAYMENTS_AUTHORIZATION_TTL", "30"),
+        ("PAYMENTS_EVENT_RETENTION", "90"),
     ] {
         println!("{name}={value}");
         let stderr = process::failure_line(Stopped::new(&[]).with(name, value).command()).await;
@@ -118,6 +119,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "PAYMENTS_FEE_FLAT",
         "PAYMENTS_FEE_DISPUTE",
         "PAYMENTS_AUTHORIZATION_TTL",
+        "PAYMENTS_EVENT_RETENTION",
         "healthcheck",
         "backup",
         "import",

@@ -3,7 +3,8 @@
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        ApiKeyDigest, App, BalanceLine, Dispute, FraudAlert, Id, Merchant, SavedCard, Transaction,
+        ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, SavedCard,
+        Transaction,
     },
     store::{Found, Snapshot, Store, StoreError},
 };
@@ -34,7 +35,8 @@ accessible!(
     BalanceLine: line,
     SavedCard: card,
     Dispute: dispute,
-    FraudAlert: fraud
+    FraudAlert: fraud,
+    Event: event
 );
 
 impl Payments {

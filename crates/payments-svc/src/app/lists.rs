@@ -5,8 +5,10 @@ use futures_util::{FutureExt as _, future::BoxFuture};
 
 use super::{error::Error, payments::Payments};
 use crate::{
-    domain::{App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Transaction, User},
-    store::{Found, Owner, Store, StoreError},
+    domain::{
+        App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, PageQuery, Transaction, User,
+    },
+    store::{EventFilter, Found, Owner, Store, StoreError},
 };
 
 /// Reads one piece of a list.
@@ -64,6 +66,19 @@ impl Payments {
     ) -> Result<Option<List<FraudAlert>>, Error> {
         let about = self.about(app, merchant, transaction).await?;
         Ok(about.map(|about| self.list(move |store, page_query| store.frauds(about, page_query))))
+    }
+
+    /// The events of a merchant, or of all merchants of the app. Fails as [`Self::disputes`] does.
+    pub(crate) async fn events(
+        &self,
+        app: &App,
+        filter: EventFilter,
+    ) -> Result<List<Event>, Error> {
+        if let Some(merchant) = filter.merchant {
+            self.about(app, merchant, None).await?;
+        }
+        let app = app.id;
+        Ok(self.list(move |store, page_query| store.events(app, filter, page_query)))
     }
 
     async fn about(

@@ -39,7 +39,7 @@ impl Transaction {
     /// The transaction as it was: with the trail of that time, and the amounts of this trail. The
     /// trail does not contain the disputed amount.
     #[must_use]
-    pub(crate) fn as_of(mut self, version: TransactionVersion) -> Self {
+    pub(crate) fn at(mut self, version: TransactionVersion) -> Self {
         self.trail.truncate(version.steps.try_into().unwrap_or(usize::MAX));
         let sum = |movement| {
             let steps = self.trail.iter().filter(|step| step.movement == movement);

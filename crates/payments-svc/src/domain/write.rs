@@ -181,6 +181,10 @@ pub(crate) enum Action {
         /// By app and key.
         keys: Vec<(Id, String)>,
     },
+    /// Delete old events.
+    DeleteEvents {
+        events: Vec<Id>,
+    },
     /// Record that the expiry job has checked all transactions up to this one.
     SaveExpiryCursor {
         through: Id,

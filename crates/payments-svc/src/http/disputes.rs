@@ -48,7 +48,7 @@ pub(super) async fn get(dispute: Permitted<Dispute>) -> Response {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DisputeOutput<'a> {
+pub(super) struct DisputeOutput<'a> {
     #[serde(serialize_with = "as_text")]
     id: Id,
     #[serde(serialize_with = "as_text")]
@@ -70,7 +70,7 @@ struct ReasonOutput<'a> {
 }
 
 impl<'a> DisputeOutput<'a> {
-    fn new(dispute: &'a Dispute) -> Self {
+    pub(super) fn new(dispute: &'a Dispute) -> Self {
         let reason = |reason: &'a Reason| ReasonOutput { code: reason.code, title: &reason.title };
         Self {
             id: dispute.id,

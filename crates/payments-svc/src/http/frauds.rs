@@ -41,7 +41,7 @@ pub(super) async fn get(fraud: Permitted<FraudAlert>) -> Response {
 /// is left out, and is not `null`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct FraudOutput {
+pub(super) struct FraudOutput {
     #[serde(serialize_with = "as_text")]
     id: Id,
     #[serde(serialize_with = "as_text")]
@@ -57,7 +57,7 @@ struct FraudOutput {
 }
 
 impl FraudOutput {
-    fn new(fraud: &FraudAlert) -> Self {
+    pub(super) fn new(fraud: &FraudAlert) -> Self {
         Self {
             id: fraud.id,
             merchant_id: fraud.merchant,

@@ -15,7 +15,7 @@ mod merchant;
 mod transaction;
 
 pub(super) use merchant::{MerchantOutput, MoneyOutput};
-pub(super) use transaction::response as transaction;
+pub(super) use transaction::{TransactionOutput, response as transaction};
 
 /// Marks the response to a repeat.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");

@@ -32,7 +32,7 @@ pub(super) const LIMITS: Limits = Limits {
 const OVERHEAD: usize = 512;
 
 /// Rows that a movement reads and writes, without captures.
-const MOVEMENT_ROWS: usize = 8;
+const MOVEMENT_ROWS: usize = 9;
 
 /// Estimates how many rows and bytes a write uses in a batch. A write that finishes admitted work
 /// (`is_follow_up`) enters the queue even if the queue is full.
@@ -48,6 +48,7 @@ pub(super) fn cost(write: &Write) -> Cost {
             (2, payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
         }
         Action::DeleteOutboxEntries { entries } => (entries.len(), entries.len() * Id::BYTES),
+        Action::DeleteEvents { events } => (events.len(), events.len() * Id::BYTES),
         Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
         _ => (MOVEMENT_ROWS, 0),
     };

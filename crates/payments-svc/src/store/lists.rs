@@ -152,8 +152,7 @@ impl Store {
     ) -> Result<Vec<Transaction>, StoreError> {
         let list = List::transactions(successful);
         let found = self.page(&list, merchant, page_query, rows::transaction).await?;
-        let mut trails = self.trails(&found).await?;
-        Ok(found.into_iter().map(|found| rows::with_trail(found, &mut trails)).collect())
+        self.with_trails(found).await
     }
 
     pub(crate) async fn disputes(
@@ -172,7 +171,15 @@ impl Store {
         self.page(&List::frauds(about), owner(about).1, page_query, rows::fraud).await
     }
 
-    /// Reads the trails of these transactions. The numbers are the lengths of the trails.
+    /// Adds the trails to these transactions. The numbers are the lengths of the trails.
+    pub(super) async fn with_trails(
+        &self,
+        found: Vec<(Transaction, u32)>,
+    ) -> Result<Vec<Transaction>, StoreError> {
+        let mut trails = self.trails(&found).await?;
+        Ok(found.into_iter().map(|found| rows::with_trail(found, &mut trails)).collect())
+    }
+
     async fn trails(
         &self,
         transactions: &[(Transaction, u32)],
@@ -183,12 +190,11 @@ impl Store {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        let places: Vec<String> = (1..=ids.len()).map(|number| format!("${number}")).collect();
         let sql = format!(
             "SELECT \"transaction\", {} FROM trail WHERE \"transaction\" IN ({})
              ORDER BY \"transaction\", step",
             rows::STEP,
-            places.join(", ")
+            placeholders(ids.len())
         );
         let params: Vec<Param<'_>> = ids.iter().map(Id::param).collect();
         let step = |columns: &mut Columns<'_>| Ok((columns.read::<Id>()?, rows::step(columns)?));
@@ -212,16 +218,26 @@ impl Store {
         page_query: PageQuery,
         item: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
     ) -> Result<Vec<T>, StoreError> {
+        let [after, before] = self.window(page_query).await?;
+        let limit = Param::Int(page_query.limit.into());
+        let params = [owner.param(), after.param(), before.param(), limit];
+        self.query_all(&list.page(page_query.is_forward()), &params, item).await
+    }
+
+    /// The IDs before and after the items of a page; see the module for `after`.
+    pub(super) async fn window(&self, page_query: PageQuery) -> Result<[Id; 2], StoreError> {
         let settled = match page_query.after {
             Some(_) => self.settled().await?,
             None => Id::MAX,
         };
         let after = page_query.after.unwrap_or(Id::MIN);
-        let before = page_query.before.unwrap_or(Id::MAX).min(settled.successor());
-        let limit = Param::Int(page_query.limit.into());
-        let params = [owner.param(), after.param(), before.param(), limit];
-        self.query_all(&list.page(page_query.is_forward()), &params, item).await
+        Ok([after, page_query.before.unwrap_or(Id::MAX).min(settled.successor())])
     }
+}
+
+/// Parameters from `$1` for an `IN` of so many values.
+pub(super) fn placeholders(count: usize) -> String {
+    (1..=count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

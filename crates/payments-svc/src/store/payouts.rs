@@ -27,7 +27,7 @@ const MERCHANTS_TO_PAY: &str = "SELECT id FROM merchants JOIN balances ON balanc
 const CLOSE: &str =
     "UPDATE payout_runs SET closed = true WHERE day = $1 AND test = $2 AND NOT closed";
 
-/// The payouts of a run, in order of creation.
+/// The payouts of a run, in order of creation: [`rows::PAYOUT`].
 const PAYOUTS: &str = "SELECT id, line, merchant, name, iban, currency, amount FROM payouts
      WHERE day = $1 AND test = $2 ORDER BY id";
 

@@ -123,7 +123,7 @@ impl Store {
         version: TransactionVersion,
     ) -> Result<Option<Transaction>, StoreError> {
         let found = self.transaction(version.transaction, Id::MIN).await?;
-        Ok(found.map(|found| found.value.as_of(version)))
+        Ok(found.map(|found| found.value.at(version)))
     }
 
     /// The part of a transaction that never changes, as `app` sees it.
@@ -313,6 +313,13 @@ impl Store {
         self.query_all(sql, &params, |columns| Ok((columns.read()?, columns.read()?))).await
     }
 
+    /// Events older than `age`, the oldest first: at most [`JOB_BATCH`].
+    pub(crate) async fn old_events(&self, age: std::time::Duration) -> Result<Vec<Id>, StoreError> {
+        let sql = "SELECT id FROM events WHERE id < $1 ORDER BY id LIMIT $2";
+        let before = Id::at(self.time_ago(age).await?);
+        self.query_all(sql, &[before.param(), LIMIT], |columns| columns.read()).await
+    }
+
     pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
                        (SELECT count(*) FROM operations)";
@@ -357,7 +364,7 @@ impl Store {
     }
 
     /// The row of a statement that selects at most one.
-    async fn query_one<T: Send>(
+    pub(super) async fn query_one<T: Send>(
         &self,
         sql: &str,
         params: &[Param<'_>],

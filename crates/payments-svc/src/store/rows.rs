@@ -10,9 +10,9 @@ use super::{
     values::{acquirer_key, card, factor, money, optional_card, optional_time, time},
 };
 use crate::domain::{
-    Amounts, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fee, FraudAlert, Id,
-    Merchant, MerchantDetails, OutboxEntry, Payout, PayoutRun, Pricing, ProcessingError, Reason,
-    SavedCard, Slice, Step, Terms, Transaction, TransactionTerms, Transfer, User,
+    Amounts, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fact, Fee, FraudAlert, Id,
+    Merchant, MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRun, Pricing, ProcessingError,
+    Reason, SavedCard, Slice, Step, Terms, Transaction, TransactionTerms, Transfer, User,
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -264,7 +264,8 @@ pub(super) fn fraud(columns: &mut Columns<'_>) -> Read<FraudAlert> {
     })
 }
 
-/// Reads seven columns: id, line, merchant, name, iban, currency, amount.
+pub(super) const PAYOUT: &str = "id, line, merchant, name, iban, currency, amount";
+
 pub(super) fn payout(columns: &mut Columns<'_>) -> Read<Payout> {
     let (id, line) = (columns.read()?, columns.read()?);
     let transfer = Transfer {
@@ -274,6 +275,23 @@ pub(super) fn payout(columns: &mut Columns<'_>) -> Read<Payout> {
         amount: money(columns)?,
     };
     Ok(Payout { id, line, transfer })
+}
+
+pub(super) const EVENT: &str =
+    "events.id, events.merchant, merchants.test, events.created, events.type,
+     events.\"transaction\", events.steps, events.disputed, events.object";
+/// The `FROM` item for [`EVENT`].
+pub(super) const EVENTS: &str = "events JOIN merchants ON merchants.id = events.merchant";
+
+/// Reads an event without its data, and whether its merchant is a test merchant.
+pub(super) fn event(columns: &mut Columns<'_>) -> Read<(NewEvent, bool)> {
+    let (id, merchant, test) = (columns.read()?, columns.read()?, columns.read()?);
+    let (created, event_type) = (time(columns)?, columns.read()?);
+    let transaction: Option<Id> = columns.read()?;
+    let version: (Option<u32>, Option<i64>) = (columns.read()?, columns.read()?);
+    let fact = columns
+        .read_as(|object| Fact::new(event_type, transaction, version, object).ok_or(BadCell))?;
+    Ok((NewEvent { id, merchant, created, event_type, fact }, test))
 }
 
 /// Selects the merchant of a payout, without its balance, and whether the run is closed or has paid

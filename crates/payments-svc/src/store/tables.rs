@@ -9,7 +9,7 @@ use super::{
     values::{bytes, fraction, millis, month, optional, year},
 };
 use crate::domain::{
-    BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, User,
+    BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, NewEvent, User,
     write::{
         Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
         NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout,
@@ -35,6 +35,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.delete(&INVITATION_IDS, &changes.deleted_invitations)?;
     rows.delete(&INVITATIONS_OF_USERS, &changes.deleted_invitations_of)?;
     rows.delete(&OPERATION_IDS, &changes.deleted_pending_payments)?;
+    rows.delete(&EVENT_IDS, &changes.deleted_events)?;
     rows.delete(&IDEMPOTENCY_KEYS, &changes.deleted_keys)?;
     rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
     rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
@@ -64,6 +65,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&DISPUTES, changes.disputes.values())?;
     rows.insert(&SLICES, &changes.slices)?;
     rows.insert(&FRAUDS, &changes.frauds)?;
+    rows.insert(&EVENTS, &changes.events)?;
     rows.insert(&APPS, &changes.apps)?;
     rows.insert(&MERCHANTS, &changes.merchants)?;
     rows.insert(&BALANCES, &changes.new_balances)?;
@@ -93,6 +95,7 @@ macro_rules! table {
 }
 
 table! { INSTRUCTION_IDS: "instructions", Id = id, key { "id" Bytes: id.param() } {} }
+table! { EVENT_IDS: "events", Id = id, key { "id" Bytes: id.param() } {} }
 table! { INVITATION_IDS: "invitations", Id = id, key { "id" Bytes: id.param() } {} }
 table! { OPERATION_IDS: "operations", Id = id, key { "id" Bytes: id.param() } {} }
 
@@ -425,6 +428,20 @@ table! {
         "created" Int: millis(fraud.created),
         "reported" Int: fraud.reported.map_or(Param::Null, millis),
         "reason" Int: fraud.reason.param(),
+    }
+}
+
+table! {
+    EVENTS: "events", NewEvent = event,
+    key { "id" Bytes: event.id.param() }
+    {
+        "merchant" Bytes: event.merchant.param(),
+        "created" Int: millis(event.created),
+        "type" Text: event.event_type.param(),
+        "transaction" Bytes: optional(event.fact.transaction(), Id::param),
+        "steps" Int: optional(event.fact.version(), |version| version.steps.param()),
+        "disputed" Int: optional(event.fact.version(), |version| version.disputed.param()),
+        "object" Bytes: optional(event.fact.object(), Id::param),
     }
 }
 

@@ -8,8 +8,8 @@ use num_rational::Ratio;
 
 use crate::domain::{
     Account, AcquirerId, AcquirerKey, Amount, Card, Country, Currency, CustomData, Decision,
-    Descriptor, Email, Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement, Name,
-    Notes, OutboxKind, Ppm, ProcessingError, Scheme, ThreeDSecure, Website,
+    Descriptor, Email, EventType, Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement,
+    Name, Notes, OutboxKind, Ppm, ProcessingError, Scheme, ThreeDSecure, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
@@ -39,6 +39,7 @@ stored! {
     Account as String: |account| text(account.name()), |name| Self::from_name(&name);
     LineKind as String: |kind| text(kind.name()), |name| Self::from_name(&name);
     Decision as String: |decision| text(decision.name()), |name| Self::from_name(&name);
+    EventType as String: |event_type| text(event_type.name()), |name| Self::from_name(&name);
     Movement as String: |movement| text(movement.name()), |name| Self::from_name(&name);
     OutboxKind as String: |order| text(order.name()), |name| Self::from_name(&name);
     Scheme as String: |scheme| text(scheme.name()), |name| Self::from_name(&name);

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use super::{KeyState, Outcome};
 use crate::domain::{
     AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, App, BalanceLine, Capture, CardOnFile,
-    Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, Notes,
-    OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction, User,
+    Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, NewEvent,
+    Notes, OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction, User,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -73,6 +73,10 @@ pub(crate) struct Changes {
     pub(crate) slices: Vec<NumberedSlice>,
     /// New fraud alerts.
     pub(crate) frauds: Vec<FraudAlert>,
+    /// New rows.
+    pub(crate) events: Vec<NewEvent>,
+    /// Deletes of events, by ID.
+    pub(crate) deleted_events: BTreeSet<Id>,
     /// New idempotency keys, by app and key.
     pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
     /// Updates of idempotency keys whose payment has an outcome.

@@ -24,7 +24,7 @@ use super::{
     Outcome, Rejection, Write,
     known::{KeyState, StoredIdempotencyKey},
 };
-use crate::domain::{AcquirerKey, Id, MovementError, Overflow};
+use crate::domain::{AcquirerKey, EventType, Fact, Id, MovementError, NewEvent, Overflow};
 
 mod memberships;
 mod movements;
@@ -126,6 +126,10 @@ impl Batch {
                 self.changes.deleted_keys.extend(keys.iter().cloned());
                 done(Outcome::Done)
             }
+            Action::DeleteEvents { events } => {
+                self.changes.deleted_events.extend(events);
+                done(Outcome::Done)
+            }
             Action::SaveExpiryCursor { through } => {
                 let furthest = self.changes.expired_through.max(Some(*through));
                 self.changes.expired_through = furthest;
@@ -159,6 +163,11 @@ impl Batch {
     /// The key at the acquirer for a new pending payment or outbox entry.
     fn acquirer_key(&self, id: Id) -> AcquirerKey {
         self.request_key.unwrap_or(AcquirerKey::Id(id))
+    }
+
+    fn add_event(&mut self, merchant: Id, event_type: EventType, fact: Fact) {
+        let (id, created) = (self.id(), self.known.now);
+        self.changes.events.push(NewEvent { id, merchant, created, event_type, fact });
     }
 
     /// The row of the merchant's balance that a booking changes, with `more` added.

@@ -77,6 +77,7 @@ impl Needs {
             | Action::DeleteOutboxEntries { .. }
             | Action::RemoveInvitation { .. }
             | Action::DeleteKeys { .. }
+            | Action::DeleteEvents { .. }
             | Action::SaveExpiryCursor { .. } => {}
             Action::UpdateMerchant { merchant, .. } => drop(self.merchants.insert(*merchant)),
             Action::AddUser { merchant, email } => {
@@ -136,15 +137,15 @@ fn ids(action: &Action) -> usize {
         | Action::BeginPayment { .. }
         | Action::SaveCard { .. } => 1,
         // A user and an invitation.
-        Action::AddUser { .. }
-        // A transaction, and a reversal in the outbox.
-        | Action::ConcludePayment { .. }
-        // A balance line and an outbox entry.
+        Action::AddUser { .. } => 2,
+        // A transaction, an event, and a reversal in the outbox.
+        Action::ConcludePayment { .. }
+        // A balance line, an event and an outbox entry.
         | Action::Move { .. }
-        // A balance line and a payout.
-        | Action::PayOut { .. } => 2,
-        // A dispute, the line of its opening, and the line of its decision.
-        Action::RecordNotification { .. } => 3,
+        // A balance line, an event and a payout.
+        | Action::PayOut { .. } => 3,
+        // A dispute; a line and an event of its opening, and of its decision.
+        Action::RecordNotification { .. } => 5,
         Action::UpdateMerchant { .. }
         | Action::RevokeUser { .. }
         | Action::AddApp { .. }
@@ -154,6 +155,7 @@ fn ids(action: &Action) -> usize {
         | Action::StartInvitationAttempt { .. }
         | Action::RemoveInvitation { .. }
         | Action::DeleteKeys { .. }
+        | Action::DeleteEvents { .. }
         | Action::SaveExpiryCursor { .. } => 0,
     }
 }

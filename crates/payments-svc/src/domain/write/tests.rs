@@ -43,6 +43,16 @@ fn used_ids(changes: &Changes) -> usize {
         + changes.cards.len()
         + changes.disputes.len()
         + changes.frauds.len()
+        + changes.events.len()
+        + usize::from(changes.payout.is_some())
+}
+
+/// The number of facts in these changes. Each has an event.
+fn facts(changes: &Changes) -> usize {
+    changes.transactions.len()
+        + changes.steps.len()
+        + changes.disputes.len()
+        + changes.frauds.len()
         + usize::from(changes.payout.is_some())
 }
 
@@ -88,6 +98,7 @@ impl BatchTester {
         let done: Vec<&Write> = done.map(|(write, _)| *write).collect();
         let known = at_once.load(&needs, (now, ids(self.next_id, needs.ids)), (SHARDS, free));
         assert_eq!(decide(known, &done).unwrap().1, changes, "{writes:#?}");
+        assert_eq!(changes.events.len(), facts(&changes), "{changes:#?}");
         at_once.apply(changes);
 
         let single = writes.iter().map(|write| without_title(self.single(write, (now, free))));

@@ -32,7 +32,7 @@ pub(in crate::http) async fn response(
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TransactionOutput<'a> {
+pub(in crate::http) struct TransactionOutput<'a> {
     #[serde(serialize_with = "as_text")]
     id: Id,
     #[serde(serialize_with = "as_text")]
@@ -112,7 +112,7 @@ struct FeeOutput {
 }
 
 impl<'a> TransactionOutput<'a> {
-    fn new(transaction: &'a Transaction) -> Self {
+    pub(in crate::http) fn new(transaction: &'a Transaction) -> Self {
         let amounts = &transaction.amounts;
         Self {
             id: transaction.id,

@@ -156,7 +156,7 @@ async fn keys_cards_and_past_states_are_read_as_written() {
         let transaction = with_trail(&tables, id);
         for steps in 0..=row.steps {
             let version = TransactionVersion { transaction: id, steps, disputed: 3 };
-            let then = transaction.clone().as_of(version);
+            let then = transaction.clone().at(version);
             assert_eq!(store.transaction_as_of(version).await.unwrap(), Some(then));
         }
     }

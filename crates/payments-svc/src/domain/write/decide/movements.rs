@@ -2,8 +2,8 @@
 
 use super::{ActionResult, Batch, MAX_BALANCE, done};
 use crate::domain::{
-    BalanceLine, Descriptor, Id, LedgerEntry, LineKind, Movement, MovementError, MovementRequest,
-    Overflow, Payout, Step, TransactionChange, TransactionVersion, Transfer,
+    BalanceLine, Descriptor, EventType, Fact, Id, LedgerEntry, LineKind, Movement, MovementError,
+    MovementRequest, Overflow, Payout, Step, TransactionChange, TransactionVersion, Transfer,
     write::{
         Balance, CaptureRow, LastStep, NewPayout, NumberedPosting, NumberedStep, Outcome,
         Rejection, TransactionUpdate, known::LoadedTransaction,
@@ -26,10 +26,15 @@ impl Batch {
         {
             return Err(MovementError::from(Overflow).into());
         }
+        let (merchant, event_type) = (loaded.merchant, change.movement.map(EventType::of_movement));
         let last = self.record_change(transaction, change, descriptor, None)?.step;
         self.add_outbox_entry(transaction, order, Some(number));
         let steps = number.saturating_add(1);
-        Ok((Outcome::Moved(TransactionVersion { transaction, steps, disputed }), last))
+        let version = TransactionVersion { transaction, steps, disputed };
+        if let Some(event_type) = event_type {
+            self.add_event(merchant, event_type, Fact::Transaction(version));
+        }
+        Ok((Outcome::Moved(version), last))
     }
 
     /// Records a change of a transaction: its amounts, its captures, the step of its trail if it
@@ -150,10 +155,12 @@ impl Batch {
             amount: debit,
         };
         let payout = Payout { id: self.id(), line: line.id, transfer };
+        let fact = Fact::Payout(payout.id);
         self.changes.payout = Some(NewPayout { run: state.run, payout });
         self.post(line.id, &entry);
         self.changes.lines.push(line);
         rows.into_iter().for_each(|row| self.set_balance(Balance { minor: 0, ..row }));
+        self.add_event(merchant, EventType::PayoutBooked, fact);
         done(Outcome::Done)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{Batch, done};
 use crate::domain::{
-    AcquirerEvent, Decision, Dispute, DisputeState, Exchange, FraudAlert, Id, MovementError,
-    Notification, NotificationResult, OpenedDispute, Overflow, TransactionChange,
+    AcquirerEvent, Decision, Dispute, DisputeState, EventType, Exchange, Fact, FraudAlert, Id,
+    MovementError, Notification, NotificationResult, OpenedDispute, Overflow, TransactionChange,
     write::{NewDispute, NotificationRow, NumberedSlice, Outcome, Rejection},
 };
 
@@ -39,6 +39,8 @@ impl Batch {
             NotificationResult::End { dispute, decision, change } => {
                 self.record_change(*transaction, change, None, Some(dispute))?;
                 self.end(dispute_key, dispute, decision);
+                let fact = Fact::Dispute { transaction: *transaction, dispute };
+                self.add_event(merchant, EventType::of_decision(decision), fact);
             }
         }
         self.record_notification(notification, waiting_decision);
@@ -57,6 +59,8 @@ impl Batch {
             reported,
             reason,
         });
+        let fact = Fact::Fraud { transaction, alert: id };
+        self.add_event(merchant, EventType::FraudReported, fact);
     }
 
     /// Opens a dispute. If its decision was reported first, also ends it.
@@ -100,9 +104,12 @@ impl Batch {
         self.changes.disputes.insert(id, NewDispute { dispute, reference, line, decision: None });
         let state = DisputeState { id, decision: None, slices: opening.slices };
         self.known.disputes.insert(dispute_key.clone(), state);
+        let fact = Fact::Dispute { transaction, dispute: id };
+        self.add_event(merchant, EventType::DisputeOpened, fact);
         if let Some((decision, change)) = end {
             self.record_change(transaction, change, None, Some(id))?;
             self.end(Some(dispute_key), id, decision);
+            self.add_event(merchant, EventType::of_decision(decision), fact);
         }
         Ok(())
     }

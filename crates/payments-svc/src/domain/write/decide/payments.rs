@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, Id, Notes, OutboxKind, Payment,
-    PaymentResult, Transaction,
+    AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, EventType, Fact, Id, Notes, OutboxKind,
+    Payment, PaymentResult, Transaction, TransactionVersion,
     write::{
         KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, Outcome, Rejection,
         changes::NewCard, known::KeyState,
@@ -70,6 +70,12 @@ impl Batch {
         if conclusion.needs_reversal {
             self.add_outbox_entry(id, (OutboxKind::Reverse, amount), None);
         }
+        let event_type = match error {
+            None => EventType::TransactionCreated,
+            Some(_) => EventType::TransactionFailed,
+        };
+        let version = TransactionVersion { transaction: id, steps: 0, disputed: 0 };
+        self.add_event(payment.merchant, event_type, Fact::Transaction(version));
         let outcome = Outcome::PaymentConcluded { transaction: id, error };
         if let Some((app, key)) = begun.key {
             let name = (app, key.clone());

@@ -36,6 +36,7 @@ pub(crate) enum Kind {
     Decided,
     Fraud,
     Confirm,
+    DeleteEvents,
     TakeInvitation,
     RemoveInvitation,
     Forget,
@@ -70,10 +71,25 @@ const PAYMENTS: &[Kind] = {
     &[Begin, Begin, Conclude, Conclude, Challenge, SaveCard, Forget]
 };
 const MONEY: &[Kind] = {
-    use Kind::{Capture, Confirm, Decided, Expire, Forget, Fraud, Opened, Refund, Void};
+    use Kind::{
+        Capture, Confirm, Decided, DeleteEvents, Expire, Forget, Fraud, Opened, Refund, Void,
+    };
     &[
-        Capture, Capture, Refund, Refund, Void, Opened, Opened, Decided, Decided, Decided, Fraud,
-        Confirm, Expire, Forget,
+        Capture,
+        Capture,
+        Refund,
+        Refund,
+        Void,
+        Opened,
+        Opened,
+        Decided,
+        Decided,
+        Decided,
+        Fraud,
+        Confirm,
+        DeleteEvents,
+        Expire,
+        Forget,
     ]
 };
 
@@ -253,6 +269,9 @@ impl WriteSpec {
                     pick(&tables.outbox_entries, 9, second_choice),
                 ],
             },
+            Kind::DeleteEvents => {
+                Action::DeleteEvents { events: vec![pick(&tables.events, 9, choice)] }
+            }
             Kind::TakeInvitation => Action::StartInvitationAttempt {
                 invitation: pick(&tables.invitations, 3, choice),
                 jitter: second_choice.into(),

@@ -13,7 +13,7 @@ use crate::domain::write::{
 };
 use crate::domain::{
     AcquirerId, BalanceLine, Capture, Challenge, DisputeState, FraudAlert, Id, Invitation,
-    Merchant, PayoutRun, Posting, Slice, Step, TransactionState, User,
+    Merchant, NewEvent, PayoutRun, Posting, Slice, Step, TransactionState, User,
 };
 
 /// All tables, by primary key.
@@ -39,6 +39,7 @@ pub(crate) struct Tables {
     pub(crate) disputes: BTreeMap<Id, NewDispute>,
     pub(crate) slices: BTreeMap<(Id, u32), Slice>,
     pub(crate) frauds: BTreeMap<Id, FraudAlert>,
+    pub(crate) events: BTreeMap<Id, NewEvent>,
     pub(crate) payouts: BTreeMap<Id, NewPayout>,
     pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
     pub(crate) expired_through: Option<Id>,
@@ -259,6 +260,7 @@ impl Tables {
 
     fn delete(&mut self, changes: &Changes) {
         self.outbox_entries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
+        self.events.retain(|id, _| !changes.deleted_events.contains(id));
         self.invitations.retain(|id, _| !changes.deleted_invitations.contains(id));
         let membership = |row: &InvitationRow| (row.new.merchant, row.new.user);
         self.invitations
@@ -337,6 +339,7 @@ impl Tables {
         let slices = changes.slices.into_iter();
         add(&mut self.slices, slices.map(|row| ((row.dispute, row.number), row.slice)));
         add(&mut self.frauds, changes.frauds.into_iter().map(|row| (row.id, row)));
+        add(&mut self.events, changes.events.into_iter().map(|row| (row.id, row)));
         add(&mut self.apps, changes.apps.into_iter().map(|row| (row.app.id, row)));
         add(&mut self.merchants, changes.merchants.into_iter().map(|row| (row.id, row)));
         let balances = changes.new_balances.into_iter();

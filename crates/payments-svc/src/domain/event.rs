@@ -1,0 +1,195 @@
+//! Events: everything that happens to a merchant.
+//!
+//! 1. An event is written in the same database transaction as its fact, so there is no fact without
+//!    an event, and no event without a fact.
+//! 2. Events of one transaction have ascending IDs in the order of their facts, because a write
+//!    holds the lock of the transaction before it draws IDs.
+//! 3. An event stores references, not data. Facts never change, and a [`TransactionVersion`] renders
+//!    a transaction as it was. So an event costs a short row, whatever the size of its data.
+
+use jiff::Timestamp;
+
+use super::{
+    dispute::{Decision, Dispute},
+    id::Id,
+    notification::FraudAlert,
+    payout::Payout,
+    transaction::{Movement, Transaction, TransactionVersion},
+};
+
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum EventType {
+    TransactionCreated,
+    TransactionFailed,
+    TransactionCaptured,
+    TransactionRefunded,
+    TransactionVoided,
+    DisputeOpened,
+    DisputeWon,
+    DisputeLost,
+    FraudReported,
+    PayoutBooked,
+}
+
+impl EventType {
+    pub(crate) const ALL: [Self; 10] = [
+        Self::TransactionCreated,
+        Self::TransactionFailed,
+        Self::TransactionCaptured,
+        Self::TransactionRefunded,
+        Self::TransactionVoided,
+        Self::DisputeOpened,
+        Self::DisputeWon,
+        Self::DisputeLost,
+        Self::FraudReported,
+        Self::PayoutBooked,
+    ];
+
+    /// The type of the event of a step of a trail.
+    pub(crate) fn of_movement(movement: Movement) -> Self {
+        match movement {
+            Movement::Capture => Self::TransactionCaptured,
+            Movement::Refund => Self::TransactionRefunded,
+            Movement::Void => Self::TransactionVoided,
+            Movement::Won => Self::DisputeWon,
+            Movement::Lost => Self::DisputeLost,
+        }
+    }
+
+    pub(crate) fn of_decision(decision: Decision) -> Self {
+        Self::of_movement(decision.movement())
+    }
+
+    /// The name in the database and in the API.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::TransactionCreated => "transaction.created",
+            Self::TransactionFailed => "transaction.failed",
+            Self::TransactionCaptured => "transaction.captured",
+            Self::TransactionRefunded => "transaction.refunded",
+            Self::TransactionVoided => "transaction.voided",
+            Self::DisputeOpened => "dispute.opened",
+            Self::DisputeWon => "dispute.won",
+            Self::DisputeLost => "dispute.lost",
+            Self::FraudReported => "fraud.reported",
+            Self::PayoutBooked => "payout.booked",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event_type| event_type.name() == name)
+    }
+}
+
+/// The fact that an event reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fact {
+    /// A payment, or a capture, refund or void.
+    Transaction(TransactionVersion),
+    Dispute {
+        transaction: Id,
+        dispute: Id,
+    },
+    Fraud {
+        transaction: Id,
+        alert: Id,
+    },
+    Payout(Id),
+}
+
+impl Fact {
+    /// Reads a stored fact. `version` is the length of the trail, and the disputed amount.
+    pub(crate) fn new(
+        event_type: EventType,
+        transaction: Option<Id>,
+        version: (Option<u32>, Option<i64>),
+        object: Option<Id>,
+    ) -> Option<Self> {
+        Some(match event_type {
+            EventType::TransactionCreated
+            | EventType::TransactionFailed
+            | EventType::TransactionCaptured
+            | EventType::TransactionRefunded
+            | EventType::TransactionVoided => Self::Transaction(TransactionVersion {
+                transaction: transaction?,
+                steps: version.0?,
+                disputed: version.1?,
+            }),
+            EventType::DisputeOpened | EventType::DisputeWon | EventType::DisputeLost => {
+                Self::Dispute { transaction: transaction?, dispute: object? }
+            }
+            EventType::FraudReported => Self::Fraud { transaction: transaction?, alert: object? },
+            EventType::PayoutBooked => Self::Payout(object?),
+        })
+    }
+
+    pub(crate) fn transaction(&self) -> Option<&Id> {
+        match self {
+            Self::Transaction(TransactionVersion { transaction, .. })
+            | Self::Dispute { transaction, .. }
+            | Self::Fraud { transaction, .. } => Some(transaction),
+            Self::Payout(_) => None,
+        }
+    }
+
+    pub(crate) fn version(&self) -> Option<&TransactionVersion> {
+        match self {
+            Self::Transaction(version) => Some(version),
+            _ => None,
+        }
+    }
+
+    /// The dispute, fraud alert or payout.
+    pub(crate) fn object(&self) -> Option<&Id> {
+        match self {
+            Self::Transaction(_) => None,
+            Self::Dispute { dispute: object, .. }
+            | Self::Fraud { alert: object, .. }
+            | Self::Payout(object) => Some(object),
+        }
+    }
+}
+
+/// An event without its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NewEvent {
+    pub(crate) id: Id,
+    pub(crate) merchant: Id,
+    pub(crate) created: Timestamp,
+    pub(crate) event_type: EventType,
+    pub(crate) fact: Fact,
+}
+
+/// An event with its data.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Event {
+    pub(crate) id: Id,
+    pub(crate) merchant: Id,
+    /// Whether it is an event of a test merchant.
+    pub(crate) test: bool,
+    pub(crate) created: Timestamp,
+    pub(crate) event_type: EventType,
+    pub(crate) data: EventData,
+}
+
+/// The resource of an event, as it was at that moment.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum EventData {
+    Transaction(Box<Transaction>),
+    Dispute(Dispute),
+    Fraud(FraudAlert),
+    Payout(Payout),
+}
+
+impl Event {
+    /// The transaction that the event is about.
+    pub(crate) fn transaction(&self) -> Option<Id> {
+        match &self.data {
+            EventData::Transaction(transaction) => Some(transaction.id),
+            EventData::Dispute(dispute) => Some(dispute.transaction),
+            EventData::Fraud(alert) => Some(alert.transaction),
+            EventData::Payout(..) => None,
+        }
+    }
+}

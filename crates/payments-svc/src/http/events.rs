@@ -1,0 +1,125 @@
+//! `GET /events`, and one event.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{RawQuery, State},
+    http::StatusCode,
+    response::Response,
+};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    access::{Caller, Permitted},
+    api::Api,
+    disputes::DisputeOutput,
+    frauds::FraudOutput,
+    list,
+    output::{MoneyOutput, TransactionOutput},
+};
+use crate::{
+    app::EventFilter,
+    domain::{Event, EventData, EventType, Id, Payout},
+    web::{Error, Fields, Reported, as_date, as_text, envelope},
+};
+
+/// The events of all merchants of the app, or of one merchant.
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    Caller(app): Caller,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
+    let (page_query, filter) = list::read(query.as_deref(), filter)?;
+    let events = api.payments.events(&app, filter).await?;
+    list::response(&api.responses, page_query, events).await
+}
+
+fn filter(fields: &mut Fields<'_>) -> Result<EventFilter, Reported> {
+    let mut filter = fields.object("filter");
+    let merchant = filter.given("merchantId", str::parse);
+    let event_type = filter.given("type", event_type);
+    Ok(EventFilter { merchant: merchant?, event_type: event_type? })
+}
+
+fn event_type(name: &str) -> Result<EventType, &'static str> {
+    EventType::from_name(name).ok_or("is not the type of an event")
+}
+
+pub(super) async fn get(event: Permitted<Event>) -> Response {
+    envelope(StatusCode::OK, "event", EventOutput::new(&event.resource))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EventOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    #[serde(rename = "type")]
+    event_type: &'static str,
+    #[serde(serialize_with = "as_text")]
+    merchant_id: Id,
+    test: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_id: Option<String>,
+    data: DataOutput<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum DataOutput<'a> {
+    Transaction(TransactionOutput<'a>),
+    Dispute(DisputeOutput<'a>),
+    Fraud(FraudOutput),
+    Payout(PayoutOutput<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PayoutOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    #[serde(serialize_with = "as_text")]
+    line_id: Id,
+    amount: MoneyOutput,
+    name: &'a str,
+    iban: &'a str,
+}
+
+impl<'a> PayoutOutput<'a> {
+    fn new(payout: &'a Payout) -> Self {
+        let Payout { id, line, transfer } = payout;
+        Self {
+            id: *id,
+            line_id: *line,
+            amount: MoneyOutput::new(transfer.amount),
+            name: &transfer.name,
+            iban: transfer.iban.as_str(),
+        }
+    }
+}
+
+impl<'a> EventOutput<'a> {
+    fn new(event: &'a Event) -> Self {
+        Self {
+            id: event.id,
+            created: event.created,
+            event_type: event.event_type.name(),
+            merchant_id: event.merchant,
+            test: event.test,
+            transaction_id: event.transaction().map(|id| id.to_string()),
+            data: match &event.data {
+                EventData::Transaction(transaction) => {
+                    DataOutput::Transaction(TransactionOutput::new(transaction))
+                }
+                EventData::Dispute(dispute) => DataOutput::Dispute(DisputeOutput::new(dispute)),
+                EventData::Fraud(alert) => DataOutput::Fraud(FraudOutput::new(alert)),
+                EventData::Payout(payout) => DataOutput::Payout(PayoutOutput::new(payout)),
+            },
+        }
+    }
+}
+
+list::item!(Event, EventOutput::new);

@@ -1,0 +1,208 @@
+//! Reads events, and the data that they refer to.
+//!
+//! The events of an app are those of all its merchants. A page of them reads at most one page of
+//! each merchant from an index, and sorts these rows. So its cost depends on the number of
+//! merchants, but not on the number of events.
+
+use std::collections::HashMap;
+
+use common::sql::{ColumnError, Columns, Param, Stored as _};
+
+use super::{
+    Found, Store, StoreError,
+    lists::placeholders,
+    rows::{self, found, is_member},
+};
+use crate::domain::{Event, EventData, EventType, Fact, Id, NewEvent, PageQuery, Transaction};
+
+/// The types that the index `rare_events` does not contain. Most events of a merchant have one of
+/// them, so the index of all its events serves them.
+const FREQUENT: [EventType; 2] = [EventType::TransactionCreated, EventType::TransactionCaptured];
+
+/// The events to list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EventFilter {
+    /// `None` for those of all merchants of the app.
+    pub(crate) merchant: Option<Id>,
+    pub(crate) event_type: Option<EventType>,
+}
+
+impl EventFilter {
+    /// SQL of a page: events of the merchant, or of all merchants of the app, `$1`, after `$2` and
+    /// before `$3`, at most `$4`.
+    fn page(self, forward: bool) -> String {
+        let (order, reverse) = if forward { ("ASC", "DESC") } else { ("DESC", "ASC") };
+        let merchants = match self.merchant {
+            Some(_) => "SELECT id AS merchant FROM merchants WHERE id = $1",
+            None => "SELECT merchant FROM merchant_apps WHERE app = $1",
+        };
+        let page = format!(
+            "SELECT page.id FROM events AS page
+             WHERE page.merchant = listed.merchant AND page.id > $2 AND page.id < $3 {}",
+            self.of_type("page")
+        );
+        // The last event of the merchant's page, or its last event if the page is not full.
+        let last = format!(
+            "coalesce(({page} ORDER BY page.id {order} LIMIT 1 OFFSET $4 - 1),
+                 ({page} ORDER BY page.id {reverse} LIMIT 1))"
+        );
+        let range = if forward {
+            format!("own.id > $2 AND own.id <= {last}")
+        } else {
+            format!("own.id >= {last} AND own.id < $3")
+        };
+        let (event, of_type) = (rows::EVENT, self.of_type("own"));
+        // Only the IDs come from the index, so it contains all that is read.
+        format!(
+            "SELECT {event} FROM (
+                 SELECT own.id FROM ({merchants}) AS listed
+                     JOIN events AS own ON own.merchant = listed.merchant AND {range} {of_type}
+                 ORDER BY own.id {order} LIMIT $4
+             ) AS ids JOIN events ON events.id = ids.id
+                 JOIN merchants ON merchants.id = events.merchant ORDER BY events.id {order}"
+        )
+    }
+
+    /// A condition on the type. It is text, not a parameter, because only then a partial index can
+    /// be used. SQLite also needs the condition of the index.
+    fn of_type(self, table: &str) -> String {
+        let Some(event_type) = self.event_type else { return String::new() };
+        let rare = if FREQUENT.contains(&event_type) {
+            String::new()
+        } else {
+            let [one, other] = FREQUENT.map(EventType::name);
+            format!("AND {table}.type NOT IN ('{one}', '{other}')")
+        };
+        format!("AND {table}.type = '{}' {rare}", event_type.name())
+    }
+}
+
+impl Store {
+    /// An event, as `app` sees it.
+    pub(crate) async fn event(&self, id: Id, app: Id) -> Result<Option<Found<Event>>, StoreError> {
+        let sql = format!(
+            "SELECT {}, {} FROM {} WHERE events.id = $2",
+            rows::EVENT,
+            is_member("events.merchant"),
+            rows::EVENTS
+        );
+        let row = self.query_one(&sql, &[app.param(), id.param()], found(rows::event)).await?;
+        let Some(Found { value, is_member }) = row else { return Ok(None) };
+        let event = self.with_data(vec![value]).await?.pop();
+        Ok(event.map(|value| Found { value, is_member }))
+    }
+
+    /// A page of events; see [`super::lists`] for `after`.
+    pub(crate) async fn events(
+        self,
+        app: Id,
+        filter: EventFilter,
+        page_query: PageQuery,
+    ) -> Result<Vec<Event>, StoreError> {
+        let owner = filter.merchant.unwrap_or(app);
+        let [after, before] = self.window(page_query).await?;
+        let limit = Param::Int(page_query.limit.into());
+        let params = [owner.param(), after.param(), before.param(), limit];
+        let sql = filter.page(page_query.is_forward());
+        let events = self.query_all(&sql, &params, rows::event).await?;
+        self.with_data(events).await
+    }
+
+    /// Reads the rows with these IDs.
+    async fn by_id<T: Send + 'static>(
+        &self,
+        (columns, tables): (&str, &str),
+        ids: &[Id],
+        read: fn(&mut Columns<'_>) -> Result<T, ColumnError>,
+    ) -> Result<HashMap<Id, T>, StoreError> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let ids_list = placeholders(ids.len());
+        let sql = format!("SELECT id, {columns} FROM {tables} WHERE id IN ({ids_list})");
+        let params: Vec<Param<'_>> = ids.iter().map(Id::param).collect();
+        let read = move |columns: &mut Columns<'_>| Ok((columns.read()?, read(columns)?));
+        Ok(self.query_all(&sql, &params, read).await?.into_iter().collect())
+    }
+
+    async fn transactions_by_id(&self, ids: &[Id]) -> Result<HashMap<Id, Transaction>, StoreError> {
+        let from = (rows::TRANSACTION, rows::TRANSACTIONS);
+        let found = self.by_id(from, ids, rows::transaction).await?;
+        let found = self.with_trails(found.into_values().collect()).await?;
+        Ok(found.into_iter().map(|transaction| (transaction.id, transaction)).collect())
+    }
+
+    /// Reads the data of events. `true` for the events of test merchants.
+    async fn with_data(&self, events: Vec<(NewEvent, bool)>) -> Result<Vec<Event>, StoreError> {
+        let (mut transactions, mut disputes) = (Vec::new(), Vec::new());
+        let (mut alerts, mut payouts) = (Vec::new(), Vec::new());
+        for (event, _) in &events {
+            match event.fact {
+                Fact::Transaction(version) => transactions.push(version.transaction),
+                Fact::Dispute { dispute, .. } => disputes.push(dispute),
+                Fact::Fraud { alert, .. } => alerts.push(alert),
+                Fact::Payout(payout) => payouts.push(payout),
+            }
+        }
+        let transactions = self.transactions_by_id(&transactions).await?;
+        let disputes = self.by_id((rows::DISPUTE, "disputes"), &disputes, rows::dispute).await?;
+        let alerts = self.by_id((rows::FRAUD, "frauds"), &alerts, rows::fraud).await?;
+        let payouts = self.by_id((rows::PAYOUT, "payouts"), &payouts, rows::payout).await?;
+        let data = |fact: &Fact| match fact {
+            Fact::Transaction(version) => {
+                let transaction = transactions.get(&version.transaction)?.clone();
+                Some(EventData::Transaction(Box::new(transaction.at(*version))))
+            }
+            Fact::Dispute { dispute, .. } => disputes.get(dispute).cloned().map(EventData::Dispute),
+            Fact::Fraud { alert, .. } => alerts.get(alert).cloned().map(EventData::Fraud),
+            Fact::Payout(payout) => payouts.get(payout).cloned().map(EventData::Payout),
+        };
+        let event = |(NewEvent { id, merchant, created, event_type, fact }, test)| {
+            let data = data(&fact)?;
+            Some(Event { id, merchant, test, created, event_type, data })
+        };
+        Ok(events.into_iter().filter_map(event).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn a_page_reads_only_a_range_of_an_index_of_each_merchant() {
+        let mut db = Connection::open_in_memory().unwrap();
+        super::super::sqlite::migrate(&mut db).unwrap();
+        for merchant in [None, Some(Id::MIN)] {
+            for event_type in EventType::ALL.map(Some).into_iter().chain([None]) {
+                let index = match event_type {
+                    Some(event_type) if !FREQUENT.contains(&event_type) => {
+                        "INDEX rare_events (merchant=? AND type=? AND id>? AND id<?)"
+                    }
+                    _ => "INDEX events_of_merchants (merchant=? AND id>? AND id<?)",
+                };
+                for forward in [true, false] {
+                    let sql = EventFilter { merchant, event_type }.page(forward);
+                    let plan: Vec<String> = db
+                        .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+                        .unwrap()
+                        .query_map(([0; 12], [0; 12], [0xff; 12], 100), |row| row.get("detail"))
+                        .unwrap()
+                        .collect::<Result<_, _>>()
+                        .unwrap();
+                    let steps = |of: &str| {
+                        let step = |step: &&String| step.starts_with(&format!("SEARCH {of} "));
+                        plan.iter().filter(step).collect::<Vec<_>>()
+                    };
+                    let reads = [steps("own"), steps("page")].concat();
+                    assert_eq!(reads.len(), 3, "{plan:?}");
+                    assert!(reads.iter().all(|read| read.ends_with(index)), "{plan:?}");
+                    let scans = plan.iter().filter(|step| step.starts_with("SCAN"));
+                    assert!(scans.eq(["SCAN ids"]), "{plan:?}");
+                }
+            }
+        }
+    }
+}
