@@ -20,7 +20,7 @@ pub use link::{Link, next};
 pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};
 pub use refusal::Refusal;
-pub use service::{DEFAULT_LIMITS, Service, Stopped};
+pub use service::{DEFAULT_LIMITS, Service, Stopped, WRONG_EVENTS};
 pub use transaction::{Move, Transaction, int};
 
 use crate::openapi::Document;

@@ -155,7 +155,7 @@ pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
 
 /// Counts facts that do not have exactly one event, events without a fact, and events of a
 /// transaction that are not in the order of its trail.
-const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
+pub const WRONG_EVENTS: &str = "SELECT (SELECT count(*) FROM (
          SELECT 1 FROM (
              SELECT CASE WHEN error IS NULL THEN 'transaction.created'
                  ELSE 'transaction.failed' END AS type, id, 0 AS steps, 1 AS facts FROM transactions
@@ -250,7 +250,10 @@ impl Stopped {
     }
 
     fn file(&self) -> rusqlite::Connection {
-        let file = rusqlite::Connection::open(self.data().join("payments.db"));
+        let mut settings = self.settings.iter().rev();
+        let directory = settings.find(|(name, _)| name == "PAYMENTS_DATA_DIR");
+        let (_, directory) = directory.expect("a directory");
+        let file = rusqlite::Connection::open(Path::new(directory).join("payments.db"));
         file.expect("there is a database")
     }
 

@@ -10,7 +10,7 @@ use std::{
 
 use blackbox::{
     http::Answer,
-    payments::{App, Merchant, Move, Service, Stopped, Transaction, ids, int},
+    payments::{App, Merchant, Move, Service, Stopped, Transaction, WRONG_EVENTS, ids, int},
     postgres::Database,
     process::DEADLINE,
 };
@@ -38,8 +38,8 @@ async fn two(url: &str) -> [Service; 2] {
 /// Checks the books while each service runs, and again after it has stopped.
 async fn agree(services: [Service; 2]) {
     for service in services {
-        service.data().agrees().await;
-        service.stop().await.agrees().await;
+        service.data().passes_check().await;
+        service.stop().await.passes_check().await;
     }
 }
 
@@ -119,6 +119,7 @@ async fn a_synchronous_failover_loses_nothing(route: Route) {
         }
     }
     agree(services).await;
+    assert_eq!(pair.survivor().run(WRONG_EVENTS), "0", "events differ from the facts");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -211,6 +212,7 @@ async fn payments_that_the_standby_lacked_are_not_charged_twice() {
         let _ = app.at(service).get("/me").await.expect(401);
     }
     agree(services).await;
+    assert_eq!(pair.survivor().run(WRONG_EVENTS), "0", "events differ from the facts");
 }
 
 /// The last two primaries take over from the same one, so their timelines have the same number.
