@@ -15,12 +15,12 @@ use super::{
     api::Api,
     disputes::DisputeOutput,
     frauds::FraudOutput,
-    list,
+    list::{self, Item},
     output::{MoneyOutput, TransactionOutput},
 };
 use crate::{
     app::EventFilter,
-    domain::{Event, EventData, EventType, Id, Payout},
+    domain::{Event, EventData, EventType, Id, Payout, Transaction},
     web::{Error, Fields, Reported, as_date, as_text, envelope},
 };
 
@@ -122,4 +122,15 @@ impl<'a> EventOutput<'a> {
     }
 }
 
-list::item!(Event, EventOutput::new);
+impl Item for Event {
+    /// Most events contain a transaction.
+    const FIRST_PIECE: u32 = Transaction::FIRST_PIECE;
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn write_json(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(json, &EventOutput::new(self))
+    }
+}
