@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     acquirer::Acquirers,
-    app::{Declines, Defaults, Payments},
+    app::{Declines, Defaults, Payments, UnknownNotifications},
     config::Config,
     http::{self, Api, SignatureKey},
     jobs::{BacklogMetrics, Invitations, Jobs},
@@ -97,6 +97,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new_custom(Some("payments".to_owned()), None)?;
     let limits = Arc::new(Limits::new(&config.limits));
     let declines = Declines::new(Arc::clone(&limits), &registry)?;
+    let unknown_notifications = UnknownNotifications::new(&registry)?;
     // A connection needs one open file: its socket.
     let connections = Connections::new(&config.clients, 1);
     let in_flight = Budget::new("payments_in_flight", connections.long_lived_capacity());
@@ -134,6 +135,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         payments: Arc::clone(&payments),
         apps_token: secret("PAYMENTS_APPS_TOKEN")?.map(|token| BearerToken::new(&token)),
         signature: secret("PAYMENTS_ACQUIRER_SECRET")?.as_ref().and_then(SignatureKey::new),
+        unknown_notifications,
         responses: Arc::clone(connections.responses()),
         description: http::description(&pos_url),
     });

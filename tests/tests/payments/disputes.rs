@@ -81,7 +81,7 @@ async fn an_opened_dispute_debits_the_amount_and_a_fee() {
         "id": dispute["id"],
         "merchantId": merchant.id,
         "transactionId": transaction.id,
-        "created": dispute["created"],
+        "created": "2026-11-21T10:00:00.000Z",
         "amount": 600,
         "reason": reason,
         "due": due,

@@ -95,7 +95,7 @@ async fn all_invalid_members_are_named() {
     for (member, value, named) in [
         ("id", json!("\u{e9}"), "id"),
         ("id", json!("x".repeat(256)), "id"),
-        ("type", json!("dispute.reopened"), "type"),
+        ("type", json!(1), "type"),
         ("created", json!("yesterday"), "created"),
         ("created", json!(1_763_700_000), "created"),
         ("transactionId", json!("ffffffffffffffffffffffff"), "transactionId"),
@@ -128,6 +128,41 @@ async fn all_invalid_members_are_named() {
     }
     Acquirer(&service).notify(&json!([1])).await.names(&[""]);
     assert_eq!(transaction.fetch().await, before);
+}
+
+/// The number of notifications that the service has ignored.
+async fn ignored(service: &Service) -> u64 {
+    service.metric("payments_unknown_notifications_total").await
+}
+
+#[tokio::test]
+async fn a_notification_of_an_unknown_type_is_accepted_and_counted() {
+    let (service, transaction) = captured().await;
+    let before = transaction.fetch().await;
+    assert_eq!(ignored(&service).await, 0);
+    let acquirer = Acquirer(&service);
+    let mut event = opened(&transaction);
+    event["type"] = "dispute.reopened".into();
+    let minimal = json!({ "id": "evt", "type": "x", "created": "2026-11-21T10:00:00Z" });
+    for event in [&event, &event, &minimal] {
+        let _ = acquirer.notify(event).await.expect(204);
+    }
+    assert_eq!(ignored(&service).await, 3);
+    assert_eq!(transaction.fetch().await, before);
+
+    // The signature and the common members are still checked.
+    let unsigned = acquirer.signed("t=1,v1=00", &event.to_string()).send().await;
+    unsigned.refused(401, "unauthenticated");
+    acquirer.notify(&json!({ "type": "dispute.reopened" })).await.names(&["id", "created"]);
+    event["created"] = "yesterday".into();
+    acquirer.notify(&event).await.names(&["created"]);
+    assert_eq!(ignored(&service).await, 3);
+
+    // The ID was not recorded, so an event of a known type can use it.
+    let mut known = opened(&transaction);
+    known["id"] = event["id"].clone();
+    let _ = acquirer.notify(&known).await.expect(204);
+    assert_ne!(transaction.fetch().await, before);
 }
 
 #[tokio::test]

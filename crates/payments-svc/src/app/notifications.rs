@@ -2,6 +2,7 @@
 //! even if a balance becomes negative.
 
 use jiff::Timestamp;
+use prometheus::{IntCounter, Registry};
 
 use super::{error::Error, payments::Payments};
 use crate::{
@@ -45,6 +46,24 @@ impl From<NotificationError> for Error {
             NotificationError::Refused(refusal) => refusal.into(),
             NotificationError::Store(error) => error.into(),
         }
+    }
+}
+
+/// Counts and logs notifications of unknown types. They have no other effect.
+pub(crate) struct UnknownNotifications(IntCounter);
+
+impl UnknownNotifications {
+    /// Registers the counter.
+    pub(crate) fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let help = "Notifications of acquirers whose type is unknown. They were ignored.";
+        let counter = IntCounter::new("unknown_notifications_total", help)?;
+        registry.register(Box::new(counter.clone()))?;
+        Ok(Self(counter))
+    }
+
+    pub(crate) fn record(&self, id: &AcquirerId) {
+        self.0.inc();
+        tracing::info!(notification.id = id.as_str(), "ignored a notification of an unknown type");
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) struct Dispute {
     pub(crate) id: Id,
     pub(crate) merchant: Id,
     pub(crate) transaction: Id,
+    /// The time of the opening, by the acquirer's clock.
     pub(crate) created: Timestamp,
     /// Minor units of the transaction's currency.
     pub(crate) amount: i64,

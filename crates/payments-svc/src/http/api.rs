@@ -6,7 +6,7 @@ use bytes::Bytes;
 use common::{bearer::BearerToken, limits::Budget};
 
 use super::signature::SignatureKey;
-use crate::app::Payments;
+use crate::app::{Payments, UnknownNotifications};
 
 pub(crate) struct Api {
     pub(crate) payments: Arc<Payments>,
@@ -14,6 +14,7 @@ pub(crate) struct Api {
     pub(crate) apps_token: Option<BearerToken>,
     /// Verifies notifications of acquirers. If `None`, `POST /acquirer/events` does not exist.
     pub(crate) signature: Option<SignatureKey>,
+    pub(crate) unknown_notifications: UnknownNotifications,
     /// Limits the bytes of list responses that callers have not read yet.
     pub(crate) responses: Arc<Budget>,
     /// The body of `GET /openapi.json`.

@@ -1,4 +1,7 @@
 //! `POST /acquirer/events`: signed notifications of acquirers about disputes and fraud.
+//!
+//! A notification of an unknown type is accepted and counted. Acquirers add types, and would repeat
+//! a refused notification for days.
 
 use std::sync::Arc;
 
@@ -30,29 +33,36 @@ pub(super) async fn receive(
     if !signed.is_some_and(|(signature, key)| key.accepts(signature, body.as_bytes(), now())) {
         return Err(Error::Unauthenticated);
     }
-    let notification = body.read(|fields| notification(fields, &api.payments))?;
-    api.payments.book_notification(notification).await?;
+    match body.read(|fields| received(fields, &api.payments))? {
+        Received::Known(notification) => api.payments.book_notification(*notification).await?,
+        Received::Unknown(id) => api.unknown_notifications.record(&id),
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn notification(fields: &mut Fields<'_>, payments: &Payments) -> Result<Notification, Reported> {
+enum Received {
+    Known(Box<Notification>),
+    /// A notification of an unknown type, with this ID.
+    Unknown(AcquirerId),
+}
+
+fn received(fields: &mut Fields<'_>, payments: &Payments) -> Result<Received, Reported> {
     let id = fields.required("id", str::parse);
-    let transaction = fields.required("transactionId", str::parse);
-    let created = fields.required("created", str::parse);
-    let opened = created.unwrap_or_else(|_| now());
-    let event = match fields.required("type", |name| Ok::<_, String>(name.to_owned()))?.as_str() {
-        "dispute.opened" => opening(fields, payments.default_dispute_due(opened)),
-        "dispute.won" => decided(fields, Decision::Won),
-        "dispute.lost" => decided(fields, Decision::Lost),
-        "fraud.reported" => {
-            let reported = fields.optional("reported", str::parse);
-            let reason = fields.optional_number("reason", FraudReason::new);
-            Ok(AcquirerEvent::Fraud { reported: reported?, reason: reason? })
-        }
-        _ => Err(fields
-            .report("type", "must be dispute.opened, dispute.won, dispute.lost or fraud.reported")),
+    let created = fields.required("created", str::parse::<Timestamp>);
+    let kind = fields.required("type", |name| Ok::<_, String>(name.to_owned()))?;
+    let event: fn(&mut Fields<'_>, Timestamp) -> Result<AcquirerEvent, Reported> = match kind.as_str() {
+        "dispute.opened" => opening,
+        "dispute.won" => |fields, _| decided(fields, Decision::Won),
+        "dispute.lost" => |fields, _| decided(fields, Decision::Lost),
+        "fraud.reported" => |fields, _| alert(fields),
+        _ => return created.and(id).map(Received::Unknown),
     };
-    Ok(Notification { id: id?, transaction: transaction?, created: created?, event: event? })
+    let transaction = fields.required("transactionId", str::parse);
+    let default_due = payments.default_dispute_due(created.unwrap_or_else(|_| now()));
+    let event = event(fields, default_due);
+    let notification =
+        Notification { id: id?, transaction: transaction?, created: created?, event: event? };
+    Ok(Received::Known(Box::new(notification)))
 }
 
 fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<AcquirerEvent, Reported> {
@@ -73,4 +83,10 @@ fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<AcquirerEv
 
 fn decided(fields: &mut Fields<'_>, decision: Decision) -> Result<AcquirerEvent, Reported> {
     Ok(AcquirerEvent::Decided { dispute: fields.required("disputeId", str::parse)?, decision })
+}
+
+fn alert(fields: &mut Fields<'_>) -> Result<AcquirerEvent, Reported> {
+    let reported = fields.optional("reported", str::parse);
+    let reason = fields.optional_number("reason", FraudReason::new);
+    Ok(AcquirerEvent::Fraud { reported: reported?, reason: reason? })
 }

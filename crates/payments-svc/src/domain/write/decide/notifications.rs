@@ -93,7 +93,7 @@ impl Batch {
             id,
             merchant,
             transaction,
-            created: self.known.now,
+            created: notification.created,
             amount: amount.minor(),
             reason: reason.clone(),
             due: *due,
