@@ -44,7 +44,8 @@ class Handler:
             await asyncio.sleep(3600)
         mail = email.message_from_bytes(envelope.content, policy=policy.default)
         headers = {name.lower(): str(value) for name, value in mail.items()}
-        report(to=to, connection=id(server), headers=headers, text=mail.get_content())
+        hello = session.host_name
+        report(to=to, connection=id(server), hello=hello, headers=headers, text=mail.get_content())
         if to.startswith("mute-") and is_new:
             await asyncio.sleep(3600)
         if to.startswith("tardy-"):

@@ -59,7 +59,8 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
         &[
             ("domain", ""),
             ("acquirer", "domain tokio"),
-            ("mail", "domain lettre tokio"),
+            ("language", "domain axum"),
+            ("mail", "domain language lettre tokio"),
             ("rates", "domain std::fs std::sync::RwLock std::time::SystemTime tracing"),
             ("file", "std::fs tempfile"),
             (
@@ -73,7 +74,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("app", "acquirer domain limits rates store prometheus tokio tracing"),
             ("web", "app domain axum tokio tower_http"),
             ("http", "app domain web axum tokio tracing"),
-            ("pos", "app domain web askama axum tower_http"),
+            ("pos", "app domain language web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store prometheus tokio tracing"),
             ("payout", "config domain file store common::progress"),
             ("seed", "config domain file store std::fs tokio"),

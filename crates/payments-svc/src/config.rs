@@ -13,8 +13,8 @@ use common::{
     limits::Rate,
 };
 use jiff::civil::Date;
-use lettre::message::Mailbox;
-use url::Url;
+use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
+use url::{Host, Url};
 
 use crate::domain::{Id, Money, Ppm, Pricing};
 
@@ -126,6 +126,11 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_MAIL_FROM")]
     pub(crate) mail_from: Option<Mailbox>,
 
+    /// Host name or IP address by which the service introduces itself to the mail server (EHLO);
+    /// default: the host of PAYMENTS_MAIL_FROM
+    #[arg(long, env = "PAYMENTS_MAIL_HELLO", value_parser = client_id)]
+    pub(crate) mail_hello: Option<ClientId>,
+
     /// Spread on the mid-market rate of each exchange, as a fraction
     #[arg(long, env = "PAYMENTS_FX_SPREAD", default_value = "0.02")]
     pub(crate) fx_spread: Ppm,
@@ -196,6 +201,14 @@ impl Config {
         Pricing { rate: self.fee_rate, flat: self.fee_flat, dispute: self.fee_dispute }
     }
 
+    /// The name by which the service introduces itself to the mail server.
+    pub(crate) fn mail_hello(&self, from: &Mailbox) -> ClientId {
+        // A host such as [192.0.2.1] is no name, but EHLO accepts it as it is.
+        let host = || client_id(from.email.domain());
+        let literal = || ClientId::Domain(from.email.domain().to_owned());
+        self.mail_hello.clone().unwrap_or_else(|| host().unwrap_or_else(|_| literal()))
+    }
+
     /// The URL of the payment page. Unless it is set, it consists of the host and `port`; an
     /// unspecified host such as 0.0.0.0 becomes localhost.
     pub(crate) fn pos_url(&self, port: u16) -> String {
@@ -206,6 +219,17 @@ impl Config {
                 let host = if host.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { host };
                 format!("http://{}/", SocketAddr::new(host, port))
             }
+        }
+    }
+}
+
+fn client_id(text: &str) -> Result<ClientId, String> {
+    match Host::parse(text) {
+        Ok(Host::Domain(name)) => Ok(ClientId::Domain(name)),
+        Ok(Host::Ipv4(address)) => Ok(ClientId::Ipv4(address)),
+        Ok(Host::Ipv6(address)) => Ok(ClientId::Ipv6(address)),
+        Err(_) => {
+            Err("must be a host name or an IP address; an IPv6 address in brackets".to_owned())
         }
     }
 }

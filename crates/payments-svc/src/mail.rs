@@ -4,13 +4,19 @@ use std::time::Duration;
 
 use lettre::{
     Address, Message,
-    message::{Mailbox, header::ContentType},
-    transport::smtp::{Error, client::AsyncSmtpConnection, response::Code},
+    message::{
+        Mailbox,
+        header::{ContentType, HeaderName, HeaderValue, MIME_VERSION_1_0},
+    },
+    transport::smtp::{Error, client::AsyncSmtpConnection, extension::ClientId, response::Code},
 };
 use secrecy::SecretString;
 use tokio::time::timeout;
 
-use crate::domain::Invitation;
+use crate::{
+    domain::{Invitation, Name},
+    language::Language,
+};
 
 mod server;
 
@@ -18,6 +24,12 @@ use server::Server;
 
 /// Timeout for sending a mail, from the connection to the server's last reply.
 const SEND_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Asks programs not to answer the mail automatically (RFC 3834).
+const AUTO_SUBMITTED: HeaderName = HeaderName::new_from_ascii_str("Auto-Submitted");
+
+/// The line between the two languages of a mail.
+const SEPARATOR: &str = "\n----------\n\n";
 
 /// Timeout for the server's reply to QUIT.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -70,9 +82,13 @@ pub(crate) struct Mailer {
 }
 
 impl Mailer {
-    /// Checks the URL. Does not connect.
-    pub(crate) fn new(url: &SecretString, from: Mailbox) -> Result<Self, InvalidSmtpUrl> {
-        Ok(Self { server: Server::of(url)?, from, connection: None })
+    /// Checks the URL. Does not connect. `hello` is the name that the mailer gives to the server.
+    pub(crate) fn new(
+        url: &SecretString,
+        from: Mailbox,
+        hello: ClientId,
+    ) -> Result<Self, InvalidSmtpUrl> {
+        Ok(Self { server: Server::of(url, hello)?, from, connection: None })
     }
 
     /// Sends an invitation. A repeat has the same Message-ID.
@@ -101,22 +117,90 @@ impl Mailer {
     }
 
     fn message(&self, invitation: &Invitation) -> Result<Message, MailError> {
-        let Invitation { id, to, merchant, .. } = invitation;
+        let Invitation { id, to, merchant, country, .. } = invitation;
         let to: Address = to.as_str().parse().map_err(MailError::Address)?;
+        let english = Language::english();
+        let (language, text) = match Language::of_country(country) {
+            None => (english, text(invitation, english)),
+            Some(own) => (own, [text(invitation, own), text(invitation, english)].join(SEPARATOR)),
+        };
         Message::builder()
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
             .from(self.from.clone())
             .to(to.into())
-            .subject(format!("You are invited to {merchant}"))
+            .subject(language.invitation_subject(merchant.as_str()))
+            .header(MIME_VERSION_1_0)
+            .raw_header(HeaderValue::new(AUTO_SUBMITTED, "auto-generated".to_owned()))
             .header(ContentType::TEXT_PLAIN)
-            .body(format!(
-                "Hello,\n\
-                 \n\
-                 you have been invited to {merchant}: you can help to manage its payments.\n\
-                 The person who invited you can tell you more.\n\
-                 \n\
-                 If you did not expect this message, you can ignore it.\n"
-            ))
+            .body(text)
             .map_err(MailError::Compose)
+    }
+}
+
+/// The text of an invitation in one language.
+fn text(invitation: &Invitation, language: &Language) -> String {
+    let merchant = invitation.merchant.as_str();
+    let app = invitation.app.as_ref().map(Name::as_str).filter(|app| !app.trim().is_empty());
+    let invited = match app {
+        Some(app) => language.invitation_by_app(app, merchant),
+        None => language.invitation(merchant),
+    };
+    format!(
+        "{}\n\n{invited} {}\n\n{}\n",
+        language.invitation_greeting(),
+        language.invitation_more(),
+        language.invitation_unexpected(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Country, Email, Id};
+
+    fn mail(country: &str, app: Option<&str>) -> String {
+        let url = SecretString::from("smtp://mail.example");
+        let from = "Payments <payments@service.example>".parse().unwrap();
+        let mailer = Mailer::new(&url, from, ClientId::default()).unwrap();
+        let invitation = Invitation {
+            id: Id::MIN,
+            to: Email::new("ben@shop.example").unwrap(),
+            merchant: "Corner shop".to_owned(),
+            country: Country::new(country).unwrap(),
+            app: app.map(|name| Name::new(name).unwrap()),
+            attempts: 1,
+        };
+        String::from_utf8(mailer.message(&invitation).unwrap().formatted()).unwrap()
+    }
+
+    #[test]
+    fn a_mail_is_in_the_language_of_the_country_and_in_english() {
+        let [danish, english, japanese] = ["DK", "GB", "JP"].map(|country| mail(country, None));
+        let parts: Vec<_> = danish.split("\r\n----------\r\n").collect();
+        assert!(parts.len() == 2 && parts[0].contains("Subject: Invitation til Corner shop"));
+        assert!(parts[1].trim_start().starts_with("Hello,"), "{danish}");
+        for mail in [english, japanese] {
+            assert!(mail.contains("Subject: You are invited to Corner shop"), "{mail}");
+            assert!(!mail.contains("----------") && mail.matches("Hello,").count() == 1, "{mail}");
+        }
+    }
+
+    #[test]
+    fn a_mail_names_the_app_that_invites() {
+        let named = mail("GB", Some("Till"));
+        assert!(named.contains("Till has invited you to help manage the payments of Corner shop."));
+        for nameless in [None, Some(""), Some(" ")] {
+            let mail = mail("GB", nameless);
+            assert!(mail.contains("You have been invited to help"), "{mail}");
+        }
+    }
+
+    #[test]
+    fn a_mail_says_that_a_program_sent_it() {
+        let mail = mail("DK", None);
+        for header in ["MIME-Version: 1.0", "Auto-Submitted: auto-generated"] {
+            assert_eq!(mail.lines().filter(|line| *line == header).count(), 1, "{mail}");
+        }
+        assert!(mail.is_ascii(), "text that is not ASCII must be encoded: {mail}");
     }
 }

@@ -11,6 +11,7 @@ mod domain;
 mod file;
 mod http;
 mod jobs;
+mod language;
 mod limits;
 mod mail;
 mod metrics;

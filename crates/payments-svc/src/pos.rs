@@ -13,12 +13,12 @@ use tower_http::cors::CorsLayer;
 
 use crate::{
     app::Payments,
+    language,
     web::{Error, with_fallbacks, with_telemetry},
 };
 
 mod asset;
 mod customer;
-mod language;
 mod page;
 mod problem;
 mod screens;

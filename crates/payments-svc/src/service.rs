@@ -71,7 +71,8 @@ pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> 
 fn mailer(config: &Config) -> Result<Option<Mailer>, StartError> {
     let Some(url) = secret("PAYMENTS_SMTP_URL")? else { return Ok(None) };
     let from = config.mail_from.clone().ok_or(StartError::MailFrom)?;
-    Ok(Some(Mailer::new(&url, from)?))
+    let hello = config.mail_hello(&from);
+    Ok(Some(Mailer::new(&url, from, hello)?))
 }
 
 /// A service that accepts connections.

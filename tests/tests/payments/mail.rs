@@ -68,10 +68,12 @@ async fn an_invitation_sends_one_mail_that_names_the_merchant() {
         let headers = &mail["headers"];
         assert_eq!(headers["from"], FROM);
         assert_eq!(headers["to"], to);
-        assert_eq!(headers["subject"], format!("You are invited to {title}"));
+        assert_eq!(headers["subject"], format!("Invitation til {title}"));
         assert!(headers["date"].is_string(), "{mail}");
-        let text = mail["text"].as_str().unwrap();
-        assert!(text.starts_with("Hello,") && text.contains(title), "{mail}");
+        assert_eq!(headers["mime-version"], "1.0");
+        assert_eq!(headers["auto-submitted"], "auto-generated");
+        assert_eq!(mail["hello"], "service.example");
+        assert_eq!(mail["text"].as_str().unwrap().matches(title).count(), 2, "{mail}");
         let id = headers["message-id"].as_str().unwrap();
         assert!(id.starts_with('<') && id.ends_with("@service.example>"), "{id}");
         assert_eq!(id.len(), 1 + 24 + "@service.example>".len(), "{id}");
@@ -84,6 +86,56 @@ async fn an_invitation_sends_one_mail_that_names_the_merchant() {
     let ids = server.mail_to(&to).into_iter().map(|mail| mail["headers"]["message-id"].clone());
     let ids: Vec<_> = ids.collect();
     assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
+}
+
+#[tokio::test]
+async fn a_mail_names_the_inviting_app_in_the_language_of_the_country() {
+    let server = MailServer::start().await;
+    let service = place(&server).with("PAYMENTS_MAIL_HELLO", "mx.service.example").start().await;
+    let [till, nameless] = [service.app_named("Ταμείο").await, service.app_named("").await];
+    for (app, country, subject, texts) in [
+        (
+            &till,
+            "GR",
+            "Πρόσκληση: Γωνία",
+            ["Η εφαρμογή Ταμείο σάς προσκαλεί", "Ταμείο has invited you to help manage"],
+        ),
+        (
+            &nameless,
+            "GR",
+            "Πρόσκληση: Γωνία",
+            ["Έχετε προσκληθεί", "You have been invited to help"],
+        ),
+        (&till, "DE", "Einladung zu Γωνία", ["Ταμείο hat", "Ταμείο has invited"]),
+        (&till, "JP", "You are invited to Γωνία", ["Ταμείο has invited", "the payments of Γωνία."]),
+    ] {
+        let mut body = minimal();
+        body["name"] = "Γωνία".into();
+        body["company"]["country"] = country.into();
+        let to = address("fine");
+        app.merchant_with(&body).await.invite(&to).await;
+        let mail = server.received(&to, 1).await.remove(0);
+        assert_eq!(
+            (&mail["headers"]["subject"], &mail["hello"]),
+            (&json!(subject), &json!("mx.service.example"))
+        );
+        let text = mail["text"].as_str().unwrap();
+        let places = texts.map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")));
+        assert!(places[0] < places[1], "{text}");
+        assert_eq!(text.matches("----------").count(), usize::from(country != "JP"), "{text}");
+    }
+    stop_empty(service).await;
+}
+
+#[tokio::test]
+async fn an_invitation_of_an_earlier_release_names_no_app() {
+    let server = MailServer::start().await;
+    let (idle, _, [user, _]) = waiting(Stopped::new(&[])).await;
+    assert_eq!(idle.change("UPDATE invitations SET app = NULL"), 2);
+    let service = sending(idle, &server).start().await;
+    let mail = server.received(&user, 1).await.remove(0);
+    assert!(mail["text"].as_str().unwrap().contains("You have been invited"), "{mail}");
+    stop_empty(service).await;
 }
 
 #[tokio::test]

@@ -31,6 +31,7 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("PAYMENTS_SMTP_URL", "smtp://mail.example"),
         ("PAYMENTS_SMTP_URL_FILE", "/no/such/file"),
         ("PAYMENTS_MAIL_FROM", "nobody"),
+        ("PAYMENTS_MAIL_HELLO", "no host"),
         ("PAYMENTS_FX_SPREAD", "-0.02"),
         ("PAYMENTS_FEE_RATE", "much"),
         ("PAYMENTS_FEE_RATE", "-0.01"),
@@ -90,6 +91,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         ("PAYMENTS_DATABASE_CA_FILE", "/xyzzy-roots"),
         ("PAYMENTS_SMTP_URL", "smtp://xyzzy:xyzzy@xyzzy"),
         ("PAYMENTS_MAIL_FROM", "xyzzy@mail.example"),
+        ("PAYMENTS_MAIL_HELLO", "xyzzy.example"),
         ("PAYMENTS_RATES_FILE", "/xyzzy-rates"),
     ];
     let mut command = process::command(PROGRAM, &settings);
@@ -114,6 +116,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         "PAYMENTS_RATES_FILE",
         "PAYMENTS_SMTP_URL",
         "PAYMENTS_MAIL_FROM",
+        "PAYMENTS_MAIL_HELLO",
         "PAYMENTS_FX_SPREAD",
         "PAYMENTS_FEE_RATE",
         "PAYMENTS_FEE_FLAT",

@@ -75,3 +75,12 @@ unavailable = В момента плащането не е възможно
 unavailable-hint = Опитайте отново след няколко минути. Сумата няма да бъде удържана два пъти.
 too-many-attempts = Твърде много опити
 too-many-attempts-hint = Изчакайте няколко минути и опитайте отново. Нищо не беше удържано.
+
+## Invitation e-mail
+
+invitation-subject = Покана за { $merchant }
+invitation-greeting = Здравейте,
+invitation-by-app = { $app } Ви кани да помагате в управлението на плащанията на { $merchant }.
+invitation = Поканени сте да помагате в управлението на плащанията на { $merchant }.
+invitation-more = Човекът, който Ви е поканил, може да Ви даде повече информация.
+invitation-unexpected = Ако не сте очаквали това съобщение, можете да не му обръщате внимание.

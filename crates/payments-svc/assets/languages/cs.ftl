@@ -76,3 +76,12 @@ unavailable = Platba momentálně není možná
 unavailable-hint = Zkuste to znovu za několik minut. Peníze nebudou strženy dvakrát.
 too-many-attempts = Příliš mnoho pokusů
 too-many-attempts-hint = Počkejte několik minut a zkuste to znovu. Nic nebylo strženo.
+
+## Invitation e-mail
+
+invitation-subject = Pozvánka: { $merchant }
+invitation-greeting = Dobrý den,
+invitation-by-app = aplikace { $app } vás zve ke správě plateb obchodu { $merchant }.
+invitation = zveme vás ke správě plateb obchodu { $merchant }.
+invitation-more = Více vám řekne ten, kdo vás pozval.
+invitation-unexpected = Pokud jste tuto zprávu nečekali, můžete ji ignorovat.

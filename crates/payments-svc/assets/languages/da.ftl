@@ -75,3 +75,12 @@ unavailable = Betaling er ikke mulig i øjeblikket
 unavailable-hint = Prøv igen om et par minutter. Der trækkes ikke penge to gange.
 too-many-attempts = For mange forsøg
 too-many-attempts-hint = Vent et par minutter, og prøv igen. Der er ikke trukket penge.
+
+## Invitation e-mail
+
+invitation-subject = Invitation til { $merchant }
+invitation-greeting = Hej
+invitation-by-app = { $app } har inviteret dig til at hjælpe med at administrere betalingerne hos { $merchant }.
+invitation = Du er blevet inviteret til at hjælpe med at administrere betalingerne hos { $merchant }.
+invitation-more = Den person, der har inviteret dig, kan fortælle dig mere.
+invitation-unexpected = Hvis du ikke havde ventet denne besked, kan du se bort fra den.

@@ -75,3 +75,12 @@ unavailable = Zahlungen sind im Moment nicht möglich
 unavailable-hint = Versuchen Sie es in einigen Minuten erneut. Es wird nichts doppelt abgebucht.
 too-many-attempts = Zu viele Versuche
 too-many-attempts-hint = Warten Sie einige Minuten und versuchen Sie es dann erneut. Es wurde nichts abgebucht.
+
+## Invitation e-mail
+
+invitation-subject = Einladung zu { $merchant }
+invitation-greeting = Guten Tag,
+invitation-by-app = { $app } hat Sie eingeladen, bei der Verwaltung der Zahlungen von { $merchant } mitzuhelfen.
+invitation = Sie wurden eingeladen, bei der Verwaltung der Zahlungen von { $merchant } mitzuhelfen.
+invitation-more = Die Person, die Sie eingeladen hat, kann Ihnen mehr dazu sagen.
+invitation-unexpected = Wenn Sie diese Nachricht nicht erwartet haben, können Sie sie ignorieren.

@@ -84,3 +84,15 @@ unavailable = Payments are not available at the moment
 unavailable-hint = Try again in a few minutes. You will not be charged twice.
 too-many-attempts = Too many attempts
 too-many-attempts-hint = Wait a few minutes, then try again. You were not charged.
+
+## Invitation e-mail
+
+# $merchant: the merchant's name or website
+invitation-subject = You are invited to { $merchant }
+invitation-greeting = Hello,
+# The next two messages follow the greeting. $app: the name of the app that invites. The second message is used if
+# the app has no name.
+invitation-by-app = { $app } has invited you to help manage the payments of { $merchant }.
+invitation = You have been invited to help manage the payments of { $merchant }.
+invitation-more = The person who invited you can tell you more.
+invitation-unexpected = If you did not expect this message, you can ignore it.

@@ -75,3 +75,12 @@ unavailable = En este momento no es posible pagar
 unavailable-hint = Inténtelo de nuevo en unos minutos. No se le cobrará dos veces.
 too-many-attempts = Demasiados intentos
 too-many-attempts-hint = Espere unos minutos e inténtelo de nuevo. No se ha cobrado nada.
+
+## Invitation e-mail
+
+invitation-subject = Invitación a { $merchant }
+invitation-greeting = Hola:
+invitation-by-app = { $app } le ha invitado a ayudar a gestionar los pagos de { $merchant }.
+invitation = Ha recibido una invitación para ayudar a gestionar los pagos de { $merchant }.
+invitation-more = La persona que le ha invitado puede darle más información.
+invitation-unexpected = Si no esperaba este mensaje, puede ignorarlo.

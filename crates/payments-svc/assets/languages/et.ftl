@@ -74,3 +74,12 @@ unavailable = Maksmine ei ole praegu võimalik
 unavailable-hint = Proovige mõne minuti pärast uuesti. Raha ei võeta kontolt maha kaks korda.
 too-many-attempts = Liiga palju katseid
 too-many-attempts-hint = Oodake mõni minut ja proovige siis uuesti. Raha ei võetud maha.
+
+## Invitation e-mail
+
+invitation-subject = Kutse: { $merchant }
+invitation-greeting = Tere!
+invitation-by-app = Rakendus { $app } kutsub teid aitama hallata ettevõtte { $merchant } makseid.
+invitation = Teid on kutsutud aitama hallata ettevõtte { $merchant } makseid.
+invitation-more = Täpsemalt saab rääkida inimene, kes teid kutsus.
+invitation-unexpected = Kui te seda kirja ei oodanud, võite selle tähelepanuta jätta.

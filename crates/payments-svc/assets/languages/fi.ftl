@@ -74,3 +74,12 @@ unavailable = Maksaminen ei ole juuri nyt mahdollista
 unavailable-hint = Yritä uudelleen muutaman minuutin kuluttua. Mitään ei veloiteta kahdesti.
 too-many-attempts = Liian monta yritystä
 too-many-attempts-hint = Odota muutama minuutti ja yritä uudelleen. Mitään ei veloitettu.
+
+## Invitation e-mail
+
+invitation-subject = Kutsu: { $merchant }
+invitation-greeting = Hei!
+invitation-by-app = { $app } on kutsunut sinut auttamaan kauppiaan { $merchant } maksujen hallinnassa.
+invitation = Sinut on kutsuttu auttamaan kauppiaan { $merchant } maksujen hallinnassa.
+invitation-more = Kutsun lähettäjä voi kertoa lisää.
+invitation-unexpected = Jos et odottanut tätä viestiä, voit jättää sen huomiotta.

@@ -75,3 +75,12 @@ unavailable = Le paiement est indisponible pour le moment
 unavailable-hint = Réessayez dans quelques minutes. Le montant ne sera pas débité deux fois.
 too-many-attempts = Trop de tentatives
 too-many-attempts-hint = Patientez quelques minutes, puis réessayez. Rien n’a été débité.
+
+## Invitation e-mail
+
+invitation-subject = Invitation à rejoindre { $merchant }
+invitation-greeting = Bonjour,
+invitation-by-app = { $app } vous invite à participer à la gestion des paiements de { $merchant }.
+invitation = Vous avez reçu une invitation à participer à la gestion des paiements de { $merchant }.
+invitation-more = La personne à l’origine de cette invitation peut vous en dire plus.
+invitation-unexpected = Si vous n’attendiez pas ce message, vous pouvez l’ignorer.

@@ -75,3 +75,12 @@ unavailable = Ní féidir íoc faoi láthair
 unavailable-hint = Bain triail eile as i gceann cúpla nóiméad. Ní ghearrfar an méid ort faoi dhó.
 too-many-attempts = An iomarca iarrachtaí
 too-many-attempts-hint = Fan cúpla nóiméad, ansin bain triail eile as. Níor gearradh aon airgead ort.
+
+## Invitation e-mail
+
+invitation-subject = Cuireadh chuig { $merchant }
+invitation-greeting = A chara,
+invitation-by-app = Thug { $app } cuireadh duit cabhrú le bainistiú íocaíochtaí { $merchant }.
+invitation = Fuair tú cuireadh cabhrú le bainistiú íocaíochtaí { $merchant }.
+invitation-more = Is féidir leis an duine a thug cuireadh duit tuilleadh a insint duit.
+invitation-unexpected = Mura raibh tú ag súil leis an teachtaireacht seo, is féidir leat neamhaird a dhéanamh di.

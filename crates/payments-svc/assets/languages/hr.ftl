@@ -76,3 +76,12 @@ unavailable = Plaćanje trenutačno nije moguće
 unavailable-hint = Pokušajte ponovno za nekoliko minuta. Ništa se neće naplatiti dvaput.
 too-many-attempts = Previše pokušaja
 too-many-attempts-hint = Pričekajte nekoliko minuta pa pokušajte ponovno. Ništa nije naplaćeno.
+
+## Invitation e-mail
+
+invitation-subject = Pozivnica: { $merchant }
+invitation-greeting = Poštovani,
+invitation-by-app = aplikacija { $app } poziva vas da pomognete u upravljanju plaćanjima trgovca { $merchant }.
+invitation = pozvani ste da pomognete u upravljanju plaćanjima trgovca { $merchant }.
+invitation-more = Više vam može reći osoba koja vas je pozvala.
+invitation-unexpected = Ako niste očekivali ovu poruku, možete je zanemariti.

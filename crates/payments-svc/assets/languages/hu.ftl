@@ -74,3 +74,12 @@ unavailable = A fizetés jelenleg nem lehetséges
 unavailable-hint = Próbálja újra néhány perc múlva. Az összeget nem vonjuk le kétszer.
 too-many-attempts = Túl sok próbálkozás
 too-many-attempts-hint = Várjon néhány percet, majd próbálja újra. Nem vontunk le semmit.
+
+## Invitation e-mail
+
+invitation-subject = Meghívó: { $merchant }
+invitation-greeting = Tisztelt Címzett!
+invitation-by-app = A(z) { $app } alkalmazás meghívta Önt, hogy segítsen a(z) { $merchant } fizetéseinek kezelésében.
+invitation = Meghívást kapott, hogy segítsen a(z) { $merchant } fizetéseinek kezelésében.
+invitation-more = További részleteket attól tudhat meg, aki meghívta.
+invitation-unexpected = Ha nem számított erre az üzenetre, figyelmen kívül hagyhatja.

@@ -75,3 +75,12 @@ unavailable = Ekki er hægt að greiða í augnablikinu
 unavailable-hint = Reyndu aftur eftir nokkrar mínútur. Upphæðin verður ekki skuldfærð tvisvar.
 too-many-attempts = Of margar tilraunir
 too-many-attempts-hint = Bíddu í nokkrar mínútur og reyndu svo aftur. Ekkert var skuldfært.
+
+## Invitation e-mail
+
+invitation-subject = Boð: { $merchant }
+invitation-greeting = Góðan dag.
+invitation-by-app = { $app } hefur boðið þér að aðstoða við umsjón með greiðslum hjá { $merchant }.
+invitation = Þér hefur verið boðið að aðstoða við umsjón með greiðslum hjá { $merchant }.
+invitation-more = Sá sem bauð þér getur veitt nánari upplýsingar.
+invitation-unexpected = Ef þú áttir ekki von á þessum skilaboðum geturðu hunsað þau.

@@ -75,3 +75,12 @@ unavailable = Al momento non è possibile pagare
 unavailable-hint = Riprovi tra qualche minuto. L’importo non verrà addebitato due volte.
 too-many-attempts = Troppi tentativi
 too-many-attempts-hint = Attenda qualche minuto e riprovi. Non è stato addebitato nulla.
+
+## Invitation e-mail
+
+invitation-subject = Invito: { $merchant }
+invitation-greeting = Buongiorno,
+invitation-by-app = { $app } invita a collaborare alla gestione dei pagamenti di { $merchant }.
+invitation = con questo messaggio riceve un invito a collaborare alla gestione dei pagamenti di { $merchant }.
+invitation-more = La persona che ha inviato l’invito può fornire maggiori informazioni.
+invitation-unexpected = Se non aspettava questo messaggio, può ignorarlo.

@@ -76,3 +76,12 @@ unavailable = Šiuo metu atlikti mokėjimo neįmanoma
 unavailable-hint = Bandykite dar kartą po kelių minučių. Pinigai nebus nuskaičiuoti du kartus.
 too-many-attempts = Per daug bandymų
 too-many-attempts-hint = Palaukite kelias minutes ir bandykite dar kartą. Pinigai nenuskaičiuoti.
+
+## Invitation e-mail
+
+invitation-subject = Kvietimas: { $merchant }
+invitation-greeting = Sveiki!
+invitation-by-app = Programa „{ $app }“ kviečia jus padėti tvarkyti prekybininko „{ $merchant }“ mokėjimus.
+invitation = Kviečiame jus padėti tvarkyti prekybininko „{ $merchant }“ mokėjimus.
+invitation-more = Daugiau gali papasakoti jus pakvietęs asmuo.
+invitation-unexpected = Jei šio laiško nesitikėjote, galite į jį nekreipti dėmesio.

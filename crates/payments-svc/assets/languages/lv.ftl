@@ -75,3 +75,12 @@ unavailable = Pašlaik samaksāt nav iespējams
 unavailable-hint = Mēģiniet vēlreiz pēc dažām minūtēm. Nauda netiks ieturēta divreiz.
 too-many-attempts = Pārāk daudz mēģinājumu
 too-many-attempts-hint = Uzgaidiet dažas minūtes un mēģiniet vēlreiz. Nauda netika ieturēta.
+
+## Invitation e-mail
+
+invitation-subject = Uzaicinājums: { $merchant }
+invitation-greeting = Labdien!
+invitation-by-app = Lietotne “{ $app }” aicina jūs palīdzēt pārvaldīt tirgotāja “{ $merchant }” maksājumus.
+invitation = Jums ir nosūtīts uzaicinājums palīdzēt pārvaldīt tirgotāja “{ $merchant }” maksājumus.
+invitation-more = Plašāk var pastāstīt persona, kas jūs uzaicināja.
+invitation-unexpected = Ja šo ziņu negaidījāt, varat to neņemt vērā.

@@ -75,3 +75,12 @@ unavailable = Bħalissa mhux possibbli tħallas
 unavailable-hint = Erġa’ pprova wara ftit minuti. Il-flus mhux se jittieħdu darbtejn.
 too-many-attempts = Wisq tentattivi
 too-many-attempts-hint = Stenna ftit minuti, imbagħad erġa’ pprova. Ma ttieħdux flus.
+
+## Invitation e-mail
+
+invitation-subject = Stedina: { $merchant }
+invitation-greeting = Bonġu,
+invitation-by-app = { $app } stiednek biex tgħin fil-ġestjoni tal-pagamenti ta’ { $merchant }.
+invitation = Irċevejt stedina biex tgħin fil-ġestjoni tal-pagamenti ta’ { $merchant }.
+invitation-more = Min stiednek jista’ jgħidlek aktar.
+invitation-unexpected = Jekk ma kontx qed tistenna dan il-messaġġ, tista’ tinjorah.

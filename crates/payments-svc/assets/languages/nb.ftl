@@ -75,3 +75,12 @@ unavailable = Det er ikke mulig å betale akkurat nå
 unavailable-hint = Prøv igjen om noen minutter. Du blir ikke belastet to ganger.
 too-many-attempts = For mange forsøk
 too-many-attempts-hint = Vent noen minutter, og prøv igjen. Det er ikke trukket noe beløp.
+
+## Invitation e-mail
+
+invitation-subject = Invitasjon til { $merchant }
+invitation-greeting = Hei!
+invitation-by-app = { $app } har invitert deg til å hjelpe med å administrere betalingene til { $merchant }.
+invitation = Du er invitert til å hjelpe med å administrere betalingene til { $merchant }.
+invitation-more = Den som inviterte deg, kan fortelle deg mer.
+invitation-unexpected = Hvis du ikke ventet denne meldingen, kan du se bort fra den.

@@ -75,3 +75,12 @@ unavailable = Betalen is op dit moment niet mogelijk
 unavailable-hint = Probeer het over een paar minuten opnieuw. Er wordt niets dubbel afgeschreven.
 too-many-attempts = Te veel pogingen
 too-many-attempts-hint = Wacht een paar minuten en probeer het dan opnieuw. Er is niets afgeschreven.
+
+## Invitation e-mail
+
+invitation-subject = Uitnodiging voor { $merchant }
+invitation-greeting = Hallo,
+invitation-by-app = { $app } heeft u uitgenodigd om te helpen bij het beheren van de betalingen van { $merchant }.
+invitation = U bent uitgenodigd om te helpen bij het beheren van de betalingen van { $merchant }.
+invitation-more = De persoon die u heeft uitgenodigd, kan u er meer over vertellen.
+invitation-unexpected = Als u dit bericht niet verwachtte, kunt u het negeren.

@@ -75,3 +75,12 @@ unavailable = Płatność jest chwilowo niedostępna
 unavailable-hint = Spróbuj ponownie za kilka minut. Kwota nie zostanie pobrana dwa razy.
 too-many-attempts = Zbyt wiele prób
 too-many-attempts-hint = Odczekaj kilka minut i spróbuj ponownie. Pieniądze nie zostały pobrane.
+
+## Invitation e-mail
+
+invitation-subject = Zaproszenie: { $merchant }
+invitation-greeting = Dzień dobry,
+invitation-by-app = aplikacja { $app } zaprasza do pomocy w zarządzaniu płatnościami sprzedawcy { $merchant }.
+invitation = zapraszamy do pomocy w zarządzaniu płatnościami sprzedawcy { $merchant }.
+invitation-more = Więcej informacji udzieli osoba, która wysłała zaproszenie.
+invitation-unexpected = Jeśli ta wiadomość jest nieoczekiwana, można ją zignorować.

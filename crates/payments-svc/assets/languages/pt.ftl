@@ -75,3 +75,12 @@ unavailable = De momento não é possível pagar
 unavailable-hint = Tente novamente dentro de alguns minutos. O montante não será cobrado duas vezes.
 too-many-attempts = Demasiadas tentativas
 too-many-attempts-hint = Aguarde alguns minutos e tente novamente. Nada foi cobrado.
+
+## Invitation e-mail
+
+invitation-subject = Convite: { $merchant }
+invitation-greeting = Olá!
+invitation-by-app = Recebeu um convite de { $app } para ajudar a gerir os pagamentos de { $merchant }.
+invitation = Recebeu um convite para ajudar a gerir os pagamentos de { $merchant }.
+invitation-more = A pessoa que enviou o convite pode dar-lhe mais informações.
+invitation-unexpected = Se não esperava esta mensagem, pode ignorá-la.

@@ -76,3 +76,12 @@ unavailable = Momentan nu se pot efectua plăți
 unavailable-hint = Încercați din nou peste câteva minute. Suma nu va fi debitată de două ori.
 too-many-attempts = Prea multe încercări
 too-many-attempts-hint = Așteptați câteva minute, apoi încercați din nou. Nu s-a debitat nimic.
+
+## Invitation e-mail
+
+invitation-subject = Invitație: { $merchant }
+invitation-greeting = Bună ziua,
+invitation-by-app = { $app } vă invită să ajutați la administrarea plăților pentru { $merchant }.
+invitation = ați primit o invitație de a ajuta la administrarea plăților pentru { $merchant }.
+invitation-more = Persoana care v-a invitat vă poate oferi mai multe detalii.
+invitation-unexpected = Dacă nu așteptați acest mesaj, îl puteți ignora.

@@ -76,3 +76,12 @@ unavailable = Platba momentálne nie je možná
 unavailable-hint = Skúste to znova o niekoľko minút. Peniaze nebudú odpísané dvakrát.
 too-many-attempts = Príliš veľa pokusov
 too-many-attempts-hint = Počkajte niekoľko minút a skúste to znova. Nič nebolo odpísané.
+
+## Invitation e-mail
+
+invitation-subject = Pozvánka: { $merchant }
+invitation-greeting = Dobrý deň,
+invitation-by-app = aplikácia { $app } vás pozýva pomáhať so správou platieb obchodu { $merchant }.
+invitation = pozývame vás pomáhať so správou platieb obchodu { $merchant }.
+invitation-more = Viac vám povie ten, kto vás pozval.
+invitation-unexpected = Ak ste túto správu neočakávali, môžete ju ignorovať.

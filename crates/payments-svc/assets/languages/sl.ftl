@@ -76,3 +76,12 @@ unavailable = Plačilo trenutno ni mogoče
 unavailable-hint = Poskusite znova čez nekaj minut. Znesek ne bo zaračunan dvakrat.
 too-many-attempts = Preveč poskusov
 too-many-attempts-hint = Počakajte nekaj minut in poskusite znova. Nič ni bilo zaračunano.
+
+## Invitation e-mail
+
+invitation-subject = Vabilo: { $merchant }
+invitation-greeting = Pozdravljeni,
+invitation-by-app = aplikacija { $app } vas vabi k sodelovanju pri upravljanju plačil trgovca { $merchant }.
+invitation = vabimo vas k sodelovanju pri upravljanju plačil trgovca { $merchant }.
+invitation-more = Več vam lahko pove oseba, ki vas je povabila.
+invitation-unexpected = Če tega sporočila niste pričakovali, ga lahko prezrete.

@@ -75,3 +75,12 @@ unavailable = Det går inte att betala just nu
 unavailable-hint = Försök igen om några minuter. Du debiteras inte två gånger.
 too-many-attempts = För många försök
 too-many-attempts-hint = Vänta några minuter och försök sedan igen. Inga pengar har dragits.
+
+## Invitation e-mail
+
+invitation-subject = Inbjudan till { $merchant }
+invitation-greeting = Hej!
+invitation-by-app = { $app } har bjudit in dig att hjälpa till att hantera betalningarna för { $merchant }.
+invitation = Du har blivit inbjuden att hjälpa till att hantera betalningarna för { $merchant }.
+invitation-more = Personen som bjöd in dig kan berätta mer.
+invitation-unexpected = Om du inte väntade dig det här meddelandet kan du bortse från det.

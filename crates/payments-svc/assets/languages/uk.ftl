@@ -75,3 +75,12 @@ unavailable = Оплата зараз недоступна
 unavailable-hint = Спробуйте ще раз за кілька хвилин. Кошти не буде списано двічі.
 too-many-attempts = Забагато спроб
 too-many-attempts-hint = Зачекайте кілька хвилин і спробуйте ще раз. Кошти не списано.
+
+## Invitation e-mail
+
+invitation-subject = Запрошення: { $merchant }
+invitation-greeting = Вітаємо!
+invitation-by-app = Застосунок { $app } запрошує вас допомагати керувати платежами магазину { $merchant }.
+invitation = Вас запрошено допомагати керувати платежами магазину { $merchant }.
+invitation-more = Докладніше може розповісти людина, яка вас запросила.
+invitation-unexpected = Якщо ви не очікували цього повідомлення, просто не зважайте на нього.

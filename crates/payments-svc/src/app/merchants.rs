@@ -97,7 +97,8 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let counted = self.limits.count_invitation(caller.id)?;
-        let answer = self.write(Action::AddUser { merchant, email }, keyed).await?;
+        let action = Action::AddUser { merchant, app: caller.id, email };
+        let answer = self.write(action, keyed).await?;
         // A user who is a member already gets no mail.
         if let Answer::Executed { outcome: Outcome::Membership { already: false }, .. } = answer {
             counted.keep();

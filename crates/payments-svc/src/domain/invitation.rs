@@ -1,6 +1,9 @@
 //! Invitations: e-mails to new users of a merchant.
 
-use super::{id::Id, merchant::Email};
+use super::{
+    id::Id,
+    merchant::{Country, Email, Name},
+};
 
 /// Milliseconds from the first attempt to the second. Longer than any attempt takes, so that two
 /// attempts never overlap.
@@ -19,6 +22,11 @@ pub(crate) struct Invitation {
     pub(crate) to: Email,
     /// The title of the merchant.
     pub(crate) merchant: String,
+    /// The merchant's country.
+    pub(crate) country: Country,
+    /// The name of the app that invites. `None` if it has none, or if a previous release stored the
+    /// invitation.
+    pub(crate) app: Option<Name>,
     /// The number of attempts to send it, including the current one.
     pub(crate) attempts: u32,
 }

@@ -95,6 +95,8 @@ pub(crate) enum Action {
     /// Make a user a member of a merchant, and queue the invitation.
     AddUser {
         merchant: Id,
+        /// The app that invites the user.
+        app: Id,
         email: Email,
     },
     RevokeUser {

@@ -30,11 +30,13 @@ pub(super) struct Server {
     port: u16,
     security: Security,
     credentials: Option<Credentials>,
+    /// The name of this client (EHLO).
+    hello: ClientId,
 }
 
 impl Server {
     /// Parses a URL in the format of lettre, such as `smtps://user:password@mail.example`.
-    pub(super) fn of(url: &SecretString) -> Result<Self, InvalidSmtpUrl> {
+    pub(super) fn of(url: &SecretString, hello: ClientId) -> Result<Self, InvalidSmtpUrl> {
         let url = Url::parse(url.expose_secret()).map_err(|_| InvalidSmtpUrl)?;
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or(InvalidSmtpUrl)?.to_owned();
         let tls = url.query_pairs().find(|(name, _)| name == "tls").map(|(_, value)| value);
@@ -49,25 +51,23 @@ impl Server {
             _ => return Err(InvalidSmtpUrl),
         };
         let port = url.port().unwrap_or(port);
-        Ok(Self { host, port, security, credentials: credentials(&url)? })
+        Ok(Self { host, port, security, credentials: credentials(&url)?, hello })
     }
 
     /// Connects, secures the connection, and logs in.
     pub(super) async fn connect(&self) -> Result<AsyncSmtpConnection, Error> {
-        let name = ClientId::default();
+        let name = &self.hello;
         let implicit_tls = match &self.security {
             Security::ImplicitTls(parameters) => Some(parameters.clone()),
             _ => None,
         };
         let address = (self.host.trim_matches(['[', ']']), self.port);
         let mut connection =
-            AsyncSmtpConnection::connect_tokio1(address, None, &name, implicit_tls, None).await?;
+            AsyncSmtpConnection::connect_tokio1(address, None, name, implicit_tls, None).await?;
         match &self.security {
-            Security::Required(parameters) => {
-                connection.starttls(parameters.clone(), &name).await?
-            }
+            Security::Required(parameters) => connection.starttls(parameters.clone(), name).await?,
             Security::Opportunistic(parameters) if connection.can_starttls() => {
-                connection.starttls(parameters.clone(), &name).await?;
+                connection.starttls(parameters.clone(), name).await?;
             }
             _ => {}
         }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn server(url: &str) -> Option<Server> {
-        Server::of(&SecretString::from(url)).ok()
+        Server::of(&SecretString::from(url), ClientId::default()).ok()
     }
 
     #[test]

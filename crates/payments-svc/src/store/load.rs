@@ -103,10 +103,11 @@ pub(super) const LOCKED: [Query; 4] = [
         },
     },
     Query {
-        select: "SELECT invitations.id, invitations.merchant, \"user\", users.email, name, website,
-                     attempts, due
+        select: "SELECT invitations.id, invitations.merchant, \"user\", users.email, merchants.name,
+                     website, country, apps.name, attempts, due
                  FROM invitations JOIN users ON users.id = \"user\"
-                     JOIN merchants ON merchants.id = invitations.merchant",
+                     JOIN merchants ON merchants.id = invitations.merchant
+                     LEFT JOIN apps ON apps.id = app",
         key: &[("invitations.id", Kind::Bytes)],
         rest: "",
         lock: Some("invitations"),
@@ -117,7 +118,9 @@ pub(super) const LOCKED: [Query; 4] = [
             let to = columns.read()?;
             let (name, website): (Option<Name>, Website) = (columns.read()?, columns.read()?);
             let merchant = merchant_title(name.as_ref(), &website).to_owned();
-            let invitation = Invitation { id, to, merchant, attempts: columns.read()? };
+            let (country, app) = (columns.read()?, columns.read()?);
+            let attempts = columns.read()?;
+            let invitation = Invitation { id, to, merchant, country, app, attempts };
             let due = time(columns)?;
             known.invitations.insert(id, InvitationState { membership, invitation, due });
             Ok(())

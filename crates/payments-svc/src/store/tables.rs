@@ -180,7 +180,9 @@ table! {
     INVITATIONS: "invitations", NewInvitation = invitation,
     key { "id" Bytes: invitation.id.param() }
     {
-        "merchant" Bytes: invitation.merchant.param(), "user" Bytes: invitation.user.param(),
+        "merchant" Bytes: invitation.merchant.param(),
+        "app" Bytes: invitation.app.param(),
+        "user" Bytes: invitation.user.param(),
         "created" Int: millis(invitation.created),
     }
 }

@@ -163,6 +163,8 @@ impl Membership {
 pub(crate) struct NewInvitation {
     pub(crate) id: Id,
     pub(crate) merchant: Id,
+    /// The app that invites the user.
+    pub(crate) app: Id,
     pub(crate) user: Id,
     pub(crate) created: Timestamp,
 }

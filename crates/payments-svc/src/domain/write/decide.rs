@@ -88,7 +88,7 @@ impl Batch {
                 self.create_merchant(*app, key, (details, pricing))
             }
             Action::UpdateMerchant { merchant, update } => self.update_merchant(*merchant, update),
-            Action::AddUser { merchant, email } => self.add_user(*merchant, email),
+            Action::AddUser { merchant, app, email } => self.add_user(*merchant, *app, email),
             Action::RevokeUser { merchant, user } => self.revoke_user(*merchant, *user),
             Action::AddApp { merchant, app } => self.add_app(*merchant, *app),
             Action::RevokeApp { merchant, app } => self.revoke_app(*merchant, *app),

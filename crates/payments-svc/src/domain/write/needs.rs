@@ -80,7 +80,7 @@ impl Needs {
             | Action::DeleteEvents { .. }
             | Action::SaveExpiryCursor { .. } => {}
             Action::UpdateMerchant { merchant, .. } => drop(self.merchants.insert(*merchant)),
-            Action::AddUser { merchant, email } => {
+            Action::AddUser { merchant, email, .. } => {
                 self.merchants.insert(*merchant);
                 self.emails.insert((*merchant, lower_case(email)));
             }

@@ -67,7 +67,7 @@ impl Batch {
 
     /// Writes the invitation in the same database transaction as the membership, so that every new
     /// member gets one.
-    pub(super) fn add_user(&mut self, merchant: Id, email: &Email) -> ActionResult {
+    pub(super) fn add_user(&mut self, merchant: Id, app: Id, email: &Email) -> ActionResult {
         self.require_merchant(merchant)?;
         let address = lower_case(email);
         let user = match self.known.users_by_email.get(&address) {
@@ -83,8 +83,8 @@ impl Batch {
         let already = self.known.merchant_users.contains(&(merchant, user));
         if !already {
             self.set_user(merchant, user, true);
-            let invitation =
-                NewInvitation { id: self.id(), merchant, user, created: self.known.now };
+            let created = self.known.now;
+            let invitation = NewInvitation { id: self.id(), merchant, app, user, created };
             self.changes.invitations.insert(invitation.id, invitation);
         }
         done(Outcome::Membership { already })

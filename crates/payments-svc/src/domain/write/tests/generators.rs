@@ -238,7 +238,7 @@ impl WriteSpec {
                         .then(|| descriptor(second_choice)),
                 },
             },
-            Kind::AddUser => Action::AddUser { merchant, email: email(second_choice) },
+            Kind::AddUser => Action::AddUser { merchant, app, email: email(second_choice) },
             Kind::RevokeUser => {
                 Action::RevokeUser { merchant, user: pick(&tables.users, 3, second_choice) }
             }

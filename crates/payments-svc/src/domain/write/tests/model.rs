@@ -232,11 +232,14 @@ impl Tables {
     }
 
     fn invitation(&self, row: &InvitationRow) -> InvitationState {
-        let NewInvitation { id, merchant, user, .. } = row.new;
+        let NewInvitation { id, merchant, app, user, .. } = row.new;
+        let details = &self.merchants[&merchant].details;
         let invitation = Invitation {
             id,
             to: self.users[&user].email.clone(),
-            merchant: self.merchants[&merchant].details.title().to_owned(),
+            merchant: details.title().to_owned(),
+            country: details.country.clone(),
+            app: self.apps.get(&app).and_then(|new| new.app.name.clone()),
             attempts: row.attempts,
         };
         InvitationState { membership: (merchant, user), invitation, due: row.due }

@@ -1,5 +1,5 @@
-//! The languages of the pages: which one a customer gets, and how each writes an amount. The texts
-//! are Fluent files in `assets/languages`.
+//! The languages of the pages and mails: which one a reader gets, and how each writes an amount.
+//! The texts are Fluent files in `assets/languages`.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -7,12 +7,12 @@ use axum::http::{HeaderMap, header};
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue, concurrent::FluentBundle};
 use unic_langid::LanguageIdentifier;
 
-use crate::domain::{DeclineGroup, Money};
+use crate::domain::{Country, DeclineGroup, Money};
 
 /// The text of a language's file.
 macro_rules! file {
     ($code:literal) => {
-        ($code, include_str!(concat!("../../assets/languages/", $code, ".ftl")))
+        ($code, include_str!(concat!("../assets/languages/", $code, ".ftl")))
     };
 }
 
@@ -56,7 +56,7 @@ pub(super) fn load() {
     LazyLock::force(&LANGUAGES);
 }
 
-/// A language, with the texts of the pages.
+/// A language, with the texts of the pages and mails.
 pub(super) struct Language {
     /// Its code, ISO 639-1.
     pub(super) code: &'static str,
@@ -136,6 +136,12 @@ messages! {
     unavailable_hint "unavailable-hint" ();
     too_many_attempts "too-many-attempts" ();
     too_many_attempts_hint "too-many-attempts-hint" ();
+    invitation_subject "invitation-subject" (merchant);
+    invitation_greeting "invitation-greeting" ();
+    invitation_by_app "invitation-by-app" (app, merchant);
+    invitation "invitation" (merchant);
+    invitation_more "invitation-more" ();
+    invitation_unexpected "invitation-unexpected" ();
 }
 
 impl Language {
@@ -150,7 +156,7 @@ impl Language {
         Self { code, bundle }
     }
 
-    fn english() -> &'static Self {
+    pub(super) fn english() -> &'static Self {
         let [english, ..] = &*LANGUAGES;
         english
     }
@@ -175,6 +181,14 @@ impl Language {
     pub(super) fn of(locale: Option<&str>, headers: &HeaderMap) -> &'static Self {
         let asked = locale.and_then(Self::named);
         asked.or_else(|| Self::accepted(headers)).unwrap_or_else(Self::english)
+    }
+
+    /// The language that is most likely in a country, by CLDR. `None` if it is English, or if there
+    /// are no texts in it.
+    pub(super) fn of_country(country: &Country) -> Option<&'static Self> {
+        let mut locale: LanguageIdentifier = format!("und-{}", country.as_str()).parse().ok()?;
+        locale.maximize();
+        Self::named(locale.language.as_str()).filter(|language| language.code != "en")
     }
 
     /// The language of a locale such as `da`, `da-DK` or `da_DK`.
@@ -400,6 +414,28 @@ mod tests {
             assert_eq!(chosen(locale, accepted), expected, "{locale:?} {accepted}");
         }
         assert_eq!(Language::of(None, &HeaderMap::new()).code, "en");
+    }
+
+    #[test]
+    fn language_of_a_country_is_the_likely_one() {
+        for (countries, expected) in [
+            ("DK", Some("da")),
+            ("DE AT CH LI", Some("de")),
+            ("NO SJ", Some("nb")),
+            ("BE NL", Some("nl")),
+            ("FR LU MC", Some("fr")),
+            ("GR CY", Some("el")),
+            ("MT", Some("mt")),
+            ("PT BR", Some("pt")),
+            ("UA", Some("uk")),
+            ("GB IE US", None),
+            ("JP GL AQ", None),
+        ] {
+            for country in countries.split(' ') {
+                let language = Language::of_country(&Country::new(country).unwrap());
+                assert_eq!(language.map(|language| language.code), expected, "{country}");
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,2 @@
+-- The app that invites. Null in older rows.
+ALTER TABLE invitations ADD COLUMN app BLOB;
