@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     config::Config,
     domain::{
-        ApiKey, Country, Currency, Descriptor, Email, Id, MerchantDetails, Name, Website,
+        ApiKey, Country, Descriptor, Email, Iban, Id, MerchantDetails, Name, Website,
         write::{Action, Outcome, Rejection},
     },
     file::NewFile,
@@ -19,6 +19,21 @@ use crate::{
 
 /// File in the data directory. It is the only place that holds the API key.
 const FILE: &str = "demo.env";
+
+/// A merchant of the demo.
+#[derive(Clone, Copy)]
+struct Shop {
+    name: &'static str,
+    currency: &'static str,
+    country: &'static str,
+    /// An example of the registry of IBANs, so that `payout --test` pays something.
+    iban: &'static str,
+}
+
+const SHOPS: [Shop; 2] = [
+    Shop { name: "Mug Shop", currency: "EUR", country: "IE", iban: "IE29AIBK93115212345678" },
+    Shop { name: "Krusbutikken", currency: "DKK", country: "DK", iban: "DK5000400440116243" },
+];
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SeedError {
@@ -62,8 +77,9 @@ async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
     let answer = store.write(app).await??;
     let Outcome::App(app) = answer.outcome() else { return Err(SeedError::Broken) };
     let mut lines = format!("PAYMENTS_APP_ID={}\nPAYMENTS_API_KEY={}\n", app.id, key.expose());
-    for currency in ["EUR", "DKK"] {
-        let (id, public) = merchant(store, config, app.id, currency).await?;
+    for shop in SHOPS {
+        let currency = shop.currency;
+        let (id, public) = merchant(store, config, app.id, shop).await?;
         lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_ID={id}\n"));
         lines.push_str(&format!("PAYMENTS_{currency}_MERCHANT_KEY={public}\n"));
         if currency == "EUR" {
@@ -83,10 +99,9 @@ async fn merchant(
     store: &Store,
     config: &Config,
     app: Id,
-    currency: &str,
+    shop: Shop,
 ) -> Result<(Id, String), SeedError> {
-    let currency = currency.parse().map_err(|_| SeedError::Broken)?;
-    let details = Box::new(details(currency).ok_or(SeedError::Broken)?);
+    let details = Box::new(details(shop).ok_or(SeedError::Broken)?);
     let (key, pricing) = (Uuid::new_v4().to_string(), config.pricing());
     let action = Action::CreateMerchant { app, key: key.clone(), details, pricing };
     match store.write(action).await??.outcome() {
@@ -95,16 +110,16 @@ async fn merchant(
     }
 }
 
-fn details(currency: Currency) -> Option<MerchantDetails> {
+fn details(shop: Shop) -> Option<MerchantDetails> {
     Some(MerchantDetails {
-        name: Some(Name::new(&format!("Demo shop, {currency}")).ok()?),
-        currency,
+        name: Some(Name::new(shop.name).ok()?),
+        currency: shop.currency.parse().ok()?,
         test: true,
         email: Email::new("shop@example.com").ok()?,
         website: Website::new("https://shop.example.com").ok()?,
-        descriptor: Descriptor::new("Demo shop").ok()?,
-        country: Country::new("DK").ok()?,
+        descriptor: Descriptor::new(shop.name).ok()?,
+        country: Country::new(shop.country).ok()?,
         registration_number: None,
-        iban: None,
+        iban: Some(Iban::new(shop.iban).ok()?),
     })
 }

@@ -3,9 +3,10 @@
 use std::{fs, process::Output};
 
 use blackbox::{
-    payments::{PROGRAM, Service, Stopped, int, next},
+    payments::{Card, PROGRAM, Service, Stopped, int, next},
     process,
 };
+use reqwest::Method;
 use serde_json::json;
 
 fn output(output: &Output) -> String {
@@ -150,6 +151,42 @@ async fn seed_creates_its_data_once_with_a_payment_link() {
     let service = place.start().await;
     let page = service.show(&next(&service.show(path).await)).await.expect(200);
     assert!(page.text().contains("EUR\u{a0}9.95"), "{page:?}");
+    assert!(page.text().contains("Mug Shop"), "{page:?}");
+}
+
+#[tokio::test]
+async fn a_payout_pays_the_merchants_of_the_demo() {
+    let place = Stopped::new(&[]);
+    let mut command = place.command();
+    command.arg("seed");
+    assert!(process::run(command).await.status.success());
+    let demo = fs::read_to_string(place.data().join("demo.env")).unwrap();
+    let value = |name: &str| demo.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    let service = place.start().await;
+    for currency in ["EUR", "DKK"] {
+        let body = json!({
+            "key": value(&format!("PAYMENTS_{currency}_MERCHANT_KEY=")),
+            "currency": "EUR",
+            "amount": 995,
+            "card": Card::VISA.details(),
+        });
+        let paid = service.pay("/transactions", &body).await.expect(201).json();
+        let path =
+            format!("/transactions/{}/captures", paid["transaction"]["id"].as_str().unwrap());
+        let capture = service.request(Method::POST, &path).json(&json!({ "amount": 995 }));
+        let _ = capture.basic_auth("", value("PAYMENTS_API_KEY=")).send().await.expect(201);
+    }
+    let place = service.stop().await;
+    let file = place.data().join("transfers.csv");
+    let mut command = place.command();
+    command.args(["payout", "--test", "--to"]).arg(&file);
+    let ended = process::run(command).await;
+    assert!(ended.status.success(), "{}", output(&ended));
+    let transfers = fs::read_to_string(&file).unwrap();
+    for row in ["Mug Shop,IE29AIBK93115212345678,EUR,9.45", "Krusbutikken,DK5000400440116243,DKK,"]
+    {
+        assert!(transfers.contains(row), "{transfers}");
+    }
 }
 
 #[tokio::test]
