@@ -76,7 +76,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("http", "app domain web axum tokio tracing"),
             ("pos", "app domain language web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store prometheus tokio tracing"),
-            ("payout", "config domain file store common::progress"),
+            ("payout", "config domain file store askama common::progress"),
             ("seed", "config domain file store std::fs tokio"),
             ("config", "domain clap lettre std::net"),
             (

@@ -144,6 +144,11 @@ impl Progress {
         self.stop.run_until_cancelled(work).await.ok_or(Interrupted)
     }
 
+    /// Prints a line on standard error, above the bar.
+    pub fn print(&self, line: &dyn Display) {
+        self.bar.suspend(|| print_line(line));
+    }
+
     fn show(&self) {
         if self.bar.is_hidden() {
             print_line(&self.line());

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, Parser, Subcommand};
+use clap::{
+    Args, Parser, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use common::{
     config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration},
     limits::Rate,
@@ -16,7 +19,7 @@ use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
 use url::{Host, Url};
 
-use crate::domain::{Id, Money, Ppm, Pricing};
+use crate::domain::{Bic, Debtor, Iban, Id, Money, PayoutFormat, Ppm, Pricing, SepaName};
 
 pub(crate) const DEFAULT_PORT: &str = "5002";
 
@@ -69,22 +72,33 @@ pub(crate) enum Command {
         #[arg(long, value_name = "ID")]
         since: Option<Id>,
     },
-    /// Pay out the positive balances of merchants with an IBAN: book the payouts, and write a CSV
-    /// file of the transfers; a repeat for the same day writes the same file
-    Payout {
-        /// Day of the payouts, such as 2026-11-21; default: today in UTC
-        #[arg(long)]
-        day: Option<Date>,
-        /// Pay the test merchants instead of the live ones
-        #[arg(long)]
-        test: bool,
-        /// CSV file to write; an existing one is overwritten
-        #[arg(long)]
-        to: PathBuf,
-    },
+    /// Pay out the positive balances of merchants with an IBAN: book the payouts, and write a file
+    /// of the transfers; a repeat for the same day writes the same file
+    Payout(PayoutOptions),
     /// Create an app and two test merchants, once, and write their keys to demo.env in the data
     /// directory; with SQLite, the service must not be running
     Seed,
+}
+
+/// The options of the subcommand `payout`.
+#[derive(Debug, Args)]
+pub(crate) struct PayoutOptions {
+    /// Day of the payouts, such as 2026-11-21; default: today in UTC
+    #[arg(long)]
+    pub(crate) day: Option<Date>,
+
+    /// Pay the test merchants instead of the live ones
+    #[arg(long)]
+    pub(crate) test: bool,
+
+    /// Format of the file; pain001 is a SEPA credit transfer, which pays only merchants with euros
+    /// and an account in SEPA
+    #[arg(long, default_value = "csv", value_parser = payout_format())]
+    pub(crate) format: PayoutFormat,
+
+    /// File to write; an existing one is overwritten
+    #[arg(long)]
+    pub(crate) to: PathBuf,
 }
 
 /// The settings that have flags. The subcommands read them, too.
@@ -168,7 +182,38 @@ pub(crate) struct Config {
     pub(crate) sandbox_delay: Duration,
 
     #[command(flatten)]
+    pub(crate) payouts: PayoutConfig,
+
+    #[command(flatten)]
     pub(crate) limits: LimitsConfig,
+}
+
+/// The settings of the subcommand `payout`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PayoutConfig {
+    /// Age at which a capture is paid out
+    #[arg(long, env = "PAYMENTS_PAYOUT_DELAY", default_value = "0s", value_parser = duration)]
+    pub(crate) payout_delay: Duration,
+
+    /// Name of the owner of the account that pays; required with payout --format pain001
+    #[arg(long, env = "PAYMENTS_PAYOUT_NAME")]
+    pub(crate) payout_name: Option<SepaName>,
+
+    /// IBAN of the account that pays; required with payout --format pain001
+    #[arg(long, env = "PAYMENTS_PAYOUT_IBAN", value_parser = Iban::new)]
+    pub(crate) payout_iban: Option<Iban>,
+
+    /// BIC of the bank that pays; required with payout --format pain001
+    #[arg(long, env = "PAYMENTS_PAYOUT_BIC")]
+    pub(crate) payout_bic: Option<Bic>,
+}
+
+impl PayoutConfig {
+    /// The account that pays. `None` if one of its settings is missing.
+    pub(crate) fn debtor(&self) -> Option<Debtor> {
+        let (name, iban) = (self.payout_name.clone()?, self.payout_iban.clone()?);
+        Some(Debtor { name, iban, bic: self.payout_bic.clone()? })
+    }
 }
 
 /// Rate limits on requests that a script could repeat without end.
@@ -221,6 +266,11 @@ impl Config {
             }
         }
     }
+}
+
+fn payout_format() -> impl TypedValueParser<Value = PayoutFormat> {
+    PossibleValuesParser::new(PayoutFormat::ALL.map(PayoutFormat::name))
+        .try_map(|name| PayoutFormat::from_name(&name).ok_or("must be a format"))
 }
 
 fn client_id(text: &str) -> Result<ClientId, String> {

@@ -39,6 +39,7 @@ mod payment;
 mod payout;
 mod processing;
 mod rates;
+mod sepa;
 mod transaction;
 pub(crate) mod write;
 
@@ -71,9 +72,10 @@ pub(crate) use payment::{
     AcquirerOutcome, CardOnFile, Challenge, ChallengeAnswer, OutboxEntry, OutboxKind, Payment,
     PaymentResult,
 };
-pub(crate) use payout::{Payout, PayoutRun, Transfer};
+pub(crate) use payout::{Payout, PayoutFormat, PayoutRequest, PayoutRun, Transfer};
 pub(crate) use processing::{DeclineGroup, ProcessingError};
 pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
+pub(crate) use sepa::{Bic, Debtor, SepaName, sum as sepa_sum};
 pub(crate) use transaction::{
     Amounts, Fee, Movement, Step, ThreeDSecure, Transaction, TransactionTerms, TransactionVersion,
 };

@@ -2,7 +2,7 @@
 //! [`NamedTempFile`] has the mode 0600.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -20,6 +20,9 @@ impl NewFile {
     /// Creates a temporary file in the same directory. So a caller learns that the directory is not
     /// writable before it does work that the file must record.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new(".")).to_owned();
         let temporary = NamedTempFile::new_in(&directory)?;
@@ -32,5 +35,13 @@ impl NewFile {
         self.temporary.as_file().sync_all()?;
         self.temporary.persist(&self.path)?;
         File::open(&self.directory)?.sync_all()
+    }
+
+    /// Writes nothing, and removes an existing file, whose content is no longer true.
+    pub(crate) fn remove(self) -> io::Result<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => File::open(&self.directory)?.sync_all(),
+        }
     }
 }

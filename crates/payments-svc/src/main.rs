@@ -51,8 +51,8 @@ fn main() -> ExitCode {
             let store = or_exit(store_config(&config));
             return progress::run("check", |progress| check(&store, since, progress));
         }
-        Some(Command::Payout { day, test, to }) => {
-            return progress::run("payout", |progress| payout(&config, day, test, &to, progress));
+        Some(Command::Payout(options)) => {
+            return progress::run("payout", |progress| payout(&config, &options, progress));
         }
         Some(Command::Seed) => or_exit(seed(&config)),
     }

@@ -1,21 +1,21 @@
 //! The subcommand `payout`: books payouts, and writes the file of transfers for the bank.
 
-use std::{
-    borrow::Cow,
-    io,
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, io, path::PathBuf};
 
 use common::{config::SecretError, progress::Progress};
 use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
-    config::Config,
-    domain::{Payout, PayoutRun, Transfer},
+    config::{Config, PayoutOptions},
+    domain::{Payout, PayoutFormat, PayoutRun, Transfer},
     file::NewFile,
-    store::{self, now},
+    store::{self, PaidRun, now},
     store_config,
 };
+
+mod pain001;
+
+use pain001::pain001;
 
 const HEADER: [&str; 7] = ["id", "merchant", "name", "iban", "currency", "amount", "reference"];
 
@@ -28,6 +28,11 @@ pub(crate) enum PayoutError {
     /// The run pays the balances of this moment, and is then closed. So its day must have begun.
     #[error("--day is {0}: must not be in the future")]
     TooEarly(Date),
+    #[error(
+        "--format is pain001, which requires the account that pays: set PAYMENTS_PAYOUT_NAME, \
+         PAYMENTS_PAYOUT_IBAN and PAYMENTS_PAYOUT_BIC"
+    )]
+    NoDebtor,
     #[error(transparent)]
     Store(#[from] store::PayoutError),
     #[error("{path:?} cannot be written: {source}")]
@@ -38,38 +43,67 @@ pub(crate) enum PayoutError {
 /// the run of that day is complete, it books nothing and writes the same file again.
 pub(crate) fn payout(
     config: &Config,
-    day: Option<Date>,
-    test: bool,
-    to: &Path,
+    options: &PayoutOptions,
     progress: &Progress,
 ) -> Result<(), PayoutError> {
+    let PayoutOptions { day, test, format, to } = options;
     let today = now().to_zoned(TimeZone::UTC).date();
-    let run = PayoutRun { day: day.unwrap_or(today), test };
+    let run = PayoutRun { day: day.unwrap_or(today), test: *test, format: *format };
     if run.day > today {
         return Err(PayoutError::TooEarly(run.day));
     }
-    let unwritable = |source| PayoutError::File { path: to.to_owned(), source };
+    let debtor = match format {
+        PayoutFormat::Csv => None,
+        PayoutFormat::Pain001 => Some(config.payouts.debtor().ok_or(PayoutError::NoDebtor)?),
+    };
+    let unwritable = |source| PayoutError::File { path: to.clone(), source };
     let file = NewFile::create(to).map_err(unwritable)?;
-    let payouts = store::pay_out(&store_config(config)?, run, progress)?;
-    let csv = csv(&payouts, run.day).map_err(|error| unwritable(error.into()))?;
-    file.save(&csv).map_err(unwritable)
+    let delay = config.payouts.payout_delay;
+    let PaidRun { payouts, left_out } =
+        store::pay_out(&store_config(config)?, run, delay, progress)?;
+    let content = match debtor {
+        None => csv(&payouts, run.day).map(Some).map_err(io::Error::from),
+        Some(debtor) => pain001(&payouts, run.day, &debtor),
+    };
+    let written = match content.map_err(unwritable)? {
+        Some(content) => file.save(&content),
+        None => {
+            progress.print(&"payout: there are no transfers, so there is no file");
+            file.remove()
+        }
+    };
+    written.map_err(unwritable)?;
+    if left_out > 0 {
+        progress.print(&format_args!(
+            "payout: merchants with a balance that SEPA does not reach: {left_out}. Their currency is \
+             not EUR, or their account is in another country. To pay them, run the command with \
+             --format csv and another file."
+        ));
+    }
+    Ok(())
 }
 
 fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {
     let mut csv = csv::Writer::from_writer(Vec::new());
     csv.write_record(HEADER)?;
-    for Payout { id, line, transfer: Transfer { merchant, name, iban, amount } } in payouts {
+    for payout in payouts {
+        let Transfer { merchant, name, iban, amount } = &payout.transfer;
         csv.write_record([
-            &*id.to_string(),
+            &*payout.id.to_string(),
             &*merchant.to_string(),
             &*escape_formula(name),
             iban.as_str(),
             amount.currency.code(),
             &*amount.decimal(),
-            &*format!("Payout {day} {line}"),
+            &*reference(payout, day),
         ])?;
     }
     csv.into_inner().map_err(|error| error.into_error().into())
+}
+
+/// The text of a transfer for its recipient.
+fn reference(payout: &Payout, day: Date) -> String {
+    format!("Payout {day} {}", payout.line)
 }
 
 /// Escapes text that a spreadsheet would run as a formula (CSV injection).

@@ -25,6 +25,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread::available_parallelism,
+    time::Duration,
 };
 
 use common::{
@@ -131,18 +132,28 @@ pub(crate) enum PayoutError {
     Interrupted(#[from] Interrupted),
 }
 
-/// Pays the balances of all merchants of a run and closes the run. Returns all payouts of the run,
-/// in the order in which they were made. A closed run returns the same payouts again. Running
-/// services can keep using the store.
+/// A complete run of payouts.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PaidRun {
+    /// In the order in which they were made. A closed run returns the same payouts again.
+    pub(crate) payouts: Vec<Payout>,
+    /// The number of merchants with a balance and an account that the format of the run does not
+    /// reach. 0 if the run was closed before.
+    pub(crate) left_out: usize,
+}
+
+/// Pays the balances of all merchants of a run and closes the run. Captures younger than `delay`
+/// are not paid. Running services can keep using the store.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn pay_out(
     config: &StoreConfig,
     run: PayoutRun,
+    delay: Duration,
     progress: &Progress,
-) -> Result<Vec<Payout>, PayoutError> {
+) -> Result<PaidRun, PayoutError> {
     match &config.database {
-        Some(database) => postgres::pay_out(database, run, progress).await,
-        None => sqlite::pay_out(&config.data_dir, run, progress).await,
+        Some(database) => postgres::pay_out(database, run, delay, progress).await,
+        None => sqlite::pay_out(&config.data_dir, run, delay, progress).await,
     }
 }
 

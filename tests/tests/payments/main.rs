@@ -43,6 +43,7 @@ mod replays;
 mod replicas;
 mod restart;
 mod secrets;
+mod sepa;
 mod transactions;
 mod upgrade;
 mod wire;

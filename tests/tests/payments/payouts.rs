@@ -18,11 +18,11 @@ use tokio::{
     time::{Duration, sleep},
 };
 
-const DANISH: &str = "DK5000400440116243";
-const GERMAN: &str = "DE89370400440532013000";
+pub(crate) const DANISH: &str = "DK5000400440116243";
+pub(crate) const GERMAN: &str = "DE89370400440532013000";
 
 /// Creates a test merchant with this currency, name and bank account.
-async fn merchant(
+pub(crate) async fn merchant(
     service: &Service,
     currency: &str,
     name: Option<&str>,
@@ -39,11 +39,18 @@ async fn merchant(
 }
 
 /// Creates a merchant with a balance of `995 - 25 - 25` cents.
-async fn funded(service: &Service, iban: Option<&str>) -> Merchant {
+pub(crate) async fn funded(service: &Service, iban: Option<&str>) -> Merchant {
     let merchant = merchant(service, "EUR", None, iban).await;
     merchant.pay("EUR", 995).await.capture(995).await;
     merchant
 }
+
+/// The settings of the account that pays.
+pub(crate) const DEBTOR: [(&str, &str); 3] = [
+    ("PAYMENTS_PAYOUT_NAME", "Example Payments Ltd."),
+    ("PAYMENTS_PAYOUT_IBAN", "ie64 irce 9205 0112 3456 78"),
+    ("PAYMENTS_PAYOUT_BIC", "irceie2d"),
+];
 
 /// The path of the payout file, beside the data.
 fn file(place: &Stopped) -> PathBuf {
@@ -51,13 +58,13 @@ fn file(place: &Stopped) -> PathBuf {
 }
 
 /// Runs a payout, which must succeed, and returns the content of its file.
-async fn pay_out(place: &Stopped, options: &[&str]) -> String {
+pub(crate) async fn pay_out(place: &Stopped, options: &[&str]) -> String {
     let (succeeded, stderr) = try_to_pay_out(place, options, &file(place)).await;
     assert!(succeeded, "{stderr}");
     fs::read_to_string(file(place)).unwrap()
 }
 
-async fn try_to_pay_out(place: &Stopped, options: &[&str], to: &Path) -> (bool, String) {
+pub(crate) async fn try_to_pay_out(place: &Stopped, options: &[&str], to: &Path) -> (bool, String) {
     let mut command = place.command();
     command.arg("payout").args(options).arg("--to").arg(to);
     let ended = process::run(command).await;
@@ -65,7 +72,7 @@ async fn try_to_pay_out(place: &Stopped, options: &[&str], to: &Path) -> (bool, 
 }
 
 /// Parses the transfers in a file into objects with a member for each column.
-fn transfers(file: &str) -> Vec<Value> {
+pub(crate) fn transfers(file: &str) -> Vec<Value> {
     let mut reader = csv::Reader::from_reader(file.as_bytes());
     let names = reader.headers().unwrap().clone();
     let expected = ["id", "merchant", "name", "iban", "currency", "amount", "reference"];
@@ -252,20 +259,6 @@ async fn booked_payouts_of_a_killed_run_are_written_next_time() {
         funded(&service, Some(DANISH)).await;
     }
     let place = service.stop().await;
-    let directory = place.data().join("directory");
-    fs::create_dir(&directory).unwrap();
-    let (succeeded, stderr) = try_to_pay_out(&place, &["--test"], &directory).await;
-    assert!(!succeeded && stderr.contains("directory"), "{stderr}");
-    let day = ["--test", "--day", "2026-01-01"];
-    let rows = transfers(&pay_out(&place, &["--test"]).await);
-    assert_eq!(rows.len(), 20, "payouts were booked before the file could not be written");
-    assert!(transfers(&pay_out(&place, &day).await).is_empty());
-
-    let service = place.start().await;
-    for _ in 0..20 {
-        funded(&service, Some(DANISH)).await;
-    }
-    let place = service.stop().await;
     let day = "2026-01-02";
     for wait in [10, 20, 40, 80] {
         let mut command = place.command();
@@ -281,15 +274,96 @@ async fn booked_payouts_of_a_killed_run_are_written_next_time() {
 }
 
 #[tokio::test]
-async fn a_payout_without_a_writable_directory_books_nothing() {
-    let service = Service::with(&[]).await;
-    let _merchant = funded(&service, Some(DANISH)).await;
+async fn a_payout_without_a_writable_file_books_nothing() {
+    let service = Service::with(&DEBTOR).await;
+    let merchant = funded(&service, Some(DANISH)).await;
     let place = service.stop().await;
-    let nowhere = place.data().join("no/such/file");
-    let (succeeded, stderr) = try_to_pay_out(&place, &["--test"], &nowhere).await;
-    assert!(!succeeded && stderr.contains("no/such/file"), "{stderr}");
-    let another_day = ["--test", "--day", "2026-01-01"];
-    assert_eq!(transfers(&pay_out(&place, &another_day).await).len(), 1);
+    let directory = place.data().join("directory");
+    fs::create_dir(&directory).unwrap();
+    for format in ["csv", "pain001"] {
+        for nowhere in [&place.data().join("no/such/file"), &directory, Path::new("/proc/file")] {
+            let options = ["--test", "--format", format];
+            let (succeeded, stderr) = try_to_pay_out(&place, &options, nowhere).await;
+            assert!(!succeeded && stderr.contains(nowhere.to_str().unwrap()), "{stderr}");
+        }
+    }
+    assert_eq!(place.number("SELECT count(*) FROM payout_runs"), 0);
+    assert_eq!(place.number("SELECT count(*) FROM payouts"), 0);
+    let service = place.start().await;
+    assert_eq!(merchant.by(&merchant.app.at(&service)).balance().await, 945);
+}
+
+/// Makes all balance lines two hours older.
+fn age(place: &Stopped) {
+    place.change("UPDATE lines SET created = created - 7200000");
+}
+
+#[tokio::test]
+async fn captures_younger_than_the_delay_are_held_back() {
+    let service = Service::with(&[("PAYMENTS_PAYOUT_DELAY", "1h")]).await;
+    let merchant = funded(&service, Some(DANISH)).await;
+    let day = |day: &'static str| ["--test", "--day", day];
+    let paid = async |date| {
+        let rows = transfers(&pay_out(service.data(), &day(date)).await);
+        rows.iter().map(|row| row["amount"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(paid("2026-01-01").await, [""; 0]);
+    assert_eq!(merchant.balance().await, 945);
+    age(service.data());
+
+    // The young capture is held, and its refund reduces the payout of the old one.
+    let young = merchant.pay("EUR", 2000).await;
+    young.capture(2000).await;
+    young.refund(500).await;
+    assert_eq!(merchant.balance().await, 945 + 1925 - 487);
+    assert_eq!(paid("2026-01-02").await, ["4.58"]);
+    assert_eq!(merchant.balance().await, 1925);
+    merchant.sum_of_lines().await;
+
+    // A refund of more than the old captures: nothing is paid, and nothing is negative.
+    young.refund(500).await;
+    assert_eq!(paid("2026-01-03").await, [""; 0]);
+    age(service.data());
+    assert_eq!(paid("2026-01-04").await, ["14.37"]);
+    assert_eq!(merchant.balance().await, 0);
+
+    // A young capture that costs more than it brings does not increase a payout.
+    merchant.pay("EUR", 995).await.capture(995).await;
+    age(service.data());
+    merchant.pay("EUR", 10).await.capture(10).await;
+    assert_eq!(merchant.balance().await, 945 - 15);
+    assert_eq!(paid("2026-01-05").await, ["9.30"]);
+    service.data().agrees().await;
+    service.stop().await.agrees().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn held_captures_are_exact_while_captures_are_booked() {
+    let service = Service::with(&[("PAYMENTS_PAYOUT_DELAY", "1h")]).await;
+    let mut merchants = Vec::new();
+    for _ in 0..4 {
+        merchants.push(funded(&service, Some(DANISH)).await);
+    }
+    age(service.data());
+    let mut captures = JoinSet::new();
+    for merchant in &merchants {
+        let transaction = merchant.pay("EUR", 1_000_000).await;
+        captures.spawn(async move {
+            for _ in 0..60 {
+                transaction.capture(1000).await;
+            }
+        });
+    }
+    for (day, count) in [("2026-01-01", 4), ("2026-01-02", 0), ("2026-01-03", 0)] {
+        let rows = transfers(&pay_out(service.data(), &["--test", "--day", day]).await);
+        assert!(rows.iter().all(|row| row["amount"] == "9.45"), "{rows:?}");
+        assert_eq!(rows.len(), count);
+    }
+    captures.join_all().await;
+    for merchant in &merchants {
+        assert_eq!(merchant.sum_of_lines().await, 60 * 950);
+    }
+    service.stop().await.agrees().await;
 }
 
 #[tokio::test]

@@ -1,21 +1,76 @@
 //! Payouts: transfers of merchants' balances to their bank accounts.
 
+use std::time::Duration;
+
 use jiff::civil::Date;
 
 use super::{
     id::Id,
     ledger::LedgerEntry,
     merchant::{Iban, Merchant},
-    money::Money,
+    money::{Currency, Money},
+    sepa,
 };
 
-/// A run of payouts. It pays each merchant at most once. When all are paid it is closed, and pays
-/// no more merchants.
+/// The format of a file of transfers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PayoutFormat {
+    /// Rows with the columns of all banks: any currency, any account.
+    Csv,
+    /// A credit transfer of ISO 20022 in SEPA.
+    Pain001,
+}
+
+impl PayoutFormat {
+    pub(crate) const ALL: [Self; 2] = [Self::Csv, Self::Pain001];
+
+    /// The name in the database and on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Pain001 => "pain001",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    /// Whether a file of this format can contain a transfer of this currency to this account.
+    pub(crate) fn reaches(self, currency: Currency, iban: &Iban) -> bool {
+        match self {
+            Self::Csv => true,
+            Self::Pain001 => sepa::reaches(currency, iban),
+        }
+    }
+
+    /// The maximum amount of a transfer, in minor units. The rest stays in the balance.
+    fn max_transfer(self) -> i64 {
+        match self {
+            Self::Csv => i64::MAX,
+            Self::Pain001 => sepa::MAX_TRANSFER,
+        }
+    }
+}
+
+/// A run of payouts, and the file that lists them. A merchant is paid at most once a day, so that
+/// it is in the file of one run only. When all merchants are paid the run is closed, and pays no
+/// more merchants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PayoutRun {
     pub(crate) day: Date,
     /// Whether the run pays the test merchants. Otherwise it pays the live merchants.
     pub(crate) test: bool,
+    pub(crate) format: PayoutFormat,
+}
+
+/// A payout to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PayoutRequest {
+    pub(crate) run: PayoutRun,
+    pub(crate) merchant: Id,
+    /// Captures younger than this are not paid yet.
+    pub(crate) delay: Duration,
 }
 
 /// A transfer to a merchant's bank account.
@@ -30,12 +85,16 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// The whole balance of a merchant, if it is positive and the merchant has an IBAN.
-    pub(crate) fn of_balance(merchant: &Merchant) -> Option<Self> {
-        let iban = merchant.details.iban.clone()?;
-        let amount = Money { currency: merchant.details.currency, minor: merchant.balance };
+    /// The balance of a merchant, less the balance of captures that are `held`. `None` if that is
+    /// not positive, or if the merchant has no account that the format reaches.
+    pub(crate) fn due(merchant: &Merchant, held: i64, format: PayoutFormat) -> Option<Self> {
+        let currency = merchant.details.currency;
+        let iban = merchant.details.iban.clone().filter(|iban| format.reaches(currency, iban))?;
+        // A capture can cost more than it brings. Holding it back must not pay more than there is.
+        let minor = merchant.balance.saturating_sub(held.max(0)).min(format.max_transfer());
         let name = merchant.details.title().to_owned();
-        (amount.minor > 0).then_some(Self { merchant: merchant.id, name, iban, amount })
+        let amount = Money { currency, minor };
+        (minor > 0).then_some(Self { merchant: merchant.id, name, iban, amount })
     }
 
     /// The negative change of the merchant's balance, and the ledger entry.
@@ -86,14 +145,18 @@ mod tests {
         }
     }
 
+    fn due(merchant: &Merchant, held: i64) -> Option<Transfer> {
+        Transfer::due(merchant, held, PayoutFormat::Csv)
+    }
+
     #[test]
     fn a_positive_balance_is_due_if_there_is_an_iban() {
         let iban = Some("DK5000400440116243");
         for (balance, iban) in [(0, iban), (-1, iban), (i64::MIN, iban), (1, None)] {
-            assert_eq!(Transfer::of_balance(&merchant(balance, iban)), None, "{balance}");
+            assert_eq!(due(&merchant(balance, iban), 0), None, "{balance}");
         }
         for balance in [1, 995, i64::MAX] {
-            let transfer = Transfer::of_balance(&merchant(balance, iban)).unwrap();
+            let transfer = due(&merchant(balance, iban), 0).unwrap();
             assert_eq!((transfer.amount.minor, transfer.name.as_str()), (balance, "shop.example"));
             let (debit, entry) = transfer.booking();
             assert_eq!(debit.minor, -balance);
@@ -105,6 +168,44 @@ mod tests {
     fn a_transfer_uses_the_name_of_the_merchant() {
         let mut merchant = merchant(1, Some("DK5000400440116243"));
         merchant.details.name = Some(Name::new("Ann").unwrap());
-        assert_eq!(Transfer::of_balance(&merchant).unwrap().name, "Ann");
+        assert_eq!(due(&merchant, 0).unwrap().name, "Ann");
+    }
+
+    #[test]
+    fn held_captures_reduce_a_transfer_but_never_increase_it() {
+        let iban = Some("DK5000400440116243");
+        for (balance, held, expected) in [
+            (900, 200, Some(700)),
+            (900, 899, Some(1)),
+            (900, 900, None),
+            (900, 1000, None),
+            (900, i64::MAX, None),
+            (900, -15, Some(900)),
+            (-15, -15, None),
+            (i64::MIN, i64::MAX, None),
+        ] {
+            let transfer = due(&merchant(balance, iban), held);
+            assert_eq!(
+                transfer.map(|transfer| transfer.amount.minor),
+                expected,
+                "{balance} {held}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_sepa_transfer_has_the_currency_the_area_and_the_maximum_of_sepa() {
+        let sepa = |merchant: &Merchant| {
+            let transfer = Transfer::due(merchant, 0, PayoutFormat::Pain001);
+            transfer.map(|transfer| transfer.amount.minor)
+        };
+        let danish = Some("DK5000400440116243");
+        assert_eq!(sepa(&merchant(995, danish)), Some(995));
+        assert_eq!(sepa(&merchant(i64::MAX, danish)), Some(99_999_999_999));
+        assert_eq!(sepa(&merchant(995, Some("BR1800360305000010009795493C1"))), None);
+        let mut krone = merchant(995, danish);
+        krone.details.currency = "DKK".parse().unwrap();
+        assert_eq!(sepa(&krone), None);
+        assert!(due(&krone, 0).is_some());
     }
 }

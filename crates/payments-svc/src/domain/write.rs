@@ -35,7 +35,7 @@ use super::{
     movement::{MovementError, MovementRequest},
     notification::Notification,
     payment::{AcquirerOutcome, CardOnFile, Payment},
-    payout::PayoutRun,
+    payout::PayoutRequest,
     processing::ProcessingError,
     rates::Exchange,
     transaction::{Amounts, Step, TransactionVersion},
@@ -174,10 +174,7 @@ pub(crate) enum Action {
         invitation: Id,
     },
     /// Pay out a merchant's balance, at most once in a run.
-    PayOut {
-        run: PayoutRun,
-        merchant: Id,
-    },
+    PayOut(PayoutRequest),
     /// Delete old idempotency keys.
     DeleteKeys {
         /// By app and key.

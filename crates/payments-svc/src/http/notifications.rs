@@ -50,13 +50,14 @@ fn received(fields: &mut Fields<'_>, payments: &Payments) -> Result<Received, Re
     let id = fields.required("id", str::parse);
     let created = fields.required("created", str::parse::<Timestamp>);
     let kind = fields.required("type", |name| Ok::<_, String>(name.to_owned()))?;
-    let event: fn(&mut Fields<'_>, Timestamp) -> Result<AcquirerEvent, Reported> = match kind.as_str() {
-        "dispute.opened" => opening,
-        "dispute.won" => |fields, _| decided(fields, Decision::Won),
-        "dispute.lost" => |fields, _| decided(fields, Decision::Lost),
-        "fraud.reported" => |fields, _| alert(fields),
-        _ => return created.and(id).map(Received::Unknown),
-    };
+    let event: fn(&mut Fields<'_>, Timestamp) -> Result<AcquirerEvent, Reported> =
+        match kind.as_str() {
+            "dispute.opened" => opening,
+            "dispute.won" => |fields, _| decided(fields, Decision::Won),
+            "dispute.lost" => |fields, _| decided(fields, Decision::Lost),
+            "fraud.reported" => |fields, _| alert(fields),
+            _ => return created.and(id).map(Received::Unknown),
+        };
     let transaction = fields.required("transactionId", str::parse);
     let default_due = payments.default_dispute_due(created.unwrap_or_else(|_| now()));
     let event = event(fields, default_due);

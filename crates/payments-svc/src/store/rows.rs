@@ -11,8 +11,9 @@ use super::{
 };
 use crate::domain::{
     Amounts, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fact, Fee, FraudAlert, Id,
-    Merchant, MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRun, Pricing, ProcessingError,
-    Reason, SavedCard, Slice, Step, Terms, Transaction, TransactionTerms, Transfer, User,
+    Merchant, MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest, PayoutRun, Pricing,
+    ProcessingError, Reason, SavedCard, Slice, Step, Terms, Transaction, TransactionTerms,
+    Transfer, User,
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -294,22 +295,27 @@ pub(super) fn event(columns: &mut Columns<'_>) -> Read<(NewEvent, bool)> {
     Ok((NewEvent { id, merchant, created, event_type, fact }, test))
 }
 
-/// Selects the merchant of a payout, without its balance, and whether the run is closed or has paid
-/// the merchant.
+/// Selects the merchant of a payout, without its balance, and whether the run is closed or the
+/// merchant was paid on that day.
 pub(super) const PAYOUT_STATE: &str =
     "SELECT merchants.id, key, created, merchants.name, merchants.currency, merchants.test, email,
          website, descriptor, country, number, merchants.iban, fee_rate, fee_flat_currency,
          fee_flat, fee_dispute_currency, fee_dispute, 0,
          EXISTS (SELECT 1 FROM payout_runs
-                 WHERE payout_runs.day = $1 AND payout_runs.test = $2 AND closed)
+                 WHERE payout_runs.day = $1 AND payout_runs.test = $2 AND format = $3 AND closed)
              OR EXISTS (SELECT 1 FROM payouts
                         WHERE payouts.day = $1 AND payouts.merchant = merchants.id)
-     FROM merchants WHERE merchants.id = $3";
+     FROM merchants WHERE merchants.id = $4";
 
 /// The parameters of [`PAYOUT_STATE`].
-pub(super) fn payout_params(run: PayoutRun, merchant: Id) -> [Param<'static>; 3] {
-    let id = Param::Bytes(merchant.as_bytes().to_vec().into());
-    [Param::Text(run.day.to_string().into()), Param::Bool(run.test), id]
+pub(super) fn payout_params(request: &PayoutRequest) -> [Param<'_>; 4] {
+    let [day, test, format] = payout_run(&request.run);
+    [day, test, format, request.merchant.param()]
+}
+
+/// A run as three parameters: day, test, format.
+pub(super) fn payout_run(run: &PayoutRun) -> [Param<'_>; 3] {
+    [Param::Text(run.day.to_string().into()), run.test.param(), run.format.param()]
 }
 
 /// Reads one column as text: an ID, or the code of a currency.

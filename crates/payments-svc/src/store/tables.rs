@@ -453,6 +453,7 @@ table! {
     {
         "day" Text: Param::Text(run.day.to_string().into()),
         "test" Bool: run.test.param(),
+        "format" Text: run.format.param(),
         "merchant" Bytes: payout.transfer.merchant.param(),
         "line" Bytes: payout.line.param(),
         "name" Text: payout.transfer.name.param(),

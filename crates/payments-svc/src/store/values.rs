@@ -9,7 +9,7 @@ use num_rational::Ratio;
 use crate::domain::{
     Account, AcquirerId, AcquirerKey, Amount, Card, Country, Currency, CustomData, Decision,
     Descriptor, Email, EventType, Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement,
-    Name, Notes, OutboxKind, Ppm, ProcessingError, Scheme, ThreeDSecure, Website,
+    Name, Notes, OutboxKind, PayoutFormat, Ppm, ProcessingError, Scheme, ThreeDSecure, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
@@ -42,6 +42,7 @@ stored! {
     EventType as String: |event_type| text(event_type.name()), |name| Self::from_name(&name);
     Movement as String: |movement| text(movement.name()), |name| Self::from_name(&name);
     OutboxKind as String: |order| text(order.name()), |name| Self::from_name(&name);
+    PayoutFormat as String: |format| text(format.name()), |name| Self::from_name(&name);
     Scheme as String: |scheme| text(scheme.name()), |name| Self::from_name(&name);
     ThreeDSecure as String: |tds| text(tds.name()), |name| Self::from_name(&name);
     Name as String: |name| text(name.as_str()), |name| Some(Self::stored(name));

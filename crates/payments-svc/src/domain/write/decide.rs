@@ -120,7 +120,7 @@ impl Batch {
                 self.changes.deleted_invitations.insert(*invitation);
                 done(Outcome::Done)
             }
-            Action::PayOut { .. } => self.pay_out(),
+            Action::PayOut(_) => self.pay_out(),
             Action::DeleteKeys { keys } => {
                 keys.iter().for_each(|key| drop(self.known.keys.remove(key)));
                 self.changes.deleted_keys.extend(keys.iter().cloned());

@@ -166,6 +166,8 @@ pub(crate) struct PayoutState {
     pub(crate) run: PayoutRun,
     /// Its field `balance` is not loaded. Use [`LoadedRows::balances`].
     pub(crate) merchant: Merchant,
-    /// Whether the run is closed, or has paid this merchant before.
+    /// The sum of the balance lines of captures that are too young, in minor units.
+    pub(crate) held: i64,
+    /// Whether the run is closed, or the merchant was paid on that day before.
     pub(crate) is_done: bool,
 }

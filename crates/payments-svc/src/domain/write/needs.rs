@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, Write};
-use crate::domain::{AcquirerId, Email, Id, MovementRequest, PayoutRun};
+use crate::domain::{AcquirerId, Email, Id, MovementRequest, PayoutRequest};
 
 /// The captures of a transaction to load. A transaction can have up to 2,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,8 +51,8 @@ pub(crate) struct Needs {
     /// Disputes with their slices and waiting decisions, by transaction and the acquirer's ID.
     pub(crate) disputes: BTreeSet<(Id, String)>,
     pub(crate) invitations: BTreeSet<Id>,
-    /// The run and the merchant, with all rows of its balance.
-    pub(crate) payout: Option<(PayoutRun, Id)>,
+    /// The run and the merchant, with all rows of its balance and the sum of the captures to hold.
+    pub(crate) payout: Option<PayoutRequest>,
     /// The maximum number of IDs that the writes use.
     pub(crate) ids: usize,
 }
@@ -119,7 +119,7 @@ impl Needs {
             Action::StartInvitationAttempt { invitation, .. } => {
                 self.invitations.insert(*invitation);
             }
-            Action::PayOut { run, merchant } => self.payout = Some((*run, *merchant)),
+            Action::PayOut(request) => self.payout = Some(*request),
         }
     }
 
@@ -143,7 +143,7 @@ fn ids(action: &Action) -> usize {
         // A balance line, an event and an outbox entry.
         | Action::Move { .. }
         // A balance line, an event and a payout.
-        | Action::PayOut { .. } => 3,
+        | Action::PayOut(_) => 3,
         // A dispute; a line and an event of its opening, and of its decision.
         Action::RecordNotification { .. } => 5,
         Action::UpdateMerchant { .. }

@@ -113,7 +113,7 @@ impl BatchTester {
     fn single(&mut self, write: &Write, (now, free): (Timestamp, i64)) -> WriteResult {
         let own = Needs::of([write]);
         let payout = match write.action {
-            Action::PayOut { run, merchant } => Some((run, merchant)),
+            Action::PayOut(request) => Some(request),
             _ => None,
         };
         let all = Needs { payout, ..self.tables.all() };

@@ -46,7 +46,7 @@ use super::super::{
     rows, tables,
 };
 use crate::domain::{
-    Id,
+    Id, PayoutRequest,
     write::{Balance, Changes, LoadedRows, Needs, PayoutState, Write},
 };
 
@@ -71,8 +71,19 @@ const WHOLE_BALANCE: &str = "SELECT merchant, shard, balance FROM balances WHERE
      ORDER BY shard FOR UPDATE";
 
 /// Locks the row of an open run. The statement that closes the run waits for this lock.
-const OPEN_RUN: &str =
-    "SELECT 1 FROM payout_runs WHERE day = $1 AND test = $2 AND NOT closed FOR SHARE";
+const OPEN_RUN: &str = "SELECT 1 FROM payout_runs
+     WHERE day = $1 AND test = $2 AND format = $3 AND NOT closed FOR SHARE";
+
+/// The sum of the captures of a merchant in the last `$2` milliseconds. The rows of the balance
+/// must be locked, so that no capture is committed in the meantime. The ID limits the search in the
+/// index. Its second can be some seconds older than the line (`new_ids`), so the limit is an hour
+/// earlier.
+const HELD: &str = "WITH start AS MATERIALIZED (
+         SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2, 0) AS created
+     )
+     SELECT coalesce(sum(balance), 0)::bigint FROM lines
+     WHERE merchant = $1 AND kind = 'capture' AND created > (SELECT created FROM start)
+         AND id >= id_of(greatest((SELECT created FROM start) / 1000 - 3600, 0), 0)";
 
 const NEW_IDS: &str = "SELECT ids, clock FROM new_ids($1)";
 
@@ -165,7 +176,8 @@ pub(super) async fn load(
     batch: &[&Write],
 ) -> Result<(LoadedRows, Vec<usize>), Error> {
     let needs = Needs::of(batch.iter().copied());
-    let payout = needs.payout.map(|(run, merchant)| rows::payout_params(run, merchant));
+    let payout = needs.payout.as_ref().map(rows::payout_params);
+    let mut held = 0;
     let transactions: Vec<Param<'_>> = needs.transactions.keys().map(Id::param).collect();
     let count = i64::try_from(needs.ids).unwrap_or(i64::MAX);
 
@@ -176,10 +188,18 @@ pub(super) async fn load(
     if !transactions.is_empty() {
         plan.arrays(BALANCES, vec![transactions], Vec::new(), Target::Balances);
     }
-    if let Some([day, test, merchant]) = &payout {
-        plan.values(OPEN_RUN, [day, test].map(Clone::clone), Target::OpenRun);
+    if let (Some(request), Some([day, test, format, merchant])) = (&needs.payout, &payout) {
+        plan.values(OPEN_RUN, [day, test, format].map(Clone::clone), Target::OpenRun);
         plan.values(WHOLE_BALANCE, [merchant.clone()], Target::Balances);
-        plan.values(rows::PAYOUT_STATE, [day, test, merchant].map(Clone::clone), Target::Payout);
+        if !request.delay.is_zero() {
+            let delay = i64::try_from(request.delay.as_millis()).unwrap_or(i64::MAX);
+            plan.values(HELD, [merchant.clone(), Param::Int(delay)], Target::Held);
+        }
+        plan.values(
+            rows::PAYOUT_STATE,
+            [day, test, format, merchant].map(Clone::clone),
+            Target::Payout,
+        );
     }
     for (sql, query) in &QUERIES[LOCKED.len()..] {
         plan.keys(sql, query, &needs);
@@ -201,11 +221,12 @@ pub(super) async fn load(
                     known.balances.entry(merchant).or_default().push(balance);
                 }
                 Target::OpenRun => is_open_run = true,
+                Target::Held => held = columns.read()?,
                 Target::Payout => {
-                    let Some((run, _)) = needs.payout else { continue };
+                    let Some(PayoutRequest { run, .. }) = needs.payout else { continue };
                     let merchant = rows::merchant(columns)?;
                     let is_done = columns.read::<bool>()? || !is_open_run;
-                    known.payout = Some(PayoutState { run, merchant, is_done });
+                    known.payout = Some(PayoutState { run, merchant, held, is_done });
                 }
                 Target::IdGenerator => {}
             }
@@ -223,6 +244,7 @@ enum Target {
     Rows(&'static Query),
     Balances,
     OpenRun,
+    Held,
     Payout,
     IdGenerator,
 }

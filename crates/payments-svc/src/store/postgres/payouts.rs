@@ -1,5 +1,7 @@
 //! Payouts in PostgreSQL, written by a command while any number of services use the database.
 
+use std::time::Duration;
+
 use common::{
     postgres::{Database, Error, Pool, query_all},
     progress::Progress,
@@ -8,25 +10,26 @@ use common::{
 
 use super::{
     super::{
-        DatabaseConfig, PayoutError,
+        DatabaseConfig, PaidRun, PayoutError,
         batch::decide,
         payouts::{self, PayoutDatabase},
     },
-    batch::{load, write as write_changes},
+    batch::{SETTINGS, load, write as write_changes},
     to_sql,
 };
-use crate::domain::{Payout, PayoutRun, write::Write};
+use crate::domain::{PayoutRun, write::Write};
 
 pub(in super::super) async fn pay_out(
     config: &DatabaseConfig,
     run: PayoutRun,
+    delay: Duration,
     progress: &Progress,
-) -> Result<Vec<Payout>, PayoutError> {
+) -> Result<PaidRun, PayoutError> {
     let database = Database::of(config)?;
     // Fails with the reason if the database cannot be reached.
     drop(database.connect().await?);
-    let mut pool = Pool::new(&database, 1, "")?;
-    payouts::pay_out(&mut pool, run, progress).await
+    let mut pool = Pool::new(&database, 1, SETTINGS)?;
+    payouts::pay_out(&mut pool, run, delay, progress).await
 }
 
 impl PayoutDatabase for Pool {

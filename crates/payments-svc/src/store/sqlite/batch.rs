@@ -16,6 +16,7 @@ use common::{
     sql::{Columns, Param, SqliteRows, bind},
     sqlite::{Embedded, failure},
 };
+use jiff::Timestamp;
 use rusqlite::{Connection, Transaction};
 use uuid::Uuid;
 
@@ -25,7 +26,7 @@ use super::super::{
     now, rows, tables,
 };
 use crate::domain::{
-    Id, IdGenerator,
+    Id, IdGenerator, PayoutRequest,
     write::{Balance, Changes, LoadedRows, Needs, PayoutState, Write},
 };
 
@@ -40,6 +41,11 @@ static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
 });
 
 const BALANCE: &str = "SELECT shard, balance FROM balances WHERE merchant = $1";
+
+/// The sum of the captures of a merchant since a time. No line since then has an ID below `$2`,
+/// which limits the search in the index.
+const HELD: &str = "SELECT coalesce(sum(balance), 0) FROM lines
+     WHERE merchant = $1 AND id >= $2 AND kind = 'capture' AND created > $3";
 
 pub(in super::super) struct Writer {
     pub(super) db: Embedded,
@@ -132,15 +138,16 @@ pub(super) fn load(
             }
         }
     }
-    if let Some((run, merchant)) = needs.payout {
+    if let Some(request) = &needs.payout {
+        let (run, held) = (request.run, held(db, request, now)?);
         known.payout =
-            first_row(db, rows::PAYOUT_STATE, &rows::payout_params(run, merchant), |columns| {
+            first_row(db, rows::PAYOUT_STATE, &rows::payout_params(request), |columns| {
                 let (merchant, is_done) = (rows::merchant(columns)?, columns.read()?);
-                Ok(PayoutState { run, merchant, is_done })
+                Ok(PayoutState { run, merchant, held, is_done })
             })?;
     }
-    let held = known.transactions.values().map(|held| held.merchant);
-    let merchants: Vec<Id> = held.chain(needs.payout.map(|(_, merchant)| merchant)).collect();
+    let booked = known.transactions.values().map(|transaction| transaction.merchant);
+    let merchants: Vec<Id> = booked.chain(needs.payout.map(|request| request.merchant)).collect();
     for merchant in merchants {
         if let Entry::Vacant(unknown) = known.balances.entry(merchant) {
             unknown.insert(balance(db, merchant)?);
@@ -155,6 +162,18 @@ fn balance(db: &Connection, merchant: Id) -> rusqlite::Result<Vec<Balance>> {
             Ok(Balance { merchant, shard: row.get(0)?, minor: row.get(1)? })
         })?
         .collect()
+}
+
+/// The sum of the captures that are too young to be paid.
+fn held(db: &Connection, request: &PayoutRequest, now: Timestamp) -> rusqlite::Result<i64> {
+    if request.delay.is_zero() {
+        return Ok(0);
+    }
+    let since = now.checked_sub(request.delay).unwrap_or(Timestamp::MIN);
+    // The second of an ID is never before the time of its line: see `IdGenerator`.
+    let (merchant, first) = (request.merchant, Id::at(since));
+    let params = (merchant.as_bytes(), first.as_bytes(), since.as_millisecond());
+    db.prepare_cached(HELD)?.query_row(params, |row| row.get(0))
 }
 
 /// The last ID that any process drew and stored.

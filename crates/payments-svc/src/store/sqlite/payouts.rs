@@ -18,7 +18,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{
     super::{
-        PayoutError,
+        PaidRun, PayoutError,
         batch::decide,
         payouts::{self, PayoutDatabase},
     },
@@ -26,7 +26,7 @@ use super::{
     batch::{load, new_ids, write as write_changes},
     read,
 };
-use crate::domain::{IdGenerator, Payout, PayoutRun, write::Write};
+use crate::domain::{IdGenerator, PayoutRun, write::Write};
 
 /// The interval and the number of attempts to get the write lock: for 30 seconds.
 const LOCK_POLL: Duration = Duration::from_millis(1);
@@ -46,14 +46,15 @@ struct PayoutWriter {
 pub(in super::super) async fn pay_out(
     data_dir: &Path,
     run: PayoutRun,
+    delay: Duration,
     progress: &Progress,
-) -> Result<Vec<Payout>, PayoutError> {
+) -> Result<PaidRun, PayoutError> {
     let path = data_dir.join(DATABASE);
     // Fails if there is no database, which `open` would create.
     drop(engine::open_reader(&path).map_err(PayoutError::Read)?);
     let mut db = engine::open(&path)?;
     db.busy_handler(Some(retry_lock))?;
-    payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run, progress).await
+    payouts::pay_out(&mut PayoutWriter { db, path, ids: new_ids() }, run, delay, progress).await
 }
 
 fn retry_lock(tries: i32) -> bool {

@@ -9,13 +9,13 @@ use proptest::{
 };
 
 use super::{
-    super::{Found, Owner, Store, StoreConfig, check::Scope, now},
+    super::{Found, Owner, PaidRun, Store, StoreConfig, check::Scope, now},
     batch::tests::SqliteAndModel,
     *,
 };
 use crate::domain::{
-    CardOnFile, Id, OutboxEntry, OutboxKind, PageQuery, PayoutRun, SavedCard, Transaction,
-    TransactionTerms, TransactionVersion,
+    CardOnFile, Id, OutboxEntry, OutboxKind, PageQuery, PayoutFormat, PayoutRun, SavedCard,
+    Transaction, TransactionTerms, TransactionVersion,
     write::{
         KeyState, KeyedRequest, StoredIdempotencyKey,
         tests::{
@@ -317,22 +317,23 @@ async fn the_command_pays_out_every_positive_balance_once() {
     let (dir, store, tables) = store_with(0).await;
     let progress = Progress::new("payout");
     for test in [true, false] {
-        let run = PayoutRun { day: date(2026, 12, 1), test };
-        let payouts = pay_out(dir.path(), run, &progress).await.unwrap();
+        let run = PayoutRun { day: date(2026, 12, 1), test, format: PayoutFormat::Csv };
+        let paid = pay_out(dir.path(), run, Duration::ZERO, &progress).await.unwrap();
+        let PaidRun { payouts, left_out: 0 } = &paid else { panic!("{paid:?}") };
         let balances = tables.balances.iter().map(|((merchant, _), minor)| (*merchant, *minor));
         let owed =
             balances.filter(|(id, minor)| *minor > 0 && tables.merchants[id].details.test == test);
         let owed: Vec<_> = owed.collect();
         assert!(!owed.is_empty());
-        let paid =
+        let amounts =
             payouts.iter().map(|payout| (payout.transfer.merchant, payout.transfer.amount.minor));
-        assert_eq!(paid.collect::<Vec<_>>(), owed);
-        for payout in &payouts {
+        assert_eq!(amounts.collect::<Vec<_>>(), owed);
+        for payout in payouts {
             let merchant =
                 store.merchant_unchecked(payout.transfer.merchant).await.unwrap().unwrap();
             assert_eq!(merchant.balance, 0);
         }
-        assert_eq!(pay_out(dir.path(), run, &progress).await.unwrap(), payouts);
+        assert_eq!(pay_out(dir.path(), run, Duration::ZERO, &progress).await.unwrap(), paid);
     }
     super::check(dir.path(), Scope::Everything, &progress).unwrap();
     store.close().await;

@@ -1,5 +1,7 @@
 //! Captures, refunds, voids and payouts: turns a decided [`TransactionChange`] into row changes.
 
+use std::iter::{once, repeat};
+
 use super::{ActionResult, Batch, MAX_BALANCE, done};
 use crate::domain::{
     BalanceLine, Descriptor, EventType, Fact, Id, LedgerEntry, LineKind, Movement, MovementError,
@@ -130,7 +132,8 @@ impl Batch {
         self.changes.postings.extend(postings);
     }
 
-    /// Pays out the whole balance of a merchant, once in a run: sets each row of the balance to 0.
+    /// Pays out the balance of a merchant, once in a run. The first row of the balance keeps what
+    /// is not paid, and all other rows become 0.
     pub(super) fn pay_out(&mut self) -> ActionResult {
         let Some(mut state) = self.known.payout.take().filter(|state| !state.is_done) else {
             return done(Outcome::Done);
@@ -139,9 +142,10 @@ impl Batch {
         let rows = self.known.balances.get(&merchant).cloned().unwrap_or_default();
         let sum = rows.iter().try_fold(0_i64, |sum, row| sum.checked_add(row.minor));
         state.merchant.balance = sum.ok_or(MovementError::from(Overflow))?;
-        let Some(transfer) = Transfer::of_balance(&state.merchant) else {
+        let Some(transfer) = Transfer::due(&state.merchant, state.held, state.run.format) else {
             return done(Outcome::Done);
         };
+        let rest = state.merchant.balance.saturating_sub(transfer.amount.minor);
         let (debit, entry) = transfer.booking();
         let line = BalanceLine {
             id: self.id(),
@@ -159,7 +163,9 @@ impl Batch {
         self.changes.payout = Some(NewPayout { run: state.run, payout });
         self.post(line.id, &entry);
         self.changes.lines.push(line);
-        rows.into_iter().for_each(|row| self.set_balance(Balance { minor: 0, ..row }));
+        for (row, minor) in rows.into_iter().zip(once(rest).chain(repeat(0))) {
+            self.set_balance(Balance { minor, ..row });
+        }
         self.add_event(merchant, EventType::PayoutBooked, fact);
         done(Outcome::Done)
     }

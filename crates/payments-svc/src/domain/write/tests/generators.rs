@@ -1,6 +1,6 @@
 //! Generates random writes. They use few rows, so that they often use the same row.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use jiff::{Timestamp, civil::date};
 use num_rational::Ratio;
@@ -11,7 +11,8 @@ use crate::domain::{
     AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, Card, CardOnFile, Country,
     Currency, CustomData, Decision, Descriptor, Email, Exchange, Expiry, FraudReason, Iban, Id,
     MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment,
-    PayoutRun, Pricing, ProcessingError, Reason, Scheme, ThreeDSecure, Website,
+    PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError, Reason, Scheme, ThreeDSecure,
+    Website,
     write::{Action, KeyState, KeyedRequest, Write},
 };
 
@@ -179,9 +180,12 @@ impl Batch {
             Self::PayOut(choice) => {
                 let test = choice.is_multiple_of(2);
                 let day = if test { date(2026, 11, 20) } else { date(2026, 11, 21) };
-                let run = PayoutRun { day, test };
+                let format = PayoutFormat::ALL[usize::from(*choice / 2 % 2)];
+                let run = PayoutRun { day, test, format };
                 let merchant = pick(&tables.merchants, 2, *choice);
-                vec![Action::PayOut { run, merchant }.into()]
+                // Captures are at most a few batches old: see `at`.
+                let delay = Duration::from_secs(15 * u64::from(choice / 4 % 4));
+                vec![Action::PayOut(PayoutRequest { run, merchant, delay }).into()]
             }
         }
     }

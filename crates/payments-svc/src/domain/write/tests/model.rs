@@ -13,7 +13,7 @@ use crate::domain::write::{
 };
 use crate::domain::{
     AcquirerId, BalanceLine, Capture, Challenge, DisputeState, FraudAlert, Id, Invitation,
-    Merchant, NewEvent, PayoutRun, Posting, Slice, Step, TransactionState, User,
+    LineKind, Merchant, NewEvent, PayoutRequest, Posting, Slice, Step, TransactionState, User,
 };
 
 /// All tables, by primary key.
@@ -131,8 +131,9 @@ impl Tables {
                 known.invitations.insert(*id, self.invitation(row));
             }
         }
-        if let Some((run, id)) = needs.payout {
-            known.payout = self.payout(run, id);
+        if let Some(request) = needs.payout {
+            let id = request.merchant;
+            known.payout = self.payout(request, now);
             let rows = self.balances.iter().filter(|((merchant, _), _)| *merchant == id);
             let rows = rows.map(|(&(merchant, shard), &minor)| Balance { merchant, shard, minor });
             known.balances.insert(id, rows.collect());
@@ -245,12 +246,19 @@ impl Tables {
         InvitationState { membership: (merchant, user), invitation, due: row.due }
     }
 
-    fn payout(&self, run: PayoutRun, merchant: Id) -> Option<PayoutState> {
+    fn payout(&self, request: PayoutRequest, now: Timestamp) -> Option<PayoutState> {
+        let PayoutRequest { run, merchant, delay } = request;
         let is_it =
             |paid: &NewPayout| paid.run.day == run.day && paid.payout.transfer.merchant == merchant;
         let is_done = self.payouts.values().any(is_it);
+        let is_held = |line: &&BalanceLine| {
+            line.merchant == merchant
+                && line.kind == LineKind::Capture
+                && line.created > now - delay
+        };
+        let held = self.lines.values().filter(is_held).map(|line| line.balance).sum();
         let merchant = self.merchants.get(&merchant)?.clone();
-        Some(PayoutState { run, merchant, is_done })
+        Some(PayoutState { run, merchant, held, is_done })
     }
 
     /// Applies the changes: deletes, then updates, then inserts. Panics if a row is inserted twice,

@@ -1,2 +1,0 @@
--- The app that invites. Null in older rows.
-ALTER TABLE invitations ADD COLUMN app BLOB;
