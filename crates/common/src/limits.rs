@@ -8,12 +8,14 @@ mod address;
 mod budget;
 mod hash;
 mod memory;
+mod networks;
 mod rate;
 
 pub use address::{ClientAddress, TrustedProxies};
 pub use budget::{Budget, Permit};
 pub use hash::{HashedKey, KeyedHash};
 pub use memory::available_memory;
+pub use networks::{InvalidNetwork, Networks};
 pub use rate::{InvalidRate, Rate, RateLimiter, Refused, Reserved};
 
 use std::{
