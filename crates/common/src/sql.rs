@@ -5,7 +5,7 @@
 //! database converts them to the type of the column. A
 //! single [`Param`] is sent in the type that the statement expects.
 
-use std::{borrow::Cow, error::Error};
+use std::{borrow::Cow, error::Error, fmt};
 
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -34,8 +34,9 @@ pub enum Kind {
     Uuid,
 }
 
-/// A value to bind to a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A value to bind to a statement. Debug output hides texts and bytes, because the client of
+/// PostgreSQL logs parameters at level debug, and they can be secrets.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Param<'a> {
     /// SQL `NULL`.
     Null,
@@ -47,6 +48,18 @@ pub enum Param<'a> {
     Text(Cow<'a, str>),
     /// Raw bytes, borrowed or owned; also the 16 bytes of a UUID.
     Bytes(Cow<'a, [u8]>),
+}
+
+impl fmt::Debug for Param<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => formatter.write_str("Null"),
+            Self::Bool(flag) => write!(formatter, "{flag}"),
+            Self::Int(number) => write!(formatter, "{number}"),
+            Self::Text(text) => write!(formatter, "Text({} bytes)", text.len()),
+            Self::Bytes(bytes) => write!(formatter, "Bytes({} bytes)", bytes.len()),
+        }
+    }
 }
 
 impl Param<'_> {

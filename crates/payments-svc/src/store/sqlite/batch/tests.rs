@@ -116,7 +116,7 @@ impl Recorder {
             let mut params = Vec::new();
             (table.params)(row, &mut params);
             assert_eq!(params.len(), table.key.len() + table.values.len(), "{statement}");
-            let key = format!("{:?}", &params[..table.key.len()]);
+            let key: Vec<_> = params[..table.key.len()].iter().map(Param::owned).collect();
             assert!(keys.insert(key), "{statement}: {params:?} comes twice");
         }
         if !keys.is_empty() {
