@@ -61,6 +61,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("acquirer", "domain tokio"),
             ("language", "domain axum"),
             ("mail", "domain language lettre tokio"),
+            ("webhook", "domain reqwest std::net std::sync::Mutex tokio"),
             ("rates", "domain std::fs std::sync::RwLock std::time::SystemTime tracing"),
             ("file", "std::fs tempfile"),
             (
@@ -71,9 +72,9 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ),
             ("limits", "config domain std::net"),
             ("metrics", "store common::batch prometheus"),
-            ("app", "acquirer domain limits rates store prometheus tokio tracing"),
+            ("app", "acquirer domain limits rates store webhook prometheus tokio tracing"),
             ("web", "app domain axum tokio tower_http"),
-            ("http", "app domain web axum tokio tracing"),
+            ("http", "app domain web axum rand tokio tracing"),
             ("pos", "app domain language web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store prometheus tokio tracing"),
             ("payout", "config domain file store askama common::progress"),
@@ -81,7 +82,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("config", "domain clap lettre std::net"),
             (
                 "service",
-                "acquirer app config http jobs limits mail metrics pos rates store \
+                "acquirer app config http jobs limits mail metrics pos rates store webhook \
                  common::postgres common::process common::serve prometheus std::net \
                  tokio tracing",
             ),

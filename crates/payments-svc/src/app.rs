@@ -14,6 +14,7 @@ mod notifications;
 mod once;
 mod payments;
 mod view;
+mod webhooks;
 
 pub(crate) use access::Accessible;
 pub(crate) use cards::{RecurringPayment, StoredCard};
@@ -26,4 +27,7 @@ pub(crate) use notifications::{NotificationError, UnknownNotifications};
 pub(crate) use payments::{Defaults, Payments};
 pub(crate) use view::{Paid, View, WriteResult};
 
-pub(crate) use crate::store::{EventFilter, SHORT_TRAIL, Snapshot, StoreError, now};
+pub(crate) use crate::{
+    store::{EventFilter, SHORT_TRAIL, Snapshot, StoreError, now},
+    webhook::Message,
+};

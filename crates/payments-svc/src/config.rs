@@ -13,7 +13,7 @@ use clap::{
 };
 use common::{
     config::{ClientsConfig, SECRETS_HELP, ServerConfig, duration},
-    limits::Rate,
+    limits::{Networks, Rate},
 };
 use jiff::civil::Date;
 use lettre::{message::Mailbox, transport::smtp::extension::ClientId};
@@ -173,6 +173,19 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_DISPUTE_DUE", default_value = "14d", value_parser = duration)]
     pub(crate) dispute_due: Duration,
 
+    /// Allow webhooks over http to loopback addresses; for development only
+    #[arg(long, env = "PAYMENTS_WEBHOOKS_INSECURE", default_value = "false", num_args = 0..=1,
+          default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) webhooks_insecure: bool,
+
+    /// Networks, separated by commas, to which webhooks may be sent although they are not public
+    #[arg(long, env = "PAYMENTS_WEBHOOK_NETWORKS", default_value = "")]
+    pub(crate) webhook_networks: Networks,
+
+    /// PEM file with additional CA certificates for webhooks
+    #[arg(long, env = "PAYMENTS_WEBHOOK_CA_FILE")]
+    pub(crate) webhook_ca_file: Option<PathBuf>,
+
     /// Timeout of a request to an acquirer
     #[arg(long, env = "PAYMENTS_ACQUIRER_TIMEOUT", default_value = "10s", value_parser = duration)]
     pub(crate) acquirer_timeout: Duration,
@@ -239,6 +252,10 @@ pub(crate) struct LimitsConfig {
     /// Users that one app invites
     #[arg(long, env = "PAYMENTS_INVITATION_LIMIT", default_value = "100/1d")]
     pub(crate) invitation_limit: Rate,
+
+    /// Tests of webhooks by one app
+    #[arg(long, env = "PAYMENTS_WEBHOOK_TEST_LIMIT", default_value = "30/1m")]
+    pub(crate) webhook_test_limit: Rate,
 }
 
 impl Config {

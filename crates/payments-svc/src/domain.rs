@@ -17,12 +17,15 @@
 //! 4. `RecordNotification` records a `notification` from the acquirer. It can change a `dispute`.
 //! 5. `PayOut` pays the balance of a merchant (`payout`).
 //! 6. Each of these writes an `event`, which merchants are told.
+//!
+//! `webhook` has the endpoints to which apps want `event`s sent, and `delivery` what comes of it.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod acquirer_key;
 mod app;
 mod card;
 mod custom_data;
+mod delivery;
 mod dispute;
 mod event;
 mod field_error;
@@ -41,12 +44,14 @@ mod processing;
 mod rates;
 mod sepa;
 mod transaction;
+mod webhook;
 pub(crate) mod write;
 
 pub(crate) use acquirer_key::AcquirerKey;
 pub(crate) use app::{ApiKey, ApiKeyDigest, App, User};
 pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, SecurityCode};
 pub(crate) use custom_data::CustomData;
+pub(crate) use delivery::{Delivery, DeliveryOutcome};
 pub(crate) use dispute::{
     Decision, Dispute, DisputeState, NotificationResult, OpenedDispute, Reason, Slice,
 };
@@ -78,4 +83,8 @@ pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub(crate) use sepa::{Bic, Debtor, SepaName, sum as sepa_sum};
 pub(crate) use transaction::{
     Amounts, Fee, Movement, Step, ThreeDSecure, Transaction, TransactionTerms, TransactionVersion,
+};
+pub(crate) use webhook::{
+    DisableReason, EventTypes, InvalidWebhookUrl, MAX_WEBHOOKS, Webhook, WebhookDetails,
+    WebhookSecret, WebhookSecrets, WebhookUpdate, WebhookUrl,
 };

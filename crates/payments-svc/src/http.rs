@@ -31,6 +31,7 @@ mod output;
 mod signature;
 mod transactions;
 mod users;
+mod webhooks;
 
 pub(crate) use api::Api;
 pub(crate) use signature::SignatureKey;
@@ -41,7 +42,7 @@ const OPENAPI: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));
 /// The URL of the payment page in [`OPENAPI`]. [`description`] replaces it.
 const POS_URL: &str = "http://127.0.0.1:5003";
 
-/// All routes, in the order of the specification.
+/// All routes, in the order of the specification. Extensions come last.
 pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic>) -> Router {
     let routes = Router::new()
         .route("/apps", post(apps::create))
@@ -71,6 +72,13 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         .route("/frauds/{fraud_id}", get(frauds::get))
         .route("/events", get(events::list))
         .route("/events/{event_id}", get(events::get))
+        .route("/webhooks", get(webhooks::list).post(webhooks::create))
+        .route(
+            "/webhooks/{webhook_id}",
+            get(webhooks::get).put(webhooks::update).delete(webhooks::delete),
+        )
+        .route("/webhooks/{webhook_id}/rotate", post(webhooks::rotate))
+        .route("/webhooks/{webhook_id}/test", post(webhooks::test))
         .route("/openapi.json", get(openapi));
     let routes = match api.signature {
         Some(_) => routes.route("/acquirer/events", post(notifications::receive)),

@@ -1,5 +1,5 @@
 //! Rate limits on requests that a script could repeat without end: attempts to pay, declined cards,
-//! new apps, invitations.
+//! new apps, invitations, tests of webhooks.
 //!
 //! The limits on attempts and declines protect against card testing: a thief tries a list of card
 //! numbers where no credentials are needed. They bound how many cards the thief can check. They do
@@ -9,7 +9,8 @@
 use std::{hash::Hash, num::NonZeroUsize, sync::Arc};
 
 use common::limits::{
-    ClientAddress, HashedKey, KeyedHash, Limited, Rate, RateLimiter, Refused, Reserved,
+    Budget, ClientAddress, HashedKey, KeyedHash, Limited, Permit, Rate, RateLimiter, Refused,
+    Reserved,
 };
 
 use crate::{
@@ -38,7 +39,12 @@ const CARDS: NonZeroUsize = NonZeroUsize::new(8_000).unwrap();
 /// Client addresses that created apps.
 const APPS: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
 /// Apps that invited users.
-const INVITING: NonZeroUsize = NonZeroUsize::new(6_000).unwrap();
+const INVITING: NonZeroUsize = NonZeroUsize::new(3_000).unwrap();
+/// Apps that tested webhooks.
+const TESTING: NonZeroUsize = NonZeroUsize::new(3_000).unwrap();
+
+/// The maximum number of tests of webhooks at once. Each keeps a connection to the endpoint.
+const TESTS_AT_ONCE: usize = 64;
 
 /// A caller without credentials who pays at a merchant, or saves a card.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +60,8 @@ pub(crate) struct Limits {
     test: CardLimits,
     apps: Arc<RateLimiter<ClientAddress>>,
     invitations: Arc<RateLimiter<Id>>,
+    webhook_tests: Arc<RateLimiter<Id>>,
+    webhook_tests_in_flight: Arc<Budget>,
     hash: KeyedHash,
 }
 
@@ -67,8 +75,14 @@ struct CardLimits {
 
 impl Limits {
     pub(crate) fn new(config: &LimitsConfig) -> Self {
-        let LimitsConfig { attempt_limit, decline_limit, card_limit, app_limit, invitation_limit } =
-            *config;
+        let LimitsConfig {
+            attempt_limit,
+            decline_limit,
+            card_limit,
+            app_limit,
+            invitation_limit,
+            webhook_test_limit,
+        } = *config;
         let test = |rate: Rate| rate.times(TEST_FACTOR);
         Self {
             live: CardLimits {
@@ -85,14 +99,22 @@ impl Limits {
             },
             apps: limiter("apps", app_limit, APPS),
             invitations: limiter("invitations", invitation_limit, INVITING),
+            webhook_tests: limiter("webhook_tests", webhook_test_limit, TESTING),
+            webhook_tests_in_flight: Budget::new("webhook_tests_in_flight", TESTS_AT_ONCE),
             hash: KeyedHash::new(),
         }
     }
 
     /// Every limit, for the metrics.
     pub(crate) fn all(&self) -> Vec<Arc<dyn Limited>> {
-        let Self { live, test, apps, invitations, hash: _ } = self;
-        let others: [Arc<dyn Limited>; 2] = [Arc::clone(apps) as _, Arc::clone(invitations) as _];
+        let Self { live, test, apps, invitations, webhook_tests, webhook_tests_in_flight, hash: _ } =
+            self;
+        let others: [Arc<dyn Limited>; 4] = [
+            Arc::clone(apps) as _,
+            Arc::clone(invitations) as _,
+            Arc::clone(webhook_tests) as _,
+            Arc::clone(webhook_tests_in_flight) as _,
+        ];
         live.all().into_iter().chain(test.all()).chain(others).collect()
     }
 
@@ -109,6 +131,16 @@ impl Limits {
     /// [`Reserved::keep`] keeps it.
     pub(crate) fn count_invitation(&self, app: Id) -> Result<Reserved<Id>, Refused> {
         self.invitations.reserve(app)
+    }
+
+    /// Counts a test of a webhook by an app.
+    pub(crate) fn count_webhook_test(&self, app: Id) -> Result<(), Refused> {
+        self.webhook_tests.count(app)
+    }
+
+    /// A permit to test a webhook. `None` if too many tests are under way.
+    pub(crate) fn webhook_test(&self) -> Option<Permit> {
+        self.webhook_tests_in_flight.take(1)
     }
 
     /// Rejects an address that has exceeded even the limit for test merchants, before the merchant
@@ -199,6 +231,7 @@ mod tests {
             card_limit: rate(card_limit),
             app_limit: rate("off"),
             invitation_limit: rate("2/1h"),
+            webhook_test_limit: rate("off"),
         })
     }
 

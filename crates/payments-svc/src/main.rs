@@ -22,6 +22,7 @@ mod seed;
 mod service;
 mod store;
 mod web;
+mod webhook;
 
 use crate::{
     config::{Cli, Command, DEFAULT_PORT},

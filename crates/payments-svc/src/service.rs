@@ -27,6 +27,7 @@ use crate::{
     metrics, pos,
     rates::{ExchangeRates, RatesError},
     store::{OpenError, Store, StoreConfig},
+    webhook::{Sender, SenderConfig, SenderError},
 };
 
 /// Why the service did not start. Displayed as one line. If a setting is wrong, the line names it.
@@ -40,6 +41,8 @@ pub(crate) enum StartError {
     Secret(#[from] SecretError),
     #[error(transparent)]
     Mail(#[from] InvalidSmtpUrl),
+    #[error(transparent)]
+    Webhooks(#[from] SenderError),
     #[error("PAYMENTS_MAIL_FROM (--mail-from) is not set: PAYMENTS_SMTP_URL requires a sender")]
     MailFrom,
     #[error("the metrics cannot be registered: {0}")]
@@ -91,6 +94,11 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let mailer = mailer(&config)?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
+    let sender = Sender::new(SenderConfig {
+        insecure: config.webhooks_insecure,
+        networks: config.webhook_networks.clone(),
+        ca_file: config.webhook_ca_file.clone(),
+    })?;
     let store = Store::open(&store_config(&config)?).await?;
     let defaults = Defaults { pricing: config.pricing(), dispute_due: config.dispute_due };
     let (timeout, delay) = (config.acquirer_timeout, config.sandbox_delay);
@@ -109,6 +117,7 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         declines,
         Arc::clone(&in_flight),
         defaults,
+        sender,
     ));
     let traffic = Arc::new(Traffic::new(&registry)?);
     let mut limited = [connections.limits(), limits.all(), vec![in_flight as _]].concat();

@@ -199,7 +199,7 @@ pub(crate) fn now() -> Timestamp {
 #[derive(Debug, Clone)]
 pub(crate) struct Found<T> {
     pub(crate) value: T,
-    /// Whether the app is a member of the value's merchant.
+    /// Whether the app is a member of the value's merchant, or the value belongs to the app.
     pub(crate) is_member: bool,
 }
 

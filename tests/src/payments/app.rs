@@ -92,6 +92,13 @@ impl App {
         self.merchant_with(&body).await
     }
 
+    /// Creates a webhook and returns its id.
+    pub async fn webhook(&self) -> String {
+        let body = serde_json::json!({ "url": "https://shop.example/events" });
+        let answer = self.post("/webhooks", &body).await.expect(201);
+        text(&answer.json()["webhook"]["id"])
+    }
+
     /// Creates a merchant from this body.
     pub async fn merchant_with(&self, body: &Value) -> Merchant {
         let answer = self.post("/merchants", body).await.expect(201);

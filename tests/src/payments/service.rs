@@ -136,21 +136,23 @@ impl Service {
 }
 
 /// Turns off the rate limits for strangers, because the tests send more requests than these allow.
-const NO_LIMITS: [(&str, &str); 5] = [
+const NO_LIMITS: [(&str, &str); 6] = [
     ("PAYMENTS_ATTEMPT_LIMIT", "off"),
     ("PAYMENTS_DECLINE_LIMIT", "off"),
     ("PAYMENTS_CARD_LIMIT", "off"),
     ("PAYMENTS_APP_LIMIT", "off"),
     ("PAYMENTS_INVITATION_LIMIT", "off"),
+    ("PAYMENTS_WEBHOOK_TEST_LIMIT", "off"),
 ];
 
 /// The defaults of the limits in `NO_LIMITS`.
-pub const DEFAULT_LIMITS: [(&str, &str); 5] = [
+pub const DEFAULT_LIMITS: [(&str, &str); 6] = [
     ("PAYMENTS_ATTEMPT_LIMIT", "60/1m"),
     ("PAYMENTS_DECLINE_LIMIT", "30/1m"),
     ("PAYMENTS_CARD_LIMIT", "5/1h"),
     ("PAYMENTS_APP_LIMIT", "30/1m"),
     ("PAYMENTS_INVITATION_LIMIT", "100/1d"),
+    ("PAYMENTS_WEBHOOK_TEST_LIMIT", "30/1m"),
 ];
 
 /// Counts facts that do not have exactly one event, events without a fact, and events of a

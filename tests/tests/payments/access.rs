@@ -29,6 +29,7 @@ struct Shop {
     line: String,
     transaction: String,
     card: String,
+    webhook: String,
 }
 
 impl Shop {
@@ -41,6 +42,7 @@ impl Shop {
             user: merchant.ids("/users?limit=1").await.remove(0),
             line: merchant.ids("/lines?limit=1").await.remove(0),
             card: merchant.save_card(&transaction).await,
+            webhook: merchant.app.webhook().await,
             transaction: transaction.id,
             merchant,
         }
@@ -48,7 +50,7 @@ impl Shop {
 
     /// All methods and paths with ids. Each id is valid and in braces.
     fn paths(&self) -> Vec<(Method, String)> {
-        let Self { merchant, user, line, transaction, card } = self;
+        let Self { merchant, user, line, transaction, card, webhook } = self;
         let (app, merchant) = (&merchant.app.id, &merchant.id);
         vec![
             (Method::GET, format!("/identities/{{{app}}}/merchants?limit=1")),
@@ -70,6 +72,11 @@ impl Shop {
             (Method::POST, format!("/transactions/{{{transaction}}}/voids")),
             (Method::POST, format!("/merchants/{{{merchant}}}/cards")),
             (Method::GET, format!("/cards/{{{card}}}")),
+            (Method::GET, format!("/webhooks/{{{webhook}}}")),
+            (Method::PUT, format!("/webhooks/{{{webhook}}}")),
+            (Method::DELETE, format!("/webhooks/{{{webhook}}}")),
+            (Method::POST, format!("/webhooks/{{{webhook}}}/rotate")),
+            (Method::POST, format!("/webhooks/{{{webhook}}}/test")),
         ]
     }
 }
@@ -130,6 +137,7 @@ async fn an_id_of_another_kind_is_404() {
         ("/transactions/", &shop.merchant.id),
         ("/lines/", &shop.transaction),
         ("/cards/", &shop.transaction),
+        ("/webhooks/", &shop.transaction),
     ] {
         app.get(&format!("{path}{id}")).await.refused(404, "not_found");
     }

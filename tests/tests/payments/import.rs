@@ -126,6 +126,15 @@ async fn filled() -> Filled {
         let answer = app.post_once(&key, &path, &body).await.expect(201);
         answered.push((key, path, body, answer.text().to_owned()));
     }
+    let all = json!({
+        "url": "https://shop.example",
+        "types": ["payout.booked"],
+        "description": "Books",
+    });
+    let webhook = app.post("/webhooks", &all).await.expect(201);
+    let webhook = format!("/webhooks/{}", webhook.json()["webhook"]["id"].as_str().unwrap());
+    let _ = app.post(&format!("{webhook}/rotate"), &json!({})).await.expect(201);
+    let _ = app.put(&webhook, &json!({ "enabled": false })).await.expect(204);
     let link = Link::to(&merchant).with("text", "Two mugs");
     let (form, page) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
     let _ = page.expect(200);
@@ -175,6 +184,7 @@ async fn show(merchants: &[Merchant]) -> BTreeMap<String, String> {
                 Some("/disputes/"),
             ),
             (format!("/frauds?limit=1000&filter[merchantId]={}", merchant.id), Some("/frauds/")),
+            ("/webhooks?limit=1000".to_owned(), Some("/webhooks/")),
         ] {
             let items = ids(&app.list(&list).await);
             paths.extend(

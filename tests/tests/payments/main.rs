@@ -44,6 +44,8 @@ mod replicas;
 mod restart;
 mod secrets;
 mod sepa;
+mod signatures;
 mod transactions;
 mod upgrade;
+mod webhooks;
 mod wire;

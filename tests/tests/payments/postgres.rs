@@ -3,7 +3,7 @@
 use std::{fs, time::Duration};
 
 use blackbox::{
-    payments::{Acquirer, Move, SECRET, Service, Stopped, email},
+    payments::{Acquirer, App, Move, SECRET, Service, Stopped, email},
     postgres::Cluster,
     process::{self, DEADLINE},
 };
@@ -175,6 +175,7 @@ async fn no_write_scans_a_whole_table() {
     database.run("SELECT pg_stat_reset()");
     let service = place.start().await;
     write_everything(&service).await;
+    write_webhooks(&service.app().await).await;
     // Sessions report their statistics when they end.
     let place = service.stop().await;
     // `expiry` and `leases` have at most four rows. The history is read at the start.
@@ -268,4 +269,15 @@ pub(crate) async fn write_everything(service: &Service) {
     let fraud = Acquirer::event("fraud.reported", &transaction, json!({}));
     let _ = acquirer.notify(&fraud).await.expect(204);
     merchant.fail(10).await;
+}
+
+/// Creates two webhooks, and changes and deletes one of them.
+async fn write_webhooks(app: &App) {
+    let _ = app.webhook().await;
+    let webhook = format!("/webhooks/{}", app.webhook().await);
+    let _ = app.post_once("key", &format!("{webhook}/rotate"), &json!({})).await.expect(201);
+    let _ = app.put(&webhook, &json!({ "enabled": false })).await.expect(204);
+    let _ = app.get(&webhook).await.expect(200);
+    assert_eq!(app.list("/webhooks?limit=9").await.len(), 2);
+    let _ = app.delete(&webhook).await.expect(204);
 }

@@ -46,6 +46,10 @@ async fn a_wrong_setting_ends_the_process_and_is_named() {
         ("PAYMENTS_FEE_DISPUTE", "EUR"),
         ("PAYMENTS_AUTHORIZATION_TTL", "30"),
         ("PAYMENTS_EVENT_RETENTION", "90"),
+        ("PAYMENTS_WEBHOOKS_INSECURE", "perhaps"),
+        ("PAYMENTS_WEBHOOK_NETWORKS", "10.0.0.0/33"),
+        ("PAYMENTS_WEBHOOK_CA_FILE", "/no/such/file"),
+        ("PAYMENTS_WEBHOOK_TEST_LIMIT", "many"),
     ] {
         println!("{name}={value}");
         let stderr = process::failure_line(Stopped::new(&[]).with(name, value).command()).await;
@@ -99,6 +103,7 @@ async fn help_names_every_variable_and_shows_no_value() {
         ("PAYMENTS_MAIL_HELLO", "xyzzy.example"),
         ("PAYMENTS_PAYOUT_NAME", "xyzzy"),
         ("PAYMENTS_RATES_FILE", "/xyzzy-rates"),
+        ("PAYMENTS_WEBHOOK_CA_FILE", "/xyzzy-authorities"),
     ];
     let mut command = process::command(PROGRAM, &settings);
     command.arg("--help");
@@ -133,6 +138,10 @@ async fn help_names_every_variable_and_shows_no_value() {
         "PAYMENTS_FEE_DISPUTE",
         "PAYMENTS_AUTHORIZATION_TTL",
         "PAYMENTS_EVENT_RETENTION",
+        "PAYMENTS_WEBHOOKS_INSECURE",
+        "PAYMENTS_WEBHOOK_NETWORKS",
+        "PAYMENTS_WEBHOOK_CA_FILE",
+        "PAYMENTS_WEBHOOK_TEST_LIMIT",
         "healthcheck",
         "backup",
         "import",

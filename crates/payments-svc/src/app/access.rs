@@ -4,14 +4,14 @@ use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
         ApiKeyDigest, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, SavedCard,
-        Transaction,
+        Transaction, Webhook,
     },
     store::{Found, Snapshot, Store, StoreError},
 };
 
-/// A resource of a merchant. Every app of the merchant may read it.
+/// A resource of a merchant, which every app of the merchant may read, or of an app.
 pub(crate) trait Accessible: Sized + Send {
-    /// Reads the resource, and whether `app` is an app of its merchant.
+    /// Reads the resource, and whether `app` may see it.
     fn find(
         store: &Store,
         id: Id,
@@ -36,7 +36,8 @@ accessible!(
     SavedCard: card,
     Dispute: dispute,
     FraudAlert: fraud,
-    Event: event
+    Event: event,
+    Webhook: webhook
 );
 
 impl Payments {
@@ -54,7 +55,7 @@ impl Payments {
     }
 
     /// Reads a resource for an app: [`Error::NotFound`] if it does not exist, [`Error::Forbidden`]
-    /// if the app is not a member of its merchant.
+    /// if the app may not see it.
     pub(crate) async fn find<T: Accessible>(&self, id: Id, app: &App) -> Result<T, Error> {
         permitted(T::find(&self.store, id, app.id).await?)
     }

@@ -71,6 +71,7 @@ impl From<Rejection> for Error {
             Rejection::NotFound => Self::NotFound,
             Rejection::NotAMember => Self::Forbidden,
             Rejection::NoSuchApp => Self::field("appId", refusal),
+            Rejection::TooManyWebhooks => Self::field("", refusal),
             Rejection::Movement(MovementError::OtherCurrency) => Self::field("currency", refusal),
             Rejection::Movement(_) => Self::field("amount", refusal),
             Rejection::KeyReused => Self::KeyReused,

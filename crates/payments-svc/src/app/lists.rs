@@ -7,6 +7,7 @@ use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
         App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, PageQuery, Transaction, User,
+        Webhook,
     },
     store::{EventFilter, Found, Owner, Store, StoreError},
 };
@@ -39,6 +40,10 @@ impl Payments {
 
     pub(crate) fn lines(&self, merchant: Id) -> List<BalanceLine> {
         self.list(move |store, page_query| store.lines(merchant, page_query))
+    }
+
+    pub(crate) fn webhooks(&self, app: Id) -> List<Webhook> {
+        self.list(move |store, page_query| store.webhooks(app, page_query))
     }
 
     /// `successful`: `Some(true)` for successful transactions, `Some(false)` for failed ones,

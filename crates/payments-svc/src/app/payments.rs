@@ -15,6 +15,7 @@ use crate::{
     limits::Limits,
     rates::ExchangeRates,
     store::Store,
+    webhook::Sender,
 };
 
 /// Default values, for a request of a caller or an acquirer that does not contain them.
@@ -38,6 +39,8 @@ pub(crate) struct Payments {
     /// Payments and card checks that continue even if their callers disconnect.
     pub(super) under_way: TaskTracker,
     pub(super) defaults: Defaults,
+    /// Sends webhooks.
+    pub(super) sender: Sender,
 }
 
 impl Payments {
@@ -48,9 +51,10 @@ impl Payments {
         declines: Declines,
         in_flight: Arc<Budget>,
         defaults: Defaults,
+        sender: Sender,
     ) -> Self {
         let (limits, under_way) = (declines.limits(), TaskTracker::new());
-        Self { store, acquirers, rates, limits, declines, in_flight, under_way, defaults }
+        Self { store, acquirers, rates, limits, declines, in_flight, under_way, defaults, sender }
     }
 
     /// Worker threads for work that takes milliseconds, such as serializing a transaction with many

@@ -3,7 +3,7 @@
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        Id, Merchant, ProcessingError, Transaction,
+        Id, Merchant, ProcessingError, Transaction, Webhook, WebhookSecret,
         write::{Answer, Outcome},
     },
     store::StoreError,
@@ -14,6 +14,19 @@ pub(crate) struct WriteResult {
     pub(crate) view: View,
     /// Whether it is the result of an earlier request with the same idempotency key.
     pub(crate) is_replayed: bool,
+}
+
+impl WriteResult {
+    /// Shows the secret of a new endpoint, or its new secret. The response to a repeat does not.
+    #[must_use]
+    pub(crate) fn showing(mut self, new: WebhookSecret) -> Self {
+        if let View::Webhook { secret, .. } = &mut self.view
+            && !self.is_replayed
+        {
+            *secret = Some(new);
+        }
+        self
+    }
 }
 
 /// The data that a response shows.
@@ -27,6 +40,11 @@ pub(crate) enum View {
     },
     Paid(Paid),
     Card(Id),
+    /// The endpoint right after the write.
+    Webhook {
+        webhook: Box<Webhook>,
+        secret: Option<WebhookSecret>,
+    },
     /// The transaction right after the new step.
     Transaction(Box<Transaction>),
 }
@@ -63,6 +81,7 @@ impl Payments {
                 View::Paid(Paid { transaction: *transaction, error: *error })
             }
             Outcome::Card(id) => View::Card(*id),
+            Outcome::Webhook(webhook) => View::Webhook { webhook: webhook.clone(), secret: None },
             Outcome::Moved(version) => {
                 let found = self.store.transaction_as_of(*version).await?;
                 View::Transaction(Box::new(found.ok_or(Error::NotFound)?))

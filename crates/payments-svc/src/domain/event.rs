@@ -7,6 +7,8 @@
 //! 3. An event stores references, not data. Facts never change, and a [`TransactionVersion`] renders
 //!    a transaction as it was. So an event costs a short row, whatever the size of its data.
 
+use std::{fmt, str::FromStr};
+
 use jiff::Timestamp;
 
 use super::{
@@ -17,7 +19,7 @@ use super::{
     transaction::{Movement, Transaction, TransactionVersion},
 };
 
-/// The kind of an event.
+/// The kind of an event. The set is closed: a receiver can rely on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum EventType {
     TransactionCreated,
@@ -30,10 +32,16 @@ pub(crate) enum EventType {
     DisputeLost,
     FraudReported,
     PayoutBooked,
+    /// The acquirer refused a capture, refund or void that was booked before.
+    AcquirerRefused,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be the type of an event, such as transaction.captured")]
+pub(crate) struct UnknownEventType;
+
 impl EventType {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::TransactionCreated,
         Self::TransactionFailed,
         Self::TransactionCaptured,
@@ -44,6 +52,7 @@ impl EventType {
         Self::DisputeLost,
         Self::FraudReported,
         Self::PayoutBooked,
+        Self::AcquirerRefused,
     ];
 
     /// The type of the event of a step of a trail.
@@ -74,11 +83,22 @@ impl EventType {
             Self::DisputeLost => "dispute.lost",
             Self::FraudReported => "fraud.reported",
             Self::PayoutBooked => "payout.booked",
+            Self::AcquirerRefused => "acquirer.refused",
         }
     }
+}
 
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|event_type| event_type.name() == name)
+impl FromStr for EventType {
+    type Err = UnknownEventType;
+
+    fn from_str(name: &str) -> Result<Self, UnknownEventType> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(UnknownEventType)
+    }
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
     }
 }
 
@@ -111,7 +131,8 @@ impl Fact {
             | EventType::TransactionFailed
             | EventType::TransactionCaptured
             | EventType::TransactionRefunded
-            | EventType::TransactionVoided => Self::Transaction(TransactionVersion {
+            | EventType::TransactionVoided
+            | EventType::AcquirerRefused => Self::Transaction(TransactionVersion {
                 transaction: transaction?,
                 steps: version.0?,
                 disputed: version.1?,
@@ -190,6 +211,21 @@ impl Event {
             EventData::Dispute(dispute) => Some(dispute.transaction),
             EventData::Fraud(alert) => Some(alert.transaction),
             EventData::Payout(..) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_has_a_name_that_is_read_back() {
+        for kind in EventType::ALL {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for other in ["", "Transaction.created", "transaction.created ", "transaction", "*"] {
+            assert_eq!(other.parse::<EventType>(), Err(UnknownEventType), "{other}");
         }
     }
 }

@@ -39,6 +39,7 @@ use super::{
     processing::ProcessingError,
     rates::Exchange,
     transaction::{Amounts, Step, TransactionVersion},
+    webhook::{MAX_WEBHOOKS, Webhook, WebhookDetails, WebhookSecret, WebhookUpdate},
 };
 
 mod changes;
@@ -52,12 +53,12 @@ pub(crate) use changes::{
     Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts, NewApp,
     NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout,
     NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
-    NumberedStep, TransactionUpdate,
+    NumberedStep, TransactionUpdate, WebhookRow,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{
     InvitationState, KeyState, LoadedRows, LoadedTransaction, PayoutState, PendingPayment,
-    StoredIdempotencyKey,
+    StoredIdempotencyKey, WebhookState,
 };
 pub(crate) use needs::{CapturesToLoad, Needs};
 
@@ -173,6 +174,27 @@ pub(crate) enum Action {
     RemoveInvitation {
         invitation: Id,
     },
+    /// Create an endpoint of an app.
+    CreateWebhook {
+        app: Id,
+        details: Box<WebhookDetails>,
+        secret: WebhookSecret,
+    },
+    UpdateWebhook {
+        app: Id,
+        webhook: Id,
+        update: Box<WebhookUpdate>,
+    },
+    /// Give an endpoint a new secret. The old one also signs for a day.
+    RotateWebhook {
+        app: Id,
+        webhook: Id,
+        secret: WebhookSecret,
+    },
+    DeleteWebhook {
+        app: Id,
+        webhook: Id,
+    },
     /// Pay out a merchant's balance, at most once in a run.
     PayOut(PayoutRequest),
     /// Delete old idempotency keys.
@@ -259,6 +281,8 @@ pub(crate) enum Outcome {
     Card(Id),
     /// The caller must send this invitation.
     Invitation(Box<Invitation>),
+    /// The endpoint after the write. An outcome never contains a secret.
+    Webhook(Box<Webhook>),
 }
 
 /// Why a write is rejected. A rejected write changes nothing.
@@ -273,6 +297,8 @@ pub(crate) enum Rejection {
     /// The app to add does not exist. It gets its own error, because the caller sent it in a field.
     #[error("there is no such app")]
     NoSuchApp,
+    #[error("the app has {MAX_WEBHOOKS} webhooks, which is the maximum: delete one first")]
+    TooManyWebhooks,
     #[error(transparent)]
     Movement(#[from] MovementError),
     #[error("the idempotency key was used for another request")]

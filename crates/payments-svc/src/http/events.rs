@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     app::EventFilter,
-    domain::{Event, EventData, EventType, Id, Payout, Transaction},
+    domain::{Event, EventData, Id, Payout, Transaction},
     web::{Error, Fields, Reported, as_date, as_text, envelope},
 };
 
@@ -38,12 +38,8 @@ pub(super) async fn list(
 fn filter(fields: &mut Fields<'_>) -> Result<EventFilter, Reported> {
     let mut filter = fields.object("filter");
     let merchant = filter.given("merchantId", str::parse);
-    let event_type = filter.given("type", event_type);
+    let event_type = filter.given("type", str::parse);
     Ok(EventFilter { merchant: merchant?, event_type: event_type? })
-}
-
-fn event_type(name: &str) -> Result<EventType, &'static str> {
-    EventType::from_name(name).ok_or("is not the type of an event")
 }
 
 pub(super) async fn get(event: Permitted<Event>) -> Response {

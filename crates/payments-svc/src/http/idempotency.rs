@@ -14,8 +14,8 @@
 //!    transaction together with the stored state of the key, which saves a read; a malformed key
 //!    counts as none there.
 //! 6. Handlers without [`IdempotencyKey`] ignore the header: `POST /apps`, `PUT`, `DELETE`, the
-//!    routes of the payment page, and `POST /acquirer/events`, where the ID of the notification
-//!    makes repeats harmless.
+//!    routes of the payment page, `POST /acquirer/events`, where the ID of the notification makes
+//!    repeats harmless, and the test of a webhook, which changes nothing.
 //!
 //! [`Payments::once`]: crate::app::Payments::once
 //! [`LoadedTransaction`]: super::access::LoadedTransaction

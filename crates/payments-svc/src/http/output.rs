@@ -13,9 +13,11 @@ use crate::{
 
 mod merchant;
 mod transaction;
+mod webhook;
 
 pub(super) use merchant::{MerchantOutput, MoneyOutput};
 pub(super) use transaction::{TransactionOutput, response as transaction};
+pub(super) use webhook::WebhookOutput;
 
 /// Marks the response to a repeat.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -32,6 +34,7 @@ pub(super) async fn response(
         View::Membership { already } => envelope(created, "isMember", already),
         View::Paid(paid) => json::paid(paid),
         View::Card(id) => json::saved(id),
+        View::Webhook { webhook, secret } => webhook::response(created, &webhook, secret.as_ref()),
         View::Transaction(transaction) => {
             transaction::response(payments, created, *transaction).await
         }

@@ -9,7 +9,7 @@ use std::{
 use common::batch::{Cost, Decided, Limits, Panicked};
 
 use crate::domain::{
-    CustomData, Id, MAX_STEPS, MovementRequest,
+    CustomData, Id, MAX_STEPS, MAX_WEBHOOKS, MovementRequest,
     write::{
         Action, Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes,
     },
@@ -47,6 +47,11 @@ pub(super) fn cost(write: &Write) -> Cost {
         Action::BeginPayment { payment } => {
             (2, payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
         }
+        // The URL of a new endpoint has at most 2 KiB.
+        Action::CreateWebhook { .. }
+        | Action::UpdateWebhook { .. }
+        | Action::RotateWebhook { .. }
+        | Action::DeleteWebhook { .. } => (MAX_WEBHOOKS + 2, 2048),
         Action::DeleteOutboxEntries { entries } => (entries.len(), entries.len() * Id::BYTES),
         Action::DeleteEvents { events } => (events.len(), events.len() * Id::BYTES),
         Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
@@ -71,6 +76,7 @@ pub(super) fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
     lock_keys.extend(needs.pending_payments.iter().map(|id| hash(("operation", id))));
     lock_keys.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
     lock_keys.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
+    lock_keys.extend(needs.webhook_apps.iter().map(|id| hash(("webhooks", id))));
     lock_keys.extend(needs.keys.iter().map(|key| hash(("key", key))));
     lock_keys.extend(needs.emails.iter().map(|(_, email)| hash(("email", email))));
 }

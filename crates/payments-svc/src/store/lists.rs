@@ -18,6 +18,7 @@ use common::sql::{ColumnError, Columns, Param, Stored as _};
 use super::{Engine, Owner, SHORT_TRAIL, Store, StoreError, rows};
 use crate::domain::{
     App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step, Transaction, User,
+    Webhook,
 };
 
 struct List {
@@ -78,6 +79,11 @@ impl List {
     fn disputes(about: Owner) -> Self {
         let select =
             format!("SELECT {} FROM disputes WHERE {} = $1", rows::DISPUTE, owner(about).0);
+        Self { select, id: "id" }
+    }
+
+    fn webhooks() -> Self {
+        let select = format!("SELECT {} FROM webhooks WHERE app = $1", rows::WEBHOOK);
         Self { select, id: "id" }
     }
 
@@ -171,6 +177,14 @@ impl Store {
         self.page(&List::frauds(about), owner(about).1, page_query, rows::fraud).await
     }
 
+    pub(crate) async fn webhooks(
+        self,
+        app: Id,
+        page_query: PageQuery,
+    ) -> Result<Vec<Webhook>, StoreError> {
+        self.page(&List::webhooks(), app, page_query, rows::webhook).await
+    }
+
     /// Adds the trails to these transactions. The numbers are the lengths of the trails.
     pub(super) async fn with_trails(
         &self,
@@ -250,7 +264,7 @@ mod tests {
     fn every_page_is_an_index_range_that_needs_no_sort() {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::sqlite::migrate(&mut db).unwrap();
-        let mut lists = vec![List::users(), List::apps(), List::lines()];
+        let mut lists = vec![List::users(), List::apps(), List::lines(), List::webhooks()];
         for filter in [None, Some(true), Some(false)] {
             lists.extend([
                 List::merchants("merchant_apps.test", filter),

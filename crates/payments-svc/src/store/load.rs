@@ -29,7 +29,7 @@ use crate::domain::{
     DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, merchant_title,
     write::{
         CapturesToLoad, InvitationState, LoadedRows, LoadedTransaction, MerchantTexts, Needs,
-        PendingPayment,
+        PendingPayment, WebhookState,
     },
 };
 
@@ -56,7 +56,7 @@ pub(super) struct Query {
 pub(super) const EMAIL: &str = "users.email";
 
 /// Rows that PostgreSQL locks; see the module for the order.
-pub(super) const LOCKED: [Query; 4] = [
+pub(super) const LOCKED: [Query; 5] = [
     Query {
         select: "SELECT id, name, email, descriptor, test FROM merchants",
         key: &[("id", Kind::Bytes)],
@@ -149,10 +149,23 @@ pub(super) const LOCKED: [Query; 4] = [
             Ok(())
         },
     },
+    // The lock covers the endpoints of the app: their number is limited.
+    Query {
+        select: "SELECT id FROM apps",
+        key: &[("id", Kind::Bytes)],
+        rest: "",
+        lock: Some("apps"),
+        keys: |needs| needs.webhook_apps.iter().map(Id::param).collect(),
+        values: none,
+        read: |known, columns| {
+            known.webhooks.entry(columns.read()?).or_default();
+            Ok(())
+        },
+    },
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 14] = [
+pub(super) const READ: [Query; 15] = [
     Query {
         select: "SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
                      rate, spread FROM captures",
@@ -321,6 +334,23 @@ pub(super) const READ: [Query; 14] = [
         values: none,
         read: |known, columns| {
             known.merchant_apps.insert((columns.read()?, columns.read()?));
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT id, app, created, url, types, description, disabled, secret,
+                     previous_secret, previous_until FROM webhooks",
+        key: &[("app", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.webhook_apps.iter().map(Id::param).collect(),
+        values: none,
+        read: |known, columns| {
+            let webhook = rows::webhook(columns)?;
+            let secrets = rows::webhook_secrets(columns)?;
+            if let Some(own) = known.webhooks.get_mut(&webhook.app) {
+                own.insert(webhook.id, WebhookState { webhook, secrets });
+            }
             Ok(())
         },
     },

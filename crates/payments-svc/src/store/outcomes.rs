@@ -5,10 +5,12 @@
 //! the previous release wrote.
 
 use common::sql::{BadCell, ColumnError, Columns, Param};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Descriptor, Email, Id, Name, ProcessingError, TransactionVersion,
+    Descriptor, DisableReason, Email, EventType, Id, Name, ProcessingError, TransactionVersion,
+    Webhook, WebhookDetails, WebhookUrl,
     write::{KeyState, MerchantTexts, Outcome, StoredIdempotencyKey},
 };
 
@@ -25,6 +27,20 @@ enum StoredOutcome {
     Membership { already: bool },
     Paid { transaction: String, error: Option<u8> },
     Card { id: String },
+    Webhook(StoredWebhook),
+}
+
+/// An endpoint, without its secrets.
+#[derive(Serialize, Deserialize)]
+struct StoredWebhook {
+    id: String,
+    app: String,
+    /// In milliseconds.
+    created: i64,
+    url: String,
+    types: Vec<String>,
+    description: Option<String>,
+    disabled: Option<String>,
 }
 
 /// JSON, or `NULL` for a movement.
@@ -43,6 +59,7 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
             error: error.map(ProcessingError::code),
         },
         Outcome::Card(id) => StoredOutcome::Card { id: id.to_string() },
+        Outcome::Webhook(webhook) => StoredOutcome::Webhook(StoredWebhook::of(webhook)),
         // The last three never get here: writes of apps and invitations have no key, and the key of
         // a pending payment has no outcome.
         Outcome::Done | Outcome::App(_) | Outcome::PaymentBegun(_) | Outcome::Invitation(_) => {
@@ -99,7 +116,45 @@ fn outcome(stored: StoredOutcome) -> Option<Outcome> {
             },
         },
         StoredOutcome::Card { id } => Outcome::Card(id.parse().ok()?),
+        StoredOutcome::Webhook(webhook) => Outcome::Webhook(Box::new(webhook.into_webhook()?)),
     })
+}
+
+impl StoredWebhook {
+    fn of(webhook: &Webhook) -> Self {
+        let Webhook { id, app, created, details, disabled } = webhook;
+        let WebhookDetails { url, types, description } = details;
+        Self {
+            id: id.to_string(),
+            app: app.to_string(),
+            created: created.as_millisecond(),
+            url: url.as_str().to_owned(),
+            types: types.names().map(str::to_owned).collect(),
+            description: description.as_ref().map(|text| text.as_str().to_owned()),
+            disabled: disabled.map(|reason| reason.name().to_owned()),
+        }
+    }
+
+    fn into_webhook(self) -> Option<Webhook> {
+        let types: Option<_> =
+            self.types.iter().map(|name| name.parse::<EventType>().ok()).collect();
+        let details = WebhookDetails {
+            url: WebhookUrl::stored(&self.url)?,
+            types: types?,
+            description: self.description.map(Name::stored),
+        };
+        let disabled = match self.disabled {
+            Some(name) => Some(DisableReason::from_name(&name)?),
+            None => None,
+        };
+        Some(Webhook {
+            id: self.id.parse().ok()?,
+            app: self.app.parse().ok()?,
+            created: Timestamp::from_millisecond(self.created).ok()?,
+            details,
+            disabled,
+        })
+    }
 }
 
 /// Reads the outcome from a response that the release before this one stored: two bytes of status,

@@ -16,7 +16,8 @@ use super::{
 };
 use crate::domain::{
     ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Dispute, FraudAlert, Id, Merchant,
-    OutboxEntry, SavedCard, Transaction, TransactionTerms, TransactionVersion,
+    OutboxEntry, SavedCard, Transaction, TransactionTerms, TransactionVersion, Webhook,
+    WebhookSecrets,
     write::{KeyedRequest, StoredIdempotencyKey},
 };
 
@@ -213,6 +214,26 @@ impl Store {
         let member = is_member("frauds.merchant");
         let sql = format!("SELECT {}, {member} FROM frauds WHERE id = $2", rows::FRAUD);
         self.query_one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
+    }
+
+    /// An endpoint, as `app` sees it.
+    pub(crate) async fn webhook(
+        &self,
+        id: Id,
+        app: Id,
+    ) -> Result<Option<Found<Webhook>>, StoreError> {
+        let sql = format!("SELECT {}, app = $1 FROM webhooks WHERE id = $2", rows::WEBHOOK);
+        self.query_one(&sql, &[app.param(), id.param()], found(rows::webhook)).await
+    }
+
+    /// The secrets of an endpoint, and the time by which they sign.
+    pub(crate) async fn webhook_secrets(
+        &self,
+        id: Id,
+    ) -> Result<Option<(WebhookSecrets, Timestamp)>, StoreError> {
+        let sql = "SELECT secret, previous_secret, previous_until FROM webhooks WHERE id = $1";
+        let secrets = self.query_one(sql, &[id.param()], rows::webhook_secrets).await?;
+        Ok(secrets.zip(Some(self.database_time().await?)))
     }
 
     /// The card of a successful transaction of the merchant. Recurring transactions are excluded,

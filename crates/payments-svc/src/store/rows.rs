@@ -13,7 +13,7 @@ use crate::domain::{
     Amounts, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fact, Fee, FraudAlert, Id,
     Merchant, MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest, PayoutRun, Pricing,
     ProcessingError, Reason, SavedCard, Slice, Step, Terms, Transaction, TransactionTerms,
-    Transfer, User,
+    Transfer, User, Webhook, WebhookDetails, WebhookSecrets,
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -263,6 +263,22 @@ pub(super) fn fraud(columns: &mut Columns<'_>) -> Read<FraudAlert> {
         reported: optional_time(columns)?,
         reason: columns.read()?,
     })
+}
+
+pub(super) const WEBHOOK: &str = "id, app, created, url, types, description, disabled";
+
+pub(super) fn webhook(columns: &mut Columns<'_>) -> Read<Webhook> {
+    let (id, app, created) = (columns.read()?, columns.read()?, time(columns)?);
+    let (url, types, description) = (columns.read()?, columns.read()?, columns.read()?);
+    let details = WebhookDetails { url, types, description };
+    Ok(Webhook { id, app, created, details, disabled: columns.read()? })
+}
+
+/// Reads three columns: secret, previous_secret, previous_until.
+pub(super) fn webhook_secrets(columns: &mut Columns<'_>) -> Read<WebhookSecrets> {
+    let current = columns.read()?;
+    let previous: Option<_> = columns.read()?;
+    Ok(WebhookSecrets { current, previous: previous.zip(optional_time(columns)?) })
 }
 
 pub(super) const PAYOUT: &str = "id, line, merchant, name, iban, currency, amount";

@@ -14,7 +14,7 @@ use crate::domain::{
         Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
         NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout,
         NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
-        NumberedStep, TransactionUpdate,
+        NumberedStep, TransactionUpdate, WebhookRow,
     },
 };
 
@@ -36,6 +36,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.delete(&INVITATIONS_OF_USERS, &changes.deleted_invitations_of)?;
     rows.delete(&OPERATION_IDS, &changes.deleted_pending_payments)?;
     rows.delete(&EVENT_IDS, &changes.deleted_events)?;
+    rows.delete(&WEBHOOK_IDS, &changes.deleted_webhooks)?;
     rows.delete(&IDEMPOTENCY_KEYS, &changes.deleted_keys)?;
     rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
     rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
@@ -47,6 +48,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.update(&CAPTURE_UPDATES, changes.captures.values().filter(|capture| !capture.is_new))?;
     rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;
+    rows.update(&WEBHOOK_UPDATES, changes.webhooks.values().filter(|row| !row.is_new))?;
     rows.update(&CONCLUDED_KEYS, changes.concluded_keys.values())?;
     rows.update(&EXPIRY, &changes.expired_through)?;
 
@@ -67,6 +69,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&FRAUDS, &changes.frauds)?;
     rows.insert(&EVENTS, &changes.events)?;
     rows.insert(&APPS, &changes.apps)?;
+    rows.insert(&WEBHOOKS, changes.webhooks.values().filter(|row| row.is_new))?;
     rows.insert(&MERCHANTS, &changes.merchants)?;
     rows.insert(&BALANCES, &changes.new_balances)?;
     rows.insert(&INVITATIONS, changes.invitations.values())?;
@@ -98,6 +101,7 @@ table! { INSTRUCTION_IDS: "instructions", Id = id, key { "id" Bytes: id.param() 
 table! { EVENT_IDS: "events", Id = id, key { "id" Bytes: id.param() } {} }
 table! { INVITATION_IDS: "invitations", Id = id, key { "id" Bytes: id.param() } {} }
 table! { OPERATION_IDS: "operations", Id = id, key { "id" Bytes: id.param() } {} }
+table! { WEBHOOK_IDS: "webhooks", Id = id, key { "id" Bytes: id.param() } {} }
 
 table! {
     INVITATIONS_OF_USERS: "invitations", (Id, Id) = (merchant, user),
@@ -444,6 +448,36 @@ table! {
         "steps" Int: optional(event.fact.version(), |version| version.steps.param()),
         "disputed" Int: optional(event.fact.version(), |version| version.disputed.param()),
         "object" Bytes: optional(event.fact.object(), Id::param),
+    }
+}
+
+table! {
+    WEBHOOKS: "webhooks", WebhookRow = WebhookRow { webhook, secrets, is_new: _ },
+    key { "id" Bytes: webhook.id.param() }
+    {
+        "app" Bytes: webhook.app.param(),
+        "created" Int: millis(webhook.created),
+        "url" Text: webhook.details.url.param(),
+        "types" Text: webhook.details.types.param(),
+        "description" Text: webhook.details.description.param(),
+        "disabled" Text: webhook.disabled.param(),
+        "secret" Bytes: secrets.current.param(),
+        "previous_secret" Bytes: optional(secrets.previous.as_ref(), |(secret, _)| secret.param()),
+        "previous_until" Int: optional(secrets.previous.as_ref(), |(_, until)| millis(*until)),
+    }
+}
+
+table! {
+    WEBHOOK_UPDATES: "webhooks", WebhookRow = WebhookRow { webhook, secrets, is_new: _ },
+    key { "id" Bytes: webhook.id.param() }
+    {
+        "url" Text: webhook.details.url.param(),
+        "types" Text: webhook.details.types.param(),
+        "description" Text: webhook.details.description.param(),
+        "disabled" Text: webhook.disabled.param(),
+        "secret" Bytes: secrets.current.param(),
+        "previous_secret" Bytes: optional(secrets.previous.as_ref(), |(secret, _)| secret.param()),
+        "previous_until" Int: optional(secrets.previous.as_ref(), |(_, until)| millis(*until)),
     }
 }
 

@@ -8,8 +8,9 @@ use num_rational::Ratio;
 
 use crate::domain::{
     Account, AcquirerId, AcquirerKey, Amount, Card, Country, Currency, CustomData, Decision,
-    Descriptor, Email, EventType, Expiry, Factor, FraudReason, Iban, Id, LineKind, Money, Movement,
-    Name, Notes, OutboxKind, PayoutFormat, Ppm, ProcessingError, Scheme, ThreeDSecure, Website,
+    Descriptor, DisableReason, Email, EventType, EventTypes, Expiry, Factor, FraudReason, Iban, Id,
+    LineKind, Money, Movement, Name, Notes, OutboxKind, PayoutFormat, Ppm, ProcessingError, Scheme,
+    ThreeDSecure, WebhookSecret, WebhookUrl, Website,
 };
 
 /// Implements [`Stored`] for a type by converting it to and from the type of its column.
@@ -39,7 +40,7 @@ stored! {
     Account as String: |account| text(account.name()), |name| Self::from_name(&name);
     LineKind as String: |kind| text(kind.name()), |name| Self::from_name(&name);
     Decision as String: |decision| text(decision.name()), |name| Self::from_name(&name);
-    EventType as String: |event_type| text(event_type.name()), |name| Self::from_name(&name);
+    EventType as String: |event_type| text(event_type.name()), |name| name.parse().ok();
     Movement as String: |movement| text(movement.name()), |name| Self::from_name(&name);
     OutboxKind as String: |order| text(order.name()), |name| Self::from_name(&name);
     PayoutFormat as String: |format| text(format.name()), |name| Self::from_name(&name);
@@ -54,10 +55,24 @@ stored! {
     Descriptor as String: |value| text(value.as_str()), |descriptor| Some(Self::stored(descriptor));
     AcquirerId as String: |value| text(value.as_str()), |reference| Some(Self::stored(reference));
     CustomData as String: |custom| text(custom.as_str()), |custom| Some(Self::stored(custom));
+    WebhookUrl as String: |url| text(url.as_str()), |url| Self::stored(&url);
+    EventTypes as String: event_types, |names| read_event_types(&names);
+    DisableReason as String: |reason| text(reason.name()), |name| Self::from_name(&name);
+    WebhookSecret as Vec<u8>: |secret| Param::Bytes(secret.as_bytes().into()), Self::stored;
     Ppm as u32: |share| Param::Int(share.parts().into()), |parts| Some(Self::stored(parts));
     Amount as i64: |amount| Param::Int(amount.minor()), |minor| Self::new(minor).ok();
     FraudReason as i64: |reason| Param::Int(reason.code().into()), |code| Self::new(code).ok();
     ProcessingError as u8: |error| Param::Int(error.code().into()), Self::from_code;
+}
+
+/// Names, separated by commas.
+fn event_types(types: &EventTypes) -> Param<'static> {
+    Param::Text(types.names().collect::<Vec<_>>().join(",").into())
+}
+
+fn read_event_types(names: &str) -> Option<EventTypes> {
+    let names = names.split(',').filter(|name| !name.is_empty());
+    names.map(|name| name.parse().ok()).collect()
 }
 
 /// Milliseconds since the epoch.

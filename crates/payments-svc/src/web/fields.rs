@@ -178,6 +178,22 @@ impl<'a> Fields<'a> {
         self.value(name, |value| members::flag(value, encoding))
     }
 
+    /// Reads an optional list of texts. Empty texts in it count as absent, so that a form can send
+    /// an empty list: `a[]=`.
+    pub(crate) fn texts<T, C: FromIterator<T>, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<C>, Reported> {
+        self.value(name, |value| {
+            let items: Vec<&RawValue> =
+                serde_json::from_str(value.get()).map_err(|_| "must be a list of texts")?;
+            let texts: Vec<_> = items.into_iter().map(members::text).collect::<Result<_, _>>()?;
+            let texts = texts.iter().filter(|text| !text.is_empty());
+            texts.map(|text| parse(text).map_err(message)).collect()
+        })
+    }
+
     /// Reads optional custom data. JSON keeps its order, its numbers and repeated members; white
     /// space between tokens is removed. In a form, a repeated member is an error.
     pub(crate) fn custom(&mut self, name: &'static str) -> Result<Option<CustomData>, Reported> {

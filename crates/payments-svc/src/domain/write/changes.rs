@@ -9,6 +9,7 @@ use crate::domain::{
     AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, App, BalanceLine, Capture, CardOnFile,
     Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, NewEvent,
     Notes, OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction, User,
+    Webhook, WebhookSecrets,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -83,6 +84,10 @@ pub(crate) struct Changes {
     pub(crate) concluded_keys: BTreeMap<(Id, String), KeyChange>,
     /// Deletes of idempotency keys, by app and key.
     pub(crate) deleted_keys: BTreeSet<(Id, String)>,
+    /// New and updated rows.
+    pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
+    /// Deletes.
+    pub(crate) deleted_webhooks: BTreeSet<Id>,
     /// New row.
     pub(crate) payout: Option<NewPayout>,
     /// The new position of the expiry job.
@@ -298,6 +303,14 @@ pub(crate) struct KeyChange {
     pub(crate) app: Id,
     pub(crate) key: String,
     pub(crate) outcome: Outcome,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WebhookRow {
+    pub(crate) webhook: Webhook,
+    pub(crate) secrets: WebhookSecrets,
+    /// Whether this batch inserts the row.
+    pub(crate) is_new: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -30,6 +30,7 @@ mod memberships;
 mod movements;
 mod notifications;
 mod payments;
+mod webhooks;
 
 /// The maximum of one row of a balance after a capture, in minor units, so that captures never make
 /// the sum of a merchant's rows overflow. Refunds and disputes are rejected only if the row itself
@@ -120,6 +121,18 @@ impl Batch {
                 self.changes.deleted_invitations.insert(*invitation);
                 done(Outcome::Done)
             }
+            Action::CreateWebhook { app, details, secret } => {
+                self.create_webhook(*app, details, secret)
+            }
+            Action::UpdateWebhook { app, webhook, update } => {
+                self.change_webhook(*app, *webhook, |known, _| known.webhook.update(update))
+            }
+            Action::RotateWebhook { app, webhook, secret } => {
+                self.change_webhook(*app, *webhook, |known, now| {
+                    known.secrets.rotate(secret.clone(), now);
+                })
+            }
+            Action::DeleteWebhook { app, webhook } => self.delete_webhook(*app, *webhook),
             Action::PayOut(_) => self.pay_out(),
             Action::DeleteKeys { keys } => {
                 keys.iter().for_each(|key| drop(self.known.keys.remove(key)));

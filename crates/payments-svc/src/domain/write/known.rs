@@ -1,13 +1,13 @@
 //! The loaded rows of a batch.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 
 use super::{Answer, Balance, KeyedRequest, MerchantTexts, Outcome, Rejection};
 use crate::domain::{
     AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, Merchant, Payment,
-    PayoutRun, TransactionState, TransactionVersion,
+    PayoutRun, TransactionState, TransactionVersion, Webhook, WebhookSecrets,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -43,6 +43,8 @@ pub(crate) struct LoadedRows {
     /// Decisions that arrived before their dispute, by the same key.
     pub(crate) waiting: HashMap<(Id, String), Decision>,
     pub(crate) invitations: HashMap<Id, InvitationState>,
+    /// All endpoints of an app, by app.
+    pub(crate) webhooks: HashMap<Id, BTreeMap<Id, WebhookState>>,
     pub(crate) payout: Option<PayoutState>,
 }
 
@@ -67,6 +69,7 @@ impl LoadedRows {
             disputes: HashMap::new(),
             waiting: HashMap::new(),
             invitations: HashMap::new(),
+            webhooks: HashMap::new(),
             payout: None,
         }
     }
@@ -158,6 +161,13 @@ pub(crate) struct InvitationState {
     pub(crate) invitation: Invitation,
     /// The time of the next attempt.
     pub(crate) due: Timestamp,
+}
+
+/// An endpoint with its secrets.
+#[derive(Debug, Clone)]
+pub(crate) struct WebhookState {
+    pub(crate) webhook: Webhook,
+    pub(crate) secrets: WebhookSecrets,
 }
 
 /// The state that a payout depends on.

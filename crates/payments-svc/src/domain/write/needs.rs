@@ -51,6 +51,8 @@ pub(crate) struct Needs {
     /// Disputes with their slices and waiting decisions, by transaction and the acquirer's ID.
     pub(crate) disputes: BTreeSet<(Id, String)>,
     pub(crate) invitations: BTreeSet<Id>,
+    /// Apps, each with all its endpoints.
+    pub(crate) webhook_apps: BTreeSet<Id>,
     /// The run and the merchant, with all rows of its balance and the sum of the captures to hold.
     pub(crate) payout: Option<PayoutRequest>,
     /// The maximum number of IDs that the writes use.
@@ -119,6 +121,10 @@ impl Needs {
             Action::StartInvitationAttempt { invitation, .. } => {
                 self.invitations.insert(*invitation);
             }
+            Action::CreateWebhook { app, .. }
+            | Action::UpdateWebhook { app, .. }
+            | Action::RotateWebhook { app, .. }
+            | Action::DeleteWebhook { app, .. } => drop(self.webhook_apps.insert(*app)),
             Action::PayOut(request) => self.payout = Some(*request),
         }
     }
@@ -135,7 +141,8 @@ fn ids(action: &Action) -> usize {
         Action::CreateApp { .. }
         | Action::CreateMerchant { .. }
         | Action::BeginPayment { .. }
-        | Action::SaveCard { .. } => 1,
+        | Action::SaveCard { .. }
+        | Action::CreateWebhook { .. } => 1,
         // A user and an invitation.
         Action::AddUser { .. } => 2,
         // A transaction, an event, and a reversal in the outbox.
@@ -154,6 +161,9 @@ fn ids(action: &Action) -> usize {
         | Action::DeleteOutboxEntries { .. }
         | Action::StartInvitationAttempt { .. }
         | Action::RemoveInvitation { .. }
+        | Action::UpdateWebhook { .. }
+        | Action::RotateWebhook { .. }
+        | Action::DeleteWebhook { .. }
         | Action::DeleteKeys { .. }
         | Action::DeleteEvents { .. }
         | Action::SaveExpiryCursor { .. } => 0,

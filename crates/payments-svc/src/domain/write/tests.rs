@@ -53,6 +53,7 @@ fn facts(changes: &Changes) -> usize {
         + changes.steps.len()
         + changes.disputes.len()
         + changes.frauds.len()
+        + changes.webhooks.values().filter(|row| row.is_new).count()
         + usize::from(changes.payout.is_some())
 }
 

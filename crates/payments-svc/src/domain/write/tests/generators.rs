@@ -9,9 +9,10 @@ use proptest::prelude::*;
 use super::model::Tables;
 use crate::domain::{
     AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, Card, CardOnFile, Country,
-    Currency, CustomData, Decision, Descriptor, Email, Exchange, Expiry, FraudReason, Iban, Id,
-    MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment,
-    PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError, Reason, Scheme, ThreeDSecure,
+    Currency, CustomData, Decision, Descriptor, Email, EventType, EventTypes, Exchange, Expiry,
+    FraudReason, Iban, Id, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes,
+    Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError,
+    Reason, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl,
     Website,
     write::{Action, KeyState, KeyedRequest, Write},
 };
@@ -40,6 +41,10 @@ pub(crate) enum Kind {
     DeleteEvents,
     TakeInvitation,
     RemoveInvitation,
+    CreateWebhook,
+    UpdateWebhook,
+    RotateWebhook,
+    DeleteWebhook,
     Forget,
     Expire,
 }
@@ -47,8 +52,8 @@ pub(crate) enum Kind {
 /// Kinds that concern the same rows. Repeated kinds are more frequent.
 const MEMBERS: &[Kind] = {
     use Kind::{
-        AddApp, AddUser, CreateApp, CreateMerchant, RemoveInvitation, RevokeApp, RevokeUser,
-        TakeInvitation, UpdateMerchant,
+        AddApp, AddUser, CreateApp, CreateMerchant, CreateWebhook, DeleteWebhook, RemoveInvitation,
+        RevokeApp, RevokeUser, RotateWebhook, TakeInvitation, UpdateMerchant, UpdateWebhook,
     };
     &[
         CreateApp,
@@ -65,6 +70,11 @@ const MEMBERS: &[Kind] = {
         TakeInvitation,
         TakeInvitation,
         RemoveInvitation,
+        CreateWebhook,
+        CreateWebhook,
+        UpdateWebhook,
+        RotateWebhook,
+        DeleteWebhook,
     ]
 };
 const PAYMENTS: &[Kind] = {
@@ -203,6 +213,8 @@ impl WriteSpec {
                 | Action::BeginPayment { .. }
                 | Action::Move { .. }
                 | Action::SaveCard { .. }
+                | Action::CreateWebhook { .. }
+                | Action::RotateWebhook { .. }
         );
         let keyed = self.key.filter(|_| takes_key).map(|(app, key, request)| KeyedRequest {
             app: pick(&tables.apps, 2, app | 1),
@@ -283,6 +295,34 @@ impl WriteSpec {
             Kind::RemoveInvitation => {
                 Action::RemoveInvitation { invitation: pick(&tables.invitations, 3, choice) }
             }
+            Kind::CreateWebhook => Action::CreateWebhook {
+                app,
+                details: Box::new(WebhookDetails {
+                    url: url(choice),
+                    types: [EventType::PayoutBooked].into_iter().collect(),
+                    description: (second_choice > 99).then(|| Name::new("Shop").unwrap()),
+                }),
+                secret: WebhookSecret::new([choice; WebhookSecret::BYTES]),
+            },
+            Kind::UpdateWebhook => {
+                let (app, webhook) = self.webhook(tables);
+                let update = WebhookUpdate {
+                    url: second_choice.is_multiple_of(2).then(|| url(second_choice)),
+                    types: second_choice.is_multiple_of(3).then(EventTypes::default),
+                    description: (second_choice > 200).then(|| Name::new("Till").unwrap()),
+                    enabled: [None, Some(true), Some(false)][usize::from(second_choice % 3)],
+                };
+                Action::UpdateWebhook { app, webhook, update: Box::new(update) }
+            }
+            Kind::RotateWebhook => {
+                let (app, webhook) = self.webhook(tables);
+                let secret = WebhookSecret::new([second_choice; WebhookSecret::BYTES]);
+                Action::RotateWebhook { app, webhook, secret }
+            }
+            Kind::DeleteWebhook => {
+                let (app, webhook) = self.webhook(tables);
+                Action::DeleteWebhook { app, webhook }
+            }
             Kind::Forget => self.forget(tables),
             Kind::Expire => {
                 // One job at a time checks the transactions, in order of their IDs.
@@ -293,6 +333,14 @@ impl WriteSpec {
                 }
             }
         }
+    }
+
+    /// An endpoint with its app, or rarely with another one.
+    fn webhook(&self, tables: &Tables) -> (Id, Id) {
+        let webhook = pick(&tables.webhooks, 4, self.choice);
+        let own = tables.webhooks.get(&webhook).filter(|_| self.amount > 20);
+        let app = own.map(|row| row.webhook.app);
+        (app.unwrap_or_else(|| pick(&tables.apps, 3, self.second_choice)), webhook)
     }
 
     fn payment(&self, tables: &Tables) -> Payment {
@@ -418,6 +466,10 @@ fn email(number: u8) -> Email {
 
 fn descriptor(number: u8) -> Descriptor {
     Descriptor::new(&format!("Shop {number}")).unwrap()
+}
+
+fn url(number: u8) -> WebhookUrl {
+    WebhookUrl::new(&format!("https://shop.example/{number}"), false).unwrap()
 }
 
 fn reference(text: &str) -> AcquirerId {

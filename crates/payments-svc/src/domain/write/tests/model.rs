@@ -10,6 +10,7 @@ use crate::domain::write::{
     LoadedTransaction, Membership, MerchantTexts, Needs, NewApp, NewCard, NewDispute,
     NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction,
     NotificationRow, PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
+    WebhookRow, WebhookState,
 };
 use crate::domain::{
     AcquirerId, BalanceLine, Capture, Challenge, DisputeState, FraudAlert, Id, Invitation,
@@ -42,6 +43,7 @@ pub(crate) struct Tables {
     pub(crate) events: BTreeMap<Id, NewEvent>,
     pub(crate) payouts: BTreeMap<Id, NewPayout>,
     pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
+    pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
     pub(crate) expired_through: Option<Id>,
 }
 
@@ -131,6 +133,13 @@ impl Tables {
                 known.invitations.insert(*id, self.invitation(row));
             }
         }
+        for app in needs.webhook_apps.iter().filter(|app| self.apps.contains_key(app)) {
+            let own = self.webhooks.values().filter(|row| row.webhook.app == *app).cloned();
+            let own = own.map(|WebhookRow { webhook, secrets, .. }| {
+                (webhook.id, WebhookState { webhook, secrets })
+            });
+            known.webhooks.insert(*app, own.collect());
+        }
         if let Some(request) = needs.payout {
             let id = request.merchant;
             known.payout = self.payout(request, now);
@@ -171,6 +180,7 @@ impl Tables {
             notifications: self.notifications.keys().cloned().collect(),
             disputes: opened.chain(waits).map(named).collect(),
             invitations: self.invitations.keys().copied().collect(),
+            webhook_apps: self.apps.keys().copied().collect(),
             payout: None,
             ids: 0,
         }
@@ -278,6 +288,9 @@ impl Tables {
             .retain(|_, row| !changes.deleted_invitations_of.contains(&membership(row)));
         self.pending_payments.retain(|id, _| !changes.deleted_pending_payments.contains(id));
         self.keys.retain(|name, _| !changes.deleted_keys.contains(name));
+        for id in &changes.deleted_webhooks {
+            assert!(self.webhooks.remove(id).is_some(), "{id}");
+        }
         let is_gone = |row: &&Membership| row.existed && !row.exists;
         for row in changes.merchant_apps.values().filter(is_gone) {
             assert!(self.merchant_apps.remove(&(row.merchant, row.member)).is_some(), "{row:?}");
@@ -320,6 +333,9 @@ impl Tables {
         }
         for (key, change) in &changes.concluded_keys {
             self.keys.get_mut(key).unwrap().state = KeyState::Answered(change.outcome.clone());
+        }
+        for (id, row) in changes.webhooks.iter().filter(|(_, row)| !row.is_new) {
+            *self.webhooks.get_mut(id).unwrap() = row.clone();
         }
         self.expired_through = changes.expired_through.or(self.expired_through);
     }
@@ -368,6 +384,9 @@ impl Tables {
         for (key, row) in changes.merchant_users.into_iter().filter(|(_, row)| is_new(row)) {
             assert!(self.merchant_users.insert(key), "{row:?}");
         }
+        let webhooks = changes.webhooks.into_iter().filter(|(_, row)| row.is_new);
+        let stored = webhooks.map(|(id, row)| (id, WebhookRow { is_new: false, ..row }));
+        add(&mut self.webhooks, stored);
         add(&mut self.notifications, changes.notifications);
         add(&mut self.keys, changes.keys);
     }

@@ -1,0 +1,156 @@
+//! Deliveries: attempts to send an event to an endpoint, and when a failed one is repeated.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+/// The delays after the first failed attempts.
+const FIRST_DELAYS: [Duration; 6] = [
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_mins(2),
+    Duration::from_mins(10),
+    Duration::from_hours(1),
+    Duration::from_hours(3),
+];
+
+/// The delay after every later attempt.
+const LATER_DELAY: Duration = Duration::from_hours(6);
+
+/// No attempt is made later than this after the first one.
+const GIVE_UP_AFTER: Duration = Duration::from_hours(5 * 24);
+
+/// The time of the next attempt, after `attempts` failed ones, the first at `first` and the last at
+/// `now`. `None`: give up. `jitter`, any number, makes a delay up to 25 % longer, so that the
+/// retries do not all reach a recovered receiver at the same time.
+#[cfg_attr(not(test), expect(dead_code, reason = "the delivery job will use it"))]
+pub(crate) fn next_attempt(
+    attempts: u32,
+    first: Timestamp,
+    now: Timestamp,
+    jitter: u16,
+) -> Option<Timestamp> {
+    let index = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
+    let delay = FIRST_DELAYS.get(index).copied().unwrap_or(LATER_DELAY);
+    let quarter_ms = delay.as_secs().saturating_mul(250);
+    let jitter = Duration::from_millis(quarter_ms.saturating_mul(jitter.into()) / 65_535);
+    let next = now.checked_add(delay.saturating_add(jitter)).ok()?;
+    let end = first.checked_add(GIVE_UP_AFTER).ok()?;
+    (next <= end).then_some(next)
+}
+
+/// The result of one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    pub(crate) outcome: DeliveryOutcome,
+    pub(crate) duration: Duration,
+}
+
+/// The outcome of one attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DeliveryOutcome {
+    /// The receiver answered with this status, 2xx.
+    Delivered(u16),
+    /// The receiver answered with another status. Redirects are not followed.
+    Refused(u16),
+    /// The receiver did not answer in time.
+    TimedOut,
+    /// The name has no address, the connection failed, or the answer is not HTTP.
+    ConnectionFailed,
+    /// The TLS handshake failed; for example, no trusted CA has signed the certificate.
+    TlsFailed,
+    /// The service must not connect to the address.
+    AddressForbidden,
+}
+
+impl DeliveryOutcome {
+    /// The outcome of an answer with this status.
+    pub(crate) fn of_status(status: u16) -> Self {
+        match status {
+            200..300 => Self::Delivered(status),
+            _ => Self::Refused(status),
+        }
+    }
+
+    /// The name in the API.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Delivered(_) => "delivered",
+            Self::Refused(_) => "refused",
+            Self::TimedOut => "timed_out",
+            Self::ConnectionFailed => "connection_failed",
+            Self::TlsFailed => "tls_failed",
+            Self::AddressForbidden => "address_forbidden",
+        }
+    }
+
+    pub(crate) fn status(self) -> Option<u16> {
+        match self {
+            Self::Delivered(status) | Self::Refused(status) => Some(status),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    /// The delays between attempts that all fail at once, in seconds, until the service gives up.
+    fn delays(jitter: u16) -> Vec<i64> {
+        let first = Timestamp::from_second(1_790_000_000).unwrap();
+        let (mut now, mut delays) = (first, Vec::new());
+        let mut attempts = 1;
+        while let Some(next) = next_attempt(attempts, first, now, jitter) {
+            delays.push(next.duration_since(now).as_secs());
+            (now, attempts) = (next, attempts + 1);
+        }
+        let lasted = now.duration_since(first);
+        let end = SignedDuration::from_hours(5 * 24);
+        assert!(lasted <= end && lasted + SignedDuration::from_hours(8) > end, "{lasted:?}");
+        delays
+    }
+
+    #[test]
+    fn attempts_follow_the_schedule_for_five_days() {
+        let delays = delays(0);
+        assert_eq!(delays[..6], [5, 30, 2 * 60, 10 * 60, 3600, 3 * 3600]);
+        assert!(delays[6..].iter().all(|delay| *delay == 6 * 3600), "{delays:?}");
+        assert_eq!(delays.len(), 6 + 19);
+    }
+
+    #[test]
+    fn jitter_adds_up_to_a_quarter() {
+        let (least, most) = (delays(0), delays(u16::MAX));
+        for (least, most) in least.iter().zip(&most) {
+            assert_eq!(*most, least * 5 / 4);
+        }
+        let half = delays(u16::MAX / 2);
+        assert!(least[5] < half[5] && half[5] < most[5]);
+        assert!(most.len() < least.len());
+    }
+
+    #[test]
+    fn a_late_attempt_is_the_last_one() {
+        let first = Timestamp::from_second(1_790_000_000).unwrap();
+        let after = |hours| first + SignedDuration::from_hours(hours);
+        // The service was down for days after the second attempt.
+        assert_eq!(next_attempt(3, first, after(120), 0), None);
+        assert!(next_attempt(3, first, after(119), 0).is_some());
+        assert_eq!(next_attempt(u32::MAX, first, after(113), 0), Some(after(119)));
+        assert_eq!(next_attempt(u32::MAX, first, after(115), 0), None);
+        assert!(next_attempt(1, Timestamp::MAX, Timestamp::MAX, 0).is_none());
+    }
+
+    #[test]
+    fn any_2xx_is_a_delivery() {
+        for status in [200, 204, 299] {
+            assert_eq!(DeliveryOutcome::of_status(status), DeliveryOutcome::Delivered(status));
+        }
+        for status in [100, 199, 300, 302, 404, 410, 500, 999] {
+            assert_eq!(DeliveryOutcome::of_status(status), DeliveryOutcome::Refused(status));
+        }
+    }
+}

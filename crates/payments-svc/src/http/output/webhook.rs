@@ -1,0 +1,58 @@
+//! The endpoints of apps in JSON.
+
+use axum::{http::StatusCode, response::Response};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    domain::{DisableReason, Id, Name, Webhook, WebhookSecret},
+    web::{as_date, as_text, envelope},
+};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in super::super) struct WebhookOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    url: &'a str,
+    types: Vec<&'static str>,
+    description: Option<&'a str>,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    enabled: bool,
+    disabled_reason: Option<&'static str>,
+}
+
+impl<'a> WebhookOutput<'a> {
+    pub(in super::super) fn new(webhook: &'a Webhook) -> Self {
+        let details = &webhook.details;
+        Self {
+            id: webhook.id,
+            url: details.url.as_str(),
+            types: details.types.names().collect(),
+            description: details.description.as_ref().map(Name::as_str),
+            created: webhook.created,
+            enabled: webhook.disabled.is_none(),
+            disabled_reason: webhook.disabled.map(DisableReason::name),
+        }
+    }
+}
+
+/// An endpoint with its new secret. Without the secret, the response is that to a repeat.
+#[derive(Serialize)]
+struct SecretOutput<'a> {
+    #[serde(flatten)]
+    webhook: WebhookOutput<'a>,
+    secret: Option<&'a str>,
+}
+
+pub(super) fn response(
+    status: StatusCode,
+    webhook: &Webhook,
+    secret: Option<&WebhookSecret>,
+) -> Response {
+    let secret = secret.map(WebhookSecret::expose);
+    let secret = secret.as_ref().map(|secret| secret.as_str());
+    let webhook = WebhookOutput::new(webhook);
+    envelope(status, "webhook", SecretOutput { webhook, secret })
+}

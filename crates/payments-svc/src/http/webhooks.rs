@@ -1,0 +1,159 @@
+//! `POST /webhooks`, and the endpoints of the calling app.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{RawQuery, State},
+    http::StatusCode,
+    response::Response,
+};
+use jiff::Timestamp;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{
+    access::{Caller, Permitted},
+    api::Api,
+    idempotency::IdempotencyKey,
+    list,
+    output::{self, WebhookOutput},
+};
+use crate::{
+    app::{Message, now},
+    domain::{
+        Delivery, DeliveryOutcome, EventTypes, Name, Webhook, WebhookDetails, WebhookSecret,
+        WebhookUpdate,
+    },
+    web::{Body, Error, Fields, Reported, as_date, envelope},
+};
+
+/// Creates an endpoint. The response is the only place where its secret appears. A repeat with the
+/// same idempotency key does not show it.
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    Caller(app): Caller,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let keyed = key.of(&app, &body)?;
+    let secret = WebhookSecret::new(rand::random());
+    let created = api.payments.once(keyed, async |keyed| {
+        let details = body.read(|fields| {
+            let url = fields.required("url", |text| api.payments.webhook_url(text));
+            let types = types(fields);
+            let description = fields.optional("description", Name::new);
+            let types = types?.unwrap_or_default();
+            Ok(WebhookDetails { url: url?, types, description: description? })
+        })?;
+        api.payments.create_webhook(app.id, details, secret.clone(), keyed).await
+    });
+    Ok(output::response(&api.payments, created.await?.showing(secret)).await)
+}
+
+fn types(fields: &mut Fields<'_>) -> Result<Option<EventTypes>, Reported> {
+    fields.texts("types", str::parse)
+}
+
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    Caller(app): Caller,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
+    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
+    list::response(&api.responses, page_query, api.payments.webhooks(app.id)).await
+}
+
+pub(super) async fn get(webhook: Permitted<Webhook>) -> Response {
+    envelope(StatusCode::OK, "webhook", WebhookOutput::new(&webhook.resource))
+}
+
+/// JSON members of an endpoint that `PUT` must not change.
+const IMMUTABLE: [&str; 4] = ["id", "created", "disabledReason", "secret"];
+
+/// Changes an endpoint. Absent members keep their values.
+pub(super) async fn update(
+    State(api): State<Arc<Api>>,
+    webhook: Permitted<Webhook>,
+    body: Body,
+) -> Result<StatusCode, Error> {
+    let update = body.read(|fields| {
+        let url = fields.optional("url", |text| api.payments.webhook_url(text));
+        let types = types(fields);
+        let description = fields.optional("description", Name::new);
+        let enabled = fields.flag("enabled");
+        fields.reject(IMMUTABLE, "cannot be changed");
+        let (url, types) = (url?, types?);
+        Ok(WebhookUpdate { url, types, description: description?, enabled: enabled? })
+    })?;
+    api.payments.update_webhook(&webhook.resource, update).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) async fn delete(
+    State(api): State<Arc<Api>>,
+    webhook: Permitted<Webhook>,
+) -> Result<StatusCode, Error> {
+    api.payments.delete_webhook(&webhook.resource).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Replaces the secret. As in [`create`], only this response shows it.
+pub(super) async fn rotate(
+    State(api): State<Arc<Api>>,
+    webhook: Permitted<Webhook>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let keyed = key.of(&webhook.caller, &body)?;
+    let secret = WebhookSecret::new(rand::random());
+    let rotated = api.payments.once(keyed, async |keyed| {
+        body.read(|_| Ok(()))?;
+        api.payments.rotate_webhook(&webhook.resource, secret.clone(), keyed).await
+    });
+    Ok(output::response(&api.payments, rotated.await?.showing(secret)).await)
+}
+
+/// Sends a test message to an endpoint, once, and returns what came of it. A disabled endpoint is
+/// tested, too.
+pub(super) async fn test(
+    State(api): State<Arc<Api>>,
+    webhook: Permitted<Webhook>,
+    body: Body,
+) -> Result<Response, Error> {
+    body.read(|_| Ok(()))?;
+    let id = format!("test_{}", Uuid::new_v4().simple());
+    let event = TestOutput { id: &id, created: now(), kind: "webhook.test", test: true };
+    let body = serde_json::to_vec(&event).unwrap_or_default().into();
+    let message = Message { id, body };
+    let delivery = api.payments.test_webhook(&webhook.resource, message).await?;
+    Ok(envelope(StatusCode::OK, "delivery", DeliveryOutput::new(delivery)))
+}
+
+/// The message that tests an endpoint. Its type is not in the closed set, because it is no event.
+#[derive(Serialize)]
+struct TestOutput<'a> {
+    id: &'a str,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    test: bool,
+}
+
+#[derive(Serialize)]
+struct DeliveryOutput {
+    outcome: &'static str,
+    /// The status of the answer, if there was one.
+    status: Option<u16>,
+    /// In milliseconds.
+    duration: u128,
+}
+
+impl DeliveryOutput {
+    fn new(Delivery { outcome, duration }: Delivery) -> Self {
+        let status = DeliveryOutcome::status(outcome);
+        Self { outcome: outcome.name(), status, duration: duration.as_millis() }
+    }
+}
+
+list::item!(Webhook, WebhookOutput::new);

@@ -1,0 +1,201 @@
+//! Sends one request to an endpoint.
+//!
+//! Each request has a new connection: the name is resolved again, and its addresses are checked
+//! again. A connection that is kept open would deliver without a check. TLS sessions are resumed,
+//! which makes new connections cheap; a session belongs to a name, not to an address.
+
+use std::{error::Error, io, iter::successors, path::PathBuf, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use common::{
+    limits::Networks,
+    tls::{self, TlsError},
+};
+use jiff::Timestamp;
+use reqwest::{
+    Client, ClientBuilder, RequestBuilder, Response, dns::Resolve, header::CONTENT_TYPE,
+    redirect::Policy,
+};
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    network::{ForbiddenAddress, PermittedAddresses, Reach, SystemResolver},
+    signature,
+};
+use crate::domain::{Delivery, DeliveryOutcome, InvalidWebhookUrl, WebhookSecrets, WebhookUrl};
+
+/// Timeout of a request, from the resolution of the name to the end of the answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// At most this many bytes of an answer's body are read, so that the receiver can send a short one
+/// without an error. They are not used.
+const MAX_ANSWER: usize = 16 * 1024;
+
+const USER_AGENT: &str = "payments-svc";
+
+#[derive(Debug, Clone)]
+pub(crate) struct SenderConfig {
+    /// Whether http to this machine is allowed.
+    pub(crate) insecure: bool,
+    /// Networks that are allowed although they are not public.
+    pub(crate) networks: Networks,
+    /// Additional CA certificates.
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// Why no webhooks can be sent at all.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SenderError {
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    #[error("the HTTP client for webhooks cannot be made: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+/// A message to an endpoint.
+pub(crate) struct Message {
+    /// The receiver recognises a repeat by it.
+    pub(crate) id: String,
+    /// JSON.
+    pub(crate) body: Bytes,
+}
+
+pub(crate) struct Sender {
+    /// For https.
+    secure: Route,
+    /// For http. `None` if it is not allowed.
+    local: Option<Route>,
+}
+
+/// An HTTP client, and where it may connect to.
+struct Route {
+    client: Client,
+    reach: Arc<Reach>,
+}
+
+impl Sender {
+    pub(crate) fn new(config: SenderConfig) -> Result<Self, SenderError> {
+        Self::with_resolver(config, &(Arc::new(SystemResolver) as _))
+    }
+
+    fn with_resolver(
+        SenderConfig { insecure, networks, ca_file }: SenderConfig,
+        resolver: &Arc<dyn Resolve>,
+    ) -> Result<Self, SenderError> {
+        let tls =
+            tls::client_config(ca_file.as_deref(), "PAYMENTS_WEBHOOK_CA_FILE (--webhook-ca-file)")?;
+        let builder = || Client::builder().tls_backend_preconfigured(tls.clone());
+        let secure = Route::new(builder().https_only(true), Reach::Public(networks), resolver)?;
+        let local =
+            insecure.then(|| Route::new(builder(), Reach::Loopback, resolver)).transpose()?;
+        Ok(Self { secure, local })
+    }
+
+    /// Reads the address of a new endpoint. A name is not resolved yet: its addresses are checked
+    /// at each delivery.
+    pub(crate) fn url(&self, text: &str) -> Result<WebhookUrl, InvalidWebhookUrl> {
+        let url = WebhookUrl::new(text, self.local.is_some())?;
+        match self.route(&url) {
+            Some(_) => Ok(url),
+            None => Err(InvalidWebhookUrl::Private),
+        }
+    }
+
+    /// Sends a message, signed with the secrets that are valid at `now`.
+    pub(crate) async fn send(
+        &self,
+        url: &WebhookUrl,
+        (secrets, now): (&WebhookSecrets, Timestamp),
+        Message { id, body }: Message,
+    ) -> Delivery {
+        let started = Instant::now();
+        let outcome = match self.route(url) {
+            None => DeliveryOutcome::AddressForbidden,
+            Some(route) => {
+                let seconds = now.as_second();
+                let signature = signature::header(secrets.signing(now), &id, seconds, &body);
+                let request = route.client.post(url.as_url().clone());
+                let request = request
+                    .header(CONTENT_TYPE, "application/json")
+                    .header("webhook-id", id)
+                    .header("webhook-timestamp", seconds)
+                    .header("webhook-signature", signature)
+                    .body(body);
+                exchange(request, started + TIMEOUT).await
+            }
+        };
+        Delivery { outcome, duration: started.elapsed() }
+    }
+
+    /// The client for a URL. `None` if the service must not connect to its address.
+    fn route(&self, url: &WebhookUrl) -> Option<&Route> {
+        let route = if url.is_secure() { Some(&self.secure) } else { self.local.as_ref() };
+        route.filter(|route| route.reach.permits_host(url.as_url()))
+    }
+}
+
+impl Route {
+    fn new(
+        builder: ClientBuilder,
+        reach: Reach,
+        resolver: &Arc<dyn Resolve>,
+    ) -> Result<Self, reqwest::Error> {
+        let reach = Arc::new(reach);
+        let resolver = Arc::clone(resolver);
+        let permitted = PermittedAddresses { resolver, reach: Arc::clone(&reach) };
+        let client = builder
+            .dns_resolver(Arc::new(permitted))
+            .http1_only()
+            .no_proxy()
+            .pool_max_idle_per_host(0)
+            .redirect(Policy::none())
+            .user_agent(USER_AGENT)
+            .build()?;
+        Ok(Self { client, reach })
+    }
+}
+
+async fn exchange(request: RequestBuilder, deadline: Instant) -> DeliveryOutcome {
+    match timeout_at(deadline, request.send()).await {
+        Err(_) => DeliveryOutcome::TimedOut,
+        Ok(Err(error)) => failure(&error),
+        Ok(Ok(answer)) => {
+            let outcome = DeliveryOutcome::of_status(answer.status().as_u16());
+            // The status counts, even if the body does not arrive in time.
+            let _ = timeout_at(deadline, discard(answer)).await;
+            outcome
+        }
+    }
+}
+
+async fn discard(mut answer: Response) {
+    let mut read = 0;
+    while read < MAX_ANSWER
+        && let Ok(Some(chunk)) = answer.chunk().await
+    {
+        read += chunk.len();
+    }
+}
+
+/// The outcome of a request without an answer.
+fn failure(error: &reqwest::Error) -> DeliveryOutcome {
+    let causes = || successors(Some(error as &(dyn Error + 'static)), |&cause| cause.source());
+    if causes().any(|cause| cause.is::<ForbiddenAddress>()) {
+        DeliveryOutcome::AddressForbidden
+    } else if causes().any(is_tls) {
+        DeliveryOutcome::TlsFailed
+    } else {
+        DeliveryOutcome::ConnectionFailed
+    }
+}
+
+/// Errors of TLS are inside errors of I/O, which do not have them as their source.
+fn is_tls(cause: &(dyn Error + 'static)) -> bool {
+    match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        Some(inside) => is_tls(inside),
+        None => cause.is::<rustls::Error>(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
