@@ -78,7 +78,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("pos", "app domain language web askama axum tower_http"),
             ("jobs", "acquirer app domain mail rates store prometheus tokio tracing"),
             ("payout", "config domain file store askama common::progress"),
-            ("seed", "config domain file store std::fs tokio"),
+            ("seed", "app config domain file store std::fs tokio"),
             ("config", "domain clap lettre std::net"),
             (
                 "service",

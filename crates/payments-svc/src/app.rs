@@ -3,6 +3,7 @@
 //! on HTTP nor on SQL. `docs/glossary.md` explains the words of the domain.
 
 mod access;
+mod api_keys;
 mod cards;
 mod charges;
 mod declines;
@@ -16,7 +17,8 @@ mod payments;
 mod view;
 mod webhooks;
 
-pub(crate) use access::Accessible;
+pub(crate) use access::{Accessible, Credentials};
+pub(crate) use api_keys::new_api_key;
 pub(crate) use cards::{RecurringPayment, StoredCard};
 pub(crate) use charges::Charge;
 pub(crate) use declines::{Attempt, Declines, Origin};

@@ -22,6 +22,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod acquirer_key;
+mod api_key;
 mod app;
 mod card;
 mod custom_data;
@@ -48,7 +49,8 @@ mod webhook;
 pub(crate) mod write;
 
 pub(crate) use acquirer_key::AcquirerKey;
-pub(crate) use app::{ApiKey, ApiKeyDigest, App, User};
+pub(crate) use api_key::{ApiKey, ApiKeyDetails, ApiKeyDigest, ApiKeyUse, MAX_API_KEYS, hour_of};
+pub(crate) use app::{App, User};
 pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, SecurityCode};
 pub(crate) use custom_data::CustomData;
 pub(crate) use delivery::{Delivery, DeliveryOutcome};

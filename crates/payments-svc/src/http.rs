@@ -17,6 +17,7 @@ use crate::web::{with_fallbacks, with_telemetry};
 
 mod access;
 mod api;
+mod api_keys;
 mod apps;
 mod cards;
 mod disputes;
@@ -46,6 +47,8 @@ const POS_URL: &str = "http://127.0.0.1:5003";
 pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic>) -> Router {
     let routes = Router::new()
         .route("/apps", post(apps::create))
+        .route("/apps/me/keys", get(api_keys::list).post(api_keys::create))
+        .route("/apps/me/keys/{key_id}", delete(api_keys::delete))
         .route("/me", get(apps::me))
         .route("/merchants", post(merchants::create))
         .route("/merchants/{merchant_id}", get(merchants::get).put(merchants::update))

@@ -91,6 +91,10 @@ impl Jobs {
         tasks.spawn(every(FAST_INTERVAL, name, async move || {
             this.payments.lose_overdue_disputes().await
         }));
+        let (this, name) = job("recording uses of API keys");
+        tasks.spawn(every(FAST_INTERVAL, name, async move || {
+            this.payments.record_api_key_uses().await
+        }));
         let (this, name) = job("reading exchange rates");
         tasks.spawn(every(FAST_INTERVAL, name, async move || {
             let rates = Arc::clone(&this.rates);

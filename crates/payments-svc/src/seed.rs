@@ -3,13 +3,13 @@
 use std::{fs, io, path::PathBuf};
 
 use common::config::SecretError;
-use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::{
+    app::new_api_key,
     config::Config,
     domain::{
-        ApiKey, Country, Descriptor, Email, Iban, Id, MerchantDetails, Name, Website,
+        Country, Descriptor, Email, Iban, Id, MerchantDetails, Name, Website,
         write::{Action, Outcome, Rejection},
     },
     file::NewFile,
@@ -71,7 +71,7 @@ pub(crate) async fn seed(config: &Config) -> Result<(), SeedError> {
 
 /// Creates the app and the merchants. Returns the content of the file.
 async fn fill(store: &Store, config: &Config) -> Result<String, SeedError> {
-    let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
+    let key = new_api_key();
     let name = Name::new("Demo").map_err(|_| SeedError::Broken)?;
     let app = Action::CreateApp { name: Some(name), digest: key.digest() };
     let answer = store.write(app).await??;

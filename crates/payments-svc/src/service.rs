@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 use common::{
     bearer::BearerToken,
     config::{SecretError, secret},
+    error::Cause,
     limits::{Budget, LimitMetrics},
     operations::Operations,
     postgres::DatabaseConfig,
@@ -194,7 +195,8 @@ impl process::Running for Running {
     /// 2. Payments that continue without their callers. The service waits for them.
     /// 3. [`Jobs`]. They are aborted.
     /// 4. [`Invitations`], after the mail that is being sent.
-    /// 5. The store.
+    /// 5. The uses of API keys that no job has recorded yet.
+    /// 6. The store.
     async fn stop(mut self) {
         tracing::info!("stopping");
         self.operations.drain();
@@ -203,6 +205,11 @@ impl process::Running for Running {
         self.payments.finished().await;
         self.jobs.shutdown().await;
         while self.invitations.join_next().await.is_some() {}
+        if self.store.is_up()
+            && let Err(error) = self.payments.record_api_key_uses().await
+        {
+            tracing::warn!(cause = %Cause::new(error), "uses of API keys not recorded");
+        }
         self.store.close().await;
         tracing::info!("stopped");
     }

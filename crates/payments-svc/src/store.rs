@@ -38,13 +38,13 @@ use common::{
     sqlite::BackupError,
 };
 use jiff::Timestamp;
-use quick_cache::sync::Cache;
 
 use crate::domain::{
-    AcquirerId, ApiKeyDigest, App, Id, Payout, PayoutRun,
+    AcquirerId, ApiKeyUse, Id, Payout, PayoutRun,
     write::{Answer, Rejection, Write},
 };
 
+mod api_keys;
 mod batch;
 mod check;
 mod events;
@@ -61,6 +61,7 @@ mod sqlite;
 mod tables;
 mod values;
 
+use api_keys::ApiKeys;
 pub(crate) use check::CheckError;
 use check::Scope;
 pub(crate) use events::EventFilter;
@@ -69,9 +70,6 @@ pub(crate) use postgres::Postgres;
 pub(crate) use reads::JOB_BATCH;
 pub(crate) use snapshot::{SHORT_TRAIL, Snapshot};
 pub(crate) use sqlite::Sqlite;
-
-/// The maximum number of apps in the cache. Every request needs its app, and apps never change.
-const APP_CACHE: usize = 100_000;
 
 #[derive(Debug, Clone)]
 pub(crate) struct StoreConfig {
@@ -245,9 +243,7 @@ type Select<'a> = (&'a str, &'a [Param<'a>]);
 #[derive(Clone)]
 pub(crate) struct Store {
     engine: Engine,
-    /// Apps by [`Self::timeline_changes`] and the digest of their key. So no app is found that a
-    /// failover of the database has lost.
-    apps: Arc<Cache<(u64, ApiKeyDigest), App>>,
+    api_keys: Arc<ApiKeys>,
     /// Threads for long work. They use half of the cores and leave the others to requests.
     aside: Aside,
 }
@@ -279,7 +275,7 @@ impl Store {
         };
         let cores = available_parallelism().map_or(2, usize::from);
         let aside = Aside::new((cores / 2).max(1));
-        Ok(Self { engine, apps: Arc::new(Cache::new(APP_CACHE)), aside })
+        Ok(Self { engine, api_keys: Arc::new(ApiKeys::new()), aside })
     }
 
     /// Threads for long work, so that requests do not wait for it.
@@ -303,22 +299,25 @@ impl Store {
         engine!(self, engine => engine.close().await)
     }
 
-    /// See [`common::postgres::Database::timeline_changes`]. SQLite has one timeline.
-    fn timeline_changes(&self) -> u64 {
-        match &self.engine {
-            Engine::Sqlite(_) => 0,
-            Engine::Postgres(engine) => engine.timeline_changes(),
-        }
-    }
-
     /// Counters of the batches, for the metrics.
     pub(crate) fn stats(&self) -> Stats {
         engine!(self, engine => engine.queue().stats())
     }
 
-    /// Limits of the write queue, for the metrics.
-    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 2] {
-        engine!(self, engine => engine.queue().limits())
+    /// Limits of the write queue and of the uses of API keys, for the metrics.
+    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 3] {
+        let [operations, bytes] = engine!(self, engine => engine.queue().limits());
+        [operations, bytes, self.api_keys.limit()]
+    }
+
+    /// Uses of API keys that no write has recorded yet, for one write. Follow the write with
+    /// [`Self::api_key_uses_recorded`].
+    pub(crate) fn unrecorded_api_key_uses(&self) -> Vec<ApiKeyUse> {
+        self.api_keys.unrecorded()
+    }
+
+    pub(crate) fn api_key_uses_recorded(&self, uses: &[ApiKeyUse]) {
+        self.api_keys.recorded(uses);
     }
 
     /// Waits until the write is committed. With an idempotency key, a repeat writes nothing and

@@ -1,7 +1,7 @@
 //! An app, which authenticates with its key.
 
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{API, Merchant, POS, Service, items, minimal};
 use crate::http::{Answer, Request};
@@ -33,6 +33,25 @@ impl App {
     pub fn at(&self, service: &Service) -> Self {
         let (url, pos) = service.address();
         Self { url: url.to_owned(), pos: pos.to_owned(), ..self.clone() }
+    }
+
+    /// Creates a further key. Returns its id, and the same app with this key.
+    pub async fn further_key(&self, name: &str) -> (String, Self) {
+        let body = json!({ "name": name });
+        let answer = self.post("/apps/me/keys", &body).await.expect(201);
+        let created = &answer.json()["key"];
+        (text(&created["id"]), self.with_key(&text(&created["key"])))
+    }
+
+    /// The same app with another key.
+    #[must_use]
+    pub fn with_key(&self, key: &str) -> Self {
+        Self { key: key.to_owned(), ..self.clone() }
+    }
+
+    /// Deletes one of the keys of this app.
+    pub async fn delete_key(&self, id: &str) -> Answer {
+        self.delete(&format!("/apps/me/keys/{id}")).await
     }
 
     /// A request with only the key of the app. `path` may have a query.

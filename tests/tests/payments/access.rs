@@ -53,6 +53,8 @@ impl Shop {
         let Self { merchant, user, line, transaction, card, webhook } = self;
         let (app, merchant) = (&merchant.app.id, &merchant.id);
         vec![
+            // The first key has the id of its app.
+            (Method::DELETE, format!("/apps/me/keys/{{{app}}}")),
             (Method::GET, format!("/identities/{{{app}}}/merchants?limit=1")),
             (Method::PUT, format!("/merchants/{{{merchant}}}")),
             (Method::GET, format!("/merchants/{{{merchant}}}")),

@@ -120,6 +120,9 @@ async fn every_path_except_apps_requires_the_key() {
     let id = "6b016ea00000000000000001";
     for (method, path) in [
         (Method::GET, "/me".to_owned()),
+        (Method::POST, "/apps/me/keys".to_owned()),
+        (Method::GET, "/apps/me/keys?limit=1".to_owned()),
+        (Method::DELETE, format!("/apps/me/keys/{id}")),
         (Method::POST, "/merchants".to_owned()),
         (Method::GET, format!("/identities/{id}/merchants?limit=1")),
         (Method::PUT, format!("/merchants/{id}")),

@@ -51,6 +51,9 @@ fn the_document_describes_exactly_the_expected_endpoints() {
     described.sort_unstable();
     let mut expected = vec![
         "post /apps",
+        "post /apps/me/keys",
+        "get /apps/me/keys",
+        "delete /apps/me/keys/{keyId}",
         "get /me",
         "post /merchants",
         "put /merchants/{merchantId}",

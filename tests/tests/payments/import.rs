@@ -79,6 +79,8 @@ struct Filled {
     answered: Vec<(String, String, Value, String)>,
     /// The form of a payment that waits for the answer to a challenge.
     form: String,
+    /// An app with a key that was deleted, and the same app with its other key.
+    keys: [App; 2],
 }
 
 /// Writes rows to every table and kills the service, as a crash would.
@@ -139,6 +141,9 @@ async fn filled() -> Filled {
     let (form, page) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
     let _ = page.expect(200);
     pay_out(service.data()).await;
+    let (_, till) = other.further_key("till").await;
+    let _ = till.delete_key(&other.id).await.expect(204);
+    let keys = [other, till];
     let merchants = vec![merchant.clone(), service.merchant().await];
     let shown = show(&merchants).await;
 
@@ -164,7 +169,7 @@ async fn filled() -> Filled {
          WHERE movement = 'refund' LIMIT 1",
     );
     assert_eq!(place.change("UPDATE expiry SET through = (SELECT min(id) FROM transactions)"), 1);
-    Filled { place, merchants, shown, answered, form }
+    Filled { place, merchants, shown, answered, form, keys }
 }
 
 /// The answers to all requests without a body that show data of the merchants, by path.
@@ -206,7 +211,7 @@ fn at(merchants: &[Merchant], service: &Service) -> Vec<Merchant> {
 
 #[tokio::test]
 async fn an_imported_store_answers_every_request_as_before() {
-    let Filled { place, merchants, shown, answered, form } = filled().await;
+    let Filled { place, merchants, shown, answered, form, keys } = filled().await;
     assert!(shown.len() > 60, "{shown:#?}");
     let target = imported(&place).await;
     target.agrees().await;
@@ -221,6 +226,11 @@ async fn an_imported_store_answers_every_request_as_before() {
         assert_eq!(repeat.text(), text, "{path}");
     }
     assert_eq!(show(&merchants).await, shown, "a repeat was executed");
+
+    let [deleted, kept] = keys.map(|app| app.at(&service));
+    let _ = deleted.get("/me").await.expect(401);
+    assert_eq!(kept.list("/apps/me/keys?limit=2").await.len(), 1);
+    let _ = service.app().await.get("/me").await.expect(200);
 
     let confirm = form.replace("/?", "/challenge?");
     let newest = |shown: &[Value]| shown[0]["id"].as_str().unwrap().to_owned();

@@ -8,8 +8,9 @@ use futures_util::future::join_all;
 use tokio::time::timeout;
 
 /// The paths of all lists, without a query.
-fn lists(merchant: &Merchant) -> [String; 5] {
+fn lists(merchant: &Merchant) -> [String; 6] {
     [
+        "/apps/me/keys".to_owned(),
         merchant.app.merchants(""),
         merchant.path("/users"),
         merchant.path("/apps"),
@@ -81,6 +82,7 @@ async fn every_list_is_newest_first_and_pages_both_ways() {
     let merchant = service.merchant().await;
     let transaction = merchant.pay("EUR", 1000).await;
     for number in 0..3 {
+        merchant.app.further_key("till").await;
         merchant.app.merchant("EUR").await;
         merchant.invite(&format!("user-{number}@shop.example")).await;
         merchant.add(&service.app().await).await;

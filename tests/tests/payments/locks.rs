@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use blackbox::{
     payments::{
-        Acquirer, Card, Merchant, Move, SECRET, Service, Stopped, Transaction, email, minimal,
+        Acquirer, Card, Merchant, Move, SECRET, Service, Stopped, Transaction, email, ids, minimal,
     },
     postgres::{Cluster, Database},
     process::{self, DEADLINE},
@@ -86,6 +86,12 @@ impl Shop {
                 (app.delete(&merchant.path(&format!("/users/{user}"))).await, &[204, 403, 404])
             }
             13 => (app.put(&merchant.path(""), &json!({ "email": email })).await, &[204]),
+            14 => (app.post("/apps/me/keys", &json!({})).await, &[201, 400]),
+            15 => {
+                let keys = ids(&app.list("/apps/me/keys?limit=100").await);
+                let Some(key) = keys.iter().find(|id| **id != app.id) else { return };
+                (app.delete_key(key).await, &[204, 404])
+            }
             _ => {
                 let card = json!({ "transactionId": transaction.id });
                 (merchant.post("/cards", &card).await, &[201])
@@ -100,7 +106,7 @@ impl Shop {
 }
 
 /// Number of kinds in [`Shop::send`].
-const KINDS: u8 = 15;
+const KINDS: u8 = 17;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_services_under_every_kind_of_load_never_deadlock() {

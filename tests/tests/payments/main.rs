@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails if its preparation fails")]
 
 mod access;
+mod api_keys;
 mod apps;
 mod books;
 mod broken;

@@ -16,6 +16,8 @@ fn routes(merchant: &Merchant, transaction: &Transaction) -> Vec<(String, Vec<Me
     let (get, post) = (vec![Method::GET], vec![Method::POST]);
     vec![
         ("/apps".to_owned(), post.clone()),
+        ("/apps/me/keys".to_owned(), vec![Method::POST, Method::GET]),
+        (format!("/apps/me/keys/{id}"), vec![Method::DELETE]),
         ("/me".to_owned(), get.clone()),
         ("/merchants".to_owned(), post.clone()),
         (merchant.app.merchants(""), get.clone()),

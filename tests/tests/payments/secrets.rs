@@ -121,6 +121,12 @@ async fn no_secret_is_logged_stored_or_shown() {
     let repeat = json!({ "transactionId": original.id, "currency": "EUR", "amount": 1 });
     answers.push(merchant.post("/transactions", &repeat).await.expect(400));
     answers.push(app.post_once("key", "/merchants", &minimal()).await.expect(201));
+    let till = json!({ "name": "till" });
+    let created = app.post_once("till", "/apps/me/keys", &till).await.expect(201).json();
+    let further = created["key"]["key"].as_str().unwrap();
+    let _ = service.request(Method::GET, "/me").basic_auth("", further).send().await.expect(200);
+    answers.push(app.post_once("till", "/apps/me/keys", &till).await.expect(201));
+    answers.push(app.get("/apps/me/keys?limit=10").await.expect(200));
     answers.push(app.post("/merchants", &json!({ "name": [app.key], "email": app.key })).await);
     answers.push(app.get(&format!("/merchants/{}", app.key)).await.expect(404));
     let wrong = service.request(Method::GET, "/me").basic_auth(&app.key, "");
@@ -135,7 +141,9 @@ async fn no_secret_is_logged_stored_or_shown() {
     service.process().logged(|line| line.contains(id)).await;
 
     let credentials = BASE64_STANDARD.encode(format!(":{}", app.key));
-    let mut secrets = vec![app.key.as_str(), credentials.as_str(), "metrics-token-8c1f"];
+    let of_further = BASE64_STANDARD.encode(format!(":{further}"));
+    let mut secrets = vec![app.key.as_str(), &credentials, further, &of_further];
+    secrets.push("metrics-token-8c1f");
     secrets.extend(NUMBERS);
     let log = service.process().log();
     assert!(log.len() > 50, "the log has only {} lines at level trace", log.len());
@@ -166,6 +174,7 @@ async fn only_creating_an_app_returns_its_key() {
     transaction.capture(10).await;
     for path in [
         "/me".to_owned(),
+        "/apps/me/keys?limit=10".to_owned(),
         app.merchants("?limit=10"),
         merchant.path(""),
         merchant.path("/apps?limit=10"),

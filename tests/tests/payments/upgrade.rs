@@ -128,6 +128,12 @@ async fn older_replicas_lose_nothing_while_a_newer_version_migrates() {
     for service in &all {
         write_everything(service).await;
     }
+    for service in &all {
+        let app = service.app().await;
+        for other in &all {
+            let _ = app.at(other).get("/me").await.expect(200);
+        }
+    }
     shift.captured(200).await;
     let made = shift.stop().await;
     for service in &all {

@@ -11,19 +11,23 @@ use crate::{
 
 /// A resource of a merchant, which every app of the merchant may read, or of an app.
 pub(crate) trait Accessible: Sized + Send {
-    /// Reads the resource, and whether `app` may see it.
+    /// Reads the resource, and whether the app with this API key may see it.
     fn find(
         store: &Store,
         id: Id,
-        app: Id,
+        key: ApiKeyDigest,
     ) -> impl Future<Output = Result<Option<Found<Self>>, StoreError>> + Send;
 }
 
 macro_rules! accessible {
     ($($resource:ty: $find:ident),*) => {$(
         impl Accessible for $resource {
-            async fn find(store: &Store, id: Id, app: Id) -> Result<Option<Found<Self>>, StoreError> {
-                store.$find(id, app).await
+            async fn find(
+                store: &Store,
+                id: Id,
+                key: ApiKeyDigest,
+            ) -> Result<Option<Found<Self>>, StoreError> {
+                store.$find(id, key).await
             }
         }
     )*};
@@ -40,9 +44,25 @@ accessible!(
     Webhook: webhook
 );
 
+/// An app and the API key that it sent. See [`Payments::identify`].
+pub(crate) struct Credentials {
+    pub(crate) app: App,
+    pub(super) key: ApiKeyDigest,
+}
+
 impl Payments {
-    pub(crate) async fn app_by_key(&self, key: ApiKeyDigest) -> Result<Option<App>, Error> {
-        Ok(self.store.app_by_key(key).await?)
+    /// The app that has this API key now. [`Error::Unauthenticated`] if no app has it.
+    pub(crate) async fn authenticate(&self, key: ApiKeyDigest) -> Result<Credentials, Error> {
+        let app = self.store.app_by_key(key).await?.ok_or(Error::Unauthenticated)?;
+        Ok(Credentials { app, key })
+    }
+
+    /// Like [`Self::authenticate`], but without a read if this process knows the key. The key may
+    /// have been deleted, so the result is only for [`Self::find`] and [`Self::snapshot`]: they
+    /// read the key together with the resource.
+    pub(crate) async fn identify(&self, key: ApiKeyDigest) -> Result<Credentials, Error> {
+        let app = self.store.app_by_known_key(key).await?.ok_or(Error::Unauthenticated)?;
+        Ok(Credentials { app, key })
     }
 
     /// Rejects an app that names another app: [`Error::Forbidden`] if that app exists, otherwise
@@ -54,10 +74,16 @@ impl Payments {
         Err(if self.store.has_app(id).await? { Error::Forbidden } else { Error::NotFound })
     }
 
-    /// Reads a resource for an app: [`Error::NotFound`] if it does not exist, [`Error::Forbidden`]
-    /// if the app may not see it.
-    pub(crate) async fn find<T: Accessible>(&self, id: Id, app: &App) -> Result<T, Error> {
-        permitted(T::find(&self.store, id, app.id).await?)
+    /// Reads a resource for an app: [`Error::Unauthenticated`] if its key was deleted,
+    /// [`Error::NotFound`] if the resource does not exist, [`Error::Forbidden`] if the app may not
+    /// see it.
+    pub(crate) async fn find<T: Accessible>(
+        &self,
+        id: Id,
+        caller: &Credentials,
+    ) -> Result<T, Error> {
+        let found = T::find(&self.store, id, caller.key).await?;
+        self.permitted(found, caller).await
     }
 
     /// Reads a transaction before a capture, refund or void, together with the stored state of the
@@ -65,17 +91,25 @@ impl Payments {
     pub(crate) async fn snapshot(
         &self,
         id: Id,
-        app: &App,
+        caller: &Credentials,
         key: Option<String>,
     ) -> Result<Snapshot, Error> {
-        permitted(self.store.snapshot(id, app.id, key).await?)
+        let found = self.store.snapshot(id, (caller.app.id, caller.key), key).await?;
+        self.permitted(found, caller).await
     }
-}
 
-fn permitted<T>(found: Option<Found<T>>) -> Result<T, Error> {
-    match found {
-        None => Err(Error::NotFound),
-        Some(Found { is_member: false, .. }) => Err(Error::Forbidden),
-        Some(Found { value, .. }) => Ok(value),
+    /// Reads the key only if the resource is refused: a deleted key gives access to nothing.
+    async fn permitted<T>(
+        &self,
+        found: Option<Found<T>>,
+        caller: &Credentials,
+    ) -> Result<T, Error> {
+        let refusal = match found {
+            Some(Found { value, is_member: true }) => return Ok(value),
+            Some(Found { is_member: false, .. }) => Error::Forbidden,
+            None => Error::NotFound,
+        };
+        self.authenticate(caller.key).await?;
+        Err(refusal)
     }
 }

@@ -12,6 +12,8 @@ use crate::{
 /// Why a request failed, in the words that the caller reads.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
+    #[error("the API key is missing or wrong")]
+    Unauthenticated,
     #[error("this app has no access to the resource")]
     Forbidden,
     #[error("no resource exists at this path")]
@@ -72,6 +74,8 @@ impl From<Rejection> for Error {
             Rejection::NotAMember => Self::Forbidden,
             Rejection::NoSuchApp => Self::field("appId", refusal),
             Rejection::TooManyWebhooks => Self::field("", refusal),
+            Rejection::TooManyApiKeys => Self::field("", refusal),
+            Rejection::LastApiKey => Self::field("keyId", refusal),
             Rejection::Movement(MovementError::OtherCurrency) => Self::field("currency", refusal),
             Rejection::Movement(_) => Self::field("amount", refusal),
             Rejection::KeyReused => Self::KeyReused,

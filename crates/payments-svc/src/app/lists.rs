@@ -3,11 +3,11 @@
 
 use futures_util::{FutureExt as _, future::BoxFuture};
 
-use super::{error::Error, payments::Payments};
+use super::{access::Credentials, error::Error, payments::Payments};
 use crate::{
     domain::{
-        App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, PageQuery, Transaction, User,
-        Webhook,
+        ApiKeyDetails, App, BalanceLine, Dispute, Event, FraudAlert, Id, Merchant, PageQuery,
+        Transaction, User, Webhook,
     },
     store::{EventFilter, Found, Owner, Store, StoreError},
 };
@@ -38,6 +38,10 @@ impl Payments {
         self.list(move |store, page_query| store.apps(merchant, page_query))
     }
 
+    pub(crate) fn api_keys(&self, app: Id) -> List<ApiKeyDetails> {
+        self.list(move |store, page_query| store.api_keys(app, page_query))
+    }
+
     pub(crate) fn lines(&self, merchant: Id) -> List<BalanceLine> {
         self.list(move |store, page_query| store.lines(merchant, page_query))
     }
@@ -56,43 +60,43 @@ impl Payments {
     /// the merchant's. Fails if there is no such merchant, or the app is not a member of it.
     pub(crate) async fn disputes(
         &self,
-        app: &App,
+        caller: &Credentials,
         (merchant, transaction): (Id, Option<Id>),
     ) -> Result<Option<List<Dispute>>, Error> {
-        let about = self.about(app, merchant, transaction).await?;
+        let about = self.about(caller, merchant, transaction).await?;
         Ok(about.map(|about| self.list(move |store, page_query| store.disputes(about, page_query))))
     }
 
     /// Like [`Self::disputes`], for fraud alerts.
     pub(crate) async fn frauds(
         &self,
-        app: &App,
+        caller: &Credentials,
         (merchant, transaction): (Id, Option<Id>),
     ) -> Result<Option<List<FraudAlert>>, Error> {
-        let about = self.about(app, merchant, transaction).await?;
+        let about = self.about(caller, merchant, transaction).await?;
         Ok(about.map(|about| self.list(move |store, page_query| store.frauds(about, page_query))))
     }
 
     /// The events of a merchant, or of all merchants of the app. Fails as [`Self::disputes`] does.
     pub(crate) async fn events(
         &self,
-        app: &App,
+        caller: &Credentials,
         filter: EventFilter,
     ) -> Result<List<Event>, Error> {
         if let Some(merchant) = filter.merchant {
-            self.about(app, merchant, None).await?;
+            self.about(caller, merchant, None).await?;
         }
-        let app = app.id;
+        let app = caller.app.id;
         Ok(self.list(move |store, page_query| store.events(app, filter, page_query)))
     }
 
     async fn about(
         &self,
-        app: &App,
+        caller: &Credentials,
         merchant: Id,
         transaction: Option<Id>,
     ) -> Result<Option<Owner>, Error> {
-        match self.store.merchant(merchant, app.id).await? {
+        match self.store.merchant(merchant, caller.key).await? {
             None => return Err(Error::field("filter.merchantId", "is not the ID of a merchant")),
             Some(Found { is_member: false, .. }) => return Err(Error::Forbidden),
             Some(_) => {}

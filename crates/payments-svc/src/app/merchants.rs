@@ -1,34 +1,15 @@
-//! Apps, merchants, and their members.
+//! Merchants and their members.
 
 use common::limits::ClientAddress;
-use secrecy::SecretString;
 use uuid::Uuid;
 
 use super::{error::Error, payments::Payments};
-use crate::{
-    domain::{
-        ApiKey, App, Email, Id, Merchant, MerchantDetails, MerchantUpdate, Name,
-        write::{Action, Answer, KeyedRequest, Outcome},
-    },
-    store::StoreError,
+use crate::domain::{
+    App, Email, Id, Merchant, MerchantDetails, MerchantUpdate,
+    write::{Action, Answer, KeyedRequest, Outcome},
 };
 
 impl Payments {
-    /// Counts a request to create an app.
-    pub(crate) fn count_new_app(&self, address: ClientAddress) -> Result<(), Error> {
-        Ok(self.limits.count_new_app(address)?)
-    }
-
-    /// Creates an app and its API key, of which the store keeps a digest only.
-    pub(crate) async fn create_app(&self, name: Option<Name>) -> Result<(App, ApiKey), Error> {
-        let key = ApiKey::new(SecretString::from(Uuid::new_v4().to_string()));
-        let answer = self.write(Action::CreateApp { name, digest: key.digest() }, None).await?;
-        match answer.outcome() {
-            Outcome::App(app) => Ok((app.clone(), key)),
-            _ => Err(StoreError::Panicked.into()),
-        }
-    }
-
     /// Creates a merchant with `app` as its first member.
     pub(crate) async fn create_merchant(
         &self,

@@ -7,7 +7,7 @@ use prometheus::{IntCounter, Registry};
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        AcquirerEvent, AcquirerId, Decision, Id, NoRate, Notification,
+        AcquirerEvent, AcquirerId, ApiKeyDigest, Decision, Id, NoRate, Notification,
         write::{Action, Rejection},
     },
     store::{OverdueDispute, Snapshot, StoreError, now},
@@ -78,9 +78,9 @@ impl Payments {
         &self,
         notification: Notification,
     ) -> Result<(), NotificationError> {
-        // An acquirer may name any transaction, so no membership is checked: no app has the ID
-        // `Id::MIN`.
-        let snapshot = self.store.snapshot(notification.transaction, Id::MIN, None).await?;
+        // An acquirer may name any transaction, so no membership is checked.
+        let nobody = (Id::MIN, ApiKeyDigest::NONE);
+        let snapshot = self.store.snapshot(notification.transaction, nobody, None).await?;
         let Snapshot { transaction_terms, steps, .. } =
             snapshot.ok_or(NotificationError::NoSuchTransaction)?.value;
         let terms = &transaction_terms.terms;

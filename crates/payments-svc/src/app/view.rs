@@ -3,7 +3,7 @@
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        Id, Merchant, ProcessingError, Transaction, Webhook, WebhookSecret,
+        ApiKey, ApiKeyDetails, Id, Merchant, ProcessingError, Transaction, Webhook, WebhookSecret,
         write::{Answer, Outcome},
     },
     store::StoreError,
@@ -29,6 +29,17 @@ impl WriteResult {
     }
 }
 
+impl WriteResult {
+    /// Adds the API key that the request created. A repeat created none.
+    #[must_use]
+    pub(crate) fn with_api_key(mut self, created: ApiKey) -> Self {
+        if let (View::ApiKey { key, .. }, false) = (&mut self.view, self.is_replayed) {
+            *key = Some(created);
+        }
+        self
+    }
+}
+
 /// The data that a response shows.
 pub(crate) enum View {
     Nothing,
@@ -44,6 +55,11 @@ pub(crate) enum View {
     Webhook {
         webhook: Box<Webhook>,
         secret: Option<WebhookSecret>,
+    },
+    ApiKey {
+        details: ApiKeyDetails,
+        /// `None` in a repeat: the key was in the first response only.
+        key: Option<ApiKey>,
     },
     /// The transaction right after the new step.
     Transaction(Box<Transaction>),
@@ -82,6 +98,7 @@ impl Payments {
             }
             Outcome::Card(id) => View::Card(*id),
             Outcome::Webhook(webhook) => View::Webhook { webhook: webhook.clone(), secret: None },
+            Outcome::ApiKey(details) => View::ApiKey { details: details.clone(), key: None },
             Outcome::Moved(version) => {
                 let found = self.store.transaction_as_of(*version).await?;
                 View::Transaction(Box::new(found.ok_or(Error::NotFound)?))

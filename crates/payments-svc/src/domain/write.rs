@@ -27,7 +27,8 @@
 
 use super::{
     acquirer_key::AcquirerKey,
-    app::{ApiKeyDigest, App},
+    api_key::{ApiKeyDetails, ApiKeyDigest, ApiKeyUse, MAX_API_KEYS},
+    app::App,
     card::Card,
     id::Id,
     invitation::Invitation,
@@ -50,9 +51,9 @@ mod needs;
 pub(crate) mod tests;
 
 pub(crate) use changes::{
-    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts, NewApp,
-    NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout,
-    NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
+    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
+    NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry,
+    NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
     NumberedStep, TransactionUpdate, WebhookRow,
 };
 pub(crate) use decide::decide;
@@ -78,9 +79,25 @@ impl From<Action> for Write {
 /// A change of the store.
 #[derive(Debug)]
 pub(crate) enum Action {
+    /// Create an app with its first API key.
     CreateApp {
         name: Option<Name>,
         digest: ApiKeyDigest,
+    },
+    /// Create a further API key of an app.
+    CreateApiKey {
+        app: Id,
+        name: Option<Name>,
+        digest: ApiKeyDigest,
+    },
+    /// Delete an API key of an app. Rejected if it is the last one.
+    DeleteApiKey {
+        app: Id,
+        key: Id,
+    },
+    /// Record when API keys were used.
+    RecordApiKeyUses {
+        uses: Vec<ApiKeyUse>,
     },
     /// Create a merchant, with the calling app as its first member.
     CreateMerchant {
@@ -279,6 +296,8 @@ pub(crate) enum Outcome {
     /// A transaction has a new step.
     Moved(TransactionVersion),
     Card(Id),
+    /// A further API key was created.
+    ApiKey(ApiKeyDetails),
     /// The caller must send this invitation.
     Invitation(Box<Invitation>),
     /// The endpoint after the write. An outcome never contains a secret.
@@ -299,6 +318,10 @@ pub(crate) enum Rejection {
     NoSuchApp,
     #[error("the app has {MAX_WEBHOOKS} webhooks, which is the maximum: delete one first")]
     TooManyWebhooks,
+    #[error("the app has {} keys, the maximum: delete one first", MAX_API_KEYS)]
+    TooManyApiKeys,
+    #[error("is the last key of the app: create another key first")]
+    LastApiKey,
     #[error(transparent)]
     Movement(#[from] MovementError),
     #[error("the idempotency key was used for another request")]

@@ -11,26 +11,29 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{api::Api, idempotency};
 use crate::{
-    app::{self, Accessible, Snapshot},
+    app::{self, Accessible, Credentials, Snapshot},
     domain::{ApiKeyDigest, App, Id},
     web::Error,
 };
 
-/// The app that calls, identified by its key. 401 if the key is missing or unknown.
-pub(super) struct Caller(pub(super) App);
+/// The app that calls, identified by its key. 401 if the key is missing, unknown or deleted.
+pub(super) struct Caller(pub(super) Credentials);
 
 impl FromRequestParts<Arc<Api>> for Caller {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
-        let digest = key(&parts.headers).ok_or(Error::Unauthenticated)?;
-        let app = api.payments.app_by_key(digest).await?;
-        app.map(Self).ok_or(Error::Unauthenticated)
+        Ok(Self(api.payments.authenticate(key(parts)?).await?))
     }
 }
 
+/// The key of the request. 401 without one.
+fn key(parts: &Parts) -> Result<ApiKeyDigest, Error> {
+    Ok(password(&parts.headers).ok_or(app::Error::Unauthenticated)?)
+}
+
 /// Reads the password of Basic credentials; the username is ignored. Keys are case-sensitive.
-fn key(headers: &HeaderMap) -> Option<ApiKeyDigest> {
+fn password(headers: &HeaderMap) -> Option<ApiKeyDigest> {
     let credentials = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = credentials.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("Basic") {
@@ -52,10 +55,10 @@ impl<T: Accessible> FromRequestParts<Arc<Api>> for Permitted<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
-        let Caller(caller) = Caller::from_request_parts(parts, api).await?;
-        let id = path_id(parts, api, 0).await?;
+        let caller = api.payments.identify(key(parts)?).await?;
+        let id = resource_id(parts, api).await;
         let resource = api.payments.find(id, &caller).await?;
-        Ok(Self { caller, resource })
+        Ok(Self { caller: caller.app, resource })
     }
 }
 
@@ -70,12 +73,23 @@ impl FromRequestParts<Arc<Api>> for LoadedTransaction {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
-        let Caller(caller) = Caller::from_request_parts(parts, api).await?;
-        let id = path_id(parts, api, 0).await?;
+        let caller = api.payments.identify(key(parts)?).await?;
+        let id = resource_id(parts, api).await;
         // A malformed key is rejected later, by `IdempotencyKey::of`.
         let key = idempotency::key(&parts.headers).unwrap_or_default();
         let snapshot = api.payments.snapshot(id, &caller, key).await?;
-        Ok(Self { caller, snapshot })
+        Ok(Self { caller: caller.app, snapshot })
+    }
+}
+
+/// The first ID in the path, without a check of access.
+pub(super) struct FirstId(pub(super) Id);
+
+impl FromRequestParts<Arc<Api>> for FirstId {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
+        path_id(parts, api, 0).await.map(Self)
     }
 }
 
@@ -98,11 +112,17 @@ impl FromRequestParts<Arc<Api>> for OwnApp {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, api: &Arc<Api>) -> Result<Self, Error> {
-        let Caller(caller) = Caller::from_request_parts(parts, api).await?;
+        let Caller(Credentials { app, .. }) = Caller::from_request_parts(parts, api).await?;
         let id = path_id(parts, api, 0).await?;
-        api.payments.require_own(&caller, id).await?;
-        Ok(Self(caller))
+        api.payments.require_own(&app, id).await?;
+        Ok(Self(app))
     }
+}
+
+/// The first ID in the path. A text that is no ID becomes [`Id::MIN`], which no resource has. So a
+/// deleted key gets 401 before this path gets 404.
+async fn resource_id(parts: &mut Parts, api: &Arc<Api>) -> Id {
+    path_id(parts, api, 0).await.unwrap_or(Id::MIN)
 }
 
 /// Parses one of the IDs in the path. 404 if the text is not an ID.

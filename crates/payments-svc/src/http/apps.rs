@@ -51,8 +51,8 @@ pub(super) async fn create(
     Ok(envelope(StatusCode::CREATED, "app", NewAppOutput { id: app.id, name, key }))
 }
 
-pub(super) async fn me(Caller(app): Caller) -> Response {
-    envelope(StatusCode::OK, "identity", AppOutput::new(&app))
+pub(super) async fn me(Caller(caller): Caller) -> Response {
+    envelope(StatusCode::OK, "identity", AppOutput::new(&caller.app))
 }
 
 pub(super) async fn list(

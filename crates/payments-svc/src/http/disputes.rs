@@ -23,11 +23,11 @@ use crate::{
 /// The disputes of a merchant, or of one of its transactions.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    Caller(app): Caller,
+    Caller(caller): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (page_query, subject) = list::read(query.as_deref(), filter)?;
-    match api.payments.disputes(&app, subject).await? {
+    match api.payments.disputes(&caller, subject).await? {
         Some(disputes) => list::response(&api.responses, page_query, disputes).await,
         None => Ok(list::empty()),
     }

@@ -27,11 +27,11 @@ use crate::{
 /// The events of all merchants of the app, or of one merchant.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    Caller(app): Caller,
+    Caller(caller): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (page_query, filter) = list::read(query.as_deref(), filter)?;
-    let events = api.payments.events(&app, filter).await?;
+    let events = api.payments.events(&caller, filter).await?;
     list::response(&api.responses, page_query, events).await
 }
 

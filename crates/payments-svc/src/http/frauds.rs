@@ -23,11 +23,11 @@ use crate::{
 /// The alerts of a merchant, or of one of its transactions.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    Caller(app): Caller,
+    Caller(caller): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (page_query, subject) = list::read(query.as_deref(), disputes::filter)?;
-    match api.payments.frauds(&app, subject).await? {
+    match api.payments.frauds(&caller, subject).await? {
         Some(frauds) => list::response(&api.responses, page_query, frauds).await,
         None => Ok(list::empty()),
     }

@@ -26,13 +26,13 @@ use crate::{
 /// Creates a merchant. The caller becomes its first app.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
-    Caller(app): Caller,
+    Caller(caller): Caller,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let keyed = key.of(&app, &body)?;
+    let keyed = key.of(&caller.app, &body)?;
     let created = api.payments.once(keyed, async |keyed| {
-        api.payments.create_merchant(&app, body.read(details)?, keyed).await
+        api.payments.create_merchant(&caller.app, body.read(details)?, keyed).await
     });
     Ok(output::response(&api.payments, created.await?).await)
 }

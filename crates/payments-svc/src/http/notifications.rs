@@ -13,7 +13,7 @@ use jiff::Timestamp;
 
 use super::api::Api;
 use crate::{
-    app::{Payments, now},
+    app::{self, Payments, now},
     domain::{
         AcquirerEvent, AcquirerId, Amount, Decision, FraudReason, Name, Notification, Reason,
     },
@@ -31,7 +31,7 @@ pub(super) async fn receive(
     let signature = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
     let signed = signature.zip(api.signature.as_ref());
     if !signed.is_some_and(|(signature, key)| key.accepts(signature, body.as_bytes(), now())) {
-        return Err(Error::Unauthenticated);
+        return Err(app::Error::Unauthenticated.into());
     }
     match body.read(|fields| received(fields, &api.payments))? {
         Received::Known(notification) => api.payments.book_notification(*notification).await?,

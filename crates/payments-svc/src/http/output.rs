@@ -1,5 +1,6 @@
 //! Response bodies that several handlers share. The first request and a repeat with its idempotency
-//! key use the same code, so their responses cannot differ.
+//! key use the same code, so their responses cannot differ. One difference is intended: a repeat
+//! shows no new API key, because nothing keeps it.
 
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode},
@@ -11,10 +12,12 @@ use crate::{
     web::{envelope, json},
 };
 
+mod api_key;
 mod merchant;
 mod transaction;
 mod webhook;
 
+use api_key::NewApiKeyOutput;
 pub(super) use merchant::{MerchantOutput, MoneyOutput};
 pub(super) use transaction::{TransactionOutput, response as transaction};
 pub(super) use webhook::WebhookOutput;
@@ -35,6 +38,9 @@ pub(super) async fn response(
         View::Paid(paid) => json::paid(paid),
         View::Card(id) => json::saved(id),
         View::Webhook { webhook, secret } => webhook::response(created, &webhook, secret.as_ref()),
+        View::ApiKey { details, key } => {
+            envelope(created, "key", NewApiKeyOutput::new(&details, key.as_ref()))
+        }
         View::Transaction(transaction) => {
             transaction::response(payments, created, *transaction).await
         }

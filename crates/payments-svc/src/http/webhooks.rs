@@ -31,11 +31,11 @@ use crate::{
 /// same idempotency key does not show it.
 pub(super) async fn create(
     State(api): State<Arc<Api>>,
-    Caller(app): Caller,
+    Caller(caller): Caller,
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, Error> {
-    let keyed = key.of(&app, &body)?;
+    let keyed = key.of(&caller.app, &body)?;
     let secret = WebhookSecret::new(rand::random());
     let created = api.payments.once(keyed, async |keyed| {
         let details = body.read(|fields| {
@@ -45,7 +45,7 @@ pub(super) async fn create(
             let types = types?.unwrap_or_default();
             Ok(WebhookDetails { url: url?, types, description: description? })
         })?;
-        api.payments.create_webhook(app.id, details, secret.clone(), keyed).await
+        api.payments.create_webhook(caller.app.id, details, secret.clone(), keyed).await
     });
     Ok(output::response(&api.payments, created.await?.showing(secret)).await)
 }
@@ -56,11 +56,11 @@ fn types(fields: &mut Fields<'_>) -> Result<Option<EventTypes>, Reported> {
 
 pub(super) async fn list(
     State(api): State<Arc<Api>>,
-    Caller(app): Caller,
+    Caller(caller): Caller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
     let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
-    list::response(&api.responses, page_query, api.payments.webhooks(app.id)).await
+    list::response(&api.responses, page_query, api.payments.webhooks(caller.app.id)).await
 }
 
 pub(super) async fn get(webhook: Permitted<Webhook>) -> Response {

@@ -9,7 +9,7 @@ use std::{
 use common::batch::{Cost, Decided, Limits, Panicked};
 
 use crate::domain::{
-    CustomData, Id, MAX_STEPS, MAX_WEBHOOKS, MovementRequest,
+    ApiKeyUse, CustomData, Id, MAX_API_KEYS, MAX_STEPS, MAX_WEBHOOKS, MovementRequest,
     write::{
         Action, Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes,
     },
@@ -52,6 +52,10 @@ pub(super) fn cost(write: &Write) -> Cost {
         | Action::UpdateWebhook { .. }
         | Action::RotateWebhook { .. }
         | Action::DeleteWebhook { .. } => (MAX_WEBHOOKS + 2, 2048),
+        Action::CreateApiKey { .. } | Action::DeleteApiKey { .. } => (MAX_API_KEYS, 0),
+        Action::RecordApiKeyUses { uses } => {
+            (uses.len() * MAX_API_KEYS, uses.len() * size_of::<ApiKeyUse>())
+        }
         Action::DeleteOutboxEntries { entries } => (entries.len(), entries.len() * Id::BYTES),
         Action::DeleteEvents { events } => (events.len(), events.len() * Id::BYTES),
         Action::DeleteKeys { keys } => (keys.len(), keys.iter().map(|(_, key)| key.len()).sum()),
@@ -76,7 +80,7 @@ pub(super) fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
     lock_keys.extend(needs.pending_payments.iter().map(|id| hash(("operation", id))));
     lock_keys.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
     lock_keys.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
-    lock_keys.extend(needs.webhook_apps.iter().map(|id| hash(("webhooks", id))));
+    lock_keys.extend(needs.locked_apps.iter().map(|id| hash(("app", id))));
     lock_keys.extend(needs.keys.iter().map(|key| hash(("key", key))));
     lock_keys.extend(needs.emails.iter().map(|(_, email)| hash(("email", email))));
 }

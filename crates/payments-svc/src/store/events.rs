@@ -13,7 +13,9 @@ use super::{
     lists::placeholders,
     rows::{self, found, is_member},
 };
-use crate::domain::{Event, EventData, EventType, Fact, Id, NewEvent, PageQuery, Transaction};
+use crate::domain::{
+    ApiKeyDigest, Event, EventData, EventType, Fact, Id, NewEvent, PageQuery, Transaction,
+};
 
 /// The types that the index `rare_events` does not contain. Most events of a merchant have one of
 /// them, so the index of all its events serves them.
@@ -78,15 +80,21 @@ impl EventFilter {
 }
 
 impl Store {
-    /// An event, as `app` sees it.
-    pub(crate) async fn event(&self, id: Id, app: Id) -> Result<Option<Found<Event>>, StoreError> {
+    /// An event, as the app with the key `caller` sees it.
+    pub(crate) async fn event(
+        &self,
+        id: Id,
+        caller: ApiKeyDigest,
+    ) -> Result<Option<Found<Event>>, StoreError> {
         let sql = format!(
             "SELECT {}, {} FROM {} WHERE events.id = $2",
             rows::EVENT,
             is_member("events.merchant"),
             rows::EVENTS
         );
-        let row = self.query_one(&sql, &[app.param(), id.param()], found(rows::event)).await?;
+        let row = self
+            .query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::event))
+            .await?;
         let Some(Found { value, is_member }) = row else { return Ok(None) };
         let event = self.with_data(vec![value]).await?.pop();
         Ok(event.map(|value| Found { value, is_member }))

@@ -17,8 +17,8 @@ use common::sql::{ColumnError, Columns, Param, Stored as _};
 
 use super::{Engine, Owner, SHORT_TRAIL, Store, StoreError, rows};
 use crate::domain::{
-    App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step, Transaction, User,
-    Webhook,
+    ApiKeyDetails, App, BalanceLine, Dispute, FraudAlert, Id, Merchant, PageQuery, Step,
+    Transaction, User, Webhook,
 };
 
 struct List {
@@ -54,6 +54,11 @@ impl List {
             rows::APP
         );
         Self { select, id: "app" }
+    }
+
+    fn api_keys() -> Self {
+        let select = format!("SELECT {} FROM api_keys WHERE app = $1", rows::API_KEY);
+        Self { select, id: "id" }
     }
 
     fn lines() -> Self {
@@ -139,6 +144,14 @@ impl Store {
         page_query: PageQuery,
     ) -> Result<Vec<App>, StoreError> {
         self.page(&List::apps(), merchant, page_query, rows::app).await
+    }
+
+    pub(crate) async fn api_keys(
+        self,
+        app: Id,
+        page_query: PageQuery,
+    ) -> Result<Vec<ApiKeyDetails>, StoreError> {
+        self.page(&List::api_keys(), app, page_query, rows::api_key).await
     }
 
     pub(crate) async fn lines(
@@ -264,7 +277,8 @@ mod tests {
     fn every_page_is_an_index_range_that_needs_no_sort() {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::sqlite::migrate(&mut db).unwrap();
-        let mut lists = vec![List::users(), List::apps(), List::lines(), List::webhooks()];
+        let mut lists =
+            vec![List::users(), List::apps(), List::api_keys(), List::lines(), List::webhooks()];
         for filter in [None, Some(true), Some(false)] {
             lists.extend([
                 List::merchants("merchant_apps.test", filter),

@@ -23,7 +23,7 @@ use common::sql::{ColumnError, Columns, Kind, Param, Stored as _};
 
 use super::{
     outcomes, rows,
-    values::{acquirer_key, optional_card, time},
+    values::{acquirer_key, optional_card, optional_time, time},
 };
 use crate::domain::{
     DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, merchant_title,
@@ -149,23 +149,41 @@ pub(super) const LOCKED: [Query; 5] = [
             Ok(())
         },
     },
-    // The lock covers the endpoints of the app: their number is limited.
+    // The lock covers the API keys and webhooks of the app: their number is limited.
     Query {
         select: "SELECT id FROM apps",
         key: &[("id", Kind::Bytes)],
         rest: "",
         lock: Some("apps"),
-        keys: |needs| needs.webhook_apps.iter().map(Id::param).collect(),
+        keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            known.webhooks.entry(columns.read()?).or_default();
+            let app = columns.read()?;
+            known.api_keys.entry(app).or_default();
+            known.webhooks.entry(app).or_default();
             Ok(())
         },
     },
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 15] = [
+pub(super) const READ: [Query; 16] = [
+    Query {
+        select: "SELECT app, id, last_used FROM api_keys",
+        key: &[("app", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
+        values: none,
+        read: |known, columns| {
+            let (app, key) = (columns.read()?, columns.read()?);
+            let last_used = optional_time(columns)?;
+            if let Some(keys) = known.api_keys.get_mut(&app) {
+                keys.insert(key, last_used);
+            }
+            Ok(())
+        },
+    },
     Query {
         select: "SELECT \"transaction\", step, amount, gross, fee, amount_out, gross_out, fee_out,
                      rate, spread FROM captures",
@@ -343,7 +361,7 @@ pub(super) const READ: [Query; 15] = [
         key: &[("app", Kind::Bytes)],
         rest: "",
         lock: None,
-        keys: |needs| needs.webhook_apps.iter().map(Id::param).collect(),
+        keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
             let webhook = rows::webhook(columns)?;

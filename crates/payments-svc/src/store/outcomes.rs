@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Descriptor, DisableReason, Email, EventType, Id, Name, ProcessingError, TransactionVersion,
-    Webhook, WebhookDetails, WebhookUrl,
+    ApiKeyDetails, Descriptor, DisableReason, Email, EventType, Id, Name, ProcessingError,
+    TransactionVersion, Webhook, WebhookDetails, WebhookUrl,
     write::{KeyState, MerchantTexts, Outcome, StoredIdempotencyKey},
 };
 
@@ -28,6 +28,7 @@ enum StoredOutcome {
     Paid { transaction: String, error: Option<u8> },
     Card { id: String },
     Webhook(StoredWebhook),
+    ApiKey { id: String, name: Option<String>, created: i64 },
 }
 
 /// An endpoint, without its secrets.
@@ -60,6 +61,11 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
         },
         Outcome::Card(id) => StoredOutcome::Card { id: id.to_string() },
         Outcome::Webhook(webhook) => StoredOutcome::Webhook(StoredWebhook::of(webhook)),
+        Outcome::ApiKey(key) => StoredOutcome::ApiKey {
+            id: key.id.to_string(),
+            name: key.name.as_ref().map(|name| name.as_str().to_owned()),
+            created: key.created.as_millisecond(),
+        },
         // The last three never get here: writes of apps and invitations have no key, and the key of
         // a pending payment has no outcome.
         Outcome::Done | Outcome::App(_) | Outcome::PaymentBegun(_) | Outcome::Invitation(_) => {
@@ -117,6 +123,12 @@ fn outcome(stored: StoredOutcome) -> Option<Outcome> {
         },
         StoredOutcome::Card { id } => Outcome::Card(id.parse().ok()?),
         StoredOutcome::Webhook(webhook) => Outcome::Webhook(Box::new(webhook.into_webhook()?)),
+        StoredOutcome::ApiKey { id, name, created } => Outcome::ApiKey(ApiKeyDetails {
+            id: id.parse().ok()?,
+            name: name.map(Name::stored),
+            created: Timestamp::from_millisecond(created).ok()?,
+            last_used: None,
+        }),
     })
 }
 

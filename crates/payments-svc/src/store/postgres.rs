@@ -65,7 +65,7 @@ const END_LEASES: &str = "DELETE FROM leases WHERE holder = $1";
 /// table `trail`, if its statistics are from a time when the table was small.
 static SNAPSHOT_SQL: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
-        "unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS asked (id, app, question)",
+        "unnest($1::bytea[], $2::bytea[]) WITH ORDINALITY AS asked (id, caller, question)",
         &format!(
             "unnest($1::bytea[]) WITH ORDINALITY AS asked (id, question), LATERAL (
                  SELECT * FROM trail
@@ -250,9 +250,11 @@ async fn snapshot(
     let transactions: Vec<Param<'_>> =
         questions.iter().map(|question| question.transaction.param()).collect();
     let apps: Vec<Param<'_>> = questions.iter().map(|question| question.app.param()).collect();
+    let callers: Vec<Param<'_>> =
+        questions.iter().map(|question| question.caller.as_bytes().param()).collect();
     let keys: Vec<Param<'_>> = questions.iter().map(|question| question.key.param()).collect();
     let [transactions_sql, trails_sql, keys_sql] = &*SNAPSHOT_SQL;
-    let params: [&(dyn ToSql + Sync); 2] = [&transactions, &apps];
+    let params: [&(dyn ToSql + Sync); 2] = [&transactions, &callers];
     let key_params: [&(dyn ToSql + Sync); 2] = [&apps, &keys];
     let mut statements: Vec<Statement<'_>> =
         vec![(transactions_sql, &params), (trails_sql, &params[..1])];

@@ -37,42 +37,59 @@ impl Store {
         self.query_one(&sql, &[keyed.app.param(), keyed.key.param()], outcomes::key).await
     }
 
-    /// Looks up an app by the digest of its key.
+    /// The app with this API key. Reads the key, so a deleted key is not found.
     pub(crate) async fn app_by_key(&self, key: ApiKeyDigest) -> Result<Option<App>, StoreError> {
-        let cached = (self.timeline_changes(), key);
-        if let Some(app) = self.apps.get(&cached) {
-            return Ok(Some(app));
+        let sql = format!(
+            "SELECT {}, api_keys.id, last_used FROM api_keys JOIN apps ON apps.id = api_keys.app
+             WHERE digest = $1",
+            rows::APP
+        );
+        let read = self.query_one(&sql, &[key.as_bytes().param()], rows::stored_api_key).await?;
+        Ok(self.api_keys.update(key, read, now()))
+    }
+
+    /// Like [`Self::app_by_key`], but from memory if possible. The key may have been deleted: then
+    /// the app is a member of no merchant for the reads that take the key.
+    pub(crate) async fn app_by_known_key(
+        &self,
+        key: ApiKeyDigest,
+    ) -> Result<Option<App>, StoreError> {
+        match self.api_keys.get(&key, now()) {
+            Some(app) => Ok(Some(app)),
+            None => self.app_by_key(key).await,
         }
-        let sql = format!("SELECT {} FROM apps WHERE key_digest = $1", rows::APP);
-        let app = self.query_one(&sql, &[key.as_bytes().param()], rows::app).await?;
-        if let Some(app) = &app {
-            self.apps.insert(cached, app.clone());
-        }
-        Ok(app)
+    }
+
+    /// Whether an app has an API key with this ID.
+    pub(crate) async fn has_api_key(&self, id: Id) -> Result<bool, StoreError> {
+        self.has_row("api_keys", id).await
     }
 
     /// Whether the app exists.
     pub(crate) async fn has_app(&self, id: Id) -> Result<bool, StoreError> {
-        let sql = "SELECT id FROM apps WHERE id = $1";
-        Ok(self.query_one(sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
+        self.has_row("apps", id).await
     }
 
-    /// A merchant, as `app` sees it.
+    async fn has_row(&self, table: &str, id: Id) -> Result<bool, StoreError> {
+        let sql = format!("SELECT id FROM {table} WHERE id = $1");
+        Ok(self.query_one(&sql, &[id.param()], |columns| columns.read::<Id>()).await?.is_some())
+    }
+
+    /// A merchant, as the app with the key `caller` sees it.
     pub(crate) async fn merchant(
         &self,
         id: Id,
-        app: Id,
+        caller: ApiKeyDigest,
     ) -> Result<Option<Found<Merchant>>, StoreError> {
         let member = is_member("merchants.id");
         let sql =
             format!("SELECT {}, {member} FROM merchants WHERE merchants.id = $2", rows::MERCHANT);
-        self.query_one(&sql, &[app.param(), id.param()], found(rows::merchant)).await
+        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::merchant)).await
     }
 
-    /// A merchant, without a check of membership. It asks for the membership of the app
-    /// [`Id::MIN`], which does not exist.
+    /// A merchant, without a check of membership. It asks for the membership of no app.
     pub(crate) async fn merchant_unchecked(&self, id: Id) -> Result<Option<Merchant>, StoreError> {
-        Ok(self.merchant(id, Id::MIN).await?.map(|found| found.value))
+        Ok(self.merchant(id, ApiKeyDigest::NONE).await?.map(|found| found.value))
     }
 
     /// The merchant with this public key.
@@ -81,11 +98,11 @@ impl Store {
         self.query_one(&sql, &[Param::Text(key.into())], rows::merchant).await
     }
 
-    /// A transaction, as `app` sees it.
+    /// A transaction, as the app with the key `caller` sees it.
     pub(crate) async fn transaction(
         &self,
         id: Id,
-        app: Id,
+        caller: ApiKeyDigest,
     ) -> Result<Option<Found<Transaction>>, StoreError> {
         let sql = format!(
             "SELECT {}, {} FROM {} WHERE transactions.id = $2",
@@ -94,7 +111,7 @@ impl Store {
             rows::TRANSACTIONS
         );
         let first_steps = trail("step < $2");
-        let params = [app.param(), id.param()];
+        let params = [caller.as_bytes().param(), id.param()];
         let trail_params = [id.param(), SHORT_TRAIL.param()];
         let statements: [Select<'_>; 2] = [(&sql, &params), (&first_steps, &trail_params)];
         let (mut transaction, mut steps) = (None, Vec::new());
@@ -123,15 +140,15 @@ impl Store {
         &self,
         version: TransactionVersion,
     ) -> Result<Option<Transaction>, StoreError> {
-        let found = self.transaction(version.transaction, Id::MIN).await?;
+        let found = self.transaction(version.transaction, ApiKeyDigest::NONE).await?;
         Ok(found.map(|found| found.value.at(version)))
     }
 
-    /// The part of a transaction that never changes, as `app` sees it.
+    /// The part of a transaction that never changes, as the app with the key `caller` sees it.
     pub(crate) async fn transaction_terms(
         &self,
         id: Id,
-        app: Id,
+        caller: ApiKeyDigest,
     ) -> Result<Option<Found<TransactionTerms>>, StoreError> {
         let sql = format!(
             "SELECT {}, {} FROM transactions JOIN merchants ON merchants.id = transactions.merchant
@@ -139,7 +156,12 @@ impl Store {
             rows::TRANSACTION_TERMS,
             is_member("transactions.merchant")
         );
-        self.query_one(&sql, &[app.param(), id.param()], found(rows::transaction_terms)).await
+        self.query_one(
+            &sql,
+            &[caller.as_bytes().param(), id.param()],
+            found(rows::transaction_terms),
+        )
+        .await
     }
 
     /// The part of a transaction that never changes, without a check of membership: see
@@ -148,29 +170,29 @@ impl Store {
         &self,
         id: Id,
     ) -> Result<Option<TransactionTerms>, StoreError> {
-        Ok(self.transaction_terms(id, Id::MIN).await?.map(|found| found.value))
+        Ok(self.transaction_terms(id, ApiKeyDigest::NONE).await?.map(|found| found.value))
     }
 
-    /// Reads a transaction before a movement, as `app` sees it, with the earlier request of the
-    /// idempotency key, if there is one.
+    /// Reads a transaction before a movement, as the app with the key `caller` sees it, with the
+    /// earlier request of the idempotency key, if there is one.
     pub(crate) async fn snapshot(
         &self,
         transaction: Id,
-        app: Id,
+        (app, caller): (Id, ApiKeyDigest),
         key: Option<String>,
     ) -> Result<Option<Found<Snapshot>>, StoreError> {
-        let question = SnapshotRequest { transaction, app, key };
+        let question = SnapshotRequest { transaction, app, caller, key };
         match &self.engine {
             Engine::Sqlite(engine) => engine.snapshot(&question),
             Engine::Postgres(engine) => Ok(engine.snapshot(question).await?),
         }
     }
 
-    /// A line, as `app` sees it.
+    /// A line, as the app with the key `caller` sees it.
     pub(crate) async fn line(
         &self,
         id: Id,
-        app: Id,
+        caller: ApiKeyDigest,
     ) -> Result<Option<Found<BalanceLine>>, StoreError> {
         let sql = format!(
             "SELECT {}, {} FROM {} WHERE lines.id = $2",
@@ -178,52 +200,59 @@ impl Store {
             is_member("lines.merchant"),
             rows::LINES
         );
-        self.query_one(&sql, &[app.param(), id.param()], found(rows::line)).await
+        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::line)).await
     }
 
-    /// A saved card, as `app` sees it.
+    /// A saved card, as the app with the key `caller` sees it.
     pub(crate) async fn card(
         &self,
         id: Id,
-        app: Id,
+        caller: ApiKeyDigest,
     ) -> Result<Option<Found<SavedCard>>, StoreError> {
         let member = is_member("cards.merchant");
         let sql = format!(
             "SELECT id, merchant, created, {CARD}, notes, {member} FROM cards WHERE id = $2"
         );
-        self.query_one(&sql, &[app.param(), id.param()], found(rows::saved_card)).await
+        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::saved_card))
+            .await
     }
 
-    /// A dispute, as `app` sees it.
+    /// A dispute, as the app with the key `caller` sees it.
     pub(crate) async fn dispute(
         &self,
         id: Id,
-        app: Id,
+        caller: ApiKeyDigest,
     ) -> Result<Option<Found<Dispute>>, StoreError> {
         let member = is_member("disputes.merchant");
         let sql = format!("SELECT {}, {member} FROM disputes WHERE id = $2", rows::DISPUTE);
-        self.query_one(&sql, &[app.param(), id.param()], found(rows::dispute)).await
+        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::dispute)).await
     }
 
-    /// A fraud alert, as `app` sees it.
+    /// A fraud alert, as the app with the key `caller` sees it.
     pub(crate) async fn fraud(
         &self,
         id: Id,
-        app: Id,
+        caller: ApiKeyDigest,
     ) -> Result<Option<Found<FraudAlert>>, StoreError> {
         let member = is_member("frauds.merchant");
         let sql = format!("SELECT {}, {member} FROM frauds WHERE id = $2", rows::FRAUD);
-        self.query_one(&sql, &[app.param(), id.param()], found(rows::fraud)).await
+        self.query_one(&sql, &[caller.as_bytes().param(), id.param()], found(rows::fraud)).await
     }
 
-    /// An endpoint, as `app` sees it.
+    /// An endpoint, as the app with the key `caller` sees it.
     pub(crate) async fn webhook(
         &self,
         id: Id,
-        app: Id,
+        caller: ApiKeyDigest,
     ) -> Result<Option<Found<Webhook>>, StoreError> {
-        let sql = format!("SELECT {}, app = $1 FROM webhooks WHERE id = $2", rows::WEBHOOK);
-        self.query_one(&sql, &[app.param(), id.param()], found(rows::webhook)).await
+        let sql = format!(
+            "SELECT {},
+                 EXISTS (SELECT 1 FROM api_keys WHERE digest = $1 AND api_keys.app = webhooks.app)
+             FROM webhooks WHERE id = $2",
+            rows::WEBHOOK
+        );
+        let params = [caller.as_bytes().param(), id.param()];
+        self.query_one(&sql, &params, found(rows::webhook)).await
     }
 
     /// The secrets of an endpoint, and the time by which they sign.

@@ -7,13 +7,14 @@ use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
 
 use super::{
     Found, OverdueDispute,
+    api_keys::StoredApiKey,
     values::{acquirer_key, card, factor, money, optional_card, optional_time, time},
 };
 use crate::domain::{
-    Amounts, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fact, Fee, FraudAlert, Id,
-    Merchant, MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest, PayoutRun, Pricing,
-    ProcessingError, Reason, SavedCard, Slice, Step, Terms, Transaction, TransactionTerms,
-    Transfer, User, Webhook, WebhookDetails, WebhookSecrets,
+    Amounts, ApiKeyDetails, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fact, Fee,
+    FraudAlert, Id, Merchant, MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest,
+    PayoutRun, Pricing, ProcessingError, Reason, SavedCard, Slice, Step, Terms, Transaction,
+    TransactionTerms, Transfer, User, Webhook, WebhookDetails, WebhookSecrets,
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -25,15 +26,43 @@ pub(super) fn found<T>(
     move |columns| Ok(Found { value: value(columns)?, is_member: columns.read()? })
 }
 
-/// A column: whether the app `$1` is a member of the merchant in the column `merchant`.
+/// A column: whether the app with the API key `$1` is a member of the merchant in the column
+/// `merchant`. False if the key was deleted.
 pub(super) fn is_member(merchant: &str) -> String {
-    format!("EXISTS (SELECT 1 FROM merchant_apps WHERE merchant = {merchant} AND app = $1)")
+    is_member_by("$1", merchant)
 }
 
-pub(super) const APP: &str = "apps.id, name, created";
+/// Like [`is_member`], with the column or parameter of the digest. Both selects find one row by an
+/// index. With a join, PostgreSQL may read all members of the merchant.
+pub(super) fn is_member_by(digest: &str, merchant: &str) -> String {
+    format!(
+        "EXISTS (SELECT 1 FROM merchant_apps WHERE merchant_apps.merchant = {merchant}
+                     AND merchant_apps.app =
+                         (SELECT api_keys.app FROM api_keys WHERE api_keys.digest = {digest}))"
+    )
+}
+
+pub(super) const APP: &str = "apps.id, apps.name, apps.created";
 
 pub(super) fn app(columns: &mut Columns<'_>) -> Read<App> {
     Ok(App { id: columns.read()?, name: columns.read()?, created: time(columns)? })
+}
+
+/// Reads the columns of [`APP`], then the ID of the key and last_used.
+pub(super) fn stored_api_key(columns: &mut Columns<'_>) -> Read<StoredApiKey> {
+    let app = app(columns)?;
+    Ok(StoredApiKey { app, id: columns.read()?, last_used: optional_time(columns)? })
+}
+
+pub(super) const API_KEY: &str = "id, name, created, last_used";
+
+pub(super) fn api_key(columns: &mut Columns<'_>) -> Read<ApiKeyDetails> {
+    Ok(ApiKeyDetails {
+        id: columns.read()?,
+        name: columns.read()?,
+        created: time(columns)?,
+        last_used: optional_time(columns)?,
+    })
 }
 
 pub(super) const USER: &str = "users.id, email, created";

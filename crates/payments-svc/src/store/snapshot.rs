@@ -17,7 +17,7 @@ use common::sql::{ColumnError, Columns};
 
 use super::{Found, outcomes, rows};
 use crate::domain::{
-    Id, Step, Terms, Transaction, TransactionTerms,
+    ApiKeyDigest, Id, Step, Terms, Transaction, TransactionTerms,
     write::{LastStep, StoredIdempotencyKey},
 };
 
@@ -58,6 +58,8 @@ impl Snapshot {
 pub(super) struct SnapshotRequest {
     pub(super) transaction: Id,
     pub(super) app: Id,
+    /// The API key of the request.
+    pub(super) caller: ApiKeyDigest,
     /// The idempotency key of the request.
     pub(super) key: Option<String>,
 }
@@ -65,19 +67,16 @@ pub(super) struct SnapshotRequest {
 /// The three statements: for transactions, for trails, and for idempotency keys. The parameters are
 /// `FROM` items of the engine. Each has a column `question`, the number of the request from 1:
 ///
-/// 1. an item named `asked`, with columns `id` (of the transaction) and `app`,
+/// 1. an item named `asked`, with columns `id` (of the transaction) and `caller` (an API key),
 /// 2. the first [`SHORT_TRAIL`] steps of the trail of each transaction, as rows of `trail`,
 /// 3. an item named `asked`, with columns `app` and `key`.
 pub(super) fn statements([asked, trails, asked_keys]: [&str; 3]) -> [String; 3] {
     let (step, key, transaction) = (rows::STEP, outcomes::KEY, rows::TRANSACTION);
+    let is_member = rows::is_member_by("asked.caller", "transactions.merchant");
     [
         format!(
-            "SELECT question, EXISTS (
-                 SELECT 1 FROM merchant_apps
-                 WHERE merchant_apps.merchant = transactions.merchant
-                     AND merchant_apps.app = asked.app
-             ), merchants.currency, fee_rate, fee_flat_currency, fee_flat, fee_dispute_currency,
-                 fee_dispute, has_custom, {transaction}
+            "SELECT question, {is_member}, merchants.currency, fee_rate, fee_flat_currency,
+                 fee_flat, fee_dispute_currency, fee_dispute, has_custom, {transaction}
              FROM {asked} JOIN transactions ON transactions.id = asked.id
                  JOIN merchants ON merchants.id = transactions.merchant
                  LEFT JOIN customs ON has_custom AND customs.\"transaction\" = transactions.id

@@ -39,7 +39,7 @@ pub(super) const DATABASE: &str = "payments.db";
 /// The statements of [`Sqlite::snapshot`].
 static SNAPSHOT_SQL: LazyLock<[String; 3]> = LazyLock::new(|| {
     statements([
-        "(SELECT $1 AS id, $2 AS app, 1 AS question) AS asked",
+        "(SELECT $1 AS id, $2 AS caller, 1 AS question) AS asked",
         &format!(
             "(SELECT 1 AS question) AS asked
                  JOIN trail ON trail.\"transaction\" = $1 AND step < {SHORT_TRAIL}
@@ -134,9 +134,9 @@ impl Sqlite {
         &self,
         question: &SnapshotRequest,
     ) -> Result<Option<Found<Snapshot>>, StoreError> {
-        let SnapshotRequest { transaction, app, key } = question;
+        let SnapshotRequest { transaction, app, caller, key } = question;
         let [transactions_sql, trails_sql, keys_sql] = &*SNAPSHOT_SQL;
-        let params = [transaction.param(), app.param()];
+        let params = [transaction.param(), caller.as_bytes().param()];
         let key_params = [app.param(), key.param()];
         let mut statements: Vec<Select<'_>> =
             vec![(transactions_sql, &params), (trails_sql, &params[..1])];

@@ -9,12 +9,12 @@ use super::{
     values::{bytes, fraction, millis, month, optional, year},
 };
 use crate::domain::{
-    BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, NewEvent, User,
+    ApiKeyUse, BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, NewEvent, User,
     write::{
         Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
-        NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout,
-        NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
-        NumberedStep, TransactionUpdate, WebhookRow,
+        NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry,
+        NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting,
+        NumberedSlice, NumberedStep, TransactionUpdate, WebhookRow,
     },
 };
 
@@ -31,6 +31,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     let has_ended = |membership: &&Membership| membership.has_ended();
     let is_new = |membership: &&Membership| membership.is_new();
 
+    rows.delete(&API_KEY_IDS, &changes.deleted_api_keys)?;
     rows.delete(&INSTRUCTION_IDS, &changes.deleted_outbox_entries)?;
     rows.delete(&INVITATION_IDS, &changes.deleted_invitations)?;
     rows.delete(&INVITATIONS_OF_USERS, &changes.deleted_invitations_of)?;
@@ -41,6 +42,8 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
     rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
 
+    rows.update(&APPS_WITHOUT_FIRST_KEY, &changes.apps_without_first_key)?;
+    rows.update(&API_KEY_USES, changes.api_key_uses.values())?;
     rows.update(&MERCHANT_TEXTS, changes.merchant_texts.values())?;
     rows.update(&ATTEMPTS, changes.attempts.values())?;
     rows.update(&CHALLENGES, changes.challenges.values())?;
@@ -68,6 +71,8 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&SLICES, &changes.slices)?;
     rows.insert(&FRAUDS, &changes.frauds)?;
     rows.insert(&EVENTS, &changes.events)?;
+    // On PostgreSQL, inserting an app adds its first key if the key is missing.
+    rows.insert(&API_KEYS, changes.api_keys.values())?;
     rows.insert(&APPS, &changes.apps)?;
     rows.insert(&WEBHOOKS, changes.webhooks.values().filter(|row| row.is_new))?;
     rows.insert(&MERCHANTS, &changes.merchants)?;
@@ -97,6 +102,7 @@ macro_rules! table {
     };
 }
 
+table! { API_KEY_IDS: "api_keys", Id = id, key { "id" Bytes: id.param() } {} }
 table! { INSTRUCTION_IDS: "instructions", Id = id, key { "id" Bytes: id.param() } {} }
 table! { EVENT_IDS: "events", Id = id, key { "id" Bytes: id.param() } {} }
 table! { INVITATION_IDS: "invitations", Id = id, key { "id" Bytes: id.param() } {} }
@@ -116,6 +122,30 @@ table! {
         "key_digest" Bytes: digest.as_bytes().param(),
         "created" Int: millis(app.created),
     }
+}
+
+// The ID is the digest of no key. Only replicas of the previous release read the column.
+table! {
+    APPS_WITHOUT_FIRST_KEY: "apps", Id = app,
+    key { "id" Bytes: app.param() }
+    { "key_digest" Bytes: app.param() }
+}
+
+table! {
+    API_KEYS: "api_keys", NewApiKey = key,
+    key { "id" Bytes: key.id.param() }
+    {
+        "app" Bytes: key.app.param(),
+        "digest" Bytes: key.digest.as_bytes().param(),
+        "name" Text: key.name.param(),
+        "created" Int: millis(key.created),
+    }
+}
+
+table! {
+    API_KEY_USES: "api_keys", ApiKeyUse = used,
+    key { "id" Bytes: used.key.param() }
+    { "last_used" Int: millis(used.hour) }
 }
 
 table! {

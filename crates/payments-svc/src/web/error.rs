@@ -29,8 +29,6 @@ const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("the API key is missing or wrong")]
-    Unauthenticated,
     #[error("the token of POST /apps is missing or wrong")]
     TokenRequired,
     #[error("this path does not support the method")]
@@ -55,10 +53,6 @@ impl IntoResponse for Error {
         let answer = |status, name| ErrorBody::new(name, message).response(status);
         let unavailable = StatusCode::SERVICE_UNAVAILABLE;
         match self {
-            Self::Unauthenticated => {
-                let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
-                ([(header::WWW_AUTHENTICATE, CHALLENGE)], response).into_response()
-            }
             Self::TokenRequired => {
                 let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
                 ([(header::WWW_AUTHENTICATE, TOKEN_CHALLENGE)], response).into_response()
@@ -73,6 +67,10 @@ impl IntoResponse for Error {
             Self::Unreadable => {
                 let invalid = [FieldError::new("", "could not be read")];
                 (StatusCode::BAD_REQUEST, Json(invalid)).into_response()
+            }
+            Self::App(Failure::Unauthenticated) => {
+                let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
+                ([(header::WWW_AUTHENTICATE, CHALLENGE)], response).into_response()
             }
             Self::App(Failure::Forbidden) => answer(StatusCode::FORBIDDEN, "forbidden"),
             Self::App(Failure::NotFound) => answer(StatusCode::NOT_FOUND, "not_found"),

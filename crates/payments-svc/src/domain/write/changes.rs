@@ -6,10 +6,10 @@ use jiff::Timestamp;
 
 use super::{KeyState, Outcome};
 use crate::domain::{
-    AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, App, BalanceLine, Capture, CardOnFile,
-    Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, NewEvent,
-    Notes, OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction, User,
-    Webhook, WebhookSecrets,
+    AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine, Capture,
+    CardOnFile, Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name,
+    NewEvent, Notes, OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction,
+    User, Webhook, WebhookSecrets,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -18,6 +18,14 @@ use crate::domain::{
 pub(crate) struct Changes {
     /// New rows.
     pub(crate) apps: Vec<NewApp>,
+    /// Apps whose first API key is deleted.
+    pub(crate) apps_without_first_key: BTreeSet<Id>,
+    /// New rows, by ID.
+    pub(crate) api_keys: BTreeMap<Id, NewApiKey>,
+    /// Updates, by ID of the key.
+    pub(crate) api_key_uses: BTreeMap<Id, ApiKeyUse>,
+    /// Deletes, by ID.
+    pub(crate) deleted_api_keys: BTreeSet<Id>,
     /// New rows, by e-mail address in lower case.
     pub(crate) users: BTreeMap<String, User>,
     /// New rows.
@@ -103,7 +111,18 @@ impl Changes {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NewApp {
     pub(crate) app: App,
+    /// The digest of its first key, which replicas of the previous release read.
     pub(crate) digest: ApiKeyDigest,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NewApiKey {
+    /// The first key has the ID of its app.
+    pub(crate) id: Id,
+    pub(crate) app: Id,
+    pub(crate) digest: ApiKeyDigest,
+    pub(crate) name: Option<Name>,
+    pub(crate) created: Timestamp,
 }
 
 /// The texts of a merchant that an update can change.

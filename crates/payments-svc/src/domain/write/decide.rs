@@ -26,6 +26,7 @@ use super::{
 };
 use crate::domain::{AcquirerKey, EventType, Fact, Id, MovementError, NewEvent, Overflow};
 
+mod api_keys;
 mod memberships;
 mod movements;
 mod notifications;
@@ -85,6 +86,11 @@ impl Batch {
     fn execute(&mut self, action: &Action) -> ActionResult {
         match action {
             Action::CreateApp { name, digest } => self.create_app(name.as_ref(), *digest),
+            Action::CreateApiKey { app, name, digest } => {
+                self.create_api_key(*app, name.as_ref(), *digest)
+            }
+            Action::DeleteApiKey { app, key } => self.delete_api_key(*app, *key),
+            Action::RecordApiKeyUses { uses } => self.record_api_key_uses(uses),
             Action::CreateMerchant { app, key, details, pricing } => {
                 self.create_merchant(*app, key, (details, pricing))
             }

@@ -29,6 +29,8 @@ pub(crate) struct LoadedRows {
     pub(crate) merchants: HashMap<Id, MerchantTexts>,
     pub(crate) test_merchants: HashSet<Id>,
     pub(crate) apps: HashSet<Id>,
+    /// The API keys of each app, with the hour of their last use.
+    pub(crate) api_keys: HashMap<Id, BTreeMap<Id, Option<Timestamp>>>,
     pub(crate) users: HashSet<Id>,
     /// By address in lower case.
     pub(crate) users_by_email: HashMap<String, Id>,
@@ -61,6 +63,7 @@ impl LoadedRows {
             merchants: HashMap::new(),
             test_merchants: HashSet::new(),
             apps: HashSet::new(),
+            api_keys: HashMap::new(),
             users: HashSet::new(),
             users_by_email: HashMap::new(),
             merchant_users: HashSet::new(),

@@ -39,6 +39,8 @@ pub(crate) struct Needs {
     pub(crate) pending_payments: BTreeSet<Id>,
     pub(crate) merchants: BTreeSet<Id>,
     pub(crate) apps: BTreeSet<Id>,
+    /// Apps, each with all its API keys and webhooks.
+    pub(crate) locked_apps: BTreeSet<Id>,
     pub(crate) users: BTreeSet<Id>,
     /// Users by e-mail address in lower case, each with the merchant whose membership to load.
     pub(crate) emails: BTreeSet<(Id, String)>,
@@ -51,8 +53,6 @@ pub(crate) struct Needs {
     /// Disputes with their slices and waiting decisions, by transaction and the acquirer's ID.
     pub(crate) disputes: BTreeSet<(Id, String)>,
     pub(crate) invitations: BTreeSet<Id>,
-    /// Apps, each with all its endpoints.
-    pub(crate) webhook_apps: BTreeSet<Id>,
     /// The run and the merchant, with all rows of its balance and the sum of the captures to hold.
     pub(crate) payout: Option<PayoutRequest>,
     /// The maximum number of IDs that the writes use.
@@ -81,6 +81,12 @@ impl Needs {
             | Action::DeleteKeys { .. }
             | Action::DeleteEvents { .. }
             | Action::SaveExpiryCursor { .. } => {}
+            Action::CreateApiKey { app, .. } | Action::DeleteApiKey { app, .. } => {
+                self.locked_apps.insert(*app);
+            }
+            Action::RecordApiKeyUses { uses } => {
+                self.locked_apps.extend(uses.iter().map(|used| used.app));
+            }
             Action::UpdateMerchant { merchant, .. } => drop(self.merchants.insert(*merchant)),
             Action::AddUser { merchant, email, .. } => {
                 self.merchants.insert(*merchant);
@@ -124,7 +130,7 @@ impl Needs {
             Action::CreateWebhook { app, .. }
             | Action::UpdateWebhook { app, .. }
             | Action::RotateWebhook { app, .. }
-            | Action::DeleteWebhook { app, .. } => drop(self.webhook_apps.insert(*app)),
+            | Action::DeleteWebhook { app, .. } => drop(self.locked_apps.insert(*app)),
             Action::PayOut(request) => self.payout = Some(*request),
         }
     }
@@ -139,6 +145,7 @@ impl Needs {
 fn ids(action: &Action) -> usize {
     match action {
         Action::CreateApp { .. }
+        | Action::CreateApiKey { .. }
         | Action::CreateMerchant { .. }
         | Action::BeginPayment { .. }
         | Action::SaveCard { .. }
@@ -153,7 +160,9 @@ fn ids(action: &Action) -> usize {
         | Action::PayOut(_) => 3,
         // A dispute; a line and an event of its opening, and of its decision.
         Action::RecordNotification { .. } => 5,
-        Action::UpdateMerchant { .. }
+        Action::DeleteApiKey { .. }
+        | Action::RecordApiKeyUses { .. }
+        | Action::UpdateMerchant { .. }
         | Action::RevokeUser { .. }
         | Action::AddApp { .. }
         | Action::RevokeApp { .. }

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod api_keys;
 pub(crate) mod generators;
 mod limits;
 pub(crate) mod model;
@@ -32,7 +33,10 @@ fn ids(first: u64, count: usize) -> Vec<Id> {
 
 /// The number of IDs that changes use.
 fn used_ids(changes: &Changes) -> usize {
+    // The first key of an app has the app's ID.
+    let further_keys = changes.api_keys.values().filter(|key| key.id != key.app);
     changes.apps.len()
+        + further_keys.count()
         + changes.users.len()
         + changes.merchants.len()
         + changes.invitations.len()

@@ -3,8 +3,8 @@
 //!
 //! The locks, in the order in which a batch takes them:
 //!
-//! 1. Rows of merchants, operations (pending payments), invitations, transactions and apps, in this
-//!    order ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
+//! 1. Rows of merchants, operations (pending payments), invitations, transactions, and apps (with
+//!    their API keys and webhooks), in this order ([`LOCKED`]): `FOR UPDATE … SKIP LOCKED`.
 //! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
 //! 3. For a payout only: the row of the open run, then all rows of the balance, in order. The
 //!    command waits for these locks. It pays one merchant at a time, so it holds no other balance.
@@ -330,7 +330,7 @@ async fn locked(
         needs.pending_payments.iter().filter(|id| !known.pending_payments.contains_key(id));
     let invitations = needs.invitations.iter().filter(|id| !known.invitations.contains_key(id));
     let transactions = needs.transactions.keys().filter(|id| !known.transactions.contains_key(id));
-    let apps = needs.webhook_apps.iter().filter(|id| !known.webhooks.contains_key(id));
+    let apps = needs.locked_apps.iter().filter(|id| !known.api_keys.contains_key(id));
     let mut plan = Plan::default();
     for (sql, ids) in [
         ("SELECT id FROM merchants WHERE id = ANY($1)", merchants.map(Id::param).collect()),
@@ -356,10 +356,10 @@ async fn locked(
         return Ok(Vec::new());
     }
     let must_wait = |write: &Write| {
-        let Needs { merchants, pending_payments, invitations, transactions, webhook_apps, .. } =
+        let Needs { merchants, pending_payments, invitations, transactions, locked_apps, .. } =
             Needs::of([write]);
-        let rows = merchants.iter().chain(&pending_payments).chain(&invitations);
-        let rows = rows.chain(&webhook_apps);
+        let rows =
+            merchants.iter().chain(&pending_payments).chain(&invitations).chain(&locked_apps);
         rows.chain(transactions.keys()).any(|id| locked.contains(id))
     };
     let waiting = batch.iter().enumerate().filter(|(_, write)| must_wait(write));

@@ -8,19 +8,21 @@ use proptest::{
     test_runner::TestRunner,
 };
 
+use refinery::Target;
+
 use super::{
     super::{Found, Owner, PaidRun, Store, StoreConfig, check::Scope, now},
     batch::tests::SqliteAndModel,
     *,
 };
 use crate::domain::{
-    CardOnFile, Id, OutboxEntry, OutboxKind, PageQuery, PayoutFormat, PayoutRun, SavedCard,
-    Transaction, TransactionTerms, TransactionVersion,
+    ApiKeyDetails, ApiKeyDigest, CardOnFile, Id, OutboxEntry, OutboxKind, PageQuery, PayoutFormat,
+    PayoutRun, SavedCard, Transaction, TransactionTerms, TransactionVersion,
     write::{
-        KeyState, KeyedRequest, StoredIdempotencyKey,
+        KeyState, KeyedRequest, NewApiKey, StoredIdempotencyKey,
         tests::{
             generators::{batches, setup_batches},
-            model::Tables,
+            model::{ApiKeyRow, Tables},
         },
     },
 };
@@ -69,18 +71,34 @@ fn rows_of<T: Clone>(rows: &BTreeMap<(Id, u32), T>, id: Id) -> Vec<T> {
 #[tokio::test]
 async fn single_rows_are_read_as_written() {
     let (_dir, store, tables) = filled().await;
-    for (id, row) in &tables.apps {
-        assert_eq!(store.app_by_key(row.digest).await.unwrap(), Some(row.app.clone()));
+    for id in tables.apps.keys() {
         assert!(store.has_app(*id).await.unwrap());
     }
+    for (id, row) in &tables.api_keys {
+        let app = Some(tables.apps[&row.new.app].app.clone());
+        assert_eq!(store.app_by_known_key(row.new.digest).await.unwrap(), app);
+        assert_eq!(store.app_by_key(row.new.digest).await.unwrap(), app);
+        assert!(store.has_api_key(*id).await.unwrap());
+    }
+    for app in &tables.apps_without_first_key {
+        let first = tables.apps[app].digest;
+        assert_eq!(store.app_by_key(first).await.unwrap(), None);
+        assert_eq!(store.app_by_known_key(first).await.unwrap(), None);
+    }
+    assert!(!tables.apps_without_first_key.is_empty());
     assert!(!store.has_app(Id::MAX).await.unwrap());
-    for &app in tables.apps.keys() {
+    assert!(!store.has_api_key(Id::MAX).await.unwrap());
+    let deleted = tables.apps_without_first_key.iter().map(|app| tables.apps[app].digest);
+    let stored = tables.api_keys.values().map(|row| row.new.digest);
+    for key in stored.chain(deleted) {
+        let owner = tables.api_keys.values().find(|row| row.new.digest == key);
+        let app = owner.map_or(Id::MAX, |row| row.new.app);
         let is_member = |merchant| tables.merchant_apps.contains_key(&(merchant, app));
         for (&id, merchant) in &tables.merchants {
             let mut merchant = merchant.clone();
             let rows = tables.balances.iter().filter(|((of, _), _)| *of == id);
             merchant.balance = rows.map(|(_, minor)| minor).sum();
-            assert_found(store.merchant(id, app).await.unwrap(), &merchant, is_member(id));
+            assert_found(store.merchant(id, key).await.unwrap(), &merchant, is_member(id));
             assert_eq!(store.merchant_unchecked(id).await.unwrap(), Some(merchant.clone()));
             let by_key = store.merchant_by_key(&merchant.key).await.unwrap();
             assert_eq!(by_key, Some(merchant));
@@ -88,12 +106,12 @@ async fn single_rows_are_read_as_written() {
         for &id in tables.transactions.keys() {
             let transaction = with_trail(&tables, id);
             let (merchant, is_member) = (transaction.merchant, is_member(transaction.merchant));
-            assert_found(store.transaction(id, app).await.unwrap(), &transaction, is_member);
+            assert_found(store.transaction(id, key).await.unwrap(), &transaction, is_member);
             let currency = transaction.currency;
             let terms = tables.merchants[&merchant].terms();
             let transaction_terms = TransactionTerms { id, merchant, currency, terms };
             assert_found(
-                store.transaction_terms(id, app).await.unwrap(),
+                store.transaction_terms(id, key).await.unwrap(),
                 &transaction_terms,
                 is_member,
             );
@@ -103,7 +121,7 @@ async fn single_rows_are_read_as_written() {
             );
         }
         for line in tables.lines.values() {
-            assert_found(store.line(line.id, app).await.unwrap(), line, is_member(line.merchant));
+            assert_found(store.line(line.id, key).await.unwrap(), line, is_member(line.merchant));
         }
         for row in tables.cards.values() {
             let card = SavedCard {
@@ -113,16 +131,16 @@ async fn single_rows_are_read_as_written() {
                 card: row.original.card.clone(),
                 notes: row.notes.as_ref().map(|notes| notes.as_str().to_owned()),
             };
-            assert_found(store.card(row.id, app).await.unwrap(), &card, is_member(row.merchant));
+            assert_found(store.card(row.id, key).await.unwrap(), &card, is_member(row.merchant));
         }
         for row in tables.disputes.values() {
             let dispute = &row.dispute;
-            let found = store.dispute(dispute.id, app).await.unwrap();
+            let found = store.dispute(dispute.id, key).await.unwrap();
             assert_found(found, dispute, is_member(dispute.merchant));
         }
         for fraud in tables.frauds.values() {
             assert_found(
-                store.fraud(fraud.id, app).await.unwrap(),
+                store.fraud(fraud.id, key).await.unwrap(),
                 fraud,
                 is_member(fraud.merchant),
             );
@@ -260,6 +278,17 @@ async fn lists_contain_the_rows_of_their_owner_in_order() {
                 assert_eq!(found.iter().map(|merchant| merchant.id).collect::<Vec<_>>(), own);
             }
         }
+        for &app in tables.apps.keys() {
+            let found = store.clone().api_keys(app, page_query).await.unwrap();
+            let keys = tables.api_keys.values().filter(|row| row.new.app == app);
+            let keys = in_order(keys.map(|row| row.new.id).collect());
+            let keys = keys.iter().map(|id| {
+                let ApiKeyRow { new, last_used } = tables.api_keys[id].clone();
+                let NewApiKey { id, name, created, .. } = new;
+                ApiKeyDetails { id, name, created, last_used }
+            });
+            assert_eq!(found, keys.collect::<Vec<_>>());
+        }
         for &merchant in tables.merchants.keys() {
             let found = store.clone().users(merchant, page_query).await.unwrap();
             let members = tables.merchant_users.iter().filter(|(of, _)| *of == merchant);
@@ -336,5 +365,26 @@ async fn the_command_pays_out_every_positive_balance_once() {
         assert_eq!(pay_out(dir.path(), run, Duration::ZERO, &progress).await.unwrap(), paid);
     }
     super::check(dir.path(), Scope::Everything, &progress).unwrap();
+    store.close().await;
+}
+
+#[tokio::test]
+async fn the_migration_of_api_keys_keeps_the_key_of_every_app() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut db = engine::open(&dir.path().join(DATABASE)).unwrap();
+    let before = migrations::migrations::runner().set_target(Target::Version(3));
+    engine::migrate(&mut db, before).unwrap();
+    let (id, key) = (Id::stored([7; Id::BYTES]), ApiKeyDigest::of("old"));
+    db.execute("INSERT INTO apps VALUES (?1, 'Till', ?2, 5)", (id.as_bytes(), key.as_bytes()))
+        .unwrap();
+    drop(db);
+
+    let config = StoreConfig { data_dir: dir.path().to_owned(), database: None };
+    let store = Store::open(&config).await.unwrap();
+    assert_eq!(store.app_by_key(key).await.unwrap().map(|app| app.id), Some(id));
+    let page_query = PageQuery { limit: 9, before: None, after: None };
+    let created = jiff::Timestamp::from_millisecond(5).unwrap();
+    let kept = ApiKeyDetails { id, name: None, created, last_used: None };
+    assert_eq!(store.clone().api_keys(id, page_query).await.unwrap(), [kept]);
     store.close().await;
 }

@@ -1,24 +1,17 @@
-//! Apps, merchants, their members, and invitations.
+//! Merchants, their members, and invitations.
 
 use std::time::Duration;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    ApiKeyDigest, App, Email, Id, Invitation, Merchant, MerchantDetails, MerchantUpdate, Name,
-    Pricing, User,
+    Email, Id, Invitation, Merchant, MerchantDetails, MerchantUpdate, Pricing, User,
     write::{
-        Balance, InvitationAttempt, Membership, MerchantTexts, NewApp, NewInvitation, Outcome,
-        Rejection, known::InvitationState, needs::lower_case,
+        Balance, InvitationAttempt, Membership, MerchantTexts, NewInvitation, Outcome, Rejection,
+        known::InvitationState, needs::lower_case,
     },
 };
 
 impl Batch {
-    pub(super) fn create_app(&mut self, name: Option<&Name>, digest: ApiKeyDigest) -> ActionResult {
-        let app = App { id: self.id(), name: name.cloned(), created: self.known.now };
-        self.changes.apps.push(NewApp { app: app.clone(), digest });
-        done(Outcome::App(app))
-    }
-
     pub(super) fn create_merchant(
         &mut self,
         app: Id,

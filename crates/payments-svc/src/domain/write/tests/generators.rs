@@ -2,18 +2,18 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use jiff::{Timestamp, civil::date};
+use jiff::{SignedDuration, Timestamp, civil::date};
 use num_rational::Ratio;
 use proptest::prelude::*;
 
-use super::model::Tables;
+use super::{at, model::Tables};
 use crate::domain::{
-    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, Card, CardOnFile, Country,
-    Currency, CustomData, Decision, Descriptor, Email, EventType, EventTypes, Exchange, Expiry,
-    FraudReason, Iban, Id, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes,
+    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, ApiKeyUse, Card, CardOnFile,
+    Country, Currency, CustomData, Decision, Descriptor, Email, EventType, EventTypes, Exchange,
+    Expiry, FraudReason, Iban, Id, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes,
     Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError,
     Reason, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl,
-    Website,
+    Website, hour_of,
     write::{Action, KeyState, KeyedRequest, Write},
 };
 
@@ -21,6 +21,9 @@ use crate::domain::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     CreateApp,
+    CreateApiKey,
+    DeleteApiKey,
+    UseApiKeys,
     CreateMerchant,
     UpdateMerchant,
     AddUser,
@@ -52,11 +55,17 @@ pub(crate) enum Kind {
 /// Kinds that concern the same rows. Repeated kinds are more frequent.
 const MEMBERS: &[Kind] = {
     use Kind::{
-        AddApp, AddUser, CreateApp, CreateMerchant, CreateWebhook, DeleteWebhook, RemoveInvitation,
-        RevokeApp, RevokeUser, RotateWebhook, TakeInvitation, UpdateMerchant, UpdateWebhook,
+        AddApp, AddUser, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey,
+        DeleteWebhook, RemoveInvitation, RevokeApp, RevokeUser, RotateWebhook, TakeInvitation,
+        UpdateMerchant, UpdateWebhook, UseApiKeys,
     };
     &[
         CreateApp,
+        CreateApiKey,
+        CreateApiKey,
+        DeleteApiKey,
+        DeleteApiKey,
+        UseApiKeys,
         CreateMerchant,
         UpdateMerchant,
         AddUser,
@@ -207,7 +216,8 @@ impl WriteSpec {
         let action = self.action(tables, &format!("{number} {index}"));
         let takes_key = matches!(
             action,
-            Action::CreateMerchant { .. }
+            Action::CreateApiKey { .. }
+                | Action::CreateMerchant { .. }
                 | Action::AddUser { .. }
                 | Action::AddApp { .. }
                 | Action::BeginPayment { .. }
@@ -232,6 +242,18 @@ impl WriteSpec {
             Kind::CreateApp => Action::CreateApp {
                 name: (choice > 99).then(|| Name::new("Till").unwrap()),
                 digest: ApiKeyDigest::of(unique),
+            },
+            Kind::CreateApiKey => Action::CreateApiKey {
+                app: pick(&tables.apps, 2, choice),
+                name: (second_choice > 99).then(|| Name::new("Till").unwrap()),
+                digest: ApiKeyDigest::of(unique),
+            },
+            Kind::DeleteApiKey => Action::DeleteApiKey {
+                app: pick(&tables.apps, 2, choice),
+                key: pick(&tables.api_keys, 6, second_choice),
+            },
+            Kind::UseApiKeys => Action::RecordApiKeyUses {
+                uses: [choice, second_choice].map(|choice| self.used(tables, choice)).into(),
             },
             Kind::CreateMerchant => Action::CreateMerchant {
                 app: pick(&tables.apps, 3, second_choice | 1),
@@ -417,6 +439,14 @@ impl WriteSpec {
             created: Timestamp::UNIX_EPOCH,
             event,
         }
+    }
+
+    /// A use of a key in the hour of the first batch, in the one before or in the next one.
+    fn used(&self, tables: &Tables, choice: u8) -> ApiKeyUse {
+        let key = pick(&tables.api_keys, 6, choice);
+        let app = tables.api_keys.get(&key).map_or(Id::MAX, |row| row.new.app);
+        let hour = hour_of(at(1)) + SignedDuration::from_hours(self.amount % 3 - 1);
+        ApiKeyUse { app, key, hour }
     }
 
     /// Only keys with an outcome are deleted.

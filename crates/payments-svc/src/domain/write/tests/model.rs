@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::domain::write::{
     Balance, CaptureRow, CapturesToLoad, Changes, InvitationState, KeyState, LoadedRows,
-    LoadedTransaction, Membership, MerchantTexts, Needs, NewApp, NewCard, NewDispute,
+    LoadedTransaction, Membership, MerchantTexts, Needs, NewApiKey, NewApp, NewCard, NewDispute,
     NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction,
     NotificationRow, PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
     WebhookRow, WebhookState,
@@ -21,6 +21,8 @@ use crate::domain::{
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Tables {
     pub(crate) apps: BTreeMap<Id, NewApp>,
+    pub(crate) apps_without_first_key: BTreeSet<Id>,
+    pub(crate) api_keys: BTreeMap<Id, ApiKeyRow>,
     pub(crate) users: BTreeMap<Id, User>,
     pub(crate) merchants: BTreeMap<Id, Merchant>,
     pub(crate) balances: BTreeMap<(Id, i64), i64>,
@@ -45,6 +47,12 @@ pub(crate) struct Tables {
     pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
     pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
     pub(crate) expired_through: Option<Id>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ApiKeyRow {
+    pub(crate) new: NewApiKey,
+    pub(crate) last_used: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -97,6 +105,10 @@ impl Tables {
                 }
             }
         }
+        for app in needs.locked_apps.iter().filter(|app| self.apps.contains_key(app)) {
+            known.api_keys.insert(*app, self.api_keys_of(*app));
+            known.webhooks.insert(*app, self.webhooks_of(*app));
+        }
         known.apps.extend(needs.apps.iter().filter(|id| self.apps.contains_key(id)));
         known.users.extend(needs.users.iter().filter(|id| self.users.contains_key(id)));
         for (merchant, email) in &needs.emails {
@@ -133,13 +145,6 @@ impl Tables {
                 known.invitations.insert(*id, self.invitation(row));
             }
         }
-        for app in needs.webhook_apps.iter().filter(|app| self.apps.contains_key(app)) {
-            let own = self.webhooks.values().filter(|row| row.webhook.app == *app).cloned();
-            let own = own.map(|WebhookRow { webhook, secrets, .. }| {
-                (webhook.id, WebhookState { webhook, secrets })
-            });
-            known.webhooks.insert(*app, own.collect());
-        }
         if let Some(request) = needs.payout {
             let id = request.merchant;
             known.payout = self.payout(request, now);
@@ -173,6 +178,7 @@ impl Tables {
             pending_payments: self.pending_payments.keys().copied().collect(),
             merchants: self.merchants.keys().copied().collect(),
             apps: self.apps.keys().copied().collect(),
+            locked_apps: self.apps.keys().copied().collect(),
             users: self.users.keys().copied().collect(),
             emails: emails.collect(),
             merchant_users: pairs(self.users.keys().copied().collect()),
@@ -180,10 +186,22 @@ impl Tables {
             notifications: self.notifications.keys().cloned().collect(),
             disputes: opened.chain(waits).map(named).collect(),
             invitations: self.invitations.keys().copied().collect(),
-            webhook_apps: self.apps.keys().copied().collect(),
             payout: None,
             ids: 0,
         }
+    }
+
+    fn webhooks_of(&self, app: Id) -> BTreeMap<Id, WebhookState> {
+        let own = self.webhooks.values().filter(|row| row.webhook.app == app).cloned();
+        let own = own.map(|WebhookRow { webhook, secrets, .. }| {
+            (webhook.id, WebhookState { webhook, secrets })
+        });
+        own.collect()
+    }
+
+    fn api_keys_of(&self, app: Id) -> BTreeMap<Id, Option<Timestamp>> {
+        let own = self.api_keys.iter().filter(|(_, row)| row.new.app == app);
+        own.map(|(id, row)| (*id, row.last_used)).collect()
     }
 
     fn balance(&self, merchant: Id, shard: i64) -> Balance {
@@ -280,6 +298,9 @@ impl Tables {
     }
 
     fn delete(&mut self, changes: &Changes) {
+        for id in &changes.deleted_api_keys {
+            assert!(self.api_keys.remove(id).is_some(), "{id}");
+        }
         self.outbox_entries.retain(|id, _| !changes.deleted_outbox_entries.contains(id));
         self.events.retain(|id, _| !changes.deleted_events.contains(id));
         self.invitations.retain(|id, _| !changes.deleted_invitations.contains(id));
@@ -301,6 +322,12 @@ impl Tables {
     }
 
     fn update(&mut self, changes: &Changes) {
+        for app in &changes.apps_without_first_key {
+            assert!(self.apps_without_first_key.insert(*app), "{app}");
+        }
+        for used in changes.api_key_uses.values() {
+            self.api_keys.get_mut(&used.key).unwrap().last_used = Some(used.hour);
+        }
         for (id, texts) in &changes.merchant_texts {
             let details = &mut self.merchants.get_mut(id).unwrap().details;
             details.name = texts.name.clone();
@@ -367,6 +394,8 @@ impl Tables {
         add(&mut self.slices, slices.map(|row| ((row.dispute, row.number), row.slice)));
         add(&mut self.frauds, changes.frauds.into_iter().map(|row| (row.id, row)));
         add(&mut self.events, changes.events.into_iter().map(|row| (row.id, row)));
+        let api_keys = changes.api_keys.into_iter();
+        add(&mut self.api_keys, api_keys.map(|(id, new)| (id, ApiKeyRow { new, last_used: None })));
         add(&mut self.apps, changes.apps.into_iter().map(|row| (row.app.id, row)));
         add(&mut self.merchants, changes.merchants.into_iter().map(|row| (row.id, row)));
         let balances = changes.new_balances.into_iter();

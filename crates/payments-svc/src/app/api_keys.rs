@@ -1,0 +1,68 @@
+//! Apps and their API keys.
+
+use common::limits::ClientAddress;
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use super::{error::Error, payments::Payments};
+use crate::{
+    domain::{
+        ApiKey, ApiKeyDigest, App, Id, Name,
+        write::{Action, Answer, KeyedRequest, Outcome},
+    },
+    store::StoreError,
+};
+
+/// A new random key. The store keeps only its digest.
+pub(crate) fn new_api_key() -> ApiKey {
+    ApiKey::new(SecretString::from(Uuid::new_v4().to_string()))
+}
+
+impl Payments {
+    /// Counts a request to create an app.
+    pub(crate) fn count_new_app(&self, address: ClientAddress) -> Result<(), Error> {
+        Ok(self.limits.count_new_app(address)?)
+    }
+
+    /// Creates an app with its first API key.
+    pub(crate) async fn create_app(&self, name: Option<Name>) -> Result<(App, ApiKey), Error> {
+        let key = new_api_key();
+        let answer = self.write(Action::CreateApp { name, digest: key.digest() }, None).await?;
+        match answer.outcome() {
+            Outcome::App(app) => Ok((app.clone(), key)),
+            _ => Err(StoreError::Panicked.into()),
+        }
+    }
+
+    /// Creates a further API key of an app.
+    pub(crate) async fn create_api_key(
+        &self,
+        app: Id,
+        name: Option<Name>,
+        digest: ApiKeyDigest,
+        keyed: Option<KeyedRequest>,
+    ) -> Result<Answer, Error> {
+        self.write(Action::CreateApiKey { app, name, digest }, keyed).await
+    }
+
+    /// Deletes an API key of an app. [`Error::Forbidden`] if it is a key of another app.
+    pub(crate) async fn delete_api_key(&self, app: Id, key: Id) -> Result<(), Error> {
+        match self.write(Action::DeleteApiKey { app, key }, None).await {
+            Err(Error::NotFound) if self.store.has_api_key(key).await? => Err(Error::Forbidden),
+            deleted => deleted.map(drop),
+        }
+    }
+
+    /// Records the uses of API keys that requests have noted.
+    pub(crate) async fn record_api_key_uses(&self) -> Result<(), StoreError> {
+        loop {
+            let uses = self.store.unrecorded_api_key_uses();
+            if uses.is_empty() {
+                return Ok(());
+            }
+            let action = Action::RecordApiKeyUses { uses: uses.clone() };
+            let _recorded = self.store.write(action).await?;
+            self.store.api_key_uses_recorded(&uses);
+        }
+    }
+}

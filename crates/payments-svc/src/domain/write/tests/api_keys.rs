@@ -1,0 +1,111 @@
+//! The first, the last and too many API keys of an app, and their uses.
+
+use super::*;
+use crate::domain::{ApiKeyUse, MAX_API_KEYS, hour_of};
+
+/// An app with its first key.
+struct Keys {
+    run: BatchTester,
+    app: Id,
+}
+
+impl Keys {
+    fn new() -> Self {
+        let run = BatchTester::new();
+        let app = *run.tables.apps.keys().next().unwrap();
+        Self { run, app }
+    }
+
+    fn write(&mut self, action: Action) -> WriteResult {
+        self.run.single(&action.into(), (at(99), 0))
+    }
+
+    fn create(&mut self, name: &str) -> Result<Id, Rejection> {
+        let (app, digest) = (self.app, ApiKeyDigest::of(name));
+        let name = Some(Name::new(name).unwrap());
+        let answer = self.write(Action::CreateApiKey { app, name, digest })?;
+        let Outcome::ApiKey(created) = answer.outcome() else { panic!("{answer:?}") };
+        Ok(created.id)
+    }
+
+    fn delete(&mut self, key: Id) -> WriteResult {
+        self.write(Action::DeleteApiKey { app: self.app, key })
+    }
+
+    fn ids(&self) -> Vec<Id> {
+        let rows = self.run.tables.api_keys.values().filter(|row| row.new.app == self.app);
+        rows.map(|row| row.new.id).collect()
+    }
+
+    fn record(&mut self, key: Id, time: Timestamp) -> Option<Timestamp> {
+        let uses = vec![ApiKeyUse { app: self.app, key, hour: hour_of(time) }];
+        assert!(self.write(Action::RecordApiKeyUses { uses }).is_ok());
+        self.run.tables.api_keys.get(&key)?.last_used
+    }
+}
+
+#[test]
+fn the_first_key_has_the_id_of_its_app() {
+    let keys = Keys::new();
+    assert_eq!(keys.ids(), [keys.app]);
+}
+
+#[test]
+fn an_app_has_a_limited_number_of_keys() {
+    let mut keys = Keys::new();
+    for number in 1..MAX_API_KEYS {
+        keys.create(&number.to_string()).unwrap();
+    }
+    assert_eq!(keys.create("one more"), Err(Rejection::TooManyApiKeys));
+    assert!(keys.delete(keys.app).is_ok());
+    assert!(keys.create("one more").is_ok());
+    assert_eq!(keys.ids().len(), MAX_API_KEYS);
+}
+
+#[test]
+fn the_last_key_cannot_be_deleted() {
+    let mut keys = Keys::new();
+    assert_eq!(keys.delete(keys.app), Err(Rejection::LastApiKey));
+    let second = keys.create("second").unwrap();
+    assert!(keys.delete(keys.app).is_ok());
+    assert_eq!(keys.delete(keys.app), Err(Rejection::NotFound));
+    assert_eq!(keys.delete(second), Err(Rejection::LastApiKey));
+    assert_eq!(keys.ids(), [second]);
+    assert!(keys.run.tables.apps_without_first_key.contains(&keys.app));
+}
+
+#[test]
+fn one_batch_keeps_the_last_of_two_keys() {
+    let mut keys = Keys::new();
+    let second = keys.create("second").unwrap();
+    let app = keys.app;
+    let writes = [app, second].map(|key| Write::from(Action::DeleteApiKey { app, key }));
+    let known = keys.run.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
+    let (answers, changes) = decide(known, &writes.each_ref()).unwrap();
+    assert_eq!(answers[1], Err(Rejection::LastApiKey));
+    keys.run.tables.apply(changes);
+    assert_eq!(keys.ids(), [second]);
+}
+
+#[test]
+fn a_key_of_another_app_cannot_be_deleted() {
+    let mut keys = Keys::new();
+    keys.create("second").unwrap();
+    let other = *keys.run.tables.apps.keys().nth(1).unwrap();
+    assert_eq!(keys.delete(other), Err(Rejection::NotFound));
+}
+
+#[test]
+fn the_last_use_is_an_hour_that_never_goes_back() {
+    let mut keys = Keys::new();
+    let (key, hour) = (keys.app, Duration::from_secs(3600));
+    let this_hour = hour_of(at(99));
+    assert_eq!(keys.record(key, at(99) - hour), Some(this_hour - hour));
+    assert_eq!(keys.record(key, at(99)), Some(this_hour));
+    assert_eq!(keys.record(key, at(99) - hour), Some(this_hour));
+    // The clock of the replica is ahead of the database.
+    assert_eq!(keys.record(key, at(99) + 2 * hour), Some(this_hour));
+    let unchanged = keys.run.tables.clone();
+    assert_eq!(keys.record(Id::MAX, at(99)), None);
+    assert_eq!(keys.run.tables, unchanged);
+}

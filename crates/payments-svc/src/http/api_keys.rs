@@ -1,0 +1,81 @@
+//! `/apps/me/keys`: the API keys of the calling app.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{RawQuery, State},
+    http::StatusCode,
+    response::Response,
+};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::{
+    access::{Caller, FirstId},
+    api::Api,
+    idempotency::IdempotencyKey,
+    list, output,
+};
+use crate::{
+    app::new_api_key,
+    domain::{ApiKeyDetails, Id, Name},
+    web::{Body, Error, as_date, as_optional_date, as_text},
+};
+
+/// Creates a further key. The response is the only place where it appears: a repeat gets the same
+/// response without it.
+pub(super) async fn create(
+    State(api): State<Arc<Api>>,
+    Caller(caller): Caller,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let keyed = key.of(&caller.app, &body)?;
+    let new = new_api_key();
+    let created = api.payments.once(keyed, async |keyed| {
+        let name = body.read(|fields| fields.optional("name", Name::new))?;
+        api.payments.create_api_key(caller.app.id, name, new.digest(), keyed).await
+    });
+    let created = created.await?.with_api_key(new);
+    Ok(output::response(&api.payments, created).await)
+}
+
+pub(super) async fn list(
+    State(api): State<Arc<Api>>,
+    Caller(caller): Caller,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
+    let (page_query, ()) = list::read(query.as_deref(), |_| Ok(()))?;
+    list::response(&api.responses, page_query, api.payments.api_keys(caller.app.id)).await
+}
+
+pub(super) async fn delete(
+    State(api): State<Arc<Api>>,
+    Caller(caller): Caller,
+    FirstId(key): FirstId,
+) -> Result<StatusCode, Error> {
+    api.payments.delete_api_key(caller.app.id, key).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiKeyOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    name: Option<&'a str>,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    #[serde(serialize_with = "as_optional_date")]
+    last_used: Option<Timestamp>,
+}
+
+impl<'a> ApiKeyOutput<'a> {
+    fn new(details: &'a ApiKeyDetails) -> Self {
+        let ApiKeyDetails { id, name, created, last_used } = details;
+        let name = name.as_ref().map(Name::as_str);
+        Self { id: *id, name, created: *created, last_used: *last_used }
+    }
+}
+
+list::item!(ApiKeyDetails, ApiKeyOutput::new);

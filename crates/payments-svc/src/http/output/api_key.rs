@@ -1,0 +1,28 @@
+//! A new API key as callers read it.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    domain::{ApiKey, ApiKeyDetails, Id, Name},
+    web::{as_date, as_text},
+};
+
+#[derive(Serialize)]
+pub(super) struct NewApiKeyOutput<'a> {
+    #[serde(serialize_with = "as_text")]
+    id: Id,
+    name: Option<&'a str>,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    /// Null in a repeat.
+    key: Option<&'a str>,
+}
+
+impl<'a> NewApiKeyOutput<'a> {
+    pub(super) fn new(details: &'a ApiKeyDetails, key: Option<&'a ApiKey>) -> Self {
+        let ApiKeyDetails { id, name, created, last_used: _ } = details;
+        let name = name.as_ref().map(Name::as_str);
+        Self { id: *id, name, created: *created, key: key.map(ApiKey::expose) }
+    }
+}
