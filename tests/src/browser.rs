@@ -165,6 +165,14 @@ impl Page {
         self.client.get_all_cookies().await.expect("cookies are listed").len()
     }
 
+    /// Sets a cookie for the origin of a URL.
+    pub async fn set_cookie(&self, url: &str, name: &str, value: &str) {
+        let cookie = json!({ "url": url, "name": name, "value": value });
+        let command = json!({ "cmd": "Network.setCookie", "params": cookie });
+        let set = self.command("goog/cdp/execute", command).await;
+        assert_eq!(set["success"], true, "{url}: {set}");
+    }
+
     /// Emulates a screen of this width in pixels and a colour scheme (`light`, `dark`).
     pub async fn show_on(&self, width: u32, scheme: &str) {
         let size =

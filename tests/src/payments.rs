@@ -22,7 +22,7 @@ pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};
 pub use receiver::{Received, Receiver};
 pub use refusal::Refusal;
-pub use service::{DEFAULT_LIMITS, Service, Stopped, WRONG_EVENTS};
+pub use service::{BROWSER, DEFAULT_LIMITS, Service, Stopped, WRONG_EVENTS};
 pub use transaction::{Move, Transaction, int};
 
 use crate::openapi::Document;

@@ -119,6 +119,14 @@ pub(crate) struct Config {
     #[arg(long, env = "PAYMENTS_POS_URL", value_parser = base_url)]
     pub(crate) pos_url: Option<Url>,
 
+    /// Terms and conditions, linked on the payment page
+    #[arg(long, env = "PAYMENTS_TERMS_URL", value_parser = web_url)]
+    pub(crate) terms_url: Option<Url>,
+
+    /// Privacy policy, linked on the payment page
+    #[arg(long, env = "PAYMENTS_PRIVACY_URL", value_parser = web_url)]
+    pub(crate) privacy_url: Option<Url>,
+
     /// Directory of the SQLite files, and of demo.env
     #[arg(long, env = "PAYMENTS_DATA_DIR", default_value = "./data/payments")]
     pub(crate) data_dir: PathBuf,
@@ -302,12 +310,14 @@ fn client_id(text: &str) -> Result<ClientId, String> {
 }
 
 fn base_url(text: &str) -> Result<Url, String> {
+    let url = web_url(text).ok().filter(|url| url.query().is_none() && url.fragment().is_none());
+    url.ok_or_else(|| "must be an http or https address without a query or fragment".to_owned())
+}
+
+fn web_url(text: &str) -> Result<Url, String> {
     let url = text.parse::<Url>().map_err(|error| error.to_string())?;
     let is_web = ["http", "https"].contains(&url.scheme());
-    let is_base = is_web && url.query().is_none() && url.fragment().is_none();
-    is_base
-        .then_some(url)
-        .ok_or_else(|| "must be an http or https address without a query or fragment".to_owned())
+    is_web.then_some(url).ok_or_else(|| "must be an http or https address".to_owned())
 }
 
 /// Accepts funding currencies only, because the European Central Bank and the built-in rates quote

@@ -62,7 +62,7 @@ pub(crate) use field_error::FieldError;
 pub(crate) use id::{Id, IdGenerator};
 pub(crate) use invitation::Invitation;
 pub(crate) use ledger::{Account, BalanceLine, LedgerEntry, LineKind, Posting};
-pub(crate) use link::{DecimalAmount, Link};
+pub(crate) use link::{DecimalAmount, Link, LinkDigest, LinkSecret};
 pub(crate) use merchant::{
     Country, Descriptor, Email, Iban, Merchant, MerchantDetails, MerchantUpdate, Name, Notes,
     Pricing, Terms, Website, merchant_title,
@@ -84,7 +84,8 @@ pub(crate) use processing::{DeclineGroup, ProcessingError};
 pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
 pub(crate) use sepa::{Bic, Debtor, SepaName, sum as sepa_sum};
 pub(crate) use transaction::{
-    Amounts, Fee, Movement, Step, ThreeDSecure, Transaction, TransactionTerms, TransactionVersion,
+    Amounts, Fee, Movement, Receipt, Step, ThreeDSecure, Transaction, TransactionTerms,
+    TransactionVersion,
 };
 pub(crate) use webhook::{
     DisableReason, EventTypes, InvalidWebhookUrl, MAX_WEBHOOKS, Webhook, WebhookDetails,

@@ -53,6 +53,7 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         .route("/merchants", post(merchants::create))
         .route("/merchants/{merchant_id}", get(merchants::get).put(merchants::update))
         .route("/identities/{app_id}/merchants", get(merchants::list))
+        .route("/merchants/{merchant_id}/link-secret", post(merchants::new_link_secret))
         .route("/merchants/{merchant_id}/users", get(users::list).post(users::invite))
         .route("/merchants/{merchant_id}/users/{user_id}", delete(users::revoke))
         .route("/merchants/{merchant_id}/apps", get(apps::list).post(apps::add))

@@ -1,13 +1,17 @@
 //! The languages of the pages and mails: which one a reader gets, and how each writes an amount.
-//! The texts are Fluent files in `assets/languages`.
+//! The texts are Fluent files in `assets/languages`. Amounts follow CLDR, through ICU4X.
 
 use std::{borrow::Cow, sync::LazyLock};
 
 use axum::http::{HeaderMap, header};
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue, concurrent::FluentBundle};
+use icu_experimental::dimension::currency::{
+    CurrencyCode, formatter::CurrencyFormatter, options::Width,
+};
+use icu_locale_core::Locale;
 use unic_langid::LanguageIdentifier;
 
-use crate::domain::{Country, DeclineGroup, Money};
+use crate::domain::{Country, Currency, DecimalAmount, DeclineGroup, Money};
 
 /// The text of a language's file.
 macro_rules! file {
@@ -61,7 +65,12 @@ pub(super) struct Language {
     /// Its code, ISO 639-1.
     pub(super) code: &'static str,
     bundle: FluentBundle<FluentResource>,
+    /// `None` if ICU4X has no data, which a test excludes.
+    amounts: Option<CurrencyFormatter>,
 }
+
+/// Symbols that customers type with an amount, also if the currency is not known yet.
+const SYMBOLS: [&str; 5] = ["€", "$", "£", "¥", "₴"];
 
 /// Generates a method for each message, with the variables of the message as its arguments. Using
 /// an unknown message is a compile error, and so is an unused message.
@@ -86,17 +95,18 @@ macro_rules! messages {
 }
 
 messages! {
-    decimal_mark "decimal-mark" ();
-    group_mark "group-mark" ();
-    grouping_from "grouping-from" ();
-    amount_with_currency "amount-with-currency" (number, currency);
     payment_to_shop "payment-to-shop" (shop);
     test_payment "test-payment" ();
+    contact "contact" ();
+    terms "terms" ();
+    privacy "privacy" ();
     amount "amount" ();
     amount_error "amount-error" (decimals);
     currency "currency" ();
     currency_error "currency-error" ();
+    currency_unknown "currency-unknown" ();
     continue_to_card "continue-to-card" ();
+    card_details "card-details" ();
     form_error "form-error" ();
     card_number "card-number" ();
     card_number_error "card-number-error" ();
@@ -111,6 +121,7 @@ messages! {
     pay "pay" (amount);
     processing "processing" ();
     processing_hint "processing-hint" ();
+    check_again "check-again" ();
     confirm_payment "confirm-payment" ();
     simulated_bank "simulated-bank" ();
     confirm_card "confirm-card" (last4);
@@ -119,6 +130,10 @@ messages! {
     payment_successful "payment-successful" ();
     payment_successful_hint "payment-successful-hint" ();
     transaction "transaction" ();
+    shop "shop" ();
+    date "date" ();
+    card "card" ();
+    reference "reference" ();
     payment_failed "payment-failed" ();
     declined_details "declined-details" ();
     declined_expired "declined-expired" ();
@@ -132,6 +147,10 @@ messages! {
     back_to_shop "back-to-shop" ();
     link_broken "link-broken" ();
     link_broken_hint "link-broken-hint" ();
+    link_used "link-used" ();
+    link_expired "link-expired" ();
+    form_expired "form-expired" ();
+    form_expired_hint "form-expired-hint" ();
     unavailable "unavailable" ();
     unavailable_hint "unavailable-hint" ();
     too_many_attempts "too-many-attempts" ();
@@ -148,12 +167,16 @@ impl Language {
     /// Messages that cannot be parsed are skipped. Pages show them in English.
     fn new(code: &'static str, text: &str) -> Self {
         let locale: LanguageIdentifier = code.parse().unwrap_or_default();
+        // CLDR means Brazil by `pt`.
+        let region = if code == "pt" { "pt-PT" } else { code };
+        let region: Locale = region.parse().unwrap_or(Locale::UNKNOWN);
+        let amounts = CurrencyFormatter::try_new(region.into(), Width::Short.into()).ok();
         let mut bundle = FluentBundle::new_concurrent(vec![locale]);
         // No language here is written from right to left.
         bundle.set_use_isolating(false);
         let resource = FluentResource::try_new(text.to_owned());
         bundle.add_resource_overriding(resource.unwrap_or_else(|(readable, _)| readable));
-        Self { code, bundle }
+        Self { code, bundle, amounts }
     }
 
     pub(super) fn english() -> &'static Self {
@@ -213,28 +236,58 @@ impl Language {
         wanted.first().map(|&(language, _)| language)
     }
 
-    /// Formats an amount in this language.
+    /// Formats an amount as people of this language write it, with the symbol of the currency.
     pub(super) fn money(&self, money: Money) -> String {
-        let major = money.decimal();
-        let (whole, places) = major.split_once('.').unwrap_or((&major, ""));
-        let grouped = self.grouping_from().parse().is_ok_and(|from| whole.len() >= from);
-        let mut number = String::new();
-        for (at, digit) in whole.char_indices() {
-            if grouped && at > 0 && (whole.len() - at).is_multiple_of(3) {
-                number.push_str(&self.group_mark());
-            }
-            number.push(digit);
-        }
-        if !places.is_empty() {
-            number.push_str(&self.decimal_mark());
-            number.push_str(places);
-        }
-        self.amount_with_currency(number, money.currency.code()).into_owned()
+        let (code, number) = (money.currency.code(), money.decimal());
+        let parts = code.parse().ok().zip(number.parse().ok());
+        let formatted = parts.zip(self.amounts.as_ref()).map(|((code, number), amounts)| {
+            amounts.format_fixed_decimal(&number, &CurrencyCode(code)).to_string()
+        });
+        formatted.unwrap_or_else(|| format!("{code}\u{a0}{number}"))
     }
 
     /// An example of an amount, for the empty input field.
     pub(super) fn example(&self) -> String {
         format!("9{}95", self.decimal_mark())
+    }
+
+    fn decimal_mark(&self) -> char {
+        let sample = self.money(Money { currency: Currency::EUR, minor: 995 });
+        if sample.contains(',') { ',' } else { '.' }
+    }
+
+    /// Reads an amount as people of this language type it, with or without the symbol or code of
+    /// the currency. `None` if it is not an amount.
+    pub(super) fn amount_of(
+        &self,
+        typed: &str,
+        currency: Option<Currency>,
+    ) -> Option<DecimalAmount> {
+        let is_digit = |letter: char| letter.is_ascii_digit();
+        let (first, last) = (typed.find(is_digit)?, typed.rfind(is_digit)?);
+        let (before, number, after) = (&typed[..first], &typed[first..=last], &typed[last + 1..]);
+        let names = currency.map(|currency| [currency.code().to_owned(), self.symbol(currency)]);
+        let is_name = |text: &str| {
+            let mut names = names.iter().flatten();
+            names.any(|name| name.to_lowercase() == text.to_lowercase())
+        };
+        let is_around = |text: &str| {
+            let text = text.trim();
+            text.is_empty() || SYMBOLS.contains(&text) || is_name(text)
+        };
+        let read = || DecimalAmount::parse_input(number, self.decimal_mark()).ok();
+        if is_around(before) && is_around(after) { read() } else { None }
+    }
+
+    /// The symbol of a currency, such as `€` or `kr.`.
+    fn symbol(&self, currency: Currency) -> String {
+        let sample = self.money(Money { currency, minor: 0 });
+        let first = |letter: char| letter == '0' || letter.is_whitespace();
+        let symbol = match sample.split_once(first) {
+            Some((before, _)) if !before.is_empty() => before,
+            _ => sample.rsplit(first).next().unwrap_or_default(),
+        };
+        symbol.to_owned()
     }
 
     /// The text for a group of declines: what the customer can do.
@@ -263,7 +316,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::domain::ProcessingError;
+    use crate::domain::{Amount, ProcessingError};
 
     fn chosen(locale: Option<&str>, accepted: &'static str) -> &'static str {
         let header = (header::ACCEPT_LANGUAGE, HeaderValue::from_static(accepted));
@@ -441,39 +494,90 @@ mod tests {
     #[test]
     fn amounts_are_written_as_in_the_language() {
         for (locale, minor, currency, expected) in [
-            ("en", 123_456_789, "EUR", "EUR\u{a0}1,234,567.89"),
-            ("de", 123_456_789, "EUR", "1.234.567,89\u{a0}EUR"),
-            ("fr", 123_456, "EUR", "1\u{202f}234,56\u{a0}EUR"),
-            ("da", 995, "DKK", "9,95\u{a0}DKK"),
-            ("sv", 100_000, "JPY", "100\u{a0}000\u{a0}JPY"),
-            ("mt", 1, "BHD", "BHD\u{a0}0.001"),
-            ("es", 123_456_789, "EUR", "1.234.567,89\u{a0}EUR"),
-            ("lv", 995, "EUR", "9,95\u{a0}EUR"),
+            ("en", 995, "EUR", "€9.95"),
+            ("en", 123_456_789, "EUR", "€1,234,567.89"),
+            ("en", 1_000, "JPY", "¥1,000"),
+            ("en", 995, "USD", "$9.95"),
+            ("en", 995, "CHF", "CHF 9.95"),
+            ("en", 1, "BHD", "BHD 0.001"),
+            ("bg", 995, "EUR", "9,95 €"),
+            ("cs", 123_450, "CZK", "1 234,50 Kč"),
+            ("da", 123_450, "DKK", "1.234,50 kr."),
+            ("de", 995, "EUR", "9,95 €"),
+            ("de", 123_456_789, "EUR", "1.234.567,89 €"),
+            ("el", 123_450, "EUR", "1.234,50 €"),
+            ("es", 123_450, "EUR", "1234,50 €"),
+            ("es", 1_234_560, "EUR", "12.345,60 €"),
+            ("et", 1_234_560, "EUR", "12 345,60 €"),
+            ("fi", 123_450, "EUR", "1 234,50 €"),
+            ("fr", 123_450, "EUR", "1 234,50 €"),
+            ("ga", 123_450, "EUR", "€1,234.50"),
+            ("hr", 123_450, "EUR", "1.234,50 €"),
+            ("hu", 123_450_000, "HUF", "1 234 500,00 Ft"),
+            ("is", 123_450, "ISK", "123.450 kr."),
+            ("it", 123_450, "EUR", "1234,50 €"),
+            ("lt", 123_450, "EUR", "1 234,50 €"),
+            ("lv", 995, "EUR", "9,95 €"),
+            ("mt", 995, "EUR", "€9.95"),
+            ("nb", 123_450, "NOK", "1 234,50 kr"),
+            ("nl", 123_450, "EUR", "€ 1.234,50"),
+            ("pl", 123_450, "PLN", "1234,50 zł"),
+            ("pl", 1_000_000, "PLN", "10 000,00 zł"),
+            ("pt", 123_450, "EUR", "1234,50 €"),
+            ("ro", 123_450, "RON", "1.234,50 RON"),
+            ("sk", 123_450, "EUR", "1 234,50 €"),
+            ("sl", 123_450, "EUR", "1234,50 €"),
+            ("sv", 123_450, "SEK", "1 234,50 kr"),
+            ("uk", 123_450, "UAH", "1 234,50 ₴"),
         ] {
-            let language = Language::named(locale).unwrap();
-            assert_eq!(language.money(money(minor, currency)), expected, "{locale}");
+            let shown = Language::named(locale).unwrap().money(money(minor, currency));
+            // The kinds of spaces are compared below.
+            assert_eq!(shown.replace(['\u{a0}', '\u{202f}'], " "), expected, "{locale}");
         }
     }
 
     #[test]
-    fn four_digits_are_grouped_only_where_the_language_does_so() {
-        for (locale, minor, expected) in [
-            ("en", 99_999, "EUR\u{a0}999.99"),
-            ("en", 123_450, "EUR\u{a0}1,234.50"),
-            ("cs", 123_450, "1\u{a0}234,50\u{a0}EUR"),
-            ("es", 123_450, "1234,50\u{a0}EUR"),
-            ("es", 1_234_560, "12.345,60\u{a0}EUR"),
-            ("pl", 999_999, "9999,99\u{a0}EUR"),
-            ("pl", 1_000_000, "10\u{a0}000,00\u{a0}EUR"),
-            ("pt", 123_456_789, "1\u{a0}234\u{a0}567,89\u{a0}EUR"),
-        ] {
-            let language = Language::named(locale).unwrap();
-            assert_eq!(language.money(money(minor, "EUR")), expected, "{locale}");
+    fn no_amount_breaks_at_the_end_of_a_line() {
+        for language in LANGUAGES.iter() {
+            assert!(language.amounts.is_some(), "{}", language.code);
+            for currency in ["EUR", "CHF", "JPY", "DKK"] {
+                let shown = language.money(money(123_456_789, currency));
+                assert!(!shown.contains(' '), "{}: {shown}", language.code);
+            }
         }
-        let minimum = |language: &&Language| language.grouping_from() == "5";
-        let ungrouped: Vec<_> = LANGUAGES.iter().filter(minimum).map(|one| one.code).collect();
-        assert_eq!(ungrouped, ["bg", "es", "et", "hu", "it", "lv", "pl", "pt", "sl"]);
-        assert!(LANGUAGES.iter().all(|one| ["4", "5"].contains(&&*one.grouping_from())));
+    }
+
+    #[test]
+    fn an_amount_may_be_typed_as_it_is_shown() {
+        for language in LANGUAGES.iter() {
+            for currency in ["EUR", "DKK", "CHF", "PLN", "JPY"] {
+                let amount = money(123_400, currency);
+                let read = language.amount_of(&language.money(amount), Some(amount.currency));
+                let minor = read.unwrap().amount(amount.currency).map(Amount::minor);
+                assert_eq!(minor, Ok(123_400), "{} {currency}", language.code);
+            }
+        }
+    }
+
+    #[test]
+    fn symbols_around_a_typed_amount_are_those_of_its_currency() {
+        let read = |locale, typed, currency: &str| {
+            let language = Language::named(locale).unwrap();
+            language.amount_of(typed, currency.parse().ok()).map(|read| read.as_str().to_owned())
+        };
+        for (locale, typed, currency, expected) in [
+            ("en", "€5", "EUR", "5"),
+            ("en", "EUR 5.00", "EUR", "5.00"),
+            ("de", "1.234,50 eur", "EUR", "1234.50"),
+            ("da", "kr. 9,95", "DKK", "9.95"),
+            ("cs", "1 234 kč", "CZK", "1234"),
+            ("en", "¥1,000", "unknown", "1000"),
+        ] {
+            assert_eq!(read(locale, typed, currency).as_deref(), Some(expected), "{typed}");
+        }
+        for typed in ["ten", "5 kr", "SEK 5", "-5", "€-5", ".5", "5.", "5 5 EUR", "", "€"] {
+            assert_eq!(read("en", typed, "EUR"), None, "{typed}");
+        }
     }
 
     #[test]

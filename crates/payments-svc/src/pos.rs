@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::FromRef,
     routing::{get, post},
 };
 use common::telemetry::Traffic;
@@ -18,14 +19,31 @@ use crate::{
 };
 
 mod asset;
+mod browser;
 mod customer;
 mod page;
 mod problem;
 mod screens;
+mod settings;
 mod view;
 mod visit;
 
-pub(crate) fn router(payments: Arc<Payments>, traffic: Arc<Traffic>) -> Router {
+pub(crate) use settings::Settings;
+
+/// The state of the pos port.
+#[derive(Clone)]
+struct Pos {
+    payments: Arc<Payments>,
+    settings: Arc<Settings>,
+}
+
+impl FromRef<Pos> for Arc<Payments> {
+    fn from_ref(pos: &Pos) -> Self {
+        Self::clone(&pos.payments)
+    }
+}
+
+pub(crate) fn router(payments: Arc<Payments>, settings: Settings, traffic: Arc<Traffic>) -> Router {
     language::load();
     // Pages of any origin may use these two routes. So both routes also answer preflight requests.
     let shared = Router::new()
@@ -35,8 +53,9 @@ pub(crate) fn router(payments: Arc<Payments>, traffic: Arc<Traffic>) -> Router {
         .layer(CorsLayer::permissive());
     let own = Router::new()
         .route("/", get(page::show).post(page::pay))
-        .route("/challenge", post(page::respond))
+        .route("/challenge", get(page::leave_challenge).post(page::respond))
         .route("/page.css", get(asset::style))
         .route("/page.js", get(asset::script));
-    with_telemetry(with_fallbacks(shared.merge(own).with_state(payments)), traffic)
+    let pos = Pos { payments, settings: Arc::new(settings) };
+    with_telemetry(with_fallbacks(shared.merge(own).with_state(pos)), traffic)
 }

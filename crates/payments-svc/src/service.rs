@@ -151,7 +151,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         description: http::description(&pos_url),
     });
     let router = http::router(api, operations.clone(), Arc::clone(&traffic));
-    let pos_router = pos::router(Arc::clone(&payments), Arc::clone(&traffic));
+    let page = pos::Settings::new(&pos_url, config.terms_url, config.privacy_url);
+    let pos_router = pos::router(Arc::clone(&payments), page, Arc::clone(&traffic));
     let shutdown = CancellationToken::new();
     let drain = config.server.drain_timeout;
     let mut serving = JoinSet::new();

@@ -16,6 +16,8 @@ impl Card {
     pub const OTHER_VISA: Self = Self("1000000000000000");
     /// Charged.
     pub const MASTERCARD: Self = Self("5100000000000000");
+    /// A number that a live merchant may get: it has a check digit. The sandbox does not know it.
+    pub const LIVE: Self = Self("4000056655665556");
     /// Declined by the bank.
     pub const DECLINED: Self = Self("4200000000000000");
     /// Charged when the customer pays. Later charges fail for lack of funds.

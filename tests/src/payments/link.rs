@@ -1,12 +1,20 @@
 //! A payment link, and the requests of a customer who follows it without a browser.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use reqwest::{Method, Url};
+use tokio::process::Command;
 
 use super::{Card, Merchant, Service};
-use crate::http::Answer;
+use crate::{http::Answer, process};
 
 /// The content type of a form.
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Signs `$1` with the link secret `$2`.
+const SIGN: &str = "printf %s \"$1\" | openssl dgst -sha256 -hmac \"$2\" -r | cut -d ' ' -f 1";
+
+/// Everything but the unreserved characters of RFC 3986.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The query parameters of a payment link.
 #[derive(Clone, Debug)]
@@ -33,6 +41,20 @@ impl Link {
     pub fn without(mut self, name: &str) -> Self {
         self.0.retain(|(other, _)| other != name);
         self
+    }
+
+    /// The link with a signature, made as the documentation of payment links does.
+    pub async fn sign(self, secret: &str) -> Self {
+        let mut parameters = self.without("signature").0;
+        parameters.sort();
+        let encode = |(name, value)| format!("{name}={}", percent_encode(value, UNRESERVED));
+        let text = parameters.iter().map(|(name, value)| encode((name, value.as_bytes())));
+        let text = text.collect::<Vec<_>>().join("&");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", SIGN, "sh", &text, secret]);
+        let signature = process::run(shell).await.stdout;
+        let signature = String::from_utf8(signature).expect("text").trim().to_owned();
+        Self(parameters).with("signature", &signature)
     }
 
     /// The path with the query.
@@ -68,7 +90,8 @@ impl Service {
     /// and the page then shown there.
     pub async fn pay_at(&self, link: &Link, card: Card) -> (String, Answer) {
         let form = self.open(link).await;
-        assert_eq!(next(&self.send_card(&form, card).await), form);
+        let outcome = next(&self.send_card(&form, card).await);
+        assert_eq!(outcome.trim_end_matches("&continue=y"), form);
         let page = self.show(&form).await;
         (form, page)
     }

@@ -43,6 +43,12 @@ impl Merchant {
         format!("/merchants/{}{rest}", self.id)
     }
 
+    /// Makes a key that signs payment links.
+    pub async fn link_secret(&self) -> String {
+        let made = self.post("/link-secret", &json!({})).await.expect(201).json();
+        made["linkSecret"].as_str().expect("a secret").to_owned()
+    }
+
     /// Sends a GET below the path of the merchant.
     pub async fn get(&self, rest: &str) -> Answer {
         self.app.get(&self.path(rest)).await

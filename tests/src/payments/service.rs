@@ -14,12 +14,19 @@ use crate::{
     process::{self, Process},
 };
 
+/// The cookie by which the payment page recognizes a browser. Every test has the same browser, also
+/// after a restart and at every replica.
+pub const BROWSER: &str = "6f6f7c1e-7d0a-4a53-9d0c-3c5f8c2a9b11";
+const COOKIES: &str = "browser=6f6f7c1e-7d0a-4a53-9d0c-3c5f8c2a9b11";
+
 /// A running service, with one listener for apps and one for customers.
 #[derive(Debug)]
 pub struct Service {
     url: String,
     pos: String,
     http: reqwest::Client,
+    /// The cookies of the browser that opens the payment page.
+    cookies: &'static str,
     own: Option<(Process, Stopped)>,
 }
 
@@ -31,7 +38,7 @@ impl Service {
         match (std::env::var("PAYMENTS_URL"), std::env::var("PAYMENTS_POS_URL")) {
             (Ok(url), Ok(pos)) => {
                 let [url, pos] = [url, pos].map(|url| url.trim_end_matches('/').to_owned());
-                Self { url, pos, http: http::client(), own: None }
+                Self { url, pos, http: http::client(), cookies: COOKIES, own: None }
             }
             _ => Self::with(&[]).await,
         }
@@ -46,7 +53,14 @@ impl Service {
     #[must_use]
     pub fn seen_from(&self, address: [u8; 4]) -> Self {
         let http = http::client_from(Some(address.into()));
-        Self { url: self.url.clone(), pos: self.pos.clone(), http, own: None }
+        Self { url: self.url.clone(), pos: self.pos.clone(), http, cookies: COOKIES, own: None }
+    }
+
+    /// The same service, with another browser. Empty cookies: a browser that keeps none.
+    #[must_use]
+    pub fn in_browser(&self, cookies: &'static str) -> Self {
+        let (url, pos) = (self.url.clone(), self.pos.clone());
+        Self { url, pos, http: self.http.clone(), cookies, own: None }
     }
 
     /// The process. Only for a service that the test started.
@@ -90,7 +104,11 @@ impl Service {
     }
 
     pub fn pos(&self, method: Method, path: &str) -> Request {
-        Request::new(self.http.request(method, format!("{}{path}", self.pos)), &POS)
+        let request = Request::new(self.http.request(method, format!("{}{path}", self.pos)), &POS);
+        match self.cookies {
+            "" => request,
+            cookies => request.header("cookie", cookies),
+        }
     }
 
     /// Posts a JSON body to the listener for customers.
@@ -285,6 +303,7 @@ impl Stopped {
             url: format!("http://{}", process.address()),
             pos: format!("http://{}", process.address_of("pos.address")),
             http: http::client(),
+            cookies: COOKIES,
             own: Some((process, self)),
         }
     }

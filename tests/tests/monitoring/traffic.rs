@@ -91,7 +91,7 @@ async fn payments() -> String {
     let _ = service.pay_at(&Link::to(&merchant), Card::DECLINED).await;
     let _ = merchant.invite(&email()).await;
     let live = merchant.app.merchant_with(&minimal()).await;
-    let _ = live.charge(&live.payment(Card::VISA, "EUR", 100)).await.expect(400);
+    let _ = live.charge(&live.payment(Card::LIVE, "EUR", 100)).await.expect(400);
     exceed_body_memory(service.process().address(), "/apps", "").await;
     let _ = service.fetch("/metrics").await.expect(200);
     service.fetch("/metrics").await.expect(200).text().to_owned()

@@ -58,6 +58,7 @@ impl Shop {
             (Method::GET, format!("/identities/{{{app}}}/merchants?limit=1")),
             (Method::PUT, format!("/merchants/{{{merchant}}}")),
             (Method::GET, format!("/merchants/{{{merchant}}}")),
+            (Method::POST, format!("/merchants/{{{merchant}}}/link-secret")),
             (Method::POST, format!("/merchants/{{{merchant}}}/users")),
             (Method::GET, format!("/merchants/{{{merchant}}}/users?limit=1")),
             (Method::DELETE, format!("/merchants/{{{merchant}}}/users/{{{user}}}")),

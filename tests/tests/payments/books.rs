@@ -195,6 +195,11 @@ async fn contradicting_rows_are_found() {
              FROM transactions WHERE error IS NOT NULL",
             "a pending payment has no transaction",
         ),
+        (
+            "INSERT INTO used_links (merchant, link, operation)
+             SELECT merchant, id, operation FROM transactions WHERE error IS NOT NULL",
+            "a failed payment does not use up its link",
+        ),
     ] {
         let place = booked().await;
         assert!(place.change(change) > 0);

@@ -59,6 +59,7 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "put /merchants/{merchantId}",
         "get /identities/{appId}/merchants",
         "get /merchants/{merchantId}",
+        "post /merchants/{merchantId}/link-secret",
         "post /merchants/{merchantId}/users",
         "delete /merchants/{merchantId}/users/{userId}",
         "get /merchants/{merchantId}/users",

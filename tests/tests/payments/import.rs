@@ -137,7 +137,8 @@ async fn filled() -> Filled {
     let webhook = format!("/webhooks/{}", webhook.json()["webhook"]["id"].as_str().unwrap());
     let _ = app.post(&format!("{webhook}/rotate"), &json!({})).await.expect(201);
     let _ = app.put(&webhook, &json!({ "enabled": false })).await.expect(204);
-    let link = Link::to(&merchant).with("text", "Two mugs");
+    let link = Link::to(&merchant).with("text", "Two mugs").with("once", "y");
+    let link = link.sign(&merchant.link_secret().await).await;
     let (form, page) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
     let _ = page.expect(200);
     pay_out(service.data()).await;

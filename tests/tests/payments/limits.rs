@@ -37,6 +37,10 @@ async fn pay(service: &Service, merchant: &Merchant) -> Answer {
     pay_with(service, merchant, Card::VISA.0).await
 }
 
+async fn pay_live(service: &Service, merchant: &Merchant) -> Answer {
+    pay_with(service, merchant, Card::LIVE.0).await
+}
+
 async fn save(service: &Service, merchant: &Merchant, card: Card) -> Answer {
     service.pay("/cards", &json!({ "key": merchant.key, "card": card.details() })).await
 }
@@ -96,7 +100,7 @@ async fn limited_after_batches(
 async fn attempts_are_limited_by_default() {
     let service = Service::with(&DEFAULT_LIMITS).await;
     let (test, live) = (service.merchant().await, live(&service).await);
-    limited_after(60, MINUTE, async |_| pay(&service, &live).await).await;
+    limited_after(60, MINUTE, async |_| pay_live(&service, &live).await).await;
     let pay = async |_| pay(&service, &test).await;
     limited_after_batches(16, 60 * TEST_FACTOR, MINUTE, pay).await;
 }
@@ -105,21 +109,21 @@ async fn attempts_are_limited_by_default() {
 async fn all_payment_requests_share_one_attempt_limit() {
     let service = Service::with(&[(ATTEMPTS, "3/1h")]).await;
     let merchant = live(&service).await;
-    pay(&service, &merchant).await.declined(27);
-    assert_eq!(save(&service, &merchant, Card::VISA).await.expect(400).json()["code"], 28);
+    pay_live(&service, &merchant).await.declined(27);
+    assert_eq!(save(&service, &merchant, Card::LIVE).await.expect(400).json()["code"], 28);
     let link = Link::to(&merchant).without("test");
-    let (form, _) = service.pay_at(&link, Card::VISA).await;
+    let (form, _) = service.pay_at(&link, Card::LIVE).await;
     for _ in 0..2 {
-        limited(&pay(&service, &merchant).await);
-        limited(&save(&service, &merchant, Card::VISA).await);
+        limited(&pay_live(&service, &merchant).await);
+        limited(&save(&service, &merchant, Card::LIVE).await);
         let fresh = service.open(&link).await;
-        has_retry_after(&service.send_card(&fresh, Card::VISA).await.expect(429));
+        has_retry_after(&service.send_card(&fresh, Card::LIVE).await.expect(429));
     }
     assert_eq!(made(&merchant).await, 2);
     // A form that was accepted before is not paid again, and not shown as failed.
-    assert_eq!(next(&service.send_card(&form, Card::VISA).await), form);
+    assert_eq!(next(&service.send_card(&form, Card::LIVE).await), form);
     let other = service.seen_from([127, 0, 0, 2]);
-    pay(&other, &merchant).await.declined(27);
+    pay_live(&other, &merchant).await.declined(27);
     let test = service.merchant().await;
     let _ = pay(&service, &test).await.expect(201);
 }
@@ -128,7 +132,7 @@ async fn all_payment_requests_share_one_attempt_limit() {
 async fn the_limit_page_is_in_the_customers_language() {
     let service = Service::with(&[(ATTEMPTS, "1/1h")]).await;
     let merchant = live(&service).await;
-    pay(&service, &merchant).await.declined(27);
+    pay_live(&service, &merchant).await.declined(27);
     let link = Link::to(&merchant).without("test");
     for (locale, heading, hint) in [
         ("en", "Too many attempts", "Wait a few minutes, then try again. You were not charged."),
@@ -136,12 +140,15 @@ async fn the_limit_page_is_in_the_customers_language() {
         ("uk", "Забагато спроб", "Зачекайте кілька хвилин"),
     ] {
         let form = service.open(&link.clone().with("locale", locale)).await;
-        let page = service.send_card(&form, Card::VISA).await.expect(429);
+        let page = service.send_card(&form, Card::LIVE).await.expect(429);
         has_retry_after(&page);
         let html = page.text();
         assert!(html.contains(&format!("<html lang=\"{locale}\">")), "{html}");
         assert!(html.contains(&format!("<title>{heading}</title>")), "{html}");
-        assert!(html.contains(&format!("<h1>{heading}</h1>")) && html.contains(hint), "{html}");
+        assert!(
+            html.contains(&format!(" autofocus>{heading}</h1>")) && html.contains(hint),
+            "{html}"
+        );
         assert_eq!(page.header("cache-control"), Some("no-store"));
     }
 }
@@ -169,8 +176,8 @@ async fn invalid_requests_do_not_count_as_attempts() {
     for path in ["/transactions", "/cards"].repeat(5) {
         let _ = service.pay(path, &json!({ "key": merchant.key })).await.expect(400);
     }
-    pay(&service, &merchant).await.declined(27);
-    limited(&pay(&service, &merchant).await);
+    pay_live(&service, &merchant).await.declined(27);
+    limited(&pay_live(&service, &merchant).await);
 }
 
 #[tokio::test]
@@ -182,7 +189,7 @@ async fn trusted_proxies_determine_the_client_address() {
         let pay = async |client: &str| {
             let request = service.pos(Method::POST, "/transactions");
             let request = request.header("x-forwarded-for", format!("203.0.113.9, {client}"));
-            request.json(&merchant.payment(Card::VISA, "EUR", 100)).send().await
+            request.json(&merchant.payment(Card::LIVE, "EUR", 100)).send().await
         };
         pay("198.51.100.7").await.declined(27);
         limited(&pay("198.51.100.7").await);
@@ -238,7 +245,7 @@ async fn only_declines_that_concern_a_card_count() {
         let _ = pay(&service, &merchant).await.expect(201);
         let _ = save(&service, &merchant, Card::VISA).await.expect(201);
         pay_with(&service, &merchant, "4100000000000012").await.declined(12);
-        pay(&service, &live).await.declined(27);
+        pay_live(&service, &live).await.declined(27);
     }
 }
 
@@ -323,7 +330,7 @@ async fn a_limit_that_is_off_refuses_nothing() {
     let service = Service::with(&off).await;
     let (merchant, live) = (service.merchant().await, live(&service).await);
     for _ in 0..70 {
-        pay(&service, &live).await.declined(27);
+        pay_live(&service, &live).await.declined(27);
         pay_with(&service, &merchant, Card::DECLINED.0).await.declined(8);
     }
 }
@@ -333,7 +340,7 @@ async fn refusals_are_counted_by_limit() {
     let service = Service::with(&[(ATTEMPTS, "1/1h")]).await;
     let merchant = live(&service).await;
     for _ in 0..4 {
-        let _ = pay(&service, &merchant).await;
+        let _ = pay_live(&service, &merchant).await;
     }
     let scraped = service.fetch("/metrics").await.expect(200);
     let counted = "payments_limit_refusals_total{limit=\"attempts\"} 3";

@@ -2,7 +2,7 @@
 
 use blackbox::{
     http::Answer,
-    payments::{Link, Merchant, Service, minimal, next},
+    payments::{Card, Link, Merchant, Service, minimal, next},
 };
 
 /// Checks that the link is rejected with a page that names only this parameter.
@@ -35,6 +35,9 @@ async fn invalid_parameters_are_named_on_a_page() {
         ("redirect", &["data:text/html,x", "https://a@shop.example/", "https://"]),
         ("recurring", &["x", "", "2"]),
         ("form", &["x", "1", "4b1f0a4e-6f0f-4d53-9f0c-0d6f8c2a9b1"]),
+        ("expires", &["x", "-1", "1.5", "1900000000"]),
+        ("once", &["x", "y"]),
+        ("signature", &["x", &"0".repeat(64)]),
     ] {
         for value in values {
             println!("{name}={value}");
@@ -162,7 +165,15 @@ async fn open_amounts_and_currencies_are_entered_first() {
         let settled = next(&service.show(&open.clone().with("typed[value]", typed).path()).await);
         assert!(settled.contains("&value=9.95"), "{settled}");
     }
-    for typed in ["0", "ten", "9.999", "-5", "1.000,00", "99999999999"] {
+    for (typed, value) in [("1.234,50", "1234.50"), ("1 234", "1234"), ("€5", "5"), ("5 eur", "5")]
+    {
+        let settled = next(&service.show(&open.clone().with("typed[value]", typed).path()).await);
+        assert!(
+            settled.contains(&format!("&value={value}&")) || settled.ends_with(value),
+            "{settled}"
+        );
+    }
+    for typed in ["0", "ten", "9.999", "-5", "5 kr", "99999999999"] {
         let page = service.show(&open.clone().with("typed[value]", typed).path()).await;
         assert_eq!(page.status, 400, "{typed}");
         assert!(page.text().contains("id=\"value-error\""), "{page:?}");
@@ -175,14 +186,113 @@ async fn open_amounts_and_currencies_are_entered_first() {
     let typed = both.clone().with("typed[value]", "995").with("typed[currency]", "jpy");
     let settled = next(&service.show(&typed.path()).await);
     assert!(settled.contains("&currency=JPY&value=995&redirect="), "{settled}");
-    let wrong = both.with("typed[value]", "9.95").with("typed[currency]", "euro");
+    let wrong = both.clone().with("typed[value]", "9.95").with("typed[currency]", "euro");
     let page = service.show(&wrong.path()).await.expect(400);
     assert!(page.text().contains("id=\"currency-error\""), "{page:?}");
     assert!(!page.text().contains("id=\"value-error\""), "{page:?}");
+    assert!(page.text().contains("Enter a three-letter currency code"), "{page:?}");
+    let unknown = both.with("typed[value]", "9.95").with("typed[currency]", "xxx");
+    let page = service.show(&unknown.path()).await.expect(400);
+    assert!(page.text().contains("Payments in this currency are not possible"), "{page:?}");
 
     let named = Link::to(&merchant).without("currency");
     let page = service.show(&named.path()).await.expect(200);
     assert!(!page.text().contains("name=\"typed[value]\""), "{page:?}");
     let page = service.show(&named.with("typed[currency]", "JPY").path()).await.expect(400);
     assert!(page.text().contains("id=\"currency-error\""), "{page:?}");
+}
+
+#[tokio::test]
+async fn a_signed_link_cannot_be_changed() {
+    let (service, merchant) = customer().await;
+    let secret = merchant.link_secret().await;
+    let link = Link::to(&merchant)
+        .with("reference", "a&b=ü ~")
+        .with("redirect", "https://shop.example")
+        .with("recurring", "y");
+    let signed = link.clone().sign(&secret).await;
+    let form = service.open(&signed).await;
+    let _ = service.show(&form).await.expect(200);
+    for changed in [
+        signed.clone().with("value", "9.94"),
+        signed.clone().with("reference", "other"),
+        signed.clone().with("text", "x"),
+        signed.clone().with("locale", "da"),
+        signed.clone().without("recurring"),
+        link.clone().sign("another secret").await,
+    ] {
+        refused(&service.show(&changed.path()).await, "signature");
+        refused(&service.send_card(&changed.path(), Card::VISA).await, "signature");
+    }
+    for open in ["currency", "value"] {
+        let open = link.clone().without(open).sign(&secret).await;
+        refused(&service.show(&open.path()).await, "signature");
+    }
+    // A new secret ends the links of the old one.
+    let _ = merchant.link_secret().await;
+    refused(&service.show(&signed.path()).await, "signature");
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+#[tokio::test]
+async fn an_expired_link_starts_no_payment() {
+    let (service, merchant) = customer().await;
+    let secret = merchant.link_secret().await;
+    let later = Link::to(&merchant).with("expires", "4102444800").sign(&secret).await;
+    let (form, page) = service.pay_at(&later, Card::VISA).await;
+    assert!(page.expect(200).text().contains("Payment successful"), "{form}");
+    let past = Link::to(&merchant).with("expires", "1700000000").sign(&secret).await;
+    let form = past.clone().with("form", form.split("&form=").nth(1).unwrap());
+    for page in
+        [service.show(&past.path()).await, service.send_card(&form.path(), Card::VISA).await]
+    {
+        assert_eq!(page.status, 410, "{page:?}");
+    }
+    let page = service.show(&past.path()).await;
+    assert!(page.text().contains("This payment link has expired"), "{page:?}");
+    assert_eq!(merchant.list("/transactions?limit=10").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_link_with_once_pays_once_and_a_decline_does_not_count() {
+    let (service, merchant) = customer().await;
+    let secret = merchant.link_secret().await;
+    let link = Link::to(&merchant).with("reference", "5011").with("once", "y").sign(&secret).await;
+    let other = service.open(&link).await;
+    let (_, page) = service.pay_at(&link, Card::DECLINED).await;
+    assert!(page.expect(200).text().contains("data-group=\"bank\""));
+    let (form, page) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
+    assert!(page.expect(200).text().contains("action=\"challenge?"));
+    // Nobody else pays while the customer answers the bank.
+    let is_used = |page: &Answer| page.status == 410 && page.text().contains("This link was used");
+    assert!(is_used(&service.send_card(&other, Card::VISA).await));
+    let challenge = form.replace("/?", "/challenge?");
+    let _ = service.send_form(&challenge, "answer=cancel").await.expect(303);
+    let (form, page) = service.pay_at(&link, Card::VISA).await;
+    assert!(page.expect(200).text().contains("Payment successful"));
+    for path in [link.path(), other.clone()] {
+        assert!(is_used(&service.show(&path).await), "{path}");
+    }
+    assert!(is_used(&service.send_card(&other, Card::VISA).await));
+    let _ = service.show(&form).await.expect(200);
+    let next = Link::to(&merchant).with("reference", "5012").with("once", "y");
+    let _ = service.open(&next.sign(&secret).await).await;
+    let made = merchant.list("/transactions?limit=10").await;
+    let paid = made.iter().filter(|made| made["successful"] == true).count();
+    assert_eq!((made.len(), paid), (3, 1));
+    service.data().agrees().await;
+}
+
+#[tokio::test]
+async fn a_repeated_request_returns_the_current_link_secret() {
+    let (_service, merchant) = customer().await;
+    let path = merchant.path("/link-secret");
+    let first = merchant.app.post_once("key", &path, &serde_json::json!({})).await.expect(201);
+    let repeat = merchant.app.post_once("key", &path, &serde_json::json!({})).await.expect(201);
+    assert_eq!(repeat.header("idempotent-replayed"), Some("true"));
+    assert_eq!(first.json(), repeat.json());
+    let newer = merchant.link_secret().await;
+    assert_ne!(first.json()["linkSecret"], newer);
+    let repeat = merchant.app.post_once("key", &path, &serde_json::json!({})).await.expect(201);
+    assert_eq!(repeat.json()["linkSecret"], newer);
 }

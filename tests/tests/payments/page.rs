@@ -38,7 +38,7 @@ async fn paying_with_a_good_card_creates_a_transaction() {
     let link = Link::to(&merchant).with("text", "Two mugs").with("reference", "5011");
     let form = service.open(&link).await;
     let page = service.show(&form).await.expect(200);
-    for shown in ["https://shop.example", "EUR\u{a0}9.95", "Two mugs", "name=\"number\""] {
+    for shown in ["https://shop.example", "€9.95", "Two mugs", "name=\"number\""] {
         assert!(page.text().contains(shown), "{shown} is missing: {page:?}");
     }
     assert!(!page.text().contains("5011\""), "{page:?}");
@@ -62,7 +62,7 @@ async fn a_decline_shows_its_group_and_allows_another_try() {
         let (form, page) = service.pay_at(&link, card).await;
         let page = page.expect(200);
         assert_eq!(group(&page), Some(group_of(expected)), "{card:?}");
-        let reason = page.text().split("</h2>").nth(1).unwrap().split("</p>").next().unwrap();
+        let reason = page.text().split("</h1>").nth(1).unwrap().split("</p>").next().unwrap();
         texts.insert(reason.trim().to_owned());
         let again = format!("href=\".{}\"", link.path().replace('&', "&#38;"));
         assert!(page.text().contains(&again), "{again} is missing: {page:?}");
@@ -128,7 +128,7 @@ async fn a_form_belongs_to_one_link() {
     ] {
         let other = other.with("form", token).path();
         for answer in [service.show(&other).await, service.send_card(&other, Card::VISA).await] {
-            assert!(answer.expect(400).text().contains("<code>form</code>"));
+            assert!(answer.expect(410).text().contains("This link was used"));
         }
     }
     let translated = link.with("locale", "da").with("form", token).path();
@@ -141,17 +141,192 @@ async fn a_form_belongs_to_one_link() {
 }
 
 #[tokio::test]
-async fn unknown_and_expired_forms_are_replaced() {
+async fn an_old_form_says_so_and_keeps_nothing() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
-    for stale in ["4b1f0a4e-6f0f-4d53-9f0c-0d6f8c2a9b11", "0192f2a0-0000-7000-8000-000000000000"] {
-        let at = link.clone().with("form", stale).path();
-        let shown = next(&service.show(&at).await);
-        assert!(shown.contains("&form=") && !shown.contains(stale), "{shown}");
-        assert_eq!(next(&service.send_card(&at, Card::VISA).await), at);
+    let old = link.clone().with("form", "0192f2a0-0000-7000-8000-000000000000").path();
+    let retry = format!("href=\".{}\"", link.path().replace('&', "&#38;"));
+    for page in [service.show(&old).await, service.send_card(&old, Card::VISA).await] {
+        let page = page.expect(410);
+        for shown in ["This page is too old", "You were not charged", &retry] {
+            assert!(page.text().contains(shown), "{shown} is missing: {page:?}");
+        }
+        assert!(!page.text().contains(Card::VISA.last4()), "{page:?}");
     }
     assert_eq!(next(&service.send_card(&link.path(), Card::VISA).await), link.path());
     assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+#[tokio::test]
+async fn forms_of_the_future_and_of_others_are_refused() {
+    let (service, merchant) = customer().await;
+    for foreign in ["4b1f0a4e-6f0f-4d53-9f0c-0d6f8c2a9b11", "02f2a0c0-0000-7000-8000-000000000000"]
+    {
+        let at = Link::to(&merchant).with("form", foreign).path();
+        for page in [service.show(&at).await, service.send_card(&at, Card::VISA).await] {
+            assert!(page.expect(400).text().contains("<code>form</code>"), "{foreign}");
+        }
+    }
+    assert!(merchant.list("/transactions?limit=1").await.is_empty());
+}
+
+const STRANGER: &str = "browser=9b0f7c1e-7d0a-4a53-9d0c-3c5f8c2a9b11";
+
+#[tokio::test]
+async fn a_stranger_sees_nothing_of_a_payment() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant).with("reference", "5011");
+    for card in [Card::VISA, Card::DECLINED, Card::CHALLENGED[0].0] {
+        let (form, own) = service.pay_at(&link, card).await;
+        assert!(own.expect(200).text().contains(card.last4()), "{card:?}");
+        let challenge = form.replace("/?", "/challenge?");
+        for cookies in [STRANGER, ""] {
+            let stranger = service.in_browser(cookies);
+            for page in [
+                stranger.show(&form).await,
+                stranger.show(&format!("{form}&continue=y")).await,
+                stranger.send_card(&form, Card::VISA).await,
+                seen(&stranger, stranger.send_form(&challenge, "answer=confirm").await).await,
+                seen(&stranger, stranger.show(&challenge).await).await,
+            ] {
+                let text = page.text();
+                assert_eq!(page.status, 410, "{page:?}");
+                assert!(text.contains("This link was used"), "{page:?}");
+                assert!(text.contains("Ask the shop for a new one"), "{page:?}");
+                for hidden in [card.last4(), "<button", "<form", "Transaction", "5011"] {
+                    assert!(!text.contains(hidden), "{hidden}: {page:?}");
+                }
+            }
+        }
+    }
+    // The stranger has not answered the challenge.
+    assert_eq!(merchant.list("/transactions?limit=10").await.len(), 2);
+}
+
+/// The page that a browser shows in the end.
+async fn seen(service: &Service, answer: Answer) -> Answer {
+    if answer.status == 303 { service.show(&next(&answer)).await } else { answer }
+}
+
+#[tokio::test]
+async fn without_cookies_the_outcome_is_shown_once() {
+    let (service, merchant) = customer().await;
+    let service = service.in_browser("");
+    let link = Link::to(&merchant);
+    for (card, answer) in [
+        (Card::VISA, None),
+        (Card::DECLINED, None),
+        (Card::CHALLENGED[0].0, Some("confirm")),
+        (Card::CHALLENGED[1].0, Some("cancel")),
+    ] {
+        let form = service.open(&link).await;
+        let secret = hidden(&service.show(&form).await.expect(200));
+        let body = format!("number={}&expiry=0248&code=739&browser={secret}", card.0);
+        let mut page = service.send_form(&form, &body).await.expect(200);
+        if let Some(answer) = answer {
+            let body = format!("answer={answer}&browser={}", hidden(&page));
+            page = service.send_form(&form.replace("/?", "/challenge?"), &body).await.expect(200);
+        }
+        let id = merchant.ids("/transactions?limit=1").await.remove(0);
+        assert!(page.text().contains(&id), "{page:?}");
+        // The same form again shows the same outcome, and pays nothing.
+        assert_eq!(service.send_form(&form, &body).await.expect(200).text(), page.text());
+        let page = service.show(&form).await.expect(410);
+        assert!(page.text().contains("This link was used"), "{page:?}");
+    }
+    assert_eq!(merchant.list("/transactions?limit=10").await.len(), 4);
+}
+
+/// The secret in the hidden field of a form.
+fn hidden(page: &Answer) -> String {
+    let (_, rest) = page.text().split_once("name=\"browser\" value=\"").unwrap();
+    rest.split('"').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn the_cookie_of_the_page_is_for_the_page_alone() {
+    let (service, merchant) = customer().await;
+    let answer = service.in_browser("").show(&Link::to(&merchant).path()).await;
+    let cookie = answer.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("browser="), "{cookie}");
+    for part in ["; HttpOnly", "; SameSite=Lax", "; Path=/;", "; Max-Age=172800"] {
+        assert!(format!("{cookie};").contains(part), "{part} is missing: {cookie}");
+    }
+    // A browser that has the cookie keeps it.
+    let known = service.in_browser(STRANGER).show(&Link::to(&merchant).path()).await;
+    assert!(known.header("set-cookie").unwrap().starts_with(STRANGER), "{known:?}");
+}
+
+#[tokio::test]
+async fn the_address_of_a_challenge_leads_to_a_page() {
+    let (service, merchant) = customer().await;
+    let form = service.open(&Link::to(&merchant)).await;
+    assert_eq!(next(&service.show(&form.replace("/?", "/challenge?")).await), form);
+    for path in ["/challenge", "/challenge?key=x"] {
+        let page = service.show(path).await.expect(400);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    }
+}
+
+#[tokio::test]
+async fn a_receipt_names_what_was_paid_and_where() {
+    let service = Service::with(&[
+        ("PAYMENTS_TERMS_URL", "https://shop.example/terms"),
+        ("PAYMENTS_PRIVACY_URL", "https://shop.example/privacy?a=b"),
+    ])
+    .await;
+    let merchant = service.merchant().await;
+    let (_, page) =
+        service.pay_at(&Link::to(&merchant).with("reference", "5011"), Card::VISA).await;
+    let paid = only(&merchant).await;
+    let date = &paid["created"].as_str().unwrap()[..10];
+    for shown in [
+        "<dd>€9.95</dd>",
+        "<dd dir=\"auto\">https://shop.example</dd>",
+        "Visa •••• 0000",
+        "<dd dir=\"auto\">5011</dd>",
+        paid["id"].as_str().unwrap(),
+        date,
+        "mailto:",
+        "<a href=\"https://shop.example\"",
+        "<a href=\"https://shop.example/terms\"",
+        "<a href=\"https://shop.example/privacy?a=b\"",
+    ] {
+        assert!(page.text().contains(shown), "{shown} is missing: {page:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_title_says_the_step_and_one_heading_has_the_focus() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant);
+    let form = service.open(&link).await;
+    let wrong = service.send_form(&form, "number=1&expiry=0248&code=739").await;
+    let (_, challenge) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
+    let (_, paid) = service.pay_at(&link, Card::VISA).await;
+    let (_, failed) = service.pay_at(&link, Card::DECLINED).await;
+    let open = link.clone().without("value");
+    let mut titles = BTreeSet::new();
+    for (page, title) in [
+        (service.show(&open.path()).await, "Amount – https://shop.example"),
+        (
+            service.show(&open.with("typed[value]", "x").path()).await,
+            "Please correct the marked fields. – https://shop.example",
+        ),
+        (service.show(&form).await, "Payment to https://shop.example"),
+        (wrong, "Please correct the marked fields. – Payment to https://shop.example"),
+        (challenge, "Confirm the payment – https://shop.example"),
+        (paid, "Payment successful – https://shop.example"),
+        (failed, "Payment failed – https://shop.example"),
+        (service.show("/").await, "This payment link does not work"),
+    ] {
+        let text = page.text();
+        assert!(text.contains(&format!("<title>{title}</title>")), "{title}: {page:?}");
+        assert_eq!(text.matches("<h1").count(), 1, "{page:?}");
+        assert_eq!(text.matches(" autofocus").count(), 1, "{page:?}");
+        titles.insert(title);
+    }
+    assert_eq!(titles.len(), 8);
 }
 
 #[tokio::test]
@@ -160,9 +335,12 @@ async fn card_errors_are_shown_beside_fields_without_echoing_input() {
     let form = service.open(&Link::to(&merchant)).await;
     let right = [("number", "4100 0000 0000 0000"), ("expiry", "02 / 48"), ("code", "739")];
     for (field, values) in [
-        ("number", &["", "4100", "4100-0000-0000-0000x", "12345678901234567890"][..]),
+        (
+            "number",
+            &["", "4100", "4100-0000-0000-0000x", "410000000000000", "12345678901234567890"][..],
+        ),
         ("expiry", &["", "02", "13/48", "02/20", "00/48", "2048-02", "x", "02/048"]),
-        ("code", &["", "12", "12345", "abc"]),
+        ("code", &["", "12", "1234", "12345", "abc"]),
     ] {
         for value in values {
             let typed = right.map(|(name, text)| (name, if name == field { value } else { text }));
@@ -172,9 +350,13 @@ async fn card_errors_are_shown_beside_fields_without_echoing_input() {
             assert_eq!(html.matches("aria-invalid").count(), 1, "{field}={value}: {html}");
             let error = format!("id=\"{field}-error\" class=\"error\">");
             assert!(html.contains(&error), "{field}={value}: {html}");
-            for typed in ["4100 0000", "41000000", "739", "02 / 48"] {
+            // Only the wrong field has an error text.
+            assert_eq!(html.matches("-error\" class=\"error\" hidden></p>").count(), 2, "{html}");
+            for typed in ["4100 0000", "41000000", "739"] {
                 assert!(!html.contains(typed), "{html}");
             }
+            // The date is no secret, and is kept.
+            assert_eq!(html.contains("value=\"02 / 48\""), field != "expiry", "{html}");
         }
     }
     for (expiry, text) in [
@@ -229,9 +411,15 @@ async fn a_paid_customer_is_redirected_with_the_transaction_id() {
         let expected = format!("{before}transactionId={id}{after}").replace('&', "&#38;");
         assert_eq!(service.show(&form).await.text(), page.text());
         let page = page.expect(200);
-        for leads in [format!("content=\"0; url={expected}\""), format!("href=\"{expected}\"")] {
-            assert!(page.text().contains(&leads), "{leads} is missing: {page:?}");
-        }
+        let (refresh, button) =
+            (format!("content=\"0; url={expected}\""), format!("href=\"{expected}\""));
+        // The address of the form does not lead away: the customer may have come back to it.
+        assert!(page.text().contains(&button) && !page.text().contains(&refresh), "{page:?}");
+        let outcome = service.show(&format!("{form}&continue=y")).await.expect(200);
+        assert!(
+            outcome.text().contains(&button) && outcome.text().contains(&refresh),
+            "{outcome:?}"
+        );
     }
     let link = Link::to(&merchant).with("redirect", "https://shop.example/done?a=1");
     let (_, page) = service.pay_at(&link, Card::DECLINED).await;
@@ -301,11 +489,11 @@ async fn the_link_then_the_browser_determines_the_language() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant);
     for (locale, accepted, code, amount) in [
-        (Some("da"), "de", "da", "9,95\u{a0}EUR"),
-        (Some("fr-CA"), "", "fr", "9,95\u{a0}EUR"),
-        (Some("xx"), "sv, en;q=0.5", "sv", "9,95\u{a0}EUR"),
+        (Some("da"), "de", "da", "9,95\u{a0}€"),
+        (Some("fr-CA"), "", "fr", "9,95\u{a0}€"),
+        (Some("xx"), "sv, en;q=0.5", "sv", "9,95\u{a0}€"),
         (None, "tlh, is;q=0.9", "is", "9,95\u{a0}EUR"),
-        (None, "*", "en", "EUR\u{a0}9.95"),
+        (None, "*", "en", "€9.95"),
     ] {
         let link = locale.map_or(link.clone(), |locale| link.clone().with("locale", locale));
         let form = service.open(&link).await;
@@ -323,7 +511,7 @@ async fn a_live_merchant_without_an_acquirer_cannot_take_a_payment() {
     let service = Service::any().await;
     let merchant = service.app().await.merchant_with(&minimal()).await;
     let link = Link::to(&merchant).without("test");
-    let (_, page) = service.pay_at(&link, Card("4000056655665556")).await;
+    let (_, page) = service.pay_at(&link, Card::LIVE).await;
     assert_eq!(group(&page.expect(200)), Some("shop"));
     assert_eq!(only(&merchant).await["error"]["code"], 27);
 }

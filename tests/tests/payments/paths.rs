@@ -22,6 +22,7 @@ fn routes(merchant: &Merchant, transaction: &Transaction) -> Vec<(String, Vec<Me
         ("/merchants".to_owned(), post.clone()),
         (merchant.app.merchants(""), get.clone()),
         (merchant.path(""), vec![Method::PUT, Method::GET]),
+        (merchant.path("/link-secret"), post.clone()),
         (merchant.path("/users"), vec![Method::POST, Method::GET]),
         (merchant.path(&format!("/users/{id}")), vec![Method::DELETE]),
         (merchant.path("/apps"), vec![Method::POST, Method::GET]),

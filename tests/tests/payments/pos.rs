@@ -177,7 +177,7 @@ async fn text_and_reference_are_kept_in_the_custom_data() {
 async fn a_live_merchant_without_an_acquirer_may_not_create_transactions() {
     let service = Service::with(&[]).await;
     let merchant = service.app().await.merchant_with(&minimal()).await;
-    let body = merchant.payment(Card("4000056655665556"), "EUR", 1000);
+    let body = merchant.payment(Card::LIVE, "EUR", 1000);
     let answer = merchant.charge(&body).await;
     answer.declined(27);
     assert_eq!(answer.json()["merchant"], true);
@@ -250,5 +250,47 @@ async fn customer_requests_are_limited_to_100_kib() {
             let request = service.pos(Method::POST, path).body_of("application/json", malformed);
             request.send().await.names(&[""]);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_live_card_needs_the_length_and_check_digit_of_its_scheme() {
+    let service = Service::any().await;
+    let live = service.app().await.merchant_with(&minimal()).await;
+    for (number, code, wrong) in [
+        ("4000056655665557", "739", &["card.number"][..]),
+        ("400005665566555", "739", &["card.number"]),
+        ("4000056655665556", "7391", &["card.code"]),
+        ("378282246310005", "739", &["card.code"]),
+        ("378282246310006", "739", &["card.number", "card.code"]),
+    ] {
+        let mut body = live.payment(Card(number), "EUR", 1000);
+        body["card"]["code"] = code.into();
+        live.charge(&body).await.names(wrong);
+        let card = json!({ "key": live.key, "card": body["card"] });
+        service.pay("/cards", &card).await.names(wrong);
+    }
+    assert!(live.list("/transactions?limit=1").await.is_empty());
+    let test = service.merchant().await;
+    test.charge(&test.payment(Card("4000056655665557"), "EUR", 1000)).await.declined(29);
+}
+
+#[tokio::test]
+async fn the_scheme_of_a_card_is_that_of_its_range() {
+    let service = Service::any().await;
+    let merchant = service.merchant().await;
+    for (number, scheme) in [
+        ("378282246310005", json!("amex")),
+        ("6011111111111117", json!("discover")),
+        ("30569309025904", json!("diners")),
+        ("3530111333300000", json!("jcb")),
+        ("6200000000000005", json!("unionpay")),
+        ("6759649826438453", json!("maestro")),
+        ("2223003122003222", json!("mastercard")),
+        ("9000000000000000", json!(null)),
+    ] {
+        let answer = merchant.charge(&merchant.payment(Card(number), "EUR", 1000)).await;
+        answer.declined(29);
+        assert_eq!(merchant.transaction(&answer).fetch().await["card"]["scheme"], scheme);
     }
 }

@@ -329,3 +329,36 @@ async fn a_clock_that_is_ahead_expires_nothing_early() {
     paid.by(&there).capture(100).await;
     agree([healthy, ahead]).await;
 }
+
+#[tokio::test]
+async fn two_services_pay_a_link_with_once_only_once() {
+    let (database, services) = two(&[]).await;
+    let [merchant, _] = shared(&services).await;
+    let secret = merchant.link_secret().await;
+    for number in 0..5 {
+        let link = Link::to(&merchant).with("reference", &number.to_string()).with("once", "y");
+        let link = link.sign(&secret).await;
+        let forms = join_all((0..8).map(|number| services[number % 2].open(&link))).await;
+        let sent = forms.iter().enumerate();
+        let sent = sent.map(|(number, form)| services[number % 2].send_card(form, Card::VISA));
+        let answers: Vec<u16> = join_all(sent).await.iter().map(|one| one.status.into()).collect();
+        let count = |status| answers.iter().filter(|one| **one == status).count();
+        assert_eq!((count(303), count(410)), (1, 7), "{answers:?}");
+    }
+    assert_eq!(merchant.list("/transactions?limit=100").await.len(), 5);
+    drop(services);
+    Stopped::on(Some(database), &[]).agrees().await;
+}
+
+#[tokio::test]
+async fn every_service_recognizes_the_browser_that_paid() {
+    let (_database, services) = two(&[]).await;
+    let [merchant, _] = shared(&services).await;
+    let form = services[0].open(&Link::to(&merchant)).await;
+    assert_eq!(next(&services[1].send_card(&form, Card::VISA).await), form);
+    for service in &services {
+        assert!(service.show(&form).await.expect(200).text().contains("Payment successful"));
+        let stranger = service.in_browser("browser=9b0f7c1e-7d0a-4a53-9d0c-3c5f8c2a9b11");
+        let _ = stranger.show(&form).await.expect(410);
+    }
+}

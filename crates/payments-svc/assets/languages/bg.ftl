@@ -1,16 +1,12 @@
 ### Bulgarian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Плащане към { $shop }
 test-payment = Това е тест: няма да бъдат удържани пари.
+contact = Въпроси за поръчката
+terms = Общи условия
+privacy = Политика за поверителност
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Валута
 currency-error = Въведете трибуквен код на валута, например EUR.
+currency-unknown = Не е възможно плащане в тази валута. Въведете друг код, например EUR.
 continue-to-card = Напред
 
 ## Card form
 
+card-details = Данни за картата
 form-error = Моля, поправете отбелязаните полета.
 card-number = Номер на картата
 card-number-error = Въведете номера на картата, от 12 до 19 цифри.
@@ -44,6 +42,7 @@ pay = Плащане на { $amount }
 
 processing = Плащането Ви се обработва
 processing-hint = Тази страница се обновява автоматично. Моля, не плащайте отново.
+check-again = Провери отново
 confirm-payment = Потвърдете плащането
 simulated-bank = Симулация на банка за тестове
 confirm-card = Вашата банка пита: Вие ли правите това плащане с картата, завършваща на { $last4 }?
@@ -55,6 +54,10 @@ cancel = Отказ
 payment-successful = Успешно плащане
 payment-successful-hint = Можете да затворите тази страница.
 transaction = Трансакция
+shop = Търговец
+date = Дата
+card = Карта
+reference = Референция
 payment-failed = Неуспешно плащане
 declined-details = Банката не прие данните на картата. Проверете ги и опитайте отново.
 declined-expired = Картата е с изтекъл срок. Опитайте с друга.
@@ -71,6 +74,10 @@ back-to-shop = Обратно към магазина
 
 link-broken = Тази връзка за плащане не работи
 link-broken-hint = Поискайте нова от магазина.
+link-used = Тази връзка вече е използвана
+link-expired = Срокът на тази връзка за плащане е изтекъл
+form-expired = Тази страница е твърде стара
+form-expired-hint = Не сте таксувани и нищо от въведеното не е запазено.
 unavailable = В момента плащането не е възможно
 unavailable-hint = Опитайте отново след няколко минути. Сумата няма да бъде удържана два пъти.
 too-many-attempts = Твърде много опити

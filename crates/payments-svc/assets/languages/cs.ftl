@@ -1,16 +1,12 @@
 ### Czech
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Platba pro { $shop }
 test-payment = Toto je test: žádné peníze nebudou strženy.
+contact = Dotazy k objednávce
+terms = Obchodní podmínky
+privacy = Ochrana osobních údajů
 
 ## Amount form
 
@@ -24,10 +20,12 @@ amount-error =
     }
 currency = Měna
 currency-error = Zadejte třípísmenný kód měny, například EUR.
+currency-unknown = V této měně nelze platit. Zadejte jiný kód, například EUR.
 continue-to-card = Pokračovat
 
 ## Card form
 
+card-details = Údaje o kartě
 form-error = Opravte označená pole.
 card-number = Číslo karty
 card-number-error = Zadejte číslo karty, 12 až 19 číslic.
@@ -45,6 +43,7 @@ pay = Zaplatit { $amount }
 
 processing = Vaše platba se zpracovává
 processing-hint = Tato stránka se obnovuje automaticky. Neplaťte znovu.
+check-again = Zkontrolovat znovu
 confirm-payment = Potvrďte platbu
 simulated-bank = Simulace banky pro testy
 confirm-card = Vaše banka se ptá: Provádíte tuto platbu kartou, jejíž číslo končí na { $last4 }?
@@ -56,6 +55,10 @@ cancel = Zrušit
 payment-successful = Platba proběhla úspěšně
 payment-successful-hint = Tuto stránku můžete zavřít.
 transaction = Transakce
+shop = Obchod
+date = Datum
+card = Karta
+reference = Reference
 payment-failed = Platba se nezdařila
 declined-details = Banka nepřijala údaje karty. Zkontrolujte je a zkuste to znovu.
 declined-expired = Platnost karty vypršela. Zkuste jinou kartu.
@@ -72,6 +75,10 @@ back-to-shop = Zpět do obchodu
 
 link-broken = Tento platební odkaz nefunguje
 link-broken-hint = Požádejte obchod o nový.
+link-used = Tento odkaz už byl použit
+link-expired = Platnost tohoto platebního odkazu vypršela
+form-expired = Tato stránka je příliš stará
+form-expired-hint = Nic jsme vám nestrhli a zadané údaje jsme neuložili.
 unavailable = Platba momentálně není možná
 unavailable-hint = Zkuste to znovu za několik minut. Peníze nebudou strženy dvakrát.
 too-many-attempts = Příliš mnoho pokusů

@@ -1,16 +1,12 @@
 ### Danish
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Betaling til { $shop }
 test-payment = Dette er en test: Der trækkes ingen penge.
+contact = Spørgsmål om din ordre
+terms = Handelsbetingelser
+privacy = Privatlivspolitik
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Valuta
 currency-error = Indtast en valutakode på tre bogstaver, f.eks. EUR.
+currency-unknown = Det er ikke muligt at betale i denne valuta. Indtast en anden kode, f.eks. EUR.
 continue-to-card = Fortsæt
 
 ## Card form
 
+card-details = Kortoplysninger
 form-error = Ret de markerede felter.
 card-number = Kortnummer
 card-number-error = Indtast kortnummeret, 12 til 19 cifre.
@@ -44,6 +42,7 @@ pay = Betal { $amount }
 
 processing = Din betaling behandles
 processing-hint = Siden opdateres automatisk. Betal ikke igen.
+check-again = Tjek igen
 confirm-payment = Godkend betalingen
 simulated-bank = Simuleret bank, til test
 confirm-card = Din bank spørger: Foretager du denne betaling med kortet, der ender på { $last4 }?
@@ -55,6 +54,10 @@ cancel = Annullér
 payment-successful = Betalingen er gennemført
 payment-successful-hint = Du kan lukke siden.
 transaction = Transaktion
+shop = Butik
+date = Dato
+card = Kort
+reference = Reference
 payment-failed = Betalingen mislykkedes
 declined-details = Banken godkendte ikke kortoplysningerne. Kontrollér dem, og prøv igen.
 declined-expired = Kortet er udløbet. Prøv et andet.
@@ -71,6 +74,10 @@ back-to-shop = Tilbage til butikken
 
 link-broken = Dette betalingslink virker ikke
 link-broken-hint = Bed butikken om et nyt.
+link-used = Linket er allerede brugt
+link-expired = Betalingslinket er udløbet
+form-expired = Siden er for gammel
+form-expired-hint = Du er ikke blevet opkrævet, og det, du indtastede, er ikke gemt.
 unavailable = Betaling er ikke mulig i øjeblikket
 unavailable-hint = Prøv igen om et par minutter. Der trækkes ikke penge to gange.
 too-many-attempts = For mange forsøg

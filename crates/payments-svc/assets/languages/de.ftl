@@ -1,16 +1,12 @@
 ### German
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Zahlung an { $shop }
 test-payment = Dies ist ein Test: Es wird nichts abgebucht.
+contact = Fragen zu Ihrer Bestellung
+terms = Allgemeine Geschäftsbedingungen
+privacy = Datenschutzerklärung
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Währung
 currency-error = Geben Sie einen Währungscode aus drei Buchstaben ein, zum Beispiel EUR.
+currency-unknown = Zahlungen in dieser Währung sind nicht möglich. Geben Sie einen anderen Code ein, zum Beispiel EUR.
 continue-to-card = Weiter
 
 ## Card form
 
+card-details = Kartendaten
 form-error = Bitte korrigieren Sie die markierten Felder.
 card-number = Kartennummer
 card-number-error = Geben Sie die Kartennummer ein, 12 bis 19 Ziffern.
@@ -44,6 +42,7 @@ pay = { $amount } zahlen
 
 processing = Ihre Zahlung wird verarbeitet
 processing-hint = Diese Seite aktualisiert sich automatisch. Bitte zahlen Sie nicht noch einmal.
+check-again = Erneut prüfen
 confirm-payment = Zahlung freigeben
 simulated-bank = Simulierte Bank für Tests
 confirm-card = Ihre Bank fragt: Möchten Sie diese Zahlung mit der Karte freigeben, die auf { $last4 } endet?
@@ -55,6 +54,10 @@ cancel = Abbrechen
 payment-successful = Zahlung erfolgreich
 payment-successful-hint = Sie können diese Seite schließen.
 transaction = Transaktion
+shop = Händler
+date = Datum
+card = Karte
+reference = Referenz
 payment-failed = Zahlung fehlgeschlagen
 declined-details = Die Bank hat die Kartendaten nicht akzeptiert. Prüfen Sie die Angaben und versuchen Sie es erneut.
 declined-expired = Die Karte ist abgelaufen. Verwenden Sie eine andere Karte.
@@ -71,6 +74,10 @@ back-to-shop = Zurück zum Händler
 
 link-broken = Dieser Zahlungslink funktioniert nicht
 link-broken-hint = Bitten Sie den Händler um einen neuen.
+link-used = Dieser Link wurde bereits verwendet
+link-expired = Dieser Zahlungslink ist abgelaufen
+form-expired = Diese Seite ist zu alt
+form-expired-hint = Es wurde nichts abgebucht, und Ihre Eingaben wurden nicht gespeichert.
 unavailable = Zahlungen sind im Moment nicht möglich
 unavailable-hint = Versuchen Sie es in einigen Minuten erneut. Es wird nichts doppelt abgebucht.
 too-many-attempts = Zu viele Versuche

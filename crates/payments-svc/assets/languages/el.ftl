@@ -1,16 +1,12 @@
 ### Greek
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Πληρωμή προς { $shop }
 test-payment = Αυτή είναι μια δοκιμή: δεν θα γίνει χρέωση.
+contact = Ερωτήσεις για την παραγγελία σας
+terms = Όροι και προϋποθέσεις
+privacy = Πολιτική απορρήτου
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Νόμισμα
 currency-error = Πληκτρολογήστε κωδικό νομίσματος τριών γραμμάτων, π.χ. EUR.
+currency-unknown = Δεν είναι δυνατή η πληρωμή σε αυτό το νόμισμα. Πληκτρολογήστε άλλον κωδικό, για παράδειγμα EUR.
 continue-to-card = Συνέχεια
 
 ## Card form
 
+card-details = Στοιχεία κάρτας
 form-error = Διορθώστε τα πεδία που έχουν επισημανθεί.
 card-number = Αριθμός κάρτας
 card-number-error = Πληκτρολογήστε τον αριθμό της κάρτας, 12 έως 19 ψηφία.
@@ -44,6 +42,7 @@ pay = Πληρωμή { $amount }
 
 processing = Η πληρωμή σας βρίσκεται σε επεξεργασία
 processing-hint = Η σελίδα ενημερώνεται αυτόματα. Μην πληρώσετε ξανά.
+check-again = Έλεγχος ξανά
 confirm-payment = Επιβεβαιώστε την πληρωμή
 simulated-bank = Προσομοίωση τράπεζας για δοκιμές
 confirm-card = Η τράπεζά σας ρωτά: κάνετε εσείς αυτή την πληρωμή με την κάρτα με τελευταία ψηφία { $last4 };
@@ -55,6 +54,10 @@ cancel = Ακύρωση
 payment-successful = Η πληρωμή ολοκληρώθηκε
 payment-successful-hint = Μπορείτε να κλείσετε αυτή τη σελίδα.
 transaction = Συναλλαγή
+shop = Κατάστημα
+date = Ημερομηνία
+card = Κάρτα
+reference = Αναφορά
 payment-failed = Η πληρωμή απέτυχε
 declined-details = Η τράπεζα δεν δέχτηκε τα στοιχεία της κάρτας. Ελέγξτε τα και προσπαθήστε ξανά.
 declined-expired = Η κάρτα έχει λήξει. Δοκιμάστε άλλη.
@@ -71,6 +74,10 @@ back-to-shop = Επιστροφή στο κατάστημα
 
 link-broken = Αυτός ο σύνδεσμος πληρωμής δεν λειτουργεί
 link-broken-hint = Ζητήστε έναν νέο από το κατάστημα.
+link-used = Αυτός ο σύνδεσμος έχει ήδη χρησιμοποιηθεί
+link-expired = Αυτός ο σύνδεσμος πληρωμής έχει λήξει
+form-expired = Αυτή η σελίδα είναι πολύ παλιά
+form-expired-hint = Δεν χρεωθήκατε και δεν αποθηκεύτηκε τίποτα από όσα πληκτρολογήσατε.
 unavailable = Η πληρωμή δεν είναι δυνατή αυτή τη στιγμή
 unavailable-hint = Προσπαθήστε ξανά σε λίγα λεπτά. Δεν θα χρεωθείτε δύο φορές.
 too-many-attempts = Πάρα πολλές προσπάθειες

@@ -1,20 +1,14 @@
 ### English
 
-## Numbers
-
-decimal-mark = .
-# Between thousands
-group-mark = ,
-# 4 if the language writes 1,234.50; 5 if it writes 1234.50, but 12,345.60
-grouping-from = 4
-# $number: an amount with these marks, $currency: an ISO 4217 code
-amount-with-currency = { $currency }{"\u00A0"}{ $number }
-
 ## Every page
 
 # $shop: the shop's name or website
 payment-to-shop = Payment to { $shop }
 test-payment = This is a test: no money is moved.
+# Followed by an e-mail address and a website
+contact = Questions about your order
+terms = Terms and conditions
+privacy = Privacy policy
 
 ## Amount form
 
@@ -28,10 +22,12 @@ amount-error =
     }
 currency = Currency
 currency-error = Enter a three-letter currency code, such as EUR.
+currency-unknown = Payments in this currency are not possible. Enter another code, such as EUR.
 continue-to-card = Continue
 
 ## Card form
 
+card-details = Card details
 form-error = Please correct the marked fields.
 card-number = Card number
 card-number-error = Enter the card number, 12 to 19 digits.
@@ -51,6 +47,7 @@ pay = Pay { $amount }
 
 processing = Your payment is being processed
 processing-hint = This page refreshes automatically. Please do not pay again.
+check-again = Check again
 # The next five messages are shown by the simulated bank, as a question of the bank
 confirm-payment = Confirm the payment
 simulated-bank = Simulated bank, for tests
@@ -64,6 +61,12 @@ cancel = Cancel
 payment-successful = Payment successful
 payment-successful-hint = You can close this page.
 transaction = Transaction
+# The next four messages, "Amount" and "Transaction" are labels of a receipt
+shop = Shop
+date = Date
+card = Card
+# The shop's number of the order
+reference = Reference
 payment-failed = Payment failed
 declined-details = The bank did not accept the card details. Check them and try again.
 declined-expired = The card has expired. Try another card.
@@ -80,6 +83,10 @@ back-to-shop = Back to the shop
 
 link-broken = This payment link does not work
 link-broken-hint = Ask the shop for a new one.
+link-used = This link was used
+link-expired = This payment link has expired
+form-expired = This page is too old
+form-expired-hint = You were not charged, and nothing that you entered was kept.
 unavailable = Payments are not available at the moment
 unavailable-hint = Try again in a few minutes. You will not be charged twice.
 too-many-attempts = Too many attempts

@@ -1,16 +1,12 @@
 ### Spanish
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Pago a { $shop }
 test-payment = Esto es una prueba: no se cobrará nada.
+contact = Preguntas sobre su pedido
+terms = Términos y condiciones
+privacy = Política de privacidad
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Moneda
 currency-error = Introduzca un código de moneda de tres letras, por ejemplo, EUR.
+currency-unknown = No se puede pagar en esta moneda. Introduzca otro código, por ejemplo EUR.
 continue-to-card = Continuar
 
 ## Card form
 
+card-details = Datos de la tarjeta
 form-error = Corrija los campos marcados.
 card-number = Número de tarjeta
 card-number-error = Introduzca el número de la tarjeta, de 12 a 19 dígitos.
@@ -44,6 +42,7 @@ pay = Pagar { $amount }
 
 processing = Su pago se está procesando
 processing-hint = Esta página se actualiza automáticamente. No vuelva a pagar.
+check-again = Comprobar de nuevo
 confirm-payment = Confirme el pago
 simulated-bank = Banco simulado, para pruebas
 confirm-card = Su banco le pregunta: ¿está realizando este pago con la tarjeta terminada en { $last4 }?
@@ -55,6 +54,10 @@ cancel = Cancelar
 payment-successful = Pago realizado
 payment-successful-hint = Puede cerrar esta página.
 transaction = Transacción
+shop = Comercio
+date = Fecha
+card = Tarjeta
+reference = Referencia
 payment-failed = No se ha podido realizar el pago
 declined-details = El banco no ha aceptado los datos de la tarjeta. Revíselos e inténtelo de nuevo.
 declined-expired = La tarjeta ha caducado. Pruebe con otra.
@@ -71,6 +74,10 @@ back-to-shop = Volver al comercio
 
 link-broken = Este enlace de pago no funciona
 link-broken-hint = Pida uno nuevo al comercio.
+link-used = Este enlace ya se ha utilizado
+link-expired = Este enlace de pago ha caducado
+form-expired = Esta página es demasiado antigua
+form-expired-hint = No se le ha cobrado nada y no se ha guardado nada de lo que introdujo.
 unavailable = En este momento no es posible pagar
 unavailable-hint = Inténtelo de nuevo en unos minutos. No se le cobrará dos veces.
 too-many-attempts = Demasiados intentos

@@ -1,16 +1,12 @@
 ### Estonian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Makse saajale { $shop }
 test-payment = See on test: raha ei liigu.
+contact = Küsimused tellimuse kohta
+terms = Tingimused
+privacy = Privaatsuspoliitika
 
 ## Amount form
 
@@ -22,10 +18,12 @@ amount-error =
     }
 currency = Valuuta
 currency-error = Sisestage kolmetäheline valuutakood, näiteks EUR.
+currency-unknown = Selles valuutas ei saa maksta. Sisestage mõni muu kood, näiteks EUR.
 continue-to-card = Edasi
 
 ## Card form
 
+card-details = Kaardi andmed
 form-error = Parandage märgitud väljad.
 card-number = Kaardi number
 card-number-error = Sisestage kaardi number, 12 kuni 19 numbrit.
@@ -43,6 +41,7 @@ pay = Maksa { $amount }
 
 processing = Teie makset töödeldakse
 processing-hint = See leht uueneb automaatselt. Palun ärge makske uuesti.
+check-again = Kontrolli uuesti
 confirm-payment = Kinnitage makse
 simulated-bank = Panga simulatsioon testimiseks
 confirm-card = Teie pank küsib: kas teete selle makse kaardiga, mille number lõpeb numbritega { $last4 }?
@@ -54,6 +53,10 @@ cancel = Loobu
 payment-successful = Makse õnnestus
 payment-successful-hint = Võite selle lehe sulgeda.
 transaction = Tehing
+shop = Kaupmees
+date = Kuupäev
+card = Kaart
+reference = Viide
 payment-failed = Makse ebaõnnestus
 declined-details = Pank ei aktsepteerinud kaardi andmeid. Kontrollige neid ja proovige uuesti.
 declined-expired = Kaart on aegunud. Proovige teist.
@@ -70,6 +73,10 @@ back-to-shop = Tagasi poodi
 
 link-broken = See makselink ei tööta
 link-broken-hint = Küsige poelt uus.
+link-used = Seda linki on juba kasutatud
+link-expired = See makselink on aegunud
+form-expired = See leht on liiga vana
+form-expired-hint = Teilt ei võetud raha ja sisestatud andmeid ei salvestatud.
 unavailable = Maksmine ei ole praegu võimalik
 unavailable-hint = Proovige mõne minuti pärast uuesti. Raha ei võeta kontolt maha kaks korda.
 too-many-attempts = Liiga palju katseid

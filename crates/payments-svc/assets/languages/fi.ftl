@@ -1,16 +1,12 @@
 ### Finnish
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Maksu: { $shop }
 test-payment = Tämä on testi: mitään ei veloiteta.
+contact = Kysyttävää tilauksesta
+terms = Käyttöehdot
+privacy = Tietosuojaseloste
 
 ## Amount form
 
@@ -22,10 +18,12 @@ amount-error =
     }
 currency = Valuutta
 currency-error = Anna kolmikirjaiminen valuuttakoodi, esimerkiksi EUR.
+currency-unknown = Tässä valuutassa ei voi maksaa. Anna toinen koodi, esimerkiksi EUR.
 continue-to-card = Jatka
 
 ## Card form
 
+card-details = Kortin tiedot
 form-error = Korjaa merkityt kentät.
 card-number = Kortin numero
 card-number-error = Anna kortin numero, 12–19 numeroa.
@@ -43,6 +41,7 @@ pay = Maksa { $amount }
 
 processing = Maksuasi käsitellään
 processing-hint = Sivu päivittyy automaattisesti. Älä maksa uudelleen.
+check-again = Tarkista uudelleen
 confirm-payment = Vahvista maksu
 simulated-bank = Pankin simulaatio testejä varten
 confirm-card = Pankkisi kysyy: maksatko tämän kortilla, jonka numero päättyy numeroihin { $last4 }?
@@ -54,6 +53,10 @@ cancel = Peruuta
 payment-successful = Maksu onnistui
 payment-successful-hint = Voit sulkea tämän sivun.
 transaction = Tapahtuma
+shop = Kauppias
+date = Päivämäärä
+card = Kortti
+reference = Viite
 payment-failed = Maksu epäonnistui
 declined-details = Pankki ei hyväksynyt kortin tietoja. Tarkista ne ja yritä uudelleen.
 declined-expired = Kortti on vanhentunut. Kokeile toista.
@@ -70,6 +73,10 @@ back-to-shop = Takaisin kauppaan
 
 link-broken = Tämä maksulinkki ei toimi
 link-broken-hint = Pyydä kaupalta uusi.
+link-used = Tämä linkki on jo käytetty
+link-expired = Tämä maksulinkki on vanhentunut
+form-expired = Tämä sivu on liian vanha
+form-expired-hint = Sinulta ei ole veloitettu mitään, eikä antamiasi tietoja ole tallennettu.
 unavailable = Maksaminen ei ole juuri nyt mahdollista
 unavailable-hint = Yritä uudelleen muutaman minuutin kuluttua. Mitään ei veloiteta kahdesti.
 too-many-attempts = Liian monta yritystä

@@ -1,16 +1,12 @@
 ### French
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u202F"}
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Paiement à { $shop }
 test-payment = Ceci est un test : aucun montant ne sera débité.
+contact = Questions sur votre commande
+terms = Conditions générales
+privacy = Politique de confidentialité
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Devise
 currency-error = Saisissez un code de devise à trois lettres, par exemple EUR.
+currency-unknown = Les paiements dans cette devise ne sont pas possibles. Saisissez un autre code, par exemple EUR.
 continue-to-card = Continuer
 
 ## Card form
 
+card-details = Coordonnées de la carte
 form-error = Veuillez corriger les champs signalés.
 card-number = Numéro de carte
 card-number-error = Saisissez le numéro de la carte, de 12 à 19 chiffres.
@@ -44,6 +42,7 @@ pay = Payer { $amount }
 
 processing = Votre paiement est en cours de traitement
 processing-hint = Cette page s’actualise automatiquement. Veuillez ne pas payer à nouveau.
+check-again = Vérifier à nouveau
 confirm-payment = Confirmez le paiement
 simulated-bank = Banque simulée, pour les tests
 confirm-card = Votre banque vous demande : effectuez-vous ce paiement avec la carte se terminant par { $last4 } ?
@@ -55,6 +54,10 @@ cancel = Annuler
 payment-successful = Paiement réussi
 payment-successful-hint = Vous pouvez fermer cette page.
 transaction = Transaction
+shop = Marchand
+date = Date
+card = Carte
+reference = Référence
 payment-failed = Échec du paiement
 declined-details = La banque n’a pas accepté les informations de la carte. Vérifiez-les et réessayez.
 declined-expired = La carte a expiré. Essayez une autre carte.
@@ -71,6 +74,10 @@ back-to-shop = Retour au site du commerçant
 
 link-broken = Ce lien de paiement ne fonctionne pas
 link-broken-hint = Demandez-en un nouveau au commerçant.
+link-used = Ce lien a déjà été utilisé
+link-expired = Ce lien de paiement a expiré
+form-expired = Cette page est trop ancienne
+form-expired-hint = Vous n’avez pas été débité, et rien de ce que vous avez saisi n’a été conservé.
 unavailable = Le paiement est indisponible pour le moment
 unavailable-hint = Réessayez dans quelques minutes. Le montant ne sera pas débité deux fois.
 too-many-attempts = Trop de tentatives

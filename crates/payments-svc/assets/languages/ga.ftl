@@ -1,16 +1,12 @@
 ### Irish
 
-## Numbers
-
-decimal-mark = .
-group-mark = ,
-grouping-from = 4
-amount-with-currency = { $currency }{"\u00A0"}{ $number }
-
 ## Every page
 
 payment-to-shop = Íocaíocht le { $shop }
 test-payment = Is tástáil í seo: ní ghearrfar aon airgead ort.
+contact = Ceisteanna faoi d’ordú
+terms = Téarmaí agus coinníollacha
+privacy = Polasaí príobháideachais
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Airgeadra
 currency-error = Cuir isteach cód airgeadra trí litir, mar shampla EUR.
+currency-unknown = Ní féidir íoc san airgeadra seo. Iontráil cód eile, mar shampla EUR.
 continue-to-card = Ar aghaidh
 
 ## Card form
 
+card-details = Sonraí an chárta
 form-error = Ceartaigh na réimsí atá marcáilte.
 card-number = Uimhir an chárta
 card-number-error = Cuir isteach uimhir an chárta, 12 go 19 ndigit.
@@ -44,6 +42,7 @@ pay = Íoc { $amount }
 
 processing = Tá d’íocaíocht á próiseáil
 processing-hint = Nuashonrófar an leathanach seo go huathoibríoch. Ná híoc arís.
+check-again = Seiceáil arís
 confirm-payment = Deimhnigh an íocaíocht
 simulated-bank = Ionsamhlú ar bhanc, le haghaidh tástála
 confirm-card = Fiafraíonn do bhanc díot: an bhfuil tú ag déanamh na híocaíochta seo leis an gcárta dar críoch { $last4 }?
@@ -55,6 +54,10 @@ cancel = Cealaigh
 payment-successful = D’éirigh leis an íocaíocht
 payment-successful-hint = Is féidir leat an leathanach seo a dhúnadh.
 transaction = Idirbheart
+shop = Siopa
+date = Dáta
+card = Cárta
+reference = Tagairt
 payment-failed = Theip ar an íocaíocht
 declined-details = Níor ghlac an banc le sonraí an chárta. Seiceáil iad agus bain triail eile as.
 declined-expired = Tá an cárta imithe in éag. Bain triail as ceann eile.
@@ -71,6 +74,10 @@ back-to-shop = Ar ais chuig an siopa
 
 link-broken = Níl an nasc íocaíochta seo ag obair
 link-broken-hint = Iarr ceann nua ar an siopa.
+link-used = Úsáideadh an nasc seo cheana
+link-expired = Tá an nasc íocaíochta seo imithe in éag
+form-expired = Tá an leathanach seo ró-shean
+form-expired-hint = Níor gearradh aon rud ort, agus níor coinníodh aon rud a d’iontráil tú.
 unavailable = Ní féidir íoc faoi láthair
 unavailable-hint = Bain triail eile as i gceann cúpla nóiméad. Ní ghearrfar an méid ort faoi dhó.
 too-many-attempts = An iomarca iarrachtaí

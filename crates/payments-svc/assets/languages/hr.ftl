@@ -1,16 +1,12 @@
 ### Croatian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Plaćanje: { $shop }
 test-payment = Ovo je test: ništa se neće naplatiti.
+contact = Pitanja o narudžbi
+terms = Uvjeti poslovanja
+privacy = Pravila privatnosti
 
 ## Amount form
 
@@ -24,10 +20,12 @@ amount-error =
     }
 currency = Valuta
 currency-error = Unesite troslovnu oznaku valute, na primjer EUR.
+currency-unknown = Plaćanje u ovoj valuti nije moguće. Unesite drugu oznaku, na primjer EUR.
 continue-to-card = Nastavi
 
 ## Card form
 
+card-details = Podaci o kartici
 form-error = Ispravite označena polja.
 card-number = Broj kartice
 card-number-error = Unesite broj kartice, 12 do 19 znamenki.
@@ -45,6 +43,7 @@ pay = Plati { $amount }
 
 processing = Vaše se plaćanje obrađuje
 processing-hint = Ova se stranica osvježava automatski. Nemojte plaćati ponovno.
+check-again = Provjeri ponovno
 confirm-payment = Potvrdite plaćanje
 simulated-bank = Simulacija banke za testiranje
 confirm-card = Vaša banka pita: obavljate li ovo plaćanje karticom čiji broj završava na { $last4 }?
@@ -56,6 +55,10 @@ cancel = Odustani
 payment-successful = Plaćanje je uspjelo
 payment-successful-hint = Možete zatvoriti ovu stranicu.
 transaction = Transakcija
+shop = Trgovac
+date = Datum
+card = Kartica
+reference = Referenca
 payment-failed = Plaćanje nije uspjelo
 declined-details = Banka nije prihvatila podatke o kartici. Provjerite ih i pokušajte ponovno.
 declined-expired = Kartica je istekla. Pokušajte s drugom.
@@ -72,6 +75,10 @@ back-to-shop = Natrag u trgovinu
 
 link-broken = Ova poveznica za plaćanje ne radi
 link-broken-hint = Zatražite od trgovine novu.
+link-used = Ova je poveznica već iskorištena
+link-expired = Ova je poveznica za plaćanje istekla
+form-expired = Ova je stranica prestara
+form-expired-hint = Ništa vam nije naplaćeno i ništa što ste unijeli nije spremljeno.
 unavailable = Plaćanje trenutačno nije moguće
 unavailable-hint = Pokušajte ponovno za nekoliko minuta. Ništa se neće naplatiti dvaput.
 too-many-attempts = Previše pokušaja

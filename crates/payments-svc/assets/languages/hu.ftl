@@ -1,16 +1,12 @@
 ### Hungarian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Fizetés: { $shop }
 test-payment = Ez egy teszt, nem történik pénzmozgás.
+contact = Kérdések a rendeléséről
+terms = Általános szerződési feltételek
+privacy = Adatkezelési tájékoztató
 
 ## Amount form
 
@@ -22,10 +18,12 @@ amount-error =
     }
 currency = Pénznem
 currency-error = Adja meg a pénznem hárombetűs kódját, például: EUR.
+currency-unknown = Ebben a pénznemben nem lehet fizetni. Adjon meg másik kódot, például: EUR.
 continue-to-card = Tovább
 
 ## Card form
 
+card-details = Kártyaadatok
 form-error = Javítsa ki a megjelölt mezőket.
 card-number = Kártyaszám
 card-number-error = Adja meg a kártyaszámot (12–19 számjegy).
@@ -43,6 +41,7 @@ pay = { $amount } fizetése
 
 processing = A fizetés feldolgozás alatt áll
 processing-hint = Ez az oldal automatikusan frissül. Kérjük, ne fizessen újra.
+check-again = Ellenőrzés újra
 confirm-payment = Hagyja jóvá a fizetést
 simulated-bank = Bankszimuláció teszteléshez
 confirm-card = A bankja kérdezi: Ön fizet azzal a kártyával, amelynek utolsó számjegyei: { $last4 }?
@@ -54,6 +53,10 @@ cancel = Mégse
 payment-successful = Sikeres fizetés
 payment-successful-hint = Bezárhatja ezt az oldalt.
 transaction = Tranzakció
+shop = Kereskedő
+date = Dátum
+card = Kártya
+reference = Hivatkozás
 payment-failed = Sikertelen fizetés
 declined-details = A bank nem fogadta el a kártya adatait. Ellenőrizze az adatokat, és próbálja újra.
 declined-expired = A kártya lejárt. Próbáljon meg egy másikat.
@@ -70,6 +73,10 @@ back-to-shop = Vissza az üzlethez
 
 link-broken = Ez a fizetési link nem működik
 link-broken-hint = Kérjen újat az üzlettől.
+link-used = Ezt a linket már felhasználták
+link-expired = Ez a fizetési link lejárt
+form-expired = Ez az oldal túl régi
+form-expired-hint = Nem terheltük meg a kártyáját, és semmit sem őriztünk meg abból, amit megadott.
 unavailable = A fizetés jelenleg nem lehetséges
 unavailable-hint = Próbálja újra néhány perc múlva. Az összeget nem vonjuk le kétszer.
 too-many-attempts = Túl sok próbálkozás

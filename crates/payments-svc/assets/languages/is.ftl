@@ -1,16 +1,12 @@
 ### Icelandic
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Greiðsla til { $shop }
 test-payment = Þetta er prófun: ekkert verður skuldfært.
+contact = Spurningar um pöntunina
+terms = Skilmálar
+privacy = Persónuverndarstefna
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Gjaldmiðill
 currency-error = Sláðu inn þriggja stafa gjaldmiðilskóða, til dæmis EUR.
+currency-unknown = Ekki er hægt að greiða í þessum gjaldmiðli. Sláðu inn annan kóða, til dæmis EUR.
 continue-to-card = Halda áfram
 
 ## Card form
 
+card-details = Kortaupplýsingar
 form-error = Leiðréttu reitina sem eru merktir.
 card-number = Kortanúmer
 card-number-error = Sláðu inn kortanúmerið, 12 til 19 tölustafi.
@@ -44,6 +42,7 @@ pay = Greiða { $amount }
 
 processing = Verið er að vinna úr greiðslunni
 processing-hint = Síðan uppfærist sjálfkrafa. Ekki greiða aftur.
+check-again = Athuga aftur
 confirm-payment = Staðfestu greiðsluna
 simulated-bank = Bankahermir fyrir prófanir
 confirm-card = Bankinn þinn spyr: ert þú að greiða með kortinu sem endar á { $last4 }?
@@ -55,6 +54,10 @@ cancel = Hætta við
 payment-successful = Greiðsla tókst
 payment-successful-hint = Þú getur lokað þessari síðu.
 transaction = Færsla
+shop = Söluaðili
+date = Dagsetning
+card = Kort
+reference = Tilvísun
 payment-failed = Greiðsla mistókst
 declined-details = Bankinn samþykkti ekki kortaupplýsingarnar. Athugaðu þær og reyndu aftur.
 declined-expired = Kortið er útrunnið. Prófaðu annað.
@@ -71,6 +74,10 @@ back-to-shop = Aftur í verslunina
 
 link-broken = Þessi greiðslutengill virkar ekki
 link-broken-hint = Biddu verslunina um nýjan.
+link-used = Þessi hlekkur hefur þegar verið notaður
+link-expired = Þessi greiðsluhlekkur er útrunninn
+form-expired = Þessi síða er of gömul
+form-expired-hint = Ekkert var gjaldfært og ekkert sem þú slóst inn var vistað.
 unavailable = Ekki er hægt að greiða í augnablikinu
 unavailable-hint = Reyndu aftur eftir nokkrar mínútur. Upphæðin verður ekki skuldfærð tvisvar.
 too-many-attempts = Of margar tilraunir

@@ -1,16 +1,12 @@
 ### Italian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Pagamento a { $shop }
 test-payment = Questo è un test: non verrà addebitato nulla.
+contact = Domande sul suo ordine
+terms = Termini e condizioni
+privacy = Informativa sulla privacy
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Valuta
 currency-error = Inserisca un codice valuta di tre lettere, ad esempio EUR.
+currency-unknown = Non è possibile pagare in questa valuta. Inserisca un altro codice, ad esempio EUR.
 continue-to-card = Continua
 
 ## Card form
 
+card-details = Dati della carta
 form-error = Corregga i campi evidenziati.
 card-number = Numero della carta
 card-number-error = Inserisca il numero della carta, da 12 a 19 cifre.
@@ -44,6 +42,7 @@ pay = Paga { $amount }
 
 processing = Il pagamento è in elaborazione
 processing-hint = Questa pagina si aggiorna automaticamente. Non paghi di nuovo.
+check-again = Controlla di nuovo
 confirm-payment = Confermi il pagamento
 simulated-bank = Banca simulata, per i test
 confirm-card = La sua banca le chiede: sta effettuando questo pagamento con la carta che termina con { $last4 }?
@@ -55,6 +54,10 @@ cancel = Annulla
 payment-successful = Pagamento effettuato
 payment-successful-hint = Può chiudere questa pagina.
 transaction = Transazione
+shop = Esercente
+date = Data
+card = Carta
+reference = Riferimento
 payment-failed = Pagamento non riuscito
 declined-details = La banca non ha accettato i dati della carta. Li controlli e riprovi.
 declined-expired = La carta è scaduta. Provi con un’altra.
@@ -71,6 +74,10 @@ back-to-shop = Torna al negozio
 
 link-broken = Questo link di pagamento non funziona
 link-broken-hint = Ne chieda uno nuovo al negozio.
+link-used = Questo link è già stato usato
+link-expired = Questo link di pagamento è scaduto
+form-expired = Questa pagina è troppo vecchia
+form-expired-hint = Non è stato addebitato nulla e nessun dato inserito è stato conservato.
 unavailable = Al momento non è possibile pagare
 unavailable-hint = Riprovi tra qualche minuto. L’importo non verrà addebitato due volte.
 too-many-attempts = Troppi tentativi

@@ -1,16 +1,12 @@
 ### Lithuanian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Mokėjimas: { $shop }
 test-payment = Tai bandymas: pinigai nebus nuskaičiuoti.
+contact = Klausimai apie užsakymą
+terms = Taisyklės ir sąlygos
+privacy = Privatumo politika
 
 ## Amount form
 
@@ -24,10 +20,12 @@ amount-error =
     }
 currency = Valiuta
 currency-error = Įveskite trijų raidžių valiutos kodą, pavyzdžiui, EUR.
+currency-unknown = Mokėti šia valiuta negalima. Įveskite kitą kodą, pavyzdžiui, EUR.
 continue-to-card = Tęsti
 
 ## Card form
 
+card-details = Kortelės duomenys
 form-error = Pataisykite pažymėtus laukus.
 card-number = Kortelės numeris
 card-number-error = Įveskite kortelės numerį, nuo 12 iki 19 skaitmenų.
@@ -45,6 +43,7 @@ pay = Mokėti { $amount }
 
 processing = Jūsų mokėjimas apdorojamas
 processing-hint = Šis puslapis atsinaujina automatiškai. Nemokėkite dar kartą.
+check-again = Tikrinti dar kartą
 confirm-payment = Patvirtinkite mokėjimą
 simulated-bank = Banko imitacija bandymams
 confirm-card = Jūsų bankas klausia: ar jūs mokate kortele, kurios numeris baigiasi skaitmenimis { $last4 }?
@@ -56,6 +55,10 @@ cancel = Atšaukti
 payment-successful = Mokėjimas atliktas sėkmingai
 payment-successful-hint = Galite uždaryti šį puslapį.
 transaction = Operacija
+shop = Prekybininkas
+date = Data
+card = Kortelė
+reference = Nuoroda
 payment-failed = Mokėjimas nepavyko
 declined-details = Bankas nepriėmė kortelės duomenų. Patikrinkite juos ir bandykite dar kartą.
 declined-expired = Kortelės galiojimo laikas baigėsi. Naudokite kitą kortelę.
@@ -72,6 +75,10 @@ back-to-shop = Grįžti į parduotuvę
 
 link-broken = Ši mokėjimo nuoroda neveikia
 link-broken-hint = Paprašykite parduotuvės naujos.
+link-used = Ši nuoroda jau panaudota
+link-expired = Šios mokėjimo nuorodos galiojimas baigėsi
+form-expired = Šis puslapis per senas
+form-expired-hint = Pinigai nenuskaityti, o jūsų įvesti duomenys neišsaugoti.
 unavailable = Šiuo metu atlikti mokėjimo neįmanoma
 unavailable-hint = Bandykite dar kartą po kelių minučių. Pinigai nebus nuskaičiuoti du kartus.
 too-many-attempts = Per daug bandymų

@@ -1,16 +1,12 @@
 ### Latvian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Maksājums: { $shop }
 test-payment = Šis ir tests: nauda netiks ieturēta.
+contact = Jautājumi par pasūtījumu
+terms = Noteikumi un nosacījumi
+privacy = Privātuma politika
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Valūta
 currency-error = Ievadiet trīs burtu valūtas kodu, piemēram, EUR.
+currency-unknown = Šajā valūtā nevar maksāt. Ievadiet citu kodu, piemēram, EUR.
 continue-to-card = Turpināt
 
 ## Card form
 
+card-details = Kartes dati
 form-error = Lūdzu, izlabojiet atzīmētos laukus.
 card-number = Kartes numurs
 card-number-error = Ievadiet kartes numuru (12–19 cipari).
@@ -44,6 +42,7 @@ pay = Maksāt { $amount }
 
 processing = Jūsu maksājums tiek apstrādāts
 processing-hint = Šī lapa atjaunojas automātiski. Lūdzu, nemaksājiet vēlreiz.
+check-again = Pārbaudīt vēlreiz
 confirm-payment = Apstipriniet maksājumu
 simulated-bank = Bankas simulācija testiem
 confirm-card = Jūsu banka jautā: vai jūs veicat šo maksājumu ar karti, kuras numurs beidzas ar { $last4 }?
@@ -55,6 +54,10 @@ cancel = Atcelt
 payment-successful = Maksājums veikts
 payment-successful-hint = Varat aizvērt šo lapu.
 transaction = Darījums
+shop = Tirgotājs
+date = Datums
+card = Karte
+reference = Atsauce
 payment-failed = Maksājums neizdevās
 declined-details = Banka nepieņēma kartes datus. Pārbaudiet tos un mēģiniet vēlreiz.
 declined-expired = Kartes derīguma termiņš ir beidzies. Izmēģiniet citu karti.
@@ -71,6 +74,10 @@ back-to-shop = Atpakaļ uz veikalu
 
 link-broken = Šī maksājuma saite nedarbojas
 link-broken-hint = Palūdziet veikalam jaunu.
+link-used = Šī saite jau ir izmantota
+link-expired = Šīs maksājuma saites derīguma termiņš ir beidzies
+form-expired = Šī lapa ir pārāk veca
+form-expired-hint = Nauda netika noņemta, un nekas no ievadītā netika saglabāts.
 unavailable = Pašlaik samaksāt nav iespējams
 unavailable-hint = Mēģiniet vēlreiz pēc dažām minūtēm. Nauda netiks ieturēta divreiz.
 too-many-attempts = Pārāk daudz mēģinājumu

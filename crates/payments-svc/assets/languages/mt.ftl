@@ -1,16 +1,12 @@
 ### Maltese
 
-## Numbers
-
-decimal-mark = .
-group-mark = ,
-grouping-from = 4
-amount-with-currency = { $currency }{"\u00A0"}{ $number }
-
 ## Every page
 
 payment-to-shop = Ħlas lil { $shop }
 test-payment = Dan huwa test: mhux se jittieħdu flus.
+contact = Mistoqsijiet dwar l-ordni tiegħek
+terms = Termini u kundizzjonijiet
+privacy = Politika tal-privatezza
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Munita
 currency-error = Daħħal kodiċi tal-munita ta’ tliet ittri, bħal EUR.
+currency-unknown = Ma tistax tħallas f’din il-munita. Daħħal kodiċi ieħor, bħal EUR.
 continue-to-card = Kompli
 
 ## Card form
 
+card-details = Dettalji tal-kard
 form-error = Jekk jogħġbok ikkoreġi l-oqsma mmarkati.
 card-number = Numru tal-karta
 card-number-error = Daħħal in-numru tal-karta, 12 sa 19-il ċifra.
@@ -44,6 +42,7 @@ pay = Ħallas { $amount }
 
 processing = Il-ħlas tiegħek qed jiġi pproċessat
 processing-hint = Din il-paġna taġġorna ruħha awtomatikament. Jekk jogħġbok terġax tħallas.
+check-again = Erġa’ ċċekkja
 confirm-payment = Ikkonferma l-ħlas
 simulated-bank = Simulazzjoni ta’ bank għat-testijiet
 confirm-card = Il-bank tiegħek jistaqsi: int qed tagħmel dan il-ħlas bil-karta li tispiċċa b’{ $last4 }?
@@ -55,6 +54,10 @@ cancel = Ikkanċella
 payment-successful = Il-ħlas irnexxa
 payment-successful-hint = Tista’ tagħlaq din il-paġna.
 transaction = Tranżazzjoni
+shop = Ħanut
+date = Data
+card = Kard
+reference = Referenza
 payment-failed = Il-ħlas ma rnexxiex
 declined-details = Il-bank ma aċċettax id-dettalji tal-karta. Iċċekkjahom u erġa’ pprova.
 declined-expired = Il-karta skadiet. Ipprova waħda oħra.
@@ -71,6 +74,10 @@ back-to-shop = Lura għall-ħanut
 
 link-broken = Din il-ħolqa tal-ħlas ma taħdimx
 link-broken-hint = Itlob waħda ġdida lill-ħanut.
+link-used = Din il-ħolqa diġà ntużat
+link-expired = Din il-ħolqa tal-ħlas skadiet
+form-expired = Din il-paġna hija antika wisq
+form-expired-hint = Ma tħallastx u ma nżamm xejn minn dak li daħħalt.
 unavailable = Bħalissa mhux possibbli tħallas
 unavailable-hint = Erġa’ pprova wara ftit minuti. Il-flus mhux se jittieħdu darbtejn.
 too-many-attempts = Wisq tentattivi

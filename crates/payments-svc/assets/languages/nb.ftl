@@ -1,16 +1,12 @@
 ### Norwegian Bokmål
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Betaling til { $shop }
 test-payment = Dette er en test: Det trekkes ingen penger.
+contact = Spørsmål om bestillingen
+terms = Vilkår
+privacy = Personvernerklæring
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Valuta
 currency-error = Skriv inn en valutakode på tre bokstaver, for eksempel EUR.
+currency-unknown = Det er ikke mulig å betale i denne valutaen. Skriv inn en annen kode, for eksempel EUR.
 continue-to-card = Fortsett
 
 ## Card form
 
+card-details = Kortopplysninger
 form-error = Rett feltene som er merket.
 card-number = Kortnummer
 card-number-error = Skriv inn kortnummeret, 12 til 19 sifre.
@@ -44,6 +42,7 @@ pay = Betal { $amount }
 
 processing = Betalingen din behandles
 processing-hint = Siden oppdateres automatisk. Ikke betal en gang til.
+check-again = Sjekk på nytt
 confirm-payment = Bekreft betalingen
 simulated-bank = Simulert bank for testing
 confirm-card = Banken din spør: Gjør du denne betalingen med kortet som slutter på { $last4 }?
@@ -55,6 +54,10 @@ cancel = Avbryt
 payment-successful = Betalingen er gjennomført
 payment-successful-hint = Du kan lukke siden.
 transaction = Transaksjon
+shop = Butikk
+date = Dato
+card = Kort
+reference = Referanse
 payment-failed = Betalingen mislyktes
 declined-details = Banken godtok ikke kortopplysningene. Kontroller dem, og prøv igjen.
 declined-expired = Kortet er utløpt. Prøv et annet.
@@ -71,6 +74,10 @@ back-to-shop = Tilbake til butikken
 
 link-broken = Denne betalingslenken virker ikke
 link-broken-hint = Be butikken om en ny.
+link-used = Denne lenken er allerede brukt
+link-expired = Denne betalingslenken er utløpt
+form-expired = Denne siden er for gammel
+form-expired-hint = Du er ikke belastet, og ingenting av det du skrev inn, er lagret.
 unavailable = Det er ikke mulig å betale akkurat nå
 unavailable-hint = Prøv igjen om noen minutter. Du blir ikke belastet to ganger.
 too-many-attempts = For mange forsøk

@@ -1,16 +1,12 @@
 ### Dutch
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Betaling aan { $shop }
 test-payment = Dit is een test: er wordt niets afgeschreven.
+contact = Vragen over uw bestelling
+terms = Algemene voorwaarden
+privacy = Privacybeleid
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Valuta
 currency-error = Voer een valutacode van drie letters in, bijvoorbeeld EUR.
+currency-unknown = Betalen in deze valuta is niet mogelijk. Voer een andere code in, bijvoorbeeld EUR.
 continue-to-card = Verder
 
 ## Card form
 
+card-details = Kaartgegevens
 form-error = Corrigeer de gemarkeerde velden.
 card-number = Kaartnummer
 card-number-error = Voer het kaartnummer in, 12 tot 19 cijfers.
@@ -44,6 +42,7 @@ pay = { $amount } betalen
 
 processing = Uw betaling wordt verwerkt
 processing-hint = Deze pagina wordt automatisch vernieuwd. Betaal niet nog een keer.
+check-again = Opnieuw controleren
 confirm-payment = Bevestig de betaling
 simulated-bank = Gesimuleerde bank, voor tests
 confirm-card = Uw bank vraagt: doet u deze betaling met de kaart die eindigt op { $last4 }?
@@ -55,6 +54,10 @@ cancel = Annuleren
 payment-successful = Betaling geslaagd
 payment-successful-hint = U kunt deze pagina sluiten.
 transaction = Transactie
+shop = Winkel
+date = Datum
+card = Kaart
+reference = Kenmerk
 payment-failed = Betaling mislukt
 declined-details = De bank heeft de kaartgegevens niet geaccepteerd. Controleer ze en probeer het opnieuw.
 declined-expired = De kaart is verlopen. Probeer een andere.
@@ -71,6 +74,10 @@ back-to-shop = Terug naar de winkel
 
 link-broken = Deze betaallink werkt niet
 link-broken-hint = Vraag de winkel om een nieuwe.
+link-used = Deze link is al gebruikt
+link-expired = Deze betaallink is verlopen
+form-expired = Deze pagina is te oud
+form-expired-hint = Er is niets afgeschreven en niets van wat u hebt ingevuld is bewaard.
 unavailable = Betalen is op dit moment niet mogelijk
 unavailable-hint = Probeer het over een paar minuten opnieuw. Er wordt niets dubbel afgeschreven.
 too-many-attempts = Te veel pogingen

@@ -1,16 +1,12 @@
 ### Polish
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Płatność dla { $shop }
 test-payment = To jest test: pieniądze nie zostaną pobrane.
+contact = Pytania dotyczące zamówienia
+terms = Regulamin
+privacy = Polityka prywatności
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Waluta
 currency-error = Wpisz trzyliterowy kod waluty, na przykład EUR.
+currency-unknown = Płatność w tej walucie nie jest możliwa. Podaj inny kod, na przykład EUR.
 continue-to-card = Dalej
 
 ## Card form
 
+card-details = Dane karty
 form-error = Popraw zaznaczone pola.
 card-number = Numer karty
 card-number-error = Wpisz numer karty, od 12 do 19 cyfr.
@@ -44,6 +42,7 @@ pay = Zapłać { $amount }
 
 processing = Płatność jest przetwarzana
 processing-hint = Ta strona odświeża się automatycznie. Nie płać ponownie.
+check-again = Sprawdź ponownie
 confirm-payment = Potwierdź płatność
 simulated-bank = Symulacja banku do testów
 confirm-card = Twój bank pyta: czy to Ty dokonujesz tej płatności kartą o numerze kończącym się na { $last4 }?
@@ -55,6 +54,10 @@ cancel = Anuluj
 payment-successful = Płatność zrealizowana
 payment-successful-hint = Możesz zamknąć tę stronę.
 transaction = Transakcja
+shop = Sprzedawca
+date = Data
+card = Karta
+reference = Numer referencyjny
 payment-failed = Płatność nie powiodła się
 declined-details = Bank nie zaakceptował danych karty. Sprawdź je i spróbuj ponownie.
 declined-expired = Karta straciła ważność. Użyj innej karty.
@@ -71,6 +74,10 @@ back-to-shop = Wróć do sklepu
 
 link-broken = Ten link do płatności nie działa
 link-broken-hint = Poproś sklep o nowy.
+link-used = Ten link został już wykorzystany
+link-expired = Ten link do płatności wygasł
+form-expired = Ta strona jest zbyt stara
+form-expired-hint = Nie pobrano żadnych środków, a wprowadzone dane nie zostały zapisane.
 unavailable = Płatność jest chwilowo niedostępna
 unavailable-hint = Spróbuj ponownie za kilka minut. Kwota nie zostanie pobrana dwa razy.
 too-many-attempts = Zbyt wiele prób

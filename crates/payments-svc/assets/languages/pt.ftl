@@ -1,16 +1,12 @@
 ### Portuguese
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Pagamento a { $shop }
 test-payment = Isto é um teste: nada será cobrado.
+contact = Questões sobre a sua encomenda
+terms = Termos e condições
+privacy = Política de privacidade
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Moeda
 currency-error = Introduza um código de moeda de três letras, por exemplo, EUR.
+currency-unknown = Não é possível pagar nesta moeda. Introduza outro código, por exemplo EUR.
 continue-to-card = Continuar
 
 ## Card form
 
+card-details = Dados do cartão
 form-error = Corrija os campos assinalados.
 card-number = Número do cartão
 card-number-error = Introduza o número do cartão, de 12 a 19 dígitos.
@@ -44,6 +42,7 @@ pay = Pagar { $amount }
 
 processing = O seu pagamento está a ser processado
 processing-hint = Esta página é atualizada automaticamente. Não pague outra vez.
+check-again = Verificar novamente
 confirm-payment = Confirme o pagamento
 simulated-bank = Banco simulado, para testes
 confirm-card = O seu banco pergunta: está a fazer este pagamento com o cartão terminado em { $last4 }?
@@ -55,6 +54,10 @@ cancel = Cancelar
 payment-successful = Pagamento efetuado
 payment-successful-hint = Pode fechar esta página.
 transaction = Transação
+shop = Comerciante
+date = Data
+card = Cartão
+reference = Referência
 payment-failed = O pagamento falhou
 declined-details = O banco não aceitou os dados do cartão. Verifique-os e tente novamente.
 declined-expired = O cartão caducou. Tente outro.
@@ -71,6 +74,10 @@ back-to-shop = Voltar à loja
 
 link-broken = Este link de pagamento não funciona
 link-broken-hint = Peça um novo à loja.
+link-used = Esta ligação já foi utilizada
+link-expired = Esta ligação de pagamento expirou
+form-expired = Esta página é demasiado antiga
+form-expired-hint = Não lhe foi cobrado nada e nada do que introduziu foi guardado.
 unavailable = De momento não é possível pagar
 unavailable-hint = Tente novamente dentro de alguns minutos. O montante não será cobrado duas vezes.
 too-many-attempts = Demasiadas tentativas

@@ -1,16 +1,12 @@
 ### Romanian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Plată către { $shop }
 test-payment = Acesta este un test: nu se transferă bani.
+contact = Întrebări despre comandă
+terms = Termeni și condiții
+privacy = Politica de confidențialitate
 
 ## Amount form
 
@@ -24,10 +20,12 @@ amount-error =
     }
 currency = Moneda
 currency-error = Introduceți un cod de monedă din trei litere, de exemplu EUR.
+currency-unknown = Plata în această monedă nu este posibilă. Introduceți alt cod, de exemplu EUR.
 continue-to-card = Continuați
 
 ## Card form
 
+card-details = Datele cardului
 form-error = Corectați câmpurile marcate.
 card-number = Numărul cardului
 card-number-error = Introduceți numărul cardului, între 12 și 19 cifre.
@@ -45,6 +43,7 @@ pay = Plătiți { $amount }
 
 processing = Plata dumneavoastră este în curs de procesare
 processing-hint = Această pagină se actualizează automat. Nu plătiți din nou.
+check-again = Verificați din nou
 confirm-payment = Confirmați plata
 simulated-bank = Bancă simulată, pentru teste
 confirm-card = Banca dumneavoastră întreabă: efectuați această plată cu cardul care se termină în { $last4 }?
@@ -56,6 +55,10 @@ cancel = Anulați
 payment-successful = Plată reușită
 payment-successful-hint = Puteți închide această pagină.
 transaction = Tranzacție
+shop = Comerciant
+date = Data
+card = Card
+reference = Referință
 payment-failed = Plata a eșuat
 declined-details = Banca nu a acceptat datele cardului. Verificați-le și încercați din nou.
 declined-expired = Cardul a expirat. Încercați cu altul.
@@ -72,6 +75,10 @@ back-to-shop = Înapoi la magazin
 
 link-broken = Acest link de plată nu funcționează
 link-broken-hint = Cereți magazinului unul nou.
+link-used = Acest link a fost deja folosit
+link-expired = Acest link de plată a expirat
+form-expired = Această pagină este prea veche
+form-expired-hint = Nu ați fost debitat și nimic din ce ați introdus nu a fost păstrat.
 unavailable = Momentan nu se pot efectua plăți
 unavailable-hint = Încercați din nou peste câteva minute. Suma nu va fi debitată de două ori.
 too-many-attempts = Prea multe încercări

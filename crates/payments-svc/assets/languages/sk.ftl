@@ -1,16 +1,12 @@
 ### Slovak
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Platba pre { $shop }
 test-payment = Toto je test: žiadne peniaze nebudú odpísané.
+contact = Otázky k objednávke
+terms = Obchodné podmienky
+privacy = Ochrana osobných údajov
 
 ## Amount form
 
@@ -24,10 +20,12 @@ amount-error =
     }
 currency = Mena
 currency-error = Zadajte trojpísmenový kód meny, napríklad EUR.
+currency-unknown = V tejto mene nie je možné platiť. Zadajte iný kód, napríklad EUR.
 continue-to-card = Pokračovať
 
 ## Card form
 
+card-details = Údaje o karte
 form-error = Opravte označené polia.
 card-number = Číslo karty
 card-number-error = Zadajte číslo karty, 12 až 19 číslic.
@@ -45,6 +43,7 @@ pay = Zaplatiť { $amount }
 
 processing = Vaša platba sa spracúva
 processing-hint = Táto stránka sa obnovuje automaticky. Neplaťte znova.
+check-again = Skontrolovať znova
 confirm-payment = Potvrďte platbu
 simulated-bank = Simulácia banky na testovanie
 confirm-card = Vaša banka sa pýta: Vykonávate túto platbu kartou, ktorej číslo sa končí na { $last4 }?
@@ -56,6 +55,10 @@ cancel = Zrušiť
 payment-successful = Platba prebehla úspešne
 payment-successful-hint = Túto stránku môžete zavrieť.
 transaction = Transakcia
+shop = Obchod
+date = Dátum
+card = Karta
+reference = Referencia
 payment-failed = Platba zlyhala
 declined-details = Banka neprijala údaje karty. Skontrolujte ich a skúste to znova.
 declined-expired = Platnosť karty sa skončila. Skúste inú kartu.
@@ -72,6 +75,10 @@ back-to-shop = Späť do obchodu
 
 link-broken = Tento platobný odkaz nefunguje
 link-broken-hint = Požiadajte obchod o nový.
+link-used = Tento odkaz už bol použitý
+link-expired = Platnosť tohto platobného odkazu vypršala
+form-expired = Táto stránka je príliš stará
+form-expired-hint = Nič sme vám nestrhli a zadané údaje sme neuložili.
 unavailable = Platba momentálne nie je možná
 unavailable-hint = Skúste to znova o niekoľko minút. Peniaze nebudú odpísané dvakrát.
 too-many-attempts = Príliš veľa pokusov

@@ -1,16 +1,12 @@
 ### Slovenian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = .
-grouping-from = 5
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Plačilo prejemniku { $shop }
 test-payment = To je preizkus: nič ne bo zaračunano.
+contact = Vprašanja o naročilu
+terms = Splošni pogoji
+privacy = Pravilnik o zasebnosti
 
 ## Amount form
 
@@ -24,10 +20,12 @@ amount-error =
     }
 currency = Valuta
 currency-error = Vnesite tričrkovno kodo valute, na primer EUR.
+currency-unknown = Plačilo v tej valuti ni mogoče. Vnesite drugo kodo, na primer EUR.
 continue-to-card = Naprej
 
 ## Card form
 
+card-details = Podatki o kartici
 form-error = Popravite označena polja.
 card-number = Številka kartice
 card-number-error = Vnesite številko kartice, od 12 do 19 števk.
@@ -45,6 +43,7 @@ pay = Plačaj { $amount }
 
 processing = Vaše plačilo se obdeluje
 processing-hint = Ta stran se osvežuje samodejno. Ne plačujte znova.
+check-again = Preveri znova
 confirm-payment = Potrdite plačilo
 simulated-bank = Simulacija banke za preizkuse
 confirm-card = Vaša banka sprašuje: ali opravljate to plačilo s kartico, katere zadnje števke so { $last4 }?
@@ -56,6 +55,10 @@ cancel = Prekliči
 payment-successful = Plačilo je uspelo
 payment-successful-hint = To stran lahko zaprete.
 transaction = Transakcija
+shop = Trgovec
+date = Datum
+card = Kartica
+reference = Sklic
 payment-failed = Plačilo ni uspelo
 declined-details = Banka ni sprejela podatkov kartice. Preverite jih in poskusite znova.
 declined-expired = Veljavnost kartice je potekla. Poskusite z drugo.
@@ -72,6 +75,10 @@ back-to-shop = Nazaj v trgovino
 
 link-broken = Ta plačilna povezava ne deluje
 link-broken-hint = Prosite trgovino za novo.
+link-used = Ta povezava je že bila uporabljena
+link-expired = Ta plačilna povezava je potekla
+form-expired = Ta stran je prestara
+form-expired-hint = Niste bili bremenjeni in nič od vnesenega ni bilo shranjeno.
 unavailable = Plačilo trenutno ni mogoče
 unavailable-hint = Poskusite znova čez nekaj minut. Znesek ne bo zaračunan dvakrat.
 too-many-attempts = Preveč poskusov

@@ -1,16 +1,12 @@
 ### Swedish
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Betalning till { $shop }
 test-payment = Det här är ett test: inga pengar dras.
+contact = Frågor om din beställning
+terms = Allmänna villkor
+privacy = Integritetspolicy
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Valuta
 currency-error = Ange en valutakod med tre bokstäver, till exempel EUR.
+currency-unknown = Det går inte att betala i den här valutan. Ange en annan kod, till exempel EUR.
 continue-to-card = Fortsätt
 
 ## Card form
 
+card-details = Kortuppgifter
 form-error = Rätta de markerade fälten.
 card-number = Kortnummer
 card-number-error = Ange kortnumret, 12 till 19 siffror.
@@ -44,6 +42,7 @@ pay = Betala { $amount }
 
 processing = Din betalning behandlas
 processing-hint = Sidan uppdateras automatiskt. Betala inte igen.
+check-again = Kontrollera igen
 confirm-payment = Bekräfta betalningen
 simulated-bank = Simulerad bank, för test
 confirm-card = Din bank frågar: Gör du den här betalningen med kortet som slutar på { $last4 }?
@@ -55,6 +54,10 @@ cancel = Avbryt
 payment-successful = Betalningen är genomförd
 payment-successful-hint = Du kan stänga sidan.
 transaction = Transaktion
+shop = Butik
+date = Datum
+card = Kort
+reference = Referens
 payment-failed = Betalningen misslyckades
 declined-details = Banken godkände inte kortuppgifterna. Kontrollera dem och försök igen.
 declined-expired = Kortet har gått ut. Prova ett annat.
@@ -71,6 +74,10 @@ back-to-shop = Tillbaka till butiken
 
 link-broken = Den här betalningslänken fungerar inte
 link-broken-hint = Be butiken om en ny.
+link-used = Länken har redan använts
+link-expired = Betalningslänken har gått ut
+form-expired = Den här sidan är för gammal
+form-expired-hint = Du har inte debiterats och inget av det du angav har sparats.
 unavailable = Det går inte att betala just nu
 unavailable-hint = Försök igen om några minuter. Du debiteras inte två gånger.
 too-many-attempts = För många försök

@@ -1,16 +1,12 @@
 ### Ukrainian
 
-## Numbers
-
-decimal-mark = ,
-group-mark = {"\u00A0"}
-grouping-from = 4
-amount-with-currency = { $number }{"\u00A0"}{ $currency }
-
 ## Every page
 
 payment-to-shop = Оплата на користь { $shop }
 test-payment = Це тест: кошти не буде списано.
+contact = Запитання щодо замовлення
+terms = Умови надання послуг
+privacy = Політика конфіденційності
 
 ## Amount form
 
@@ -23,10 +19,12 @@ amount-error =
     }
 currency = Валюта
 currency-error = Введіть трилітерний код валюти, наприклад EUR.
+currency-unknown = Оплата в цій валюті неможлива. Введіть інший код, наприклад EUR.
 continue-to-card = Далі
 
 ## Card form
 
+card-details = Дані картки
 form-error = Виправте позначені поля.
 card-number = Номер картки
 card-number-error = Введіть номер картки, від 12 до 19 цифр.
@@ -44,6 +42,7 @@ pay = Сплатити { $amount }
 
 processing = Ваш платіж обробляється
 processing-hint = Ця сторінка оновлюється автоматично. Не платіть ще раз.
+check-again = Перевірити ще раз
 confirm-payment = Підтвердьте платіж
 simulated-bank = Імітація банку для тестів
 confirm-card = Ваш банк запитує: чи ви здійснюєте цей платіж карткою, номер якої закінчується на { $last4 }?
@@ -55,6 +54,10 @@ cancel = Скасувати
 payment-successful = Оплату здійснено
 payment-successful-hint = Можете закрити цю сторінку.
 transaction = Транзакція
+shop = Продавець
+date = Дата
+card = Картка
+reference = Призначення
 payment-failed = Оплата не вдалася
 declined-details = Банк не прийняв дані картки. Перевірте їх і спробуйте ще раз.
 declined-expired = Термін дії картки минув. Спробуйте іншу.
@@ -71,6 +74,10 @@ back-to-shop = Повернутися до магазину
 
 link-broken = Це платіжне посилання не працює
 link-broken-hint = Попросіть у магазину нове.
+link-used = Це посилання вже використано
+link-expired = Термін дії цього посилання для оплати минув
+form-expired = Ця сторінка застаріла
+form-expired-hint = З вас нічого не списано, а введені дані не збережено.
 unavailable = Оплата зараз недоступна
 unavailable-hint = Спробуйте ще раз за кілька хвилин. Кошти не буде списано двічі.
 too-many-attempts = Забагато спроб

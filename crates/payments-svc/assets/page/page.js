@@ -1,24 +1,53 @@
 // What makes typing easier. Without it, everything works; the service checks all of it again.
+// Before this line stands the table SCHEMES: first and last six digits, name, brand, lengths of the
+// number, lengths of the security code.
 
 const form = document.querySelector("#card");
 if (form) assist(form);
 
+for (const time of document.querySelectorAll("time")) {
+  const style = { dateStyle: "long", timeStyle: "short" };
+  const format = new Intl.DateTimeFormat(document.documentElement.lang, style);
+  time.textContent = format.format(new Date(time.dateTime));
+}
+
+// A button that was pressed shows that it works, and cannot be pressed again.
+for (const form of document.querySelectorAll("form[method=post]")) {
+  form.addEventListener("submit", (event) => {
+    if (event.defaultPrevented) return;
+    event.submitter?.setAttribute("aria-busy", "true");
+    // Disabled after the form was sent, because a disabled button does not send its value.
+    setTimeout(() => setDisabled(form, true));
+  });
+  // Whoever comes back to the page as it was left may send it again.
+  addEventListener("pageshow", () => setDisabled(form, false));
+}
+
+function setDisabled(form, isDisabled) {
+  for (const button of form.querySelectorAll("button")) {
+    button.disabled = isDisabled;
+    if (!isDisabled) button.removeAttribute("aria-busy");
+  }
+}
+
 function assist(form) {
   const { number, expiry, code } = form.elements;
+  const ofNumber = () => schemeOf(digits(number.value));
   const fields = [
-    { input: number, problem: () => /^\d{12,19}$/.test(digits(number.value)) ? null : "malformed" },
+    { input: number, problem: () => isOneOf(ofNumber().lengths, number) ? null : "malformed" },
     { input: expiry, problem: () => expiryProblem(expiry.value) },
-    { input: code, problem: () => /^\d{3,4}$/.test(code.value) ? null : "malformed" },
+    { input: code, problem: () => isOneOf(ofNumber().codes, code) ? null : "malformed" },
   ];
 
-  retype(number, (text) => digits(text).slice(0, 19).replace(/\d{4}(?=\d)/g, "$& "));
+  retype(number, (text) => grouped(digits(text).slice(0, Math.max(...schemeOf(digits(text)).lengths))));
   retype(expiry, (text, isErasing) => {
     const padded = digits(text.replace(/^\s*(\d)\s*[/.-]/, "0$1")).replace(/^[2-9]/, "0$&");
     const [month, year] = [padded.slice(0, 2), padded.slice(2, 6)];
     return year || (month.length === 2 && !isErasing) ? `${month} / ${year}` : month;
   });
-  retype(code, (text) => digits(text).slice(0, 4));
-  number.addEventListener("input", () => form.querySelector("#scheme").value = scheme(number.value));
+  retype(code, (text) => digits(text).slice(0, Math.max(...ofNumber().codes)));
+  number.addEventListener("input", () => show(ofNumber()));
+  show(ofNumber());
 
   for (const { input, problem } of fields) {
     // When the next field is entered, not when this one is left: that may be for the button, which
@@ -35,23 +64,68 @@ function assist(form) {
   form.addEventListener("submit", (event) => {
     for (const { input, problem } of fields) mark(input, problem());
     const wrong = fields.filter(({ problem }) => problem());
-    const errors = form.querySelector("#errors");
-    if (wrong.length > 0) {
-      event.preventDefault();
-      errors.textContent ||= errors.dataset.text;
-      errors.hidden = false;
-      wrong[0].input.focus();
-      return;
-    }
-    errors.hidden = true;
-    form.querySelector("button").disabled = true;
+    const message = form.querySelector("#errors");
+    message.classList.toggle("sent", wrong.length === 0);
+    message.textContent = wrong.length === 0 ? message.dataset.sent : message.dataset.wrong;
+    if (wrong.length === 0) return;
+    event.preventDefault();
+    wrong[0].input.focus();
   });
-  // Whoever comes back to the page as it was left may send it again.
-  addEventListener("pageshow", () => form.querySelector("button").disabled = false);
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) form.querySelector("#errors").textContent = "";
+  });
 }
 
 function digits(text) {
   return text.replace(/\D/g, "");
+}
+
+function isOneOf(lengths, input) {
+  const text = digits(input.value);
+  const isNumber = input.name === "number";
+  return lengths.includes(text.length) && !(isNumber && isLive() && !hasCheckDigit(text));
+}
+
+function isLive() {
+  return !document.querySelector(".test");
+}
+
+// The check digit of ISO/IEC 7812-1 (Luhn).
+function hasCheckDigit(number) {
+  const weighed = [...number].reverse().map((digit, at) => at % 2 ? digit * 2 - (digit > 4 ? 9 : 0) : Number(digit));
+  return weighed.reduce((sum, digit) => sum + digit, 0) % 10 === 0;
+}
+
+// The scheme of all numbers that start with these digits.
+function schemeOf(number) {
+  const [least, most] = ["0", "9"].map((digit) => Number(number.slice(0, 6).padEnd(6, digit)));
+  const inside = ([first, last]) => first <= least && most <= last;
+  const [, , name, brand, lengths, codes] = SCHEMES.find(inside) ?? [];
+  return name ? { name, brand, lengths, codes } : { lengths: [12, 13, 14, 15, 16, 17, 18, 19], codes: [3, 4] };
+}
+
+// As printed on the cards: 4-6-5 for 15 digits of American Express, 4-6-4 for 14 of Diners Club.
+function grouped(number) {
+  const { name } = schemeOf(number);
+  const isShort = name === "amex" || (name === "diners" && number.length <= 14);
+  const groups = isShort ? /^(\d{1,4})(\d{1,6})?(\d+)?$/ : null;
+  if (groups) return (groups.exec(number) ?? []).slice(1).filter(Boolean).join(" ");
+  return number.replace(/\d{4}(?=\d)/g, "$& ");
+}
+
+function show({ name, brand }) {
+  const shown = document.querySelector("#scheme");
+  if (shown.dataset.name === (name ?? "")) return;
+  shown.dataset.name = name ?? "";
+  shown.textContent = brand ?? "";
+  if (!name) return;
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  use.setAttribute("href", `#${name}`);
+  svg.setAttribute("class", "brand");
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(use);
+  shown.prepend(svg);
 }
 
 // Rewrites what is typed, with the cursor after the same digit as before.
@@ -77,17 +151,15 @@ function expiryProblem(text) {
   return end > Date.now() ? null : "past";
 }
 
-function scheme(text) {
-  const first = digits(text)[0];
-  if (!first) return "";
-  return first === "2" || first === "5" ? "Mastercard" : "Visa";
-}
-
-// Shows the text that the field has for the problem, if it has more than one.
+// Attaches the text for the problem to the field, or removes it.
 function mark(input, problem) {
   const error = document.getElementById(`${input.id}-error`);
   error.hidden = !problem;
-  error.textContent = input.dataset[problem] ?? error.textContent;
+  error.textContent = problem ? input.dataset[problem] : "";
+  const hint = document.getElementById(`${input.id}-hint`)?.id;
+  const described = [hint, problem && error.id].filter(Boolean).join(" ");
+  if (described) input.setAttribute("aria-describedby", described);
+  else input.removeAttribute("aria-describedby");
   if (problem) input.setAttribute("aria-invalid", "true");
   else input.removeAttribute("aria-invalid");
 }

@@ -65,7 +65,7 @@ impl Payments {
             recurring: true,
         };
         let (source, test) = (CardSource::Reference(reference), merchant.details.test);
-        let charge = Charge { payment, card, source, test, origin: Origin::Api };
+        let charge = Charge { payment, card, source, test, origin: Origin::Api, link: None };
         self.charge(charge, keyed).await
     }
 

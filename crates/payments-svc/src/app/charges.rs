@@ -42,8 +42,8 @@ use super::{
 use crate::{
     acquirer::{AuthorizationRequest, AuthorizationResponse, CardSource, NoAnswer},
     domain::{
-        AcquirerKey, AcquirerOutcome, Card, CardDetails, Challenge, ChallengeAnswer, Id, Merchant,
-        Payment, ProcessingError,
+        AcquirerKey, AcquirerOutcome, Card, CardDetails, Challenge, ChallengeAnswer, Id,
+        LinkDigest, Merchant, Payment, ProcessingError, Receipt,
         write::{Action, Answer, KeyedRequest, Outcome, Rejection},
     },
     store::{StoreError, now},
@@ -60,6 +60,8 @@ pub(crate) struct Charge {
     /// Whether it is a test merchant.
     pub(crate) test: bool,
     pub(crate) origin: Origin,
+    /// The payment link, if it pays only once.
+    pub(crate) link: Option<LinkDigest>,
 }
 
 impl Charge {
@@ -71,7 +73,7 @@ impl Charge {
         origin: Origin,
     ) -> Self {
         let (kept, test) = (card.to_card(), merchant.details.test);
-        Self { payment, card: kept, source: CardSource::Card(card), test, origin }
+        Self { payment, card: kept, source: CardSource::Card(card), test, origin, link: None }
     }
 }
 
@@ -91,7 +93,7 @@ impl Payments {
         keyed: Option<KeyedRequest>,
     ) -> Result<Answer, Error> {
         let permit = self.in_flight.take(1).ok_or(Error::Overloaded)?;
-        let Charge { payment, card, source, test, origin } = charge;
+        let Charge { payment, card, source, test, origin, link } = charge;
         let attempt = Attempt { merchant: payment.merchant, test, origin };
         let admitted = match &source {
             CardSource::Card(details) => self.declines.admit(attempt, &details.number)?,
@@ -101,7 +103,7 @@ impl Payments {
         let paying = self.under_way.spawn(async move {
             let _permit = permit;
             let (currency, amount) = (payment.currency, payment.amount);
-            let action = Action::BeginPayment { payment: Box::new(payment) };
+            let action = Action::BeginPayment { payment: Box::new(payment), link };
             let request_key = keyed.as_ref().map(KeyedRequest::acquirer_key);
             let operation = match payments.write(action, keyed).await? {
                 Answer::Executed { outcome: Outcome::PaymentBegun(operation), .. } => operation,
@@ -167,6 +169,16 @@ impl Payments {
     /// Returns the open challenge of a payment, if there is one.
     pub(crate) async fn challenge(&self, operation: Id) -> Result<Option<Challenge>, Error> {
         Ok(self.store.challenge(operation).await?)
+    }
+
+    /// Whether a link that pays only once has paid, or is paying.
+    pub(crate) async fn is_link_used(&self, merchant: Id, link: LinkDigest) -> Result<bool, Error> {
+        Ok(self.store.is_link_used(merchant, link).await?)
+    }
+
+    /// The receipt of a payment, for the browser that paid.
+    pub(crate) async fn receipt(&self, transaction: Id) -> Result<Option<Receipt>, Error> {
+        Ok(self.store.receipt(transaction).await?)
     }
 
     /// Continues a payment with the customer's answer to its challenge. Does nothing if no

@@ -24,6 +24,8 @@ pub(crate) enum Error {
     InFlight,
     #[error("the idempotency key was used for another request")]
     KeyReused,
+    #[error("the payment link was used")]
+    LinkUsed,
     #[error("no recent exchange rate is available")]
     NoRate(#[source] NoRate),
     #[error("the outcome of the payment is not known yet; if it fails, the amount is released")]
@@ -80,6 +82,7 @@ impl From<Rejection> for Error {
             Rejection::Movement(_) => Self::field("amount", refusal),
             Rejection::KeyReused => Self::KeyReused,
             Rejection::InFlight => Self::InFlight,
+            Rejection::LinkUsed => Self::LinkUsed,
         }
     }
 }

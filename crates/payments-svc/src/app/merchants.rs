@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{error::Error, payments::Payments};
 use crate::domain::{
-    App, Email, Id, Merchant, MerchantDetails, MerchantUpdate,
+    App, Email, Id, LinkSecret, Merchant, MerchantDetails, MerchantUpdate,
     write::{Action, Answer, KeyedRequest, Outcome},
 };
 
@@ -28,6 +28,22 @@ impl Payments {
         update: MerchantUpdate,
     ) -> Result<(), Error> {
         self.write(Action::UpdateMerchant { merchant, update }, None).await.map(drop)
+    }
+
+    /// Makes a new key that signs the payment links of a merchant. Links with the signature of the
+    /// old key are refused from then on.
+    pub(crate) async fn new_link_secret(
+        &self,
+        merchant: Id,
+        keyed: Option<KeyedRequest>,
+    ) -> Result<Answer, Error> {
+        let text = [Uuid::new_v4(), Uuid::new_v4()].map(|part| part.simple().to_string()).concat();
+        let secret = LinkSecret::new(text.into());
+        self.write(Action::SetLinkSecret { merchant, secret }, keyed).await
+    }
+
+    pub(crate) async fn link_secret(&self, merchant: Id) -> Result<Option<LinkSecret>, Error> {
+        Ok(self.store.link_secret(merchant).await?)
     }
 
     /// Finds a merchant by its public key. If no merchant has the key, the error names the field

@@ -3,7 +3,8 @@
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        ApiKey, ApiKeyDetails, Id, Merchant, ProcessingError, Transaction, Webhook, WebhookSecret,
+        ApiKey, ApiKeyDetails, Id, LinkSecret, Merchant, ProcessingError, Transaction, Webhook,
+        WebhookSecret,
         write::{Answer, Outcome},
     },
     store::StoreError,
@@ -61,6 +62,8 @@ pub(crate) enum View {
         /// `None` in a repeat: the key was in the first response only.
         key: Option<ApiKey>,
     },
+    /// The merchant's current secret, also for a repeat: an older one no longer works.
+    LinkSecret(LinkSecret),
     /// The transaction right after the new step.
     Transaction(Box<Transaction>),
 }
@@ -99,6 +102,10 @@ impl Payments {
             Outcome::Card(id) => View::Card(*id),
             Outcome::Webhook(webhook) => View::Webhook { webhook: webhook.clone(), secret: None },
             Outcome::ApiKey(details) => View::ApiKey { details: details.clone(), key: None },
+            Outcome::LinkSecret(merchant) => {
+                let secret = self.store.link_secret(*merchant).await?;
+                View::LinkSecret(secret.ok_or(Error::NotFound)?)
+            }
             Outcome::Moved(version) => {
                 let found = self.store.transaction_as_of(*version).await?;
                 View::Transaction(Box::new(found.ok_or(Error::NotFound)?))

@@ -32,23 +32,126 @@ pub(crate) struct SavedCard {
     pub(crate) notes: Option<String>,
 }
 
+/// The scheme that issued a card, by the first six digits of its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Visa,
     Mastercard,
+    Amex,
+    Discover,
+    Diners,
+    Jcb,
+    UnionPay,
+    Maestro,
+    /// A number outside all known ranges.
+    Unknown,
 }
 
 impl Scheme {
-    /// The name in the database and in the API.
+    const ALL: [Self; 9] = [
+        Self::Visa,
+        Self::Mastercard,
+        Self::Amex,
+        Self::Discover,
+        Self::Diners,
+        Self::Jcb,
+        Self::UnionPay,
+        Self::Maestro,
+        Self::Unknown,
+    ];
+
+    /// The ranges of the first six digits, each with its scheme.
+    ///
+    /// Decision: 622126 to 622925 is UnionPay. Discover accepts these cards, but UnionPay issues
+    /// them.
+    pub(crate) const RANGES: [(u32, u32, Self); 20] = [
+        // A card of the sandbox. No bank issues cards that start with 1.
+        (100_000, 100_000, Self::Visa),
+        (222_100, 272_099, Self::Mastercard),
+        (300_000, 305_999, Self::Diners),
+        (309_500, 309_599, Self::Diners),
+        (340_000, 349_999, Self::Amex),
+        (352_800, 358_999, Self::Jcb),
+        (360_000, 369_999, Self::Diners),
+        (370_000, 379_999, Self::Amex),
+        (380_000, 399_999, Self::Diners),
+        (400_000, 499_999, Self::Visa),
+        (500_000, 509_999, Self::Maestro),
+        (510_000, 559_999, Self::Mastercard),
+        (560_000, 599_999, Self::Maestro),
+        (601_100, 601_199, Self::Discover),
+        (620_000, 629_999, Self::UnionPay),
+        (630_000, 639_999, Self::Maestro),
+        (644_000, 649_999, Self::Discover),
+        (650_000, 659_999, Self::Discover),
+        (670_000, 679_999, Self::Maestro),
+        (810_000, 817_199, Self::UnionPay),
+    ];
+
+    fn of(first_six: u32) -> Self {
+        let mut ranges = Self::RANGES.into_iter();
+        let found = ranges.find(|&(first, last, _)| (first..=last).contains(&first_six));
+        found.map_or(Self::Unknown, |(_, _, scheme)| scheme)
+    }
+
+    /// The name in the database, and in the API except for [`Self::Unknown`].
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Visa => "visa",
             Self::Mastercard => "mastercard",
+            Self::Amex => "amex",
+            Self::Discover => "discover",
+            Self::Diners => "diners",
+            Self::Jcb => "jcb",
+            Self::UnionPay => "unionpay",
+            Self::Maestro => "maestro",
+            Self::Unknown => "unknown",
         }
     }
 
+    /// The name in the API: `None` for an unknown scheme.
+    pub(crate) fn public_name(self) -> Option<&'static str> {
+        (self != Self::Unknown).then(|| self.name())
+    }
+
     pub(crate) fn from_name(name: &str) -> Option<Self> {
-        [Self::Visa, Self::Mastercard].into_iter().find(|scheme| scheme.name() == name)
+        Self::ALL.into_iter().find(|scheme| scheme.name() == name)
+    }
+
+    /// The name on the cards: `None` for an unknown scheme.
+    pub(crate) fn brand(self) -> Option<&'static str> {
+        match self {
+            Self::Visa => Some("Visa"),
+            Self::Mastercard => Some("Mastercard"),
+            Self::Amex => Some("American Express"),
+            Self::Discover => Some("Discover"),
+            Self::Diners => Some("Diners Club"),
+            Self::Jcb => Some("JCB"),
+            Self::UnionPay => Some("UnionPay"),
+            Self::Maestro => Some("Maestro"),
+            Self::Unknown => None,
+        }
+    }
+
+    /// The numbers of digits that card numbers can have.
+    pub(crate) fn lengths(self) -> &'static [usize] {
+        match self {
+            Self::Visa => &[13, 16, 19],
+            Self::Mastercard => &[16],
+            Self::Amex => &[15],
+            Self::Diners => &[14, 15, 16, 17, 18, 19],
+            Self::Discover | Self::Jcb | Self::UnionPay => &[16, 17, 18, 19],
+            Self::Maestro | Self::Unknown => &[12, 13, 14, 15, 16, 17, 18, 19],
+        }
+    }
+
+    /// The numbers of digits that security codes can have.
+    pub(crate) fn code_lengths(self) -> &'static [usize] {
+        match self {
+            Self::Amex => &[4],
+            Self::Unknown => &[3, 4],
+            _ => &[3],
+        }
     }
 }
 
@@ -133,7 +236,6 @@ impl Expiry {
 pub(crate) struct CardDetails {
     pub(crate) number: CardNumber,
     pub(crate) expiry: Expiry,
-    #[expect(dead_code, reason = "the sandbox ignores the code; a real acquirer checks it")]
     pub(crate) code: SecurityCode,
 }
 
@@ -151,6 +253,19 @@ impl CardDetails {
     }
 }
 
+/// Whether the last digit is the check digit of the others (ISO/IEC 7812-1, Luhn).
+fn has_check_digit(number: &str) -> bool {
+    let weighed = number.bytes().rev().enumerate().map(|(at, digit)| {
+        let digit = u32::from(digit.wrapping_sub(b'0'));
+        match (at.is_multiple_of(2), digit) {
+            (true, _) => digit,
+            (false, ..=4) => digit.saturating_mul(2),
+            (false, _) => digit.saturating_mul(2).saturating_sub(9),
+        }
+    });
+    weighed.sum::<u32>().is_multiple_of(10)
+}
+
 /// A card number: 12 to 19 digits.
 pub(crate) struct CardNumber(SecretString);
 
@@ -158,10 +273,14 @@ pub(crate) struct CardNumber(SecretString);
 #[error("must be 12 to 19 digits")]
 pub(crate) struct InvalidNumber;
 
+/// The hyphen-minus, and the characters that word processors put in its place.
+const DASHES: [char; 5] = ['-', '\u{2010}', '\u{2011}', '\u{2013}', '\u{2212}'];
+
 impl CardNumber {
-    /// Removes the spaces.
+    /// Removes spaces and dashes, which customers copy from their cards.
     pub(crate) fn new(typed: &str) -> Result<Self, InvalidNumber> {
-        let digits = || typed.chars().filter(|&letter| letter != ' ');
+        let digits =
+            || typed.chars().filter(|letter| !letter.is_whitespace() && !DASHES.contains(letter));
         // Allocate the exact size: a buffer that grows would leave a copy in memory.
         let mut text = String::with_capacity(digits().map(char::len_utf8).sum());
         text.extend(digits());
@@ -176,12 +295,15 @@ impl CardNumber {
         self.0.expose_secret()
     }
 
-    /// Mastercard if the first digit is 2 or 5, otherwise Visa.
+    /// Whether a bank can have issued the number: its length suits the scheme, and it has a check
+    /// digit. The numbers of the sandbox, for test merchants, have no check digit.
+    pub(crate) fn is_plausible(&self, test: bool) -> bool {
+        let number = self.expose();
+        self.scheme().lengths().contains(&number.len()) && (test || has_check_digit(number))
+    }
+
     pub(crate) fn scheme(&self) -> Scheme {
-        match self.expose().as_bytes().first() {
-            Some(b'2' | b'5') => Scheme::Mastercard,
-            _ => Scheme::Visa,
-        }
+        self.expose()[..6].parse().map_or(Scheme::Unknown, Scheme::of)
     }
 }
 
@@ -192,9 +314,7 @@ impl fmt::Debug for CardNumber {
 }
 
 /// A security code: 3 or 4 digits.
-pub(crate) struct SecurityCode(
-    #[expect(dead_code, reason = "the sandbox accepts any")] SecretString,
-);
+pub(crate) struct SecurityCode(SecretString);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 3 or 4 digits")]
@@ -205,6 +325,11 @@ impl SecurityCode {
         let is_code =
             (3..=4).contains(&typed.len()) && typed.bytes().all(|byte| byte.is_ascii_digit());
         is_code.then(|| Self(SecretString::from(typed))).ok_or(InvalidCode)
+    }
+
+    /// Whether cards of the scheme have a code of this length.
+    pub(crate) fn suits(&self, scheme: Scheme) -> bool {
+        scheme.code_lengths().contains(&self.0.expose_secret().len())
     }
 }
 
@@ -255,10 +380,73 @@ mod tests {
         let card = CardDetails { number, expiry: expiry(2066, 8).unwrap(), code }.to_card();
         assert_eq!((card.bin.as_str(), card.last4.as_str()), ("410000", "1234"));
         for bad in
-            ["", "41000000000", "41000000000000000000", "4100-0000-0000-0000", "٤١٠٠٠٠٠٠٠٠٠٠"]
+            ["", "41000000000", "41000000000000000000", "4100_0000_0000_0000", "٤١٠٠٠٠٠٠٠٠٠٠"]
         {
             assert!(CardNumber::new(bad).is_err(), "{bad}");
         }
         assert!(["12", "12345", "12a"].iter().all(|code| SecurityCode::new(code).is_err()));
+    }
+
+    #[test]
+    fn spaces_and_dashes_are_removed_from_a_number() {
+        for typed in ["4100-0000-0000-1234", " 4100\u{a0}0000\u{2013}0000 1234\t"] {
+            assert_eq!(CardNumber::new(typed).unwrap().expose(), "4100000000001234", "{typed}");
+        }
+    }
+
+    #[test]
+    fn the_first_digits_give_the_scheme() {
+        for (scheme, first_digits) in [
+            (Scheme::Visa, &["400000", "411111", "499999", "100000"][..]),
+            (Scheme::Mastercard, &["222100", "245000", "272099", "510000", "559999"]),
+            (Scheme::Amex, &["340000", "349999", "370000", "379999"]),
+            (Scheme::Discover, &["601100", "601199", "644000", "650000", "659999"]),
+            (Scheme::Diners, &["300000", "305999", "309500", "360000", "380000", "399999"]),
+            (Scheme::Jcb, &["352800", "358999"]),
+            (Scheme::UnionPay, &["620000", "622126", "629999", "810000", "817199"]),
+            (Scheme::Maestro, &["500000", "501800", "560000", "589300", "630400", "676300"]),
+            (
+                Scheme::Unknown,
+                &["000000", "200000", "222099", "272100", "310000", "352799", "359000", "601000"],
+            ),
+            (Scheme::Unknown, &["643999", "660000", "700000", "817200", "900000", "999999"]),
+        ] {
+            for digits in first_digits {
+                let number = CardNumber::new(&format!("{digits}0000000000")).unwrap();
+                assert_eq!(number.scheme(), scheme, "{digits}");
+            }
+            assert_eq!(Scheme::from_name(scheme.name()), Some(scheme));
+        }
+    }
+
+    #[test]
+    fn length_check_digit_and_code_must_suit_the_scheme() {
+        let check = |number: &str, code: &str, test| {
+            let number = CardNumber::new(number).unwrap();
+            let suits = SecurityCode::new(code).unwrap().suits(number.scheme());
+            (number.is_plausible(test), suits)
+        };
+        // Numbers that the schemes publish for tests.
+        for (number, code) in [
+            ("4111111111111111", "123"),
+            ("5555555555554444", "123"),
+            ("2223003122003222", "123"),
+            ("378282246310005", "1234"),
+            ("6011111111111117", "123"),
+            ("30569309025904", "123"),
+            ("3530111333300000", "123"),
+            ("6200000000000005", "123"),
+            ("6759649826438453", "123"),
+        ] {
+            assert_eq!(check(number, code, false), (true, true), "{number}");
+            let last = number.len() - 1;
+            let wrong = format!("{}{}", &number[..last], (number.as_bytes()[last] - 47) % 10);
+            assert_eq!(check(&wrong, code, false), (false, true), "{wrong}");
+            assert_eq!(check(&wrong, code, true), (true, true), "{wrong}");
+        }
+        assert_eq!(check("378282246310005", "123", false), (true, false));
+        assert_eq!(check("4111111111111111", "1234", true), (true, false));
+        assert_eq!(check("41111111111111", "123", true), (false, true));
+        assert_eq!(check("3782822463100055", "1234", true), (false, true));
     }
 }

@@ -147,6 +147,14 @@ pub(crate) struct Step {
     pub(crate) dispute: Option<Id>,
 }
 
+/// The part of a transaction that its customer sees, beside the payment link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Receipt {
+    pub(crate) created: Timestamp,
+    /// `None` if the payment failed before the acquirer had the card.
+    pub(crate) card: Option<Card>,
+}
+
 /// The kind of a step of the trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Movement {

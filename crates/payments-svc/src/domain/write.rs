@@ -32,6 +32,7 @@ use super::{
     card::Card,
     id::Id,
     invitation::Invitation,
+    link::{LinkDigest, LinkSecret},
     merchant::{Descriptor, Email, MerchantDetails, MerchantUpdate, Name, Notes, Pricing},
     movement::{MovementError, MovementRequest},
     notification::Notification,
@@ -51,10 +52,7 @@ mod needs;
 pub(crate) mod tests;
 
 pub(crate) use changes::{
-    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
-    NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry,
-    NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
-    NumberedStep, TransactionUpdate, WebhookRow,
+    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts, NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice, NumberedStep, TransactionUpdate, WebhookRow, UsedLink,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{
@@ -110,6 +108,11 @@ pub(crate) enum Action {
         merchant: Id,
         update: MerchantUpdate,
     },
+    /// Replace the key that signs the payment links of a merchant.
+    SetLinkSecret {
+        merchant: Id,
+        secret: LinkSecret,
+    },
     /// Make a user a member of a merchant, and queue the invitation.
     AddUser {
         merchant: Id,
@@ -132,6 +135,8 @@ pub(crate) enum Action {
     /// Record a pending payment, before the acquirer is called.
     BeginPayment {
         payment: Box<Payment>,
+        /// The payment link, if it pays only once. Rejected if the link has paid, or is paying.
+        link: Option<LinkDigest>,
     },
     /// Record the outcome of a pending payment. Only its first outcome counts: later ones are
     /// rejected.
@@ -298,6 +303,8 @@ pub(crate) enum Outcome {
     Card(Id),
     /// A further API key was created.
     ApiKey(ApiKeyDetails),
+    /// This merchant has a new link secret.
+    LinkSecret(Id),
     /// The caller must send this invitation.
     Invitation(Box<Invitation>),
     /// The endpoint after the write. An outcome never contains a secret.
@@ -328,4 +335,6 @@ pub(crate) enum Rejection {
     KeyReused,
     #[error("the request with this idempotency key is not finished")]
     InFlight,
+    #[error("the payment link was used")]
+    LinkUsed,
 }

@@ -46,7 +46,7 @@ struct CardOutput<'a> {
     created: Timestamp,
     bin: &'a str,
     last4: &'a str,
-    scheme: &'static str,
+    scheme: Option<&'static str>,
     #[serde(serialize_with = "as_date")]
     expiry: Timestamp,
     notes: Option<&'a str>,
@@ -62,7 +62,7 @@ impl<'a> CardOutput<'a> {
             created: saved.created,
             bin: &saved.card.bin,
             last4: &saved.card.last4,
-            scheme: saved.card.scheme.name(),
+            scheme: saved.card.scheme.public_name(),
             expiry: saved.card.expiry.end(),
             notes: saved.notes.as_deref(),
             deleted: None,

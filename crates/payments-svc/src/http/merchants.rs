@@ -90,6 +90,22 @@ pub(super) async fn update(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Makes a new key that signs payment links.
+pub(super) async fn new_link_secret(
+    State(api): State<Arc<Api>>,
+    merchant: Permitted<Merchant>,
+    key: IdempotencyKey,
+    body: Body,
+) -> Result<Response, Error> {
+    let keyed = key.of(&merchant.caller, &body)?;
+    let merchant = merchant.resource.id;
+    let made = api.payments.once(keyed, async |keyed| {
+        body.read(|_| Ok(()))?;
+        api.payments.new_link_secret(merchant, keyed).await
+    });
+    Ok(output::response(&api.payments, made.await?).await)
+}
+
 /// The merchants of the caller.
 pub(super) async fn list(
     State(api): State<Arc<Api>>,

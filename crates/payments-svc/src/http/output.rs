@@ -41,6 +41,7 @@ pub(super) async fn response(
         View::ApiKey { details, key } => {
             envelope(created, "key", NewApiKeyOutput::new(&details, key.as_ref()))
         }
+        View::LinkSecret(secret) => envelope(created, "linkSecret", secret.expose()),
         View::Transaction(transaction) => {
             transaction::response(payments, created, *transaction).await
         }

@@ -5,13 +5,23 @@ use std::{fmt::Write as _, sync::LazyLock};
 use axum::{http::header, response::IntoResponse};
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::Scheme;
+
 const STYLE: &str = include_str!("../../assets/page/page.css");
-const SCRIPT: &str = include_str!("../../assets/page/page.js");
+
+/// `page.js`, after the table of the schemes, so that the ranges of card numbers stand once.
+static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    let schemes = Scheme::RANGES.map(|(first, last, scheme)| {
+        (first, last, scheme.name(), scheme.brand(), scheme.lengths(), scheme.code_lengths())
+    });
+    let schemes = serde_json::json!(schemes);
+    format!("const SCHEMES = {schemes};\n\n{}", include_str!("../../assets/page/page.js"))
+});
 
 /// Version in the URLs of both files: a digest of their content. Browsers may cache a file for a
 /// year, because a changed file gets a new URL.
 pub(super) static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let digest = Sha256::new().chain_update(STYLE).chain_update(SCRIPT).finalize();
+    let digest = Sha256::new().chain_update(STYLE).chain_update(&*SCRIPT).finalize();
     digest.iter().take(6).fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
@@ -26,7 +36,7 @@ pub(super) async fn style() -> impl IntoResponse {
 
 /// Optional: it makes typing easier. Pages work without JavaScript.
 pub(super) async fn script() -> impl IntoResponse {
-    file("text/javascript; charset=utf-8", SCRIPT)
+    file("text/javascript; charset=utf-8", &SCRIPT)
 }
 
 fn file(content_type: &'static str, text: &'static str) -> impl IntoResponse {

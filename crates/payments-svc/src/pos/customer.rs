@@ -9,8 +9,8 @@ use common::limits::ClientAddress;
 use crate::{
     app::{self, Attempt, Charge, Origin, Payments},
     domain::{
-        Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry, Notes, Payment,
-        SecurityCode,
+        Amount, CardDetails, CardNumber, Currency, CustomData, Descriptor, Expiry, FieldError,
+        Merchant, Notes, Payment, SecurityCode,
     },
     web::{Body, Error, Fields, Reported, json},
 };
@@ -34,6 +34,7 @@ pub(super) async fn pay(
     body.wipe();
     let PayInput { key, currency, amount, card, descriptor, custom } = input?;
     let merchant = payments.merchant_of_attempt(&key, address).await?;
+    check_live(&card, &merchant)?;
     // A payment needs no exchange rate, but without one it could not be captured.
     let exchanges = payments.exchanges(currency, &merchant.terms());
     let _rates = exchanges.map_err(|error| app::Error::field("currency", error))?;
@@ -92,6 +93,20 @@ fn card(fields: &mut Fields<'_>) -> Result<CardDetails, Reported> {
     Ok(CardDetails { number: number?, expiry: Expiry::new(year?, month?), code: code? })
 }
 
+/// Rejects a card of a live merchant that no bank can have issued. Nothing is sent to the acquirer.
+fn check_live(card: &CardDetails, merchant: &Merchant) -> Result<(), app::Error> {
+    if merchant.details.test {
+        return Ok(());
+    }
+    let number = (!card.number.is_plausible(false)).then(|| {
+        FieldError::new("card.number", "has a wrong length or check digit: correct the number")
+    });
+    let code = (!card.code.suits(card.number.scheme()))
+        .then(|| FieldError::new("card.code", "must be 3 digits, or 4 for American Express"));
+    let wrong: Vec<_> = number.into_iter().chain(code).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(app::Error::Invalid(wrong)) }
+}
+
 /// Saves a card that the customer typed (deprecated).
 pub(super) async fn save(
     State(payments): State<Arc<Payments>>,
@@ -107,6 +122,7 @@ pub(super) async fn save(
     body.wipe();
     let (key, card, notes) = input?;
     let merchant = payments.merchant_of_attempt(&key, address).await?;
+    check_live(&card, &merchant)?;
     let (merchant, test) = (merchant.id, merchant.details.test);
     let attempt = Attempt { merchant, test, origin: Origin::Cards(address) };
     let saved = payments.save_typed_card(attempt, card, notes).await?;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use axum::{extract::State, http::StatusCode, response::Response};
 use common::{error::Cause, limits::ClientAddress};
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use super::{
-    problem::Problem,
+    browser,
+    problem::{Problem, Reason},
     screens::{
         AmountPage, CardPage, ChallengePage, ProcessingPage, ResultPage, WrongCard, WrongExpiry,
     },
@@ -19,7 +21,7 @@ use crate::{
     app::{self, Attempt, Charge, Origin, Payments, now},
     domain::{
         Amount, CardDetails, CardNumber, ChallengeAnswer, Currency, Expiry, Id, Payment,
-        ProcessingError, SecurityCode,
+        ProcessingError, Scheme, SecurityCode,
         write::{KeyState, Outcome, StoredIdempotencyKey},
     },
     web::{Body, Error},
@@ -30,47 +32,64 @@ pub(super) async fn show(
     State(payments): State<Arc<Payments>>,
     visit: Visit,
 ) -> Result<Response, Problem> {
-    let Some(form) = visit.form.filter(|_| visit.due.is_some()) else { return Ok(start(&visit)) };
-    let keyed = visit.idempotency_key(form);
-    match payments.key(&keyed).await.map_err(|error| visit.problem(error))? {
-        None if form.is_expired() => Ok(start(&visit)),
-        None => Ok(card(&visit, WrongCard::default())),
-        Some(known) if known.request != keyed.request => Err(form_reused(&visit)),
-        Some(StoredIdempotencyKey { state: KeyState::InFlight(operation), .. }) => {
-            pending(&payments, &visit, form, operation).await
-        }
-        Some(StoredIdempotencyKey { state: KeyState::Answered(outcome), .. }) => match outcome {
-            Outcome::PaymentConcluded { transaction, error } => {
-                Ok(result(&visit, transaction, error))
-            }
-            _ => Err(form_reused(&visit)),
-        },
+    match visit.form.filter(|_| visit.due.is_some()) {
+        Some(form) => step(&payments, &visit, form).await,
+        None => start(&payments, &visit).await,
     }
 }
 
 /// Redirects to a new card form if the amount is known. Otherwise shows the form for the amount, or
 /// redirects to the completed link if the customer has typed a valid amount.
-fn start(visit: &Visit) -> Response {
+async fn start(payments: &Payments, visit: &Visit) -> Result<Response, Problem> {
+    visit.check_open(payments).await?;
     if visit.due.is_some() {
         // A redirect leaves no entry in the history of the browser. So the back button cannot lead
         // to a second form.
-        return visit.redirect(Some(FormToken::new()));
+        return Ok(visit.redirect_to_new_form());
     }
-    match visit.completed_link() {
+    Ok(match visit.completed_link(payments) {
         Ok(link) => see_other(&visit::link_url(&link, None)),
         Err(_) if visit.typed.is_empty() => amount(visit, StatusCode::OK, AmountErrors::default()),
         Err(wrong) => amount(visit, StatusCode::BAD_REQUEST, wrong),
+    })
+}
+
+/// The step that the payment of a form is at. Another browser than the one that paid sees nothing
+/// of it.
+async fn step(payments: &Payments, visit: &Visit, form: FormToken) -> Result<Response, Problem> {
+    let keyed = visit.idempotency_key(form);
+    match payments.key(&keyed).await.map_err(|error| visit.problem(error))? {
+        None if form.is_expired() => Err(form_expired(visit)),
+        None => {
+            visit.check_open(payments).await?;
+            Ok(card(visit, TypedCard::default()))
+        }
+        Some(known) if known.request != keyed.request => Err(visit.because(Reason::LinkUsed)),
+        Some(StoredIdempotencyKey { state: KeyState::InFlight(operation), .. }) => {
+            pending(payments, visit, form, operation).await
+        }
+        Some(StoredIdempotencyKey { state: KeyState::Answered(outcome), .. }) => match outcome {
+            Outcome::PaymentConcluded { transaction, error } => {
+                result(payments, visit, transaction, error).await
+            }
+            _ => Err(visit.because(Reason::LinkUsed)),
+        },
     }
+}
+
+fn form_expired(visit: &Visit) -> Problem {
+    visit.because(Reason::FormExpired { retry_url: visit::link_url(&visit.link, None) })
 }
 
 fn amount(visit: &Visit, status: StatusCode, wrong: AmountErrors) -> Response {
     view::page(status, &AmountPage { language: visit.language, visit, wrong })
 }
 
-fn card(visit: &Visit, wrong: WrongCard) -> Response {
+fn card(visit: &Visit, TypedCard { wrong, expiry, .. }: TypedCard) -> Response {
     let is_right = wrong == WrongCard::default();
     let status = if is_right { StatusCode::OK } else { StatusCode::BAD_REQUEST };
-    view::page(status, &CardPage { language: visit.language, visit, wrong })
+    let page = CardPage { language: visit.language, visit, wrong, expiry };
+    visit.with_cookie(view::page(status, &page))
 }
 
 async fn pending(
@@ -89,7 +108,13 @@ async fn pending(
     Ok(view::page(StatusCode::OK, &page))
 }
 
-fn result(visit: &Visit, transaction: Id, error: Option<ProcessingError>) -> Response {
+async fn result(
+    payments: &Payments,
+    visit: &Visit,
+    transaction: Id,
+    error: Option<ProcessingError>,
+) -> Result<Response, Problem> {
+    let receipt = payments.receipt(transaction).await.map_err(|error| visit.problem(error))?;
     let language = visit.language;
     let retry_url = visit::link_url(&visit.link, None);
     let shop_url = visit.link.redirect.as_ref().map(|redirect| match error {
@@ -97,12 +122,8 @@ fn result(visit: &Visit, transaction: Id, error: Option<ProcessingError>) -> Res
         Some(_) => redirect.as_str().to_owned(),
     });
     let declined = error.map(ProcessingError::group);
-    let page = ResultPage { language, visit, transaction, declined, retry_url, shop_url };
-    view::page(StatusCode::OK, &page)
-}
-
-fn form_reused(visit: &Visit) -> Problem {
-    visit.problem(app::Error::field("form", "was used for another payment"))
+    let page = ResultPage { language, visit, transaction, receipt, declined, retry_url, shop_url };
+    Ok(view::page(StatusCode::OK, &page))
 }
 
 /// Pays with the typed card, once for each form.
@@ -112,52 +133,77 @@ pub(super) async fn pay(
     visit: Result<Visit, Problem>,
     body: Result<Body, Error>,
 ) -> Result<Response, Problem> {
-    let visit = match visit {
+    let mut visit = match visit {
         Ok(visit) => visit,
         // A request with an invalid link counts as an attempt at a live merchant. An unknown key
         // makes a link invalid, too.
-        Err(Problem { language, error }) => {
-            let counted = payments.count_attempt(false, address);
-            return Err(Problem { language, error: counted.err().map_or(error, Error::from) });
+        Err(problem) => {
+            let counted = payments.count_attempt(false, address).err();
+            let reason = counted.map_or(problem.reason, |refused| Reason::Refused(refused.into()));
+            return Err(Problem { language: problem.language, reason });
         }
     };
     let body = body.map_err(|error| visit.problem(error))?;
-    let typed = read_card(&body, now());
+    let (details, typed) = TypedCard::read(&body, visit.link.test, now());
     body.wipe();
-    let form = visit.form.filter(|form| !form.is_expired());
+    visit.browser.use_field(typed.browser);
     if let Err(refused) = payments.count_attempt(visit.merchant.details.test, address) {
-        return rate_limited(&payments, &visit, form, refused).await;
+        return rate_limited(&payments, &visit, visit.form, refused).await;
     }
-    let (Some(due), Some(form)) = (visit.due, form) else { return Ok(visit.redirect(visit.form)) };
-    match typed {
-        Err(wrong) => Ok(card(&visit, wrong)),
-        Ok(details) => {
+    let (Some(due), Some(form)) = (visit.due, visit.form) else { return Ok(visit.redirect(None)) };
+    let (is_old, has_expired) = (form.is_expired(), visit.link.has_expired(now()));
+    // A browser without cookies asks for the outcome with the form that it has sent before: no
+    // address shows it.
+    let may_be_known = is_old || has_expired || !visit.browser.has_cookie;
+    if may_be_known && is_known(&payments, &visit, form).await? {
+        return outcome(&payments, &visit, form).await;
+    }
+    match details {
+        _ if is_old => Err(form_expired(&visit)),
+        _ if has_expired => Err(visit.because(Reason::LinkExpired)),
+        None => Ok(card(&visit, typed)),
+        Some(details) => {
             let charge = charge(&visit, due, details, address);
             match payments.charge(charge, Some(visit.idempotency_key(form))).await {
                 Err(refused @ app::Error::RateLimited(_)) => {
                     rate_limited(&payments, &visit, Some(form), refused).await
                 }
-                paid => redirect_after(&visit, form, paid.map(drop)),
+                paid => after(&payments, &visit, form, paid.map(drop)).await,
             }
         }
     }
 }
 
-/// Answers that there were too many attempts. If the form has already started a payment, redirects
-/// to that payment instead, because the error page says that nothing was charged.
+/// Whether the form has begun a payment.
+async fn is_known(payments: &Payments, visit: &Visit, form: FormToken) -> Result<bool, Problem> {
+    let known = payments.key(&visit.idempotency_key(form)).await;
+    Ok(known.map_err(|error| visit.problem(error))?.is_some())
+}
+
+/// Answers that there were too many attempts. If the form has already started a payment, shows that
+/// payment instead, because the error page says that nothing was charged.
 async fn rate_limited(
     payments: &Payments,
     visit: &Visit,
     form: Option<FormToken>,
     refused: app::Error,
 ) -> Result<Response, Problem> {
-    if let Some(form) = form {
-        let known = payments.key(&visit.idempotency_key(form)).await;
-        if known.map_err(|error| visit.problem(error))?.is_some() {
-            return Ok(visit.redirect(Some(form)));
+    match form {
+        Some(form) if is_known(payments, visit, form).await? => {
+            outcome(payments, visit, form).await
         }
+        _ => Err(visit.problem(refused)),
     }
-    Err(visit.problem(refused))
+}
+
+/// Leads to the page of a submitted form: with a redirect, so that a reload submits nothing again.
+/// A browser without cookies gets the page at once, because no address shows it.
+async fn outcome(payments: &Payments, visit: &Visit, form: FormToken) -> Result<Response, Problem> {
+    if visit.browser.has_cookie {
+        Ok(visit.redirect_to_outcome(form))
+    } else {
+        step(payments, visit, form).await
+    }
 }
 
 fn charge(
@@ -176,24 +222,30 @@ fn charge(
         custom: visit.link.custom().unwrap_or_default(),
         recurring: false,
     };
-    Charge::typed(merchant, payment, details, Origin::Page(address))
+    let link = visit.link.digest_if_once();
+    Charge { link, ..Charge::typed(merchant, payment, details, Origin::Page(address)) }
 }
 
 /// Continues a challenged payment with the answer of its customer.
 pub(super) async fn respond(
     State(payments): State<Arc<Payments>>,
     address: ClientAddress,
-    visit: Visit,
+    mut visit: Visit,
     body: Result<Body, Error>,
 ) -> Result<Response, Problem> {
     let body = body.map_err(|error| visit.problem(error))?;
-    let answer = body.read(|fields| fields.required("answer", challenge_answer));
-    let answer = answer.map_err(|invalid| visit.problem(invalid))?;
+    let read = body.read(|fields| {
+        let answer = fields.required("answer", challenge_answer);
+        let browser = fields.optional(browser::NAME, Uuid::parse_str);
+        Ok((answer?, browser?))
+    });
+    let (answer, browser) = read.map_err(|invalid| visit.problem(invalid))?;
+    visit.browser.use_field(browser);
     let Some(form) = visit.form else { return Ok(visit.redirect(None)) };
     let keyed = visit.idempotency_key(form);
     let known = payments.key(&keyed).await.map_err(|error| visit.problem(error))?;
-    let same_link = known.filter(|known| known.request == keyed.request);
-    let responded = match same_link.map(|known| known.state) {
+    let own = known.filter(|known| known.request == keyed.request);
+    let responded = match own.map(|known| known.state) {
         Some(KeyState::InFlight(operation)) => {
             let (merchant, test) = (visit.merchant.id, visit.merchant.details.test);
             let attempt = Attempt { merchant, test, origin: Origin::Page(address) };
@@ -201,7 +253,7 @@ pub(super) async fn respond(
         }
         _ => Ok(()),
     };
-    redirect_after(&visit, form, responded)
+    after(&payments, &visit, form, responded).await
 }
 
 /// Parses the value of the pressed button.
@@ -213,18 +265,24 @@ fn challenge_answer(answer: &str) -> Result<ChallengeAnswer, &'static str> {
     }
 }
 
-/// Redirects to the page of the payment with `GET`, so that a reload submits nothing again. A
-/// payment without an outcome is shown as pending; it will get one.
-fn redirect_after(
+/// Leads to the payment: the address of a challenge is only for its form.
+pub(super) async fn leave_challenge(visit: Visit) -> Response {
+    visit.redirect(visit.form)
+}
+
+/// Leads to the page of the payment after a form was submitted. A payment without an outcome is
+/// shown as pending; it will get one.
+async fn after(
+    payments: &Payments,
     visit: &Visit,
     form: FormToken,
     submitted: Result<(), app::Error>,
 ) -> Result<Response, Problem> {
-    let mut response = visit.redirect(Some(form));
     match submitted {
-        Ok(()) | Err(app::Error::InFlight) => Ok(response),
-        Err(app::Error::KeyReused) => Err(form_reused(visit)),
+        Ok(()) | Err(app::Error::InFlight) => outcome(payments, visit, form).await,
+        Err(app::Error::KeyReused | app::Error::LinkUsed) => Err(visit.because(Reason::LinkUsed)),
         Err(app::Error::OutcomeUnknown(cause)) => {
+            let mut response = outcome(payments, visit, form).await?;
             response.extensions_mut().insert(Cause::new(cause));
             Ok(response)
         }
@@ -232,30 +290,53 @@ fn redirect_after(
     }
 }
 
-/// Reads the typed card. `Err` contains which fields are wrong.
-fn read_card(body: &Body, now: Timestamp) -> Result<CardDetails, WrongCard> {
-    let mut is_past = false;
-    let read = body.read(|fields| {
-        let number = fields.required("number", CardNumber::new);
-        let expiry = fields.required("expiry", |typed| match Expiry::parse_input(typed) {
-            Ok(expiry) if expiry.end() < now => {
-                is_past = true;
-                Err("has passed".to_owned())
-            }
-            expiry => expiry.map_err(|error| error.to_string()),
+/// The card form as it was submitted. It contains nothing of a number or a security code.
+#[derive(Default)]
+struct TypedCard {
+    wrong: WrongCard,
+    /// The date, unless it is malformed.
+    expiry: Option<Expiry>,
+    /// The hidden field of a browser without cookies.
+    browser: Option<Uuid>,
+}
+
+impl TypedCard {
+    /// Reads the form, and the card if every field is right.
+    fn read(body: &Body, test: bool, now: Timestamp) -> (Option<CardDetails>, Self) {
+        let mut typed = Self::default();
+        let read = body.read(|fields| {
+            typed.browser = fields.optional(browser::NAME, Uuid::parse_str).unwrap_or_default();
+            let number = fields.required("number", |typed| {
+                let number = CardNumber::new(typed).ok();
+                number.filter(|number| number.is_plausible(test)).ok_or("is not a card number")
+            });
+            let scheme = number.as_ref().map_or(Scheme::Unknown, CardNumber::scheme);
+            let expiry = fields.required("expiry", |text| {
+                typed.expiry = Expiry::parse_input(text).ok();
+                typed.expiry.filter(|expiry| expiry.end() >= now).ok_or("is not a future month")
+            });
+            let code = fields.required("code", |typed| {
+                let code = SecurityCode::new(typed).ok();
+                code.filter(|code| code.suits(scheme)).ok_or("is not a security code")
+            });
+            Ok(CardDetails { number: number?, expiry: expiry?, code: code? })
         });
-        let code = fields.required("code", SecurityCode::new);
-        Ok(CardDetails { number: number?, expiry: expiry?, code: code? })
-    });
-    read.map_err(|invalid| {
+        let invalid = match read {
+            Ok(details) => return (Some(details), typed),
+            Err(invalid) => invalid,
+        };
         // If the body is not a form at all, its error has no field, and every field counts as
         // wrong.
         let is_wrong = |name| invalid.iter().any(|invalid| [name, ""].contains(&&*invalid.field));
-        let wrong_expiry = if is_past { WrongExpiry::Past } else { WrongExpiry::Malformed };
-        WrongCard {
+        let wrong_expiry = match typed.expiry {
+            Some(_) => WrongExpiry::Past,
+            None => WrongExpiry::Malformed,
+        };
+        typed.wrong = WrongCard {
             number: is_wrong("number"),
             expiry: is_wrong("expiry").then_some(wrong_expiry),
             code: is_wrong("code"),
-        }
-    })
+        };
+        (None, typed)
+    }
 }

@@ -1,13 +1,16 @@
 //! The Askama templates of the payment page. They are checked at compile time.
 
+use std::borrow::Cow;
+
 use askama::Template;
 
 use super::{
     asset::VERSION,
+    browser,
     language::Language,
-    visit::{AmountErrors, Visit},
+    visit::{AmountErrors, Visit, WrongCurrency},
 };
-use crate::domain::{Currency, DeclineGroup, Id};
+use crate::domain::{Currency, DeclineGroup, Expiry, Id, Receipt};
 
 /// Asks for the currency and the amount that the link leaves open.
 #[derive(Template)]
@@ -19,6 +22,16 @@ pub(super) struct AmountPage<'a> {
     pub(super) wrong: AmountErrors,
 }
 
+impl AmountPage<'_> {
+    fn heading(&self) -> Cow<'_, str> {
+        if self.is_wrong() { self.language.form_error() } else { self.language.amount() }
+    }
+
+    fn is_wrong(&self) -> bool {
+        self.wrong.value || self.wrong.currency.is_some()
+    }
+}
+
 /// The form for a card.
 #[derive(Template)]
 #[template(path = "card.html")]
@@ -27,6 +40,24 @@ pub(super) struct CardPage<'a> {
     pub(super) visit: &'a Visit,
     /// The fields that are marked as wrong.
     pub(super) wrong: WrongCard,
+    /// The date that the customer has typed. Number and security code are never sent back.
+    pub(super) expiry: Option<Expiry>,
+}
+
+impl CardPage<'_> {
+    fn heading(&self) -> Cow<'_, str> {
+        self.language.card_details()
+    }
+
+    fn is_wrong(&self) -> bool {
+        self.wrong != WrongCard::default()
+    }
+
+    /// The date as customers type it.
+    fn typed_expiry(&self) -> String {
+        let Some((year, month)) = self.expiry.map(Expiry::parts) else { return String::new() };
+        format!("{month:02} / {:02}", year.rem_euclid(100))
+    }
 }
 
 /// The wrong fields of the card form.
@@ -43,12 +74,19 @@ pub(super) enum WrongExpiry {
     Past,
 }
 
-/// The acquirer has not answered yet. The page reloads itself.
+/// The acquirer has not answered yet. The page reloads itself. For a browser without cookies it has a
+/// button instead: such a browser sees the payment only in the answer to a form.
 #[derive(Template)]
 #[template(path = "processing.html")]
 pub(super) struct ProcessingPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
+}
+
+impl ProcessingPage<'_> {
+    fn heading(&self) -> Cow<'_, str> {
+        self.language.processing()
+    }
 }
 
 /// The simulated bank of the sandbox asks the customer to confirm.
@@ -62,6 +100,12 @@ pub(super) struct ChallengePage<'a> {
     pub(super) action: String,
 }
 
+impl ChallengePage<'_> {
+    fn heading(&self) -> Cow<'_, str> {
+        self.language.confirm_payment()
+    }
+}
+
 /// The outcome of the payment.
 #[derive(Template)]
 #[template(path = "result.html")]
@@ -69,6 +113,7 @@ pub(super) struct ResultPage<'a> {
     pub(super) language: &'static Language,
     pub(super) visit: &'a Visit,
     pub(super) transaction: Id,
+    pub(super) receipt: Option<Receipt>,
     /// The group of the response code; customers do not see the exact code. `None` if the payment
     /// succeeded.
     pub(super) declined: Option<DeclineGroup>,
@@ -77,4 +122,19 @@ pub(super) struct ResultPage<'a> {
     /// The URL of the shop's page, if the link has one. A customer who has paid goes there at once;
     /// others may go back there.
     pub(super) shop_url: Option<String>,
+}
+
+impl ResultPage<'_> {
+    fn heading(&self) -> Cow<'_, str> {
+        match self.declined {
+            None => self.language.payment_successful(),
+            Some(_) => self.language.payment_failed(),
+        }
+    }
+
+    /// The URL to open without a click.
+    fn continue_url(&self) -> Option<&str> {
+        let continues = self.visit.continues || !self.visit.browser.has_cookie;
+        self.shop_url.as_deref().filter(|_| continues && self.declined.is_none())
+    }
 }

@@ -28,3 +28,13 @@ pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {
     ];
     (status, headers, html).into_response()
 }
+
+/// The class of an amount in large type: a long amount gets a smaller one, because it must fit the
+/// screen of a phone in one line.
+pub(super) fn size(amount: &str) -> &'static str {
+    match amount.chars().count() {
+        ..=11 => "",
+        12..=15 => "long",
+        _ => "longest",
+    }
+}

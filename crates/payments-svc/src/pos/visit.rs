@@ -8,22 +8,28 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use sha2::{Digest as _, Sha256};
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
-use super::{language::Language, problem::Problem};
+use super::{
+    Pos,
+    browser::Browser,
+    language::Language,
+    problem::{Problem, Reason},
+    settings::Settings,
+};
 use crate::{
     app::{self, Payments, now},
-    domain::{
-        Amount, Currency, DecimalAmount, FieldError, Link, Merchant, Money, Name,
-        write::KeyedRequest,
-    },
+    domain::{Amount, Currency, FieldError, Link, Merchant, Money, Name, write::KeyedRequest},
     web::{Error, Fields, Reported, fields},
 };
 
 /// Time in which a form can be submitted. Its idempotency key must be kept longer (`KEY_TTL` of the
 /// jobs), so that the form never pays twice.
 const FORM_TTL: Duration = Duration::from_secs(24 * 3600);
+
+/// The clocks of two replicas may differ by this much.
+const CLOCK_SKEW: Duration = Duration::from_secs(300);
 
 /// A request to the payment page, with a valid link.
 pub(super) struct Visit {
@@ -37,6 +43,11 @@ pub(super) struct Visit {
     pub(super) typed: Typed,
     /// The card form in the URL, if any.
     pub(super) form: Option<FormToken>,
+    /// Whether a customer who has paid continues to the shop without a click. Not so at the address
+    /// of the form itself: otherwise going back from the shop would lead to the shop.
+    pub(super) continues: bool,
+    pub(super) browser: Browser,
+    pub(super) settings: Arc<Settings>,
 }
 
 /// A currency and an amount as the customer typed them.
@@ -49,8 +60,16 @@ pub(super) struct Typed {
 /// The wrong fields of the amount form.
 #[derive(Clone, Copy, Default)]
 pub(super) struct AmountErrors {
-    pub(super) currency: bool,
+    pub(super) currency: Option<WrongCurrency>,
     pub(super) value: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WrongCurrency {
+    /// Not three letters.
+    Malformed,
+    /// Not a current currency, or one without an exchange rate.
+    Unknown,
 }
 
 impl Typed {
@@ -58,62 +77,89 @@ impl Typed {
         self.currency.is_none() && self.value.is_none()
     }
 
-    fn currency(&self) -> Option<Currency> {
-        self.currency.as_deref()?.trim().to_ascii_uppercase().parse().ok()
+    fn currency(&self) -> Result<Currency, WrongCurrency> {
+        let typed = self.currency.as_deref().unwrap_or_default().trim();
+        let is_code = typed.len() == 3 && typed.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let wrong = if is_code { WrongCurrency::Unknown } else { WrongCurrency::Malformed };
+        typed.to_ascii_uppercase().parse().map_err(|_| wrong)
     }
 }
 
 /// The token of a card form. One form makes one payment, however often it is submitted.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct FormToken(Uuid);
+
+#[derive(Debug, thiserror::Error)]
+#[error("is not a form of this service: open the payment link again")]
+struct ForeignForm;
 
 impl FormToken {
     pub(super) fn new() -> Self {
-        let now = now();
-        let second = u64::try_from(now.as_second()).unwrap_or(0);
+        let second = u64::try_from(now().as_second()).unwrap_or(0);
         Self(Uuid::new_v7(UuidTime::from_unix(NoContext, second, 0)))
     }
 
-    /// Whether the form is older than [`FORM_TTL`]. A token without a time counts as expired: the
-    /// service has not issued it.
-    pub(super) fn is_expired(self) -> bool {
-        let made = self.0.get_timestamp().map(|made| made.to_unix().0);
+    /// Parses a token. A token without a time, or from the future, is not from this service.
+    fn parse(text: &str) -> Result<Self, ForeignForm> {
+        let form = Uuid::parse_str(text).map(Self).map_err(|_| ForeignForm)?;
+        form.age().map(|_| form).ok_or(ForeignForm)
+    }
+
+    /// `None` if this service cannot have made the token.
+    fn age(self) -> Option<Duration> {
+        let made = self.0.get_timestamp()?.to_unix().0;
         let now = u64::try_from(now().as_second()).unwrap_or(0);
-        made.is_none_or(|made| now.saturating_sub(made) > FORM_TTL.as_secs())
+        let is_past = made <= now.saturating_add(CLOCK_SKEW.as_secs());
+        is_past.then(|| Duration::from_secs(now.saturating_sub(made)))
+    }
+
+    /// Whether the form is older than [`FORM_TTL`].
+    pub(super) fn is_expired(self) -> bool {
+        self.age().is_none_or(|age| age > FORM_TTL)
     }
 }
 
-impl FromRequestParts<Arc<Payments>> for Visit {
+impl FromRequestParts<Pos> for Visit {
     type Rejection = Problem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        payments: &Arc<Payments>,
-    ) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, pos: &Pos) -> Result<Self, Problem> {
         let query = parts.uri.query();
         let locale = fields::read_query(query, |fields| fields.optional("locale", str::parse));
         let locale: Option<String> = locale.unwrap_or_default();
         let language = Language::of(locale.as_deref(), &parts.headers);
-        let visit = Self::read(payments, query, language).await;
-        visit.map_err(|error| Problem { language, error: error.into() })
+        let browser = Browser::of(&parts.headers);
+        let visit = Self::read(pos, query, language, browser).await;
+        visit.map_err(|error| Problem { language, reason: Reason::Refused(error.into()) })
     }
 }
 
 impl Visit {
     async fn read(
-        payments: &Payments,
+        pos: &Pos,
         query: Option<&str>,
         language: &'static Language,
+        browser: Browser,
     ) -> Result<Self, app::Error> {
-        let (link, typed, form) = fields::read_query(query, |fields| {
+        let Pos { payments, settings } = pos;
+        let (link, typed, form, continues) = fields::read_query(query, |fields| {
             let link = link(fields);
             let mut typed = fields.object("typed");
             let currency = typed.optional("currency", str::parse);
             let value = typed.optional("value", str::parse);
-            let form = fields.optional("form", |form| Uuid::parse_str(form).map(FormToken));
-            Ok((link?, Typed { currency: currency?, value: value? }, form?))
+            let form = fields.optional("form", FormToken::parse);
+            let continues = fields.flag("continue");
+            let typed = Typed { currency: currency?, value: value? };
+            Ok((link?, typed, form?, continues?.unwrap_or(false)))
         })?;
+        link.check_parameters().map_err(|error| app::Error::Invalid(vec![error]))?;
         let merchant = payments.merchant_by_key(&link.key).await?;
+        if link.signature.is_some() {
+            let secret = payments.link_secret(merchant.id).await?;
+            if !secret.is_some_and(|secret| secret.has_signed(&link)) {
+                let wrong = "does not match the other parameters: the link was changed";
+                return Err(app::Error::field("signature", wrong));
+            }
+        }
         let due = link.due().map_err(|error| FieldError::new("value", error.to_string()));
         let terms = merchant.terms();
         let rate = link.currency.and_then(|currency| payments.exchanges(currency, &terms).err());
@@ -121,15 +167,44 @@ impl Visit {
         let wrong = [link.check_merchant(&merchant).err(), due.clone().err(), rate];
         match due {
             Ok(due) if wrong.iter().all(Option::is_none) => {
-                Ok(Self { link, merchant, language, due, typed, form })
+                let settings = Arc::clone(settings);
+                Ok(Self {
+                    link,
+                    merchant,
+                    language,
+                    due,
+                    typed,
+                    form,
+                    continues,
+                    browser,
+                    settings,
+                })
             }
             _ => Err(app::Error::Invalid(wrong.into_iter().flatten().collect())),
         }
     }
 
+    /// Checks whether the link can start a payment now.
+    pub(super) async fn check_open(&self, payments: &Payments) -> Result<(), Problem> {
+        if self.link.has_expired(now()) {
+            return Err(self.because(Reason::LinkExpired));
+        }
+        let Some(link) = self.link.digest_if_once() else { return Ok(()) };
+        match payments.is_link_used(self.merchant.id, link).await {
+            Ok(false) => Ok(()),
+            Ok(true) => Err(self.because(Reason::LinkUsed)),
+            Err(error) => Err(self.problem(error)),
+        }
+    }
+
     /// Makes an error page in the customer's language.
     pub(super) fn problem(&self, error: impl Into<Error>) -> Problem {
-        Problem { language: self.language, error: error.into() }
+        self.because(Reason::Refused(error.into()))
+    }
+
+    /// Like [`Self::problem`], for a reason that is not an error of the request.
+    pub(super) fn because(&self, reason: Reason) -> Problem {
+        Problem { language: self.language, reason }
     }
 
     /// Redirects to the payment link, with the token of the card form if there is one.
@@ -137,19 +212,47 @@ impl Visit {
         see_other(&link_url(&self.link, form))
     }
 
+    /// Redirects to a new card form, and gives the browser its secret.
+    pub(super) fn redirect_to_new_form(&self) -> Response {
+        self.with_cookie(self.redirect(Some(FormToken::new())))
+    }
+
+    /// Redirects to the page of a submitted form. If the customer has paid, this page continues to
+    /// the shop.
+    pub(super) fn redirect_to_outcome(&self, form: FormToken) -> Response {
+        let url = link_url(&self.link, Some(form));
+        match self.link.redirect {
+            Some(_) => see_other(&format!("{url}&continue=y")),
+            None => see_other(&url),
+        }
+    }
+
+    pub(super) fn with_cookie(&self, mut response: Response) -> Response {
+        if let Some(cookie) = self.browser.set_cookie(&self.settings) {
+            response.headers_mut().insert(header::SET_COOKIE, cookie);
+        }
+        response
+    }
+
     /// The link, completed with the typed currency and amount. `Err` with the wrong fields if
     /// something is missing or invalid.
-    pub(super) fn completed_link(&self) -> Result<Link, AmountErrors> {
+    pub(super) fn completed_link(&self, payments: &Payments) -> Result<Link, AmountErrors> {
         let mut link = self.link.clone();
         let mut wrong = AmountErrors::default();
         if link.currency.is_none() {
-            link.currency = self.typed.currency();
-            wrong.currency = link.currency.is_none();
+            let has_rate =
+                |currency: &Currency| payments.exchanges(*currency, &self.merchant.terms()).is_ok();
+            let typed = self.typed.currency();
+            match typed.and_then(|typed| Some(typed).filter(has_rate).ok_or(WrongCurrency::Unknown))
+            {
+                Ok(currency) => link.currency = Some(currency),
+                Err(error) => wrong.currency = Some(error),
+            }
         }
         let is_typed = link.value.is_none();
         if is_typed {
             let typed = self.typed.value.as_deref().unwrap_or_default();
-            link.value = DecimalAmount::parse_input(typed).ok();
+            link.value = self.language.amount_of(typed, link.currency);
             wrong.value = link.value.is_none();
         }
         match link.due() {
@@ -158,7 +261,7 @@ impl Visit {
             // The amount does not fit the currency. If the link fixes the amount, the typed
             // currency is wrong.
             Err(_) if is_typed => wrong.value = true,
-            Err(_) => wrong.currency = true,
+            Err(_) => wrong.currency = Some(WrongCurrency::Unknown),
         }
         Err(wrong)
     }
@@ -172,7 +275,7 @@ impl Visit {
     /// The decimal places of an amount: those of the link's currency, else of the typed one, else
     /// of the merchant's.
     pub(super) fn decimals(&self) -> u32 {
-        let currency = self.link.currency.or_else(|| self.typed.currency());
+        let currency = self.link.currency.or_else(|| self.typed.currency().ok());
         currency.unwrap_or(self.merchant.details.currency).exponent()
     }
 
@@ -183,14 +286,23 @@ impl Visit {
         name.unwrap_or(details.website.as_str())
     }
 
-    /// The idempotency key of a form. The digest of the request covers only the parameters of the
-    /// link. The card is left out, because a digest of a card number would help anybody who reads
+    /// The website of the merchant, if browsers can open it: the API accepts any text.
+    pub(super) fn website_url(&self) -> Option<&str> {
+        let website = self.merchant.details.website.as_str();
+        let url = Url::parse(website).ok()?;
+        ["http", "https"].contains(&url.scheme()).then_some(website)
+    }
+
+    /// The idempotency key of a form. The digest of the request covers the browser and the
+    /// parameters of the link. So another browser cannot see what this one paid. The card is left
+    /// out, because a digest of a card number would help anybody who reads
     /// it to find the number. The locale is left out, because the customer may change the language.
     /// The merchant takes the place of the app, because a customer has none.
     pub(super) fn idempotency_key(&self, form: FormToken) -> KeyedRequest {
         let parameters = self.link.parameters().into_iter();
         let query = encoded(parameters.filter(|&(name, _)| name != "locale"));
-        let request = Sha256::digest(query).into();
+        let request = Sha256::new().chain_update(self.browser.digest()).chain_update(query);
+        let request = request.finalize().into();
         KeyedRequest { app: self.merchant.id, key: format!("form {}", form.0), request }
     }
 }
@@ -230,6 +342,9 @@ fn link(fields: &mut Fields<'_>) -> Result<Link, Reported> {
     let redirect = fields.optional("redirect", str::parse);
     let locale = fields.optional("locale", str::parse);
     let recurring = fields.flag("recurring");
+    let expires = fields.optional("expires", str::parse);
+    let once = fields.flag("once");
+    let signature = fields.optional("signature", str::parse);
     let link = Link {
         key: key?,
         test: test?.unwrap_or(false),
@@ -240,6 +355,9 @@ fn link(fields: &mut Fields<'_>) -> Result<Link, Reported> {
         redirect: redirect?,
         locale: locale?,
         recurring: recurring?.unwrap_or(false),
+        expires: expires?,
+        once: once?.unwrap_or(false),
+        signature: signature?,
     };
     match link.custom() {
         Ok(_) => Ok(link),
@@ -269,18 +387,38 @@ mod tests {
             let currency = currency.map(|currency| currency.parse().unwrap());
             let value = value.map(|value| value.parse().unwrap());
             let redirect = redirect.map(|redirect| redirect.parse().unwrap());
-            let made =
-                Link { key, test, currency, value, reference, text, redirect, locale, recurring };
+            let (expires, once, signature) = (None, false, None);
+            let made = Link {
+                key, test, currency, value, reference, text, redirect, locale, recurring, expires,
+                once, signature,
+            };
             let query = encoded(made.parameters());
             prop_assert_eq!(fields::read_query(Some(&query), link), Ok(made));
         }
     }
 
+    fn form(second: i64) -> FormToken {
+        let second = u64::try_from(second).unwrap();
+        FormToken(Uuid::new_v7(UuidTime::from_unix(NoContext, second, 0)))
+    }
+
     #[test]
-    fn old_and_foreign_forms_are_expired() {
+    fn a_form_expires_after_a_day() {
+        let now = now().as_second();
         assert!(!FormToken::new().is_expired());
-        let long_ago = UuidTime::from_unix(NoContext, 1_763_700_000, 0);
-        assert!(FormToken(Uuid::new_v7(long_ago)).is_expired());
-        assert!(FormToken(Uuid::new_v4()).is_expired());
+        assert!(!form(now - 24 * 3600 + 60).is_expired());
+        assert!(form(now - 24 * 3600 - 60).is_expired());
+    }
+
+    #[test]
+    fn forms_of_the_future_and_of_others_are_refused() {
+        let now = now().as_second();
+        for known in [form(now), form(now + 60), form(1_763_700_000)] {
+            assert!(FormToken::parse(&known.0.to_string()).is_ok());
+        }
+        let ten_years = form(now + 10 * 365 * 24 * 3600).0;
+        for foreign in [ten_years.to_string(), Uuid::new_v4().to_string(), "x".to_owned()] {
+            assert!(FormToken::parse(&foreign).is_err(), "{foreign}");
+        }
     }
 }

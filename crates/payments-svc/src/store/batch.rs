@@ -44,8 +44,8 @@ pub(super) fn cost(write: &Write) -> Cost {
         }
         Action::Move { .. } => (MOVEMENT_ROWS, 0),
         Action::RecordNotification { steps, .. } => (2 * (MOVEMENT_ROWS + captures(steps)), 0),
-        Action::BeginPayment { payment } => {
-            (2, payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
+        Action::BeginPayment { payment, .. } => {
+            (3, payment.custom.as_ref().map_or(0, |custom| CustomData::as_str(custom).len()))
         }
         // The URL of a new endpoint has at most 2 KiB.
         Action::CreateWebhook { .. }
@@ -81,6 +81,7 @@ pub(super) fn lock_keys(write: &Write, lock_keys: &mut Vec<u64>) {
     lock_keys.extend(needs.merchants.iter().map(|id| hash(("merchant", id))));
     lock_keys.extend(needs.invitations.iter().map(|id| hash(("invitation", id))));
     lock_keys.extend(needs.locked_apps.iter().map(|id| hash(("app", id))));
+    lock_keys.extend(needs.links.iter().map(|link| hash(("link", link))));
     lock_keys.extend(needs.keys.iter().map(|key| hash(("key", key))));
     lock_keys.extend(needs.emails.iter().map(|(_, email)| hash(("email", email))));
 }

@@ -23,7 +23,7 @@ use common::sql::{ColumnError, Columns, Kind, Param, Stored as _};
 
 use super::{
     outcomes, rows,
-    values::{acquirer_key, optional_card, optional_time, time},
+    values::{acquirer_key, bytes, optional_card, optional_time, time},
 };
 use crate::domain::{
     DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, merchant_title,
@@ -77,7 +77,7 @@ pub(super) const LOCKED: [Query; 5] = [
     Query {
         select: "SELECT operations.id, acquirer_key, operations.merchant, merchants.test,
                      operations.currency, amount, operations.descriptor, custom, recurring, bin, last4, expiry_year,
-                     expiry_month, scheme, code_present
+                     expiry_month, scheme, code_present, link
                  FROM operations JOIN merchants ON merchants.id = operations.merchant",
         key: &[("operations.id", Kind::Bytes)],
         rest: "",
@@ -97,7 +97,9 @@ pub(super) const LOCKED: [Query; 5] = [
                 recurring: columns.read()?,
             };
             let challenged = optional_card(columns)?;
-            let pending = PendingPayment { payment, acquirer_key, test, challenged, key: None };
+            let link = columns.read()?;
+            let pending =
+                PendingPayment { payment, acquirer_key, test, challenged, key: None, link };
             known.pending_payments.insert(id, pending);
             Ok(())
         },
@@ -167,7 +169,7 @@ pub(super) const LOCKED: [Query; 5] = [
 ];
 
 /// Rows that are read after the locks; see the module for the order.
-pub(super) const READ: [Query; 16] = [
+pub(super) const READ: [Query; 17] = [
     Query {
         select: "SELECT app, id, last_used FROM api_keys",
         key: &[("app", Kind::Bytes)],
@@ -282,6 +284,18 @@ pub(super) const READ: [Query; 16] = [
         values: none,
         read: |known, columns| {
             known.notifications.insert(columns.read()?);
+            Ok(())
+        },
+    },
+    Query {
+        select: "SELECT merchant, link FROM used_links",
+        key: &[("merchant", Kind::Bytes), ("link", Kind::Bytes)],
+        rest: "",
+        lock: None,
+        keys: |needs| needs.links.iter().flat_map(|(id, link)| [id.param(), bytes(link)]).collect(),
+        values: none,
+        read: |known, columns| {
+            known.used_links.insert((columns.read()?, columns.read()?));
             Ok(())
         },
     },

@@ -42,6 +42,7 @@ struct StoredWebhook {
     types: Vec<String>,
     description: Option<String>,
     disabled: Option<String>,
+    LinkSecret { merchant: String },
 }
 
 /// JSON, or `NULL` for a movement.
@@ -66,6 +67,9 @@ pub(super) fn json(outcome: &Outcome) -> Param<'_> {
             name: key.name.as_ref().map(|name| name.as_str().to_owned()),
             created: key.created.as_millisecond(),
         },
+        Outcome::LinkSecret(merchant) => {
+            StoredOutcome::LinkSecret { merchant: merchant.to_string() }
+        }
         // The last three never get here: writes of apps and invitations have no key, and the key of
         // a pending payment has no outcome.
         Outcome::Done | Outcome::App(_) | Outcome::PaymentBegun(_) | Outcome::Invitation(_) => {
@@ -129,6 +133,7 @@ fn outcome(stored: StoredOutcome) -> Option<Outcome> {
             created: Timestamp::from_millisecond(created).ok()?,
             last_used: None,
         }),
+        StoredOutcome::LinkSecret { merchant } => Outcome::LinkSecret(merchant.parse().ok()?),
     })
 }
 

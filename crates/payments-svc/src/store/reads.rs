@@ -12,12 +12,10 @@ use super::{
     outcomes,
     rows::{self, found, is_member},
     snapshot::{SHORT_TRAIL, Snapshot, SnapshotRequest},
-    values::{CARD, millis},
+    values::{CARD, bytes, millis, optional_card, time},
 };
 use crate::domain::{
-    ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Dispute, FraudAlert, Id, Merchant,
-    OutboxEntry, SavedCard, Transaction, TransactionTerms, TransactionVersion, Webhook,
-    WebhookSecrets,
+    ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Dispute, FraudAlert, Id, Merchant, OutboxEntry, SavedCard, Transaction, TransactionTerms, TransactionVersion, Webhook, WebhookSecrets, LinkDigest, LinkSecret, Receipt,
     write::{KeyedRequest, StoredIdempotencyKey},
 };
 
@@ -98,6 +96,27 @@ impl Store {
         self.query_one(&sql, &[Param::Text(key.into())], rows::merchant).await
     }
 
+    /// The key that signs the payment links of a merchant.
+    pub(crate) async fn link_secret(&self, merchant: Id) -> Result<Option<LinkSecret>, StoreError> {
+        let sql = "SELECT secret FROM link_secrets WHERE merchant = $1";
+        self.query_one(sql, &[merchant.param()], |columns| {
+            Ok(LinkSecret::new(columns.read::<String>()?.into()))
+        })
+        .await
+    }
+
+    /// Whether a link that pays only once has paid, or is paying.
+    pub(crate) async fn is_link_used(
+        &self,
+        merchant: Id,
+        link: LinkDigest,
+    ) -> Result<bool, StoreError> {
+        let sql = "SELECT operation FROM used_links WHERE merchant = $1 AND link = $2";
+        let params = [merchant.param(), bytes(&link)];
+        let used = self.query_one(sql, &params, |columns| columns.read::<Id>());
+        Ok(used.await?.is_some())
+    }
+
     /// A transaction, as the app with the key `caller` sees it.
     pub(crate) async fn transaction(
         &self,
@@ -142,6 +161,15 @@ impl Store {
     ) -> Result<Option<Transaction>, StoreError> {
         let found = self.transaction(version.transaction, ApiKeyDigest::NONE).await?;
         Ok(found.map(|found| found.value.at(version)))
+    }
+
+    /// The receipt of a transaction, for the browser that paid.
+    pub(crate) async fn receipt(&self, id: Id) -> Result<Option<Receipt>, StoreError> {
+        let sql = format!("SELECT created, {CARD} FROM transactions WHERE id = $1");
+        self.query_one(&sql, &[id.param()], |columns| {
+            Ok(Receipt { created: time(columns)?, card: optional_card(columns)? })
+        })
+        .await
     }
 
     /// The part of a transaction that never changes, as the app with the key `caller` sees it.

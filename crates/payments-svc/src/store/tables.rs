@@ -9,12 +9,10 @@ use super::{
     values::{bytes, fraction, millis, month, optional, year},
 };
 use crate::domain::{
-    ApiKeyUse, BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, NewEvent, User,
+    ApiKeyUse, BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, NewEvent, User, LinkDigest, LinkSecret,
     write::{
         Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
-        NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry,
-        NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting,
-        NumberedSlice, NumberedStep, TransactionUpdate, WebhookRow,
+    NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice, NumberedStep, TransactionUpdate, WebhookRow, UsedLink,
     },
 };
 
@@ -39,6 +37,8 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.delete(&EVENT_IDS, &changes.deleted_events)?;
     rows.delete(&WEBHOOK_IDS, &changes.deleted_webhooks)?;
     rows.delete(&IDEMPOTENCY_KEYS, &changes.deleted_keys)?;
+    rows.delete(&FREED_LINKS, &changes.freed_links)?;
+    rows.delete(&LINK_SECRETS_OF_MERCHANTS, changes.link_secrets.keys())?;
     rows.delete(&APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(has_ended))?;
     rows.delete(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(has_ended))?;
 
@@ -78,11 +78,13 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&MERCHANTS, &changes.merchants)?;
     rows.insert(&BALANCES, &changes.new_balances)?;
     rows.insert(&INVITATIONS, changes.invitations.values())?;
+    rows.insert(&LINK_SECRETS, changes.link_secrets.values())?;
 
     rows.insert(&USERS, changes.users.values())?;
     rows.insert(&USERS_OF_MERCHANTS, changes.merchant_users.values().filter(is_new))?;
     rows.insert(&NEW_APPS_OF_MERCHANTS, changes.merchant_apps.values().filter(is_new))?;
     rows.insert(&NOTIFICATIONS, changes.notifications.values())?;
+    rows.insert(&USED_LINKS, changes.used_links.values())?;
     rows.insert(&IDEMPOTENCY, changes.keys.values())
 }
 
@@ -228,7 +230,8 @@ table! {
 }
 
 table! {
-    OPERATIONS: "operations", NewPendingPayment = NewPendingPayment { id, key, created, payment },
+    OPERATIONS: "operations",
+    NewPendingPayment = NewPendingPayment { id, key, created, payment, link },
     key { "id" Bytes: id.param() }
     {
         "acquirer_key" Bytes: optional(key.digest(), bytes),
@@ -239,7 +242,30 @@ table! {
         "descriptor" Text: payment.descriptor.param(),
         "custom" Text: payment.custom.param(),
         "recurring" Bool: payment.recurring.param(),
+        "link" Bytes: optional(link.as_ref(), bytes),
     }
+}
+
+table! {
+    USED_LINKS: "used_links", UsedLink = UsedLink { merchant, link, pending_payment },
+    key { "merchant" Bytes: merchant.param(), "link" Bytes: bytes(link) }
+    { "operation" Bytes: pending_payment.param() }
+}
+
+table! {
+    FREED_LINKS: "used_links", (Id, LinkDigest) = (merchant, link),
+    key { "merchant" Bytes: merchant.param(), "link" Bytes: bytes(link) } {}
+}
+
+table! {
+    LINK_SECRETS: "link_secrets", (Id, LinkSecret) = (merchant, secret),
+    key { "merchant" Bytes: merchant.param() }
+    { "secret" Text: Param::Text(secret.expose().into()) }
+}
+
+table! {
+    LINK_SECRETS_OF_MERCHANTS: "link_secrets", Id = merchant,
+    key { "merchant" Bytes: merchant.param() } {}
 }
 
 table! {

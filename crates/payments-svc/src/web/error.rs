@@ -83,6 +83,8 @@ impl IntoResponse for Error {
             Self::App(Failure::KeyReused) => {
                 answer(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
             }
+            // Only the payment page can get this one, and it answers with a page.
+            Self::App(Failure::LinkUsed) => answer(StatusCode::GONE, "link_used"),
             Self::App(Failure::NoRate(cause)) => {
                 hiding(answer(unavailable, "no_exchange_rate"), cause)
             }

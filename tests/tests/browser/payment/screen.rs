@@ -1,6 +1,7 @@
 //! The payment page in each language, on a phone and by keyboard.
 
 use blackbox::{
+    axe,
     browser::{Page, visit},
     payments::{Card, Link},
 };
@@ -40,25 +41,31 @@ const LANGUAGES: [(&str, &str); 27] = [
     ("uk", "Оплату здійснено"),
 ];
 
+/// The width of the smallest phones, in pixels.
+const WIDTH: u32 = 320;
+
 #[tokio::test]
 async fn every_language_has_its_pages_and_fits_a_phone() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant).with("recurring", "y").with("text", "Two mugs");
     let at = |locale| address(&service, &link.clone().with("locale", locale));
+    let axe = axe::script().await;
     visit(&at("en"), async |page| {
         let mut buttons = Vec::new();
         for (number, (locale, paid)) in LANGUAGES.into_iter().enumerate() {
-            page.show_on(360, if number % 2 == 0 { "light" } else { "dark" }).await;
+            page.show_on(WIDTH, if number % 2 == 0 { "light" } else { "dark" }).await;
             page.go(&at(locale)).await;
             assert_eq!(page.run("return document.documentElement.lang").await, locale);
             buttons.push(page.text("button").await);
             page.click("button").await;
-            page.until("!$('#errors').hidden").await;
+            page.until("$('#errors').textContent").await;
             fits(page, locale).await;
+            axe::finds_nothing(&axe, page, locale).await;
             pay(page, Card::VISA).await;
             comes_out(page, None).await;
-            assert_eq!(page.text("h2").await, paid);
+            assert_eq!(page.text("h1").await, paid);
             fits(page, locale).await;
+            axe::finds_nothing(&axe, page, locale).await;
         }
         buttons.sort();
         buttons.dedup();
@@ -74,7 +81,7 @@ async fn fits(page: &Page, locale: &str) {
         const pressed = [...document.querySelectorAll('input:not([type=hidden]), button, nav a')];
         const low = pressed.filter((it) => it.offsetHeight < 44).length;
         return { overflows: scrollWidth > clientWidth, innerWidth, low }";
-    let expected = json!({ "overflows": false, "innerWidth": 360, "low": 0 });
+    let expected = json!({ "overflows": false, "innerWidth": WIDTH, "low": 0 });
     assert_eq!(page.run(sizes).await, expected, "{locale}");
 }
 
@@ -88,13 +95,14 @@ async fn a_long_text_and_a_large_amount_fit_a_phone() {
     visit(&address(&service, &long), async |page| {
         let mut colours = Vec::new();
         for scheme in ["light", "dark"] {
-            page.show_on(360, scheme).await;
+            page.show_on(WIDTH, scheme).await;
             for card in [Card::CHALLENGED[0].0, Card::DECLINED] {
                 page.go(&address(&service, &long)).await;
                 fits(page, "the form").await;
                 pay(page, card).await;
                 page.until("$('.bank') || $('.failed')").await;
                 fits(page, "what follows").await;
+                is_in_one_line(page, ".amount").await;
             }
             page.go(&address(&service, &long.clone().with("value", "x"))).await;
             fits(page, "a problem").await;
@@ -103,6 +111,167 @@ async fn a_long_text_and_a_large_amount_fit_a_phone() {
             colours.push(page.run("return getComputedStyle(document.body).backgroundColor").await);
         }
         assert_ne!(colours[0], colours[1]);
+    })
+    .await;
+}
+
+/// Checks that an element is not broken into lines, and not cut off.
+async fn is_in_one_line(page: &Page, selector: &str) {
+    let script = format!(
+        "const it = $('{selector}'); const range = document.createRange();
+         range.selectNodeContents(it);
+         return [range.getClientRects().length, it.scrollWidth > it.clientWidth]"
+    );
+    assert_eq!(page.run(&script).await, json!([1, false]), "{selector}");
+}
+
+#[tokio::test]
+async fn an_amount_never_breaks_inside_its_number() {
+    let (service, merchant) = customer().await;
+    let link = Link::to(&merchant);
+    visit(&address(&service, &link), async |page| {
+        page.show_on(WIDTH, "light").await;
+        for (value, currency, locale) in [
+            ("1234567.89", "EUR", "en"),
+            ("1234567.89", "DKK", "da"),
+            ("10000000000", "HUF", "hu"),
+            ("10000000000", "EUR", "fr"),
+        ] {
+            let link = link.clone().with("value", value).with("currency", currency);
+            page.go(&address(&service, &link.with("locale", locale))).await;
+            is_in_one_line(page, ".amount").await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn axe_finds_nothing_in_any_state() {
+    let (service, merchant) = customer().await;
+    let axe = axe::script().await;
+    let link = Link::to(&merchant).with("reference", "5011").with("text", "Two mugs");
+    let form = address(&service, &link);
+    let open = link.clone().without("value").without("currency");
+    let wrong = open.clone().with("typed[value]", "x").with("typed[currency]", "xxx");
+    visit(&form, async |page| {
+        for (width, scheme) in [(320, "light"), (390, "dark"), (1280, "light"), (1280, "dark")] {
+            page.show_on(width, scheme).await;
+            let check = async |state: &str| {
+                axe::finds_nothing(&axe, page, &format!("{state}, {width}, {scheme}")).await;
+            };
+            page.go(&address(&service, &open)).await;
+            check("amount").await;
+            page.go(&address(&service, &wrong)).await;
+            check("wrong amount").await;
+            page.go(&address(&service, &link.clone().with("value", "x"))).await;
+            check("broken link").await;
+            let old = link.clone().with("form", "0192f2a0-0000-7000-8000-000000000000");
+            page.go(&address(&service, &old)).await;
+            check("old form").await;
+            page.go(&form).await;
+            check("card").await;
+            page.click("button").await;
+            page.until("$('#errors').textContent").await;
+            check("wrong card").await;
+            pay(page, Card::CHALLENGED[0].0).await;
+            page.until("$('.bank')").await;
+            check("challenge").await;
+            page.click("button[value=confirm]").await;
+            comes_out(page, None).await;
+            check("paid").await;
+            page.go(&form).await;
+            pay(page, Card::DECLINED).await;
+            comes_out(page, Some(8)).await;
+            check("failed").await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_whole_number_is_visible_on_a_small_phone() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        page.show_on(WIDTH, "light").await;
+        for font in ["system-ui", "sans-serif", "DejaVu Sans", "Liberation Sans", "monospace"] {
+            page.run("$('#number').value = ''").await;
+            page.run(&format!("$('#number').style.fontFamily = '{font}'")).await;
+            page.write("#number", "6200000000000000000").await;
+            let script =
+                "const it = $('#number'); return [it.value, it.scrollWidth > it.clientWidth]";
+            let expected = json!(["6200 0000 0000 0000 000", false]);
+            assert_eq!(page.run(script).await, expected, "{font}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_scheme_gives_groups_and_lengths() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        for (typed, brand, shown, code) in [
+            ("4", "Visa", "4", "739"),
+            ("378282246310005", "American Express", "3782 822463 10005", "7391"),
+            ("30569309025904", "Diners Club", "3056 930902 5904", "739"),
+            ("5555-5555-5555-4444", "Mastercard", "5555 5555 5555 4444", "739"),
+            ("2720990000000000", "Mastercard", "2720 9900 0000 0000", "739"),
+            ("3530111333300000", "JCB", "3530 1113 3330 0000", "739"),
+            ("6011111111111117", "Discover", "6011 1111 1111 1117", "739"),
+            ("6200000000000005", "UnionPay", "6200 0000 0000 0005", "739"),
+            ("6759649826438453", "Maestro", "6759 6498 2643 8453", "739"),
+            ("6", "", "6", "7391"),
+            ("9000000000000000", "", "9000 0000 0000 0000", "7391"),
+        ] {
+            page.run("$('#number').value = $('#code').value = ''").await;
+            page.write("#number", typed).await;
+            page.write("#code", "7391").await;
+            let found =
+                page.run("return [$('#scheme').textContent, $('#number').value, $('#code').value]");
+            assert_eq!(found.await, json!([brand, shown, code]));
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_focus_and_the_texts_follow_each_step() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        let focused = "return document.activeElement.tagName + document.activeElement.id";
+        assert_eq!(page.run(focused).await, "H1");
+        let attached = "return [...document.querySelectorAll('#card input')]
+            .map((it) => it.getAttribute('aria-describedby'))";
+        assert_eq!(page.run(attached).await, json!([null, null, "code-hint"]));
+        page.write("#number", Card::VISA.0).await;
+        page.click("button").await;
+        assert_eq!(page.run(focused).await, "INPUTexpiry");
+        assert_eq!(page.run(attached).await, json!([null, "expiry-error", "code-hint code-error"]));
+        page.write("#expiry", "0248").await;
+        assert_eq!(page.run(attached).await, json!([null, null, "code-hint code-error"]));
+        page.write("#code", "739").await;
+        page.click("button").await;
+        comes_out(page, None).await;
+        assert_eq!(page.run(focused).await, "H1");
+        assert_eq!(
+            page.run("return document.title").await,
+            "Payment successful – https://shop.example"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pressed_button_shows_that_the_payment_is_in_progress() {
+    let (service, merchant) = customer().await;
+    visit(&address(&service, &Link::to(&merchant)), async |page| {
+        // Keeps the browser on the page.
+        page.run("$('#card').addEventListener('submit', (event) => event.preventDefault())").await;
+        pay(page, Card::VISA).await;
+        page.until("$('button').disabled && $('button').ariaBusy === 'true'").await;
+        assert_eq!(page.text("#errors").await, "Your payment is being processed");
+        let spinner = "return getComputedStyle($('button'), '::after').animationName";
+        assert_eq!(page.run(spinner).await, "turn");
     })
     .await;
 }
@@ -168,7 +337,7 @@ async fn the_page_works_by_keyboard_and_labels_every_field() {
         page.press(Key::Enter.into()).await;
         comes_out(page, None).await;
         assert_eq!(page.run("return document.querySelectorAll('h1').length").await, 1);
-        assert_eq!(page.run("return $('.paid').getAttribute('role')").await, "status");
+        assert_eq!(page.run("return document.activeElement.tagName").await, "H1");
     })
     .await;
 }

@@ -6,10 +6,7 @@ use jiff::Timestamp;
 
 use super::{KeyState, Outcome};
 use crate::domain::{
-    AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine, Capture,
-    CardOnFile, Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name,
-    NewEvent, Notes, OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction,
-    User, Webhook, WebhookSecrets,
+    AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine, Capture, CardOnFile, Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction, User, Webhook, WebhookSecrets, LinkDigest, LinkSecret,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -48,6 +45,12 @@ pub(crate) struct Changes {
     pub(crate) deleted_invitations: BTreeSet<Id>,
     /// Deletes of all invitations of a merchant and user.
     pub(crate) deleted_invitations_of: BTreeSet<(Id, Id)>,
+    /// New rows; a previous row of the merchant is deleted.
+    pub(crate) link_secrets: BTreeMap<Id, (Id, LinkSecret)>,
+    /// New rows, by merchant and link.
+    pub(crate) used_links: BTreeMap<(Id, LinkDigest), UsedLink>,
+    /// Deletes, by merchant and link. The row may be new in the same batch, too: deletes come first.
+    pub(crate) freed_links: BTreeSet<(Id, LinkDigest)>,
     /// New pending payments.
     pub(crate) pending_payments: Vec<NewPendingPayment>,
     /// Updates of pending payments.
@@ -209,6 +212,16 @@ pub(crate) struct NewPendingPayment {
     pub(crate) key: AcquirerKey,
     pub(crate) created: Timestamp,
     pub(crate) payment: Payment,
+    /// The payment link, if it pays only once.
+    pub(crate) link: Option<LinkDigest>,
+}
+
+/// A payment link that pays only once, and its payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UsedLink {
+    pub(crate) merchant: Id,
+    pub(crate) link: LinkDigest,
+    pub(crate) pending_payment: Id,
 }
 
 #[derive(Debug, Clone, PartialEq)]

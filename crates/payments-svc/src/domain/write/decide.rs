@@ -99,7 +99,8 @@ impl Batch {
             Action::RevokeUser { merchant, user } => self.revoke_user(*merchant, *user),
             Action::AddApp { merchant, app } => self.add_app(*merchant, *app),
             Action::RevokeApp { merchant, app } => self.revoke_app(*merchant, *app),
-            Action::BeginPayment { payment } => self.begin(payment),
+            Action::SetLinkSecret { merchant, secret } => self.set_link_secret(*merchant, secret),
+            Action::BeginPayment { payment, link } => self.begin(payment, *link),
             Action::ConcludePayment { pending_payment, acquirer_outcome, card } => {
                 self.conclude(*pending_payment, acquirer_outcome.as_ref(), card.as_deref())
             }

@@ -6,8 +6,7 @@ use jiff::Timestamp;
 
 use super::{Answer, Balance, KeyedRequest, MerchantTexts, Outcome, Rejection};
 use crate::domain::{
-    AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, Merchant, Payment,
-    PayoutRun, TransactionState, TransactionVersion, Webhook, WebhookSecrets,
+    AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, Merchant, Payment, PayoutRun, TransactionState, TransactionVersion, Webhook, WebhookSecrets, LinkDigest,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -26,6 +25,8 @@ pub(crate) struct LoadedRows {
     /// By merchant. A booking needs one row, a payout all rows.
     pub(crate) balances: HashMap<Id, Vec<Balance>>,
     pub(crate) pending_payments: HashMap<Id, PendingPayment>,
+    /// Links that pay only once, by merchant, that have paid or are paying.
+    pub(crate) used_links: HashSet<(Id, LinkDigest)>,
     pub(crate) merchants: HashMap<Id, MerchantTexts>,
     pub(crate) test_merchants: HashSet<Id>,
     pub(crate) apps: HashSet<Id>,
@@ -60,6 +61,7 @@ impl LoadedRows {
             transactions: HashMap::new(),
             balances: HashMap::new(),
             pending_payments: HashMap::new(),
+            used_links: HashSet::new(),
             merchants: HashMap::new(),
             test_merchants: HashSet::new(),
             apps: HashSet::new(),
@@ -154,6 +156,8 @@ pub(crate) struct PendingPayment {
     pub(crate) challenged: Option<Card>,
     /// The app and the idempotency key of the request.
     pub(crate) key: Option<(Id, String)>,
+    /// The payment link, if it pays only once.
+    pub(crate) link: Option<LinkDigest>,
 }
 
 /// An invitation that waits to be sent.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Action, Write};
-use crate::domain::{AcquirerId, Email, Id, MovementRequest, PayoutRequest};
+use crate::domain::{AcquirerId, Email, Id, LinkDigest, MovementRequest, PayoutRequest};
 
 /// The captures of a transaction to load. A transaction can have up to 2,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +37,8 @@ pub(crate) struct Needs {
     pub(crate) transactions: BTreeMap<Id, CapturesToLoad>,
     /// Pending payments, each with its idempotency key.
     pub(crate) pending_payments: BTreeSet<Id>,
+    /// Links that pay only once, by merchant.
+    pub(crate) links: BTreeSet<(Id, LinkDigest)>,
     pub(crate) merchants: BTreeSet<Id>,
     pub(crate) apps: BTreeSet<Id>,
     /// Apps, each with all its API keys and webhooks.
@@ -74,7 +76,6 @@ impl Needs {
         match &write.action {
             Action::CreateApp { .. }
             | Action::CreateMerchant { .. }
-            | Action::BeginPayment { .. }
             | Action::SaveCard { .. }
             | Action::DeleteOutboxEntries { .. }
             | Action::RemoveInvitation { .. }
@@ -87,7 +88,12 @@ impl Needs {
             Action::RecordApiKeyUses { uses } => {
                 self.locked_apps.extend(uses.iter().map(|used| used.app));
             }
-            Action::UpdateMerchant { merchant, .. } => drop(self.merchants.insert(*merchant)),
+            Action::BeginPayment { payment, link } => {
+                self.links.extend(link.map(|link| (payment.merchant, link)));
+            }
+            Action::UpdateMerchant { merchant, .. } | Action::SetLinkSecret { merchant, .. } => {
+                self.merchants.insert(*merchant);
+            }
             Action::AddUser { merchant, email, .. } => {
                 self.merchants.insert(*merchant);
                 self.emails.insert((*merchant, lower_case(email)));
@@ -163,6 +169,7 @@ fn ids(action: &Action) -> usize {
         Action::DeleteApiKey { .. }
         | Action::RecordApiKeyUses { .. }
         | Action::UpdateMerchant { .. }
+        | Action::SetLinkSecret { .. }
         | Action::RevokeUser { .. }
         | Action::AddApp { .. }
         | Action::RevokeApp { .. }

@@ -64,7 +64,7 @@ struct CardOutput<'a> {
     last4: &'a str,
     #[serde(serialize_with = "as_date")]
     expiry: Timestamp,
-    scheme: &'static str,
+    scheme: Option<&'static str>,
     code: CodeOutput,
 }
 
@@ -144,7 +144,7 @@ impl<'a> CardOutput<'a> {
             bin: &card.bin,
             last4: &card.last4,
             expiry: card.expiry.end(),
-            scheme: card.scheme.name(),
+            scheme: card.scheme.public_name(),
             code: CodeOutput { present: card.code_present },
         }
     }

@@ -66,6 +66,14 @@ pub(super) const RULES: &[Rule] = &[
         ),
     },
     Rule {
+        name: "a failed payment does not use up its link",
+        test: Rows(
+            "SELECT transactions.id AS place, 'used' AS kept, 'free' AS computed
+             FROM used_links JOIN transactions ON transactions.operation = used_links.operation
+             WHERE error IS NOT NULL",
+        ),
+    },
+    Rule {
         name: "an outbox entry has the amount of its step, or of its transaction (reversal)",
         test: Rows(
             "SELECT instructions.id AS place, instructions.amount AS kept,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    Email, Id, Invitation, Merchant, MerchantDetails, MerchantUpdate, Pricing, User,
+    Email, Id, Invitation, Merchant, MerchantDetails, MerchantUpdate, Pricing, User, LinkSecret,
     write::{
         Balance, InvitationAttempt, Membership, MerchantTexts, NewInvitation, Outcome, Rejection,
         known::InvitationState, needs::lower_case,
@@ -56,6 +56,12 @@ impl Batch {
         }
         self.changes.merchant_texts.insert(merchant, texts.clone());
         done(Outcome::Done)
+    }
+
+    pub(super) fn set_link_secret(&mut self, merchant: Id, secret: &LinkSecret) -> ActionResult {
+        self.require_merchant(merchant)?;
+        self.changes.link_secrets.insert(merchant, (merchant, secret.clone()));
+        done(Outcome::LinkSecret(merchant))
     }
 
     /// Writes the invitation in the same database transaction as the membership, so that every new

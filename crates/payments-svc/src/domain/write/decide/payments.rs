@@ -6,10 +6,9 @@ use jiff::Timestamp;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, EventType, Fact, Id, Notes, OutboxKind,
-    Payment, PaymentResult, Transaction, TransactionVersion,
+    AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, EventType, Fact, Id, Notes, OutboxKind, Payment, PaymentResult, Transaction, TransactionVersion, LinkDigest,
     write::{
-        KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, Outcome, Rejection,
+        KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, Outcome, Rejection, UsedLink,
         changes::NewCard, known::KeyState,
     },
 };
@@ -18,14 +17,26 @@ use crate::domain::{
 const CHALLENGE: Duration = Duration::from_secs(15 * 60);
 
 impl Batch {
-    pub(super) fn begin(&mut self, payment: &Payment) -> ActionResult {
+    /// A link that pays only once is used from here on, so that two payments cannot overlap. If the
+    /// payment fails, the link is free again.
+    pub(super) fn begin(&mut self, payment: &Payment, link: Option<LinkDigest>) -> ActionResult {
+        let used = link.map(|link| (payment.merchant, link));
+        if used.is_some_and(|used| self.known.used_links.contains(&used)) {
+            return Err(Rejection::LinkUsed);
+        }
         let id = self.id();
+        if let Some((merchant, link)) = used {
+            self.known.used_links.insert((merchant, link));
+            let row = UsedLink { merchant, link, pending_payment: id };
+            self.changes.used_links.insert((merchant, link), row);
+        }
         let created = self.known.now;
         self.changes.pending_payments.push(NewPendingPayment {
             id,
             key: self.acquirer_key(id),
             created,
             payment: payment.clone(),
+            link,
         });
         done(Outcome::PaymentBegun(id))
     }
@@ -76,6 +87,11 @@ impl Batch {
         };
         let version = TransactionVersion { transaction: id, steps: 0, disputed: 0 };
         self.add_event(payment.merchant, event_type, Fact::Transaction(version));
+        if let Some(link) = begun.link.filter(|_| error.is_some()) {
+            let freed = (payment.merchant, link);
+            self.known.used_links.remove(&freed);
+            self.changes.freed_links.insert(freed);
+        }
         let outcome = Outcome::PaymentConcluded { transaction: id, error };
         if let Some((app, key)) = begun.key {
             let name = (app, key.clone());

@@ -8,12 +8,7 @@ use proptest::prelude::*;
 
 use super::{at, model::Tables};
 use crate::domain::{
-    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, ApiKeyUse, Card, CardOnFile,
-    Country, Currency, CustomData, Decision, Descriptor, Email, EventType, EventTypes, Exchange,
-    Expiry, FraudReason, Iban, Id, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes,
-    Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError,
-    Reason, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl,
-    Website, hour_of,
+    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, ApiKeyUse, Card, CardOnFile, Country, Currency, CustomData, Decision, Descriptor, Email, EventType, EventTypes, Exchange, Expiry, FraudReason, Iban, Id, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError, Reason, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website, hour_of, LinkSecret,
     write::{Action, KeyState, KeyedRequest, Write},
 };
 
@@ -26,6 +21,7 @@ pub(crate) enum Kind {
     UseApiKeys,
     CreateMerchant,
     UpdateMerchant,
+    SetLinkSecret,
     AddUser,
     RevokeUser,
     AddApp,
@@ -55,9 +51,7 @@ pub(crate) enum Kind {
 /// Kinds that concern the same rows. Repeated kinds are more frequent.
 const MEMBERS: &[Kind] = {
     use Kind::{
-        AddApp, AddUser, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey,
-        DeleteWebhook, RemoveInvitation, RevokeApp, RevokeUser, RotateWebhook, TakeInvitation,
-        UpdateMerchant, UpdateWebhook, UseApiKeys,
+    AddApp, AddUser, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey, DeleteWebhook, RemoveInvitation, RevokeApp, RevokeUser, RotateWebhook, TakeInvitation, UpdateMerchant, UpdateWebhook, UseApiKeys, SetLinkSecret,
     };
     &[
         CreateApp,
@@ -68,6 +62,7 @@ const MEMBERS: &[Kind] = {
         UseApiKeys,
         CreateMerchant,
         UpdateMerchant,
+        SetLinkSecret,
         AddUser,
         AddUser,
         RevokeUser,
@@ -218,6 +213,7 @@ impl WriteSpec {
             action,
             Action::CreateApiKey { .. }
                 | Action::CreateMerchant { .. }
+                | Action::SetLinkSecret { .. }
                 | Action::AddUser { .. }
                 | Action::AddApp { .. }
                 | Action::BeginPayment { .. }
@@ -276,13 +272,20 @@ impl WriteSpec {
                         .then(|| descriptor(second_choice)),
                 },
             },
+            Kind::SetLinkSecret => Action::SetLinkSecret {
+                merchant,
+                secret: LinkSecret::new(format!("secret {second_choice}").into()),
+            },
             Kind::AddUser => Action::AddUser { merchant, app, email: email(second_choice) },
             Kind::RevokeUser => {
                 Action::RevokeUser { merchant, user: pick(&tables.users, 3, second_choice) }
             }
             Kind::AddApp => Action::AddApp { merchant, app },
             Kind::RevokeApp => Action::RevokeApp { merchant, app },
-            Kind::Begin => Action::BeginPayment { payment: Box::new(self.payment(tables)) },
+            Kind::Begin => Action::BeginPayment {
+                payment: Box::new(self.payment(tables)),
+                link: second_choice.is_multiple_of(3).then_some([second_choice % 2; 32]),
+            },
             Kind::Conclude | Kind::Challenge => self.follow_up(tables),
             Kind::Capture | Kind::Refund | Kind::Void => Action::Move {
                 transaction: pick(&tables.transactions, 3, choice),

@@ -11,10 +11,11 @@ use crate::domain::write::{
     NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction,
     NotificationRow, PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
     WebhookRow, WebhookState,
+    UsedLink,
 };
 use crate::domain::{
     AcquirerId, BalanceLine, Capture, Challenge, DisputeState, FraudAlert, Id, Invitation,
-    LineKind, Merchant, NewEvent, PayoutRequest, Posting, Slice, Step, TransactionState, User,
+    LineKind, Merchant, NewEvent, PayoutRequest, Posting, Slice, Step, TransactionState, User, LinkDigest, LinkSecret,
 };
 
 /// All tables, by primary key.
@@ -31,6 +32,8 @@ pub(crate) struct Tables {
     pub(crate) merchant_users: BTreeSet<(Id, Id)>,
     pub(crate) invitations: BTreeMap<Id, InvitationRow>,
     pub(crate) pending_payments: BTreeMap<Id, (NewPendingPayment, Option<Challenge>)>,
+    pub(crate) link_secrets: BTreeMap<Id, (Id, LinkSecret)>,
+    pub(crate) used_links: BTreeMap<(Id, LinkDigest), UsedLink>,
     pub(crate) transactions: BTreeMap<Id, TransactionRow>,
     pub(crate) trail: BTreeMap<(Id, u32), Step>,
     pub(crate) captures: BTreeMap<(Id, u32), Capture>,
@@ -97,6 +100,7 @@ impl Tables {
                 known.pending_payments.insert(*id, self.begun(row, challenge.as_ref()));
             }
         }
+        known.used_links.extend(needs.links.iter().filter(|key| self.used_links.contains_key(key)));
         for id in &needs.merchants {
             if let Some(merchant) = self.merchants.get(id) {
                 known.merchants.insert(*id, texts(merchant));
@@ -176,6 +180,7 @@ impl Tables {
             keys: self.keys.keys().cloned().collect(),
             transactions: self.transactions.keys().map(|id| (*id, CapturesToLoad::All)).collect(),
             pending_payments: self.pending_payments.keys().copied().collect(),
+            links: self.used_links.keys().copied().collect(),
             merchants: self.merchants.keys().copied().collect(),
             apps: self.apps.keys().copied().collect(),
             locked_apps: self.apps.keys().copied().collect(),
@@ -246,6 +251,7 @@ impl Tables {
             test: self.merchants[&row.payment.merchant].details.test,
             challenged: challenge.map(|challenge| challenge.card.clone()),
             key,
+            link: row.link,
         }
     }
 
@@ -312,6 +318,8 @@ impl Tables {
         for id in &changes.deleted_webhooks {
             assert!(self.webhooks.remove(id).is_some(), "{id}");
         }
+        self.used_links.retain(|link, _| !changes.freed_links.contains(link));
+        self.link_secrets.retain(|merchant, _| !changes.link_secrets.contains_key(merchant));
         let is_gone = |row: &&Membership| row.existed && !row.exists;
         for row in changes.merchant_apps.values().filter(is_gone) {
             assert!(self.merchant_apps.remove(&(row.merchant, row.member)).is_some(), "{row:?}");
@@ -388,6 +396,8 @@ impl Tables {
             &mut self.pending_payments,
             changes.pending_payments.into_iter().map(|row| (row.id, (row, None))),
         );
+        add(&mut self.used_links, changes.used_links);
+        add(&mut self.link_secrets, changes.link_secrets);
         add(&mut self.cards, changes.cards.into_iter().map(|row| (row.id, row)));
         add(&mut self.disputes, changes.disputes);
         let slices = changes.slices.into_iter();
