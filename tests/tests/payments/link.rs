@@ -241,8 +241,9 @@ async fn an_expired_link_starts_no_payment() {
     let later = Link::to(&merchant).with("expires", "4102444800").sign(&secret).await;
     let (form, page) = service.pay_at(&later, Card::VISA).await;
     assert!(page.expect(200).text().contains("Payment successful"), "{form}");
+    let unused = service.open(&later).await;
     let past = Link::to(&merchant).with("expires", "1700000000").sign(&secret).await;
-    let form = past.clone().with("form", form.split("&form=").nth(1).unwrap());
+    let form = past.clone().with("form", unused.split("&form=").nth(1).unwrap());
     for page in
         [service.show(&past.path()).await, service.send_card(&form.path(), Card::VISA).await]
     {

@@ -84,8 +84,8 @@ async fn declines_are_counted_and_logged_by_code_and_origin() {
         let _ = next(&service.send_form(&form, "answer=cancel").await);
     }
     let live = merchant.app.merchant_with(&minimal()).await;
-    live.charge(&live.payment(Card::VISA, "EUR", 100)).await.declined(27);
-    let saved = json!({ "key": live.key, "card": Card::VISA.details() });
+    live.charge(&live.payment(Card::LIVE, "EUR", 100)).await.declined(27);
+    let saved = json!({ "key": live.key, "card": Card::LIVE.details() });
     assert_eq!(service.pay("/cards", &saved).await.expect(400).json()["code"], 28);
 
     let scraped = service.fetch("/metrics").await.expect(200);

@@ -52,7 +52,10 @@ mod needs;
 pub(crate) mod tests;
 
 pub(crate) use changes::{
-    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts, NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice, NumberedStep, TransactionUpdate, WebhookRow, UsedLink,
+    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
+    NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry,
+    NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
+    NumberedStep, TransactionUpdate, UsedLink, WebhookRow,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{

@@ -168,6 +168,11 @@ pub(super) async fn pay(
                 Err(refused @ app::Error::RateLimited(_)) => {
                     rate_limited(&payments, &visit, Some(form), refused).await
                 }
+                // 3-D Secure. This page stays in the history of the browser. So it gets the address
+                // that never continues to the shop.
+                Ok(answer) if visit.browser.has_cookie && *answer.outcome() == Outcome::Done => {
+                    Ok(visit.redirect(Some(form)))
+                }
                 paid => after(&payments, &visit, form, paid.map(drop)).await,
             }
         }

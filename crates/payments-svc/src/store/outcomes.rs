@@ -29,6 +29,7 @@ enum StoredOutcome {
     Card { id: String },
     Webhook(StoredWebhook),
     ApiKey { id: String, name: Option<String>, created: i64 },
+    LinkSecret { merchant: String },
 }
 
 /// An endpoint, without its secrets.
@@ -42,7 +43,6 @@ struct StoredWebhook {
     types: Vec<String>,
     description: Option<String>,
     disabled: Option<String>,
-    LinkSecret { merchant: String },
 }
 
 /// JSON, or `NULL` for a movement.

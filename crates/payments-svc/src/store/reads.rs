@@ -15,7 +15,9 @@ use super::{
     values::{CARD, bytes, millis, optional_card, time},
 };
 use crate::domain::{
-    ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Dispute, FraudAlert, Id, Merchant, OutboxEntry, SavedCard, Transaction, TransactionTerms, TransactionVersion, Webhook, WebhookSecrets, LinkDigest, LinkSecret, Receipt,
+    ApiKeyDigest, App, BalanceLine, CardOnFile, Challenge, Dispute, FraudAlert, Id, LinkDigest,
+    LinkSecret, Merchant, OutboxEntry, Receipt, SavedCard, Transaction, TransactionTerms,
+    TransactionVersion, Webhook, WebhookSecrets,
     write::{KeyedRequest, StoredIdempotencyKey},
 };
 

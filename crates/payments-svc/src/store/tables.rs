@@ -9,10 +9,13 @@ use super::{
     values::{bytes, fraction, millis, month, optional, year},
 };
 use crate::domain::{
-    ApiKeyUse, BalanceLine, Challenge, Decision, FraudAlert, Id, Merchant, NewEvent, User, LinkDigest, LinkSecret,
+    ApiKeyUse, BalanceLine, Challenge, Decision, FraudAlert, Id, LinkDigest, LinkSecret, Merchant,
+    NewEvent, User,
     write::{
         Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
-    NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice, NumberedStep, TransactionUpdate, WebhookRow, UsedLink,
+        NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry,
+        NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting,
+        NumberedSlice, NumberedStep, TransactionUpdate, UsedLink, WebhookRow,
     },
 };
 

@@ -6,7 +6,10 @@ use jiff::Timestamp;
 
 use super::{KeyState, Outcome};
 use crate::domain::{
-    AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine, Capture, CardOnFile, Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, Merchant, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutRun, Posting, Slice, Step, Transaction, User, Webhook, WebhookSecrets, LinkDigest, LinkSecret,
+    AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine, Capture,
+    CardOnFile, Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, LinkDigest,
+    LinkSecret, Merchant, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutRun, Posting,
+    Slice, Step, Transaction, User, Webhook, WebhookSecrets,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::{Answer, Balance, KeyedRequest, MerchantTexts, Outcome, Rejection};
 use crate::domain::{
-    AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, Merchant, Payment, PayoutRun, TransactionState, TransactionVersion, Webhook, WebhookSecrets, LinkDigest,
+    AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, LinkDigest, Merchant,
+    Payment, PayoutRun, TransactionState, TransactionVersion, Webhook, WebhookSecrets,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database

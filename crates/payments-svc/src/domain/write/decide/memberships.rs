@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    Email, Id, Invitation, Merchant, MerchantDetails, MerchantUpdate, Pricing, User, LinkSecret,
+    Email, Id, Invitation, LinkSecret, Merchant, MerchantDetails, MerchantUpdate, Pricing, User,
     write::{
         Balance, InvitationAttempt, Membership, MerchantTexts, NewInvitation, Outcome, Rejection,
         known::InvitationState, needs::lower_case,

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, EventType, Fact, Id, Notes, OutboxKind, Payment, PaymentResult, Transaction, TransactionVersion, LinkDigest,
+    AcquirerOutcome, Amounts, Card, CardOnFile, Challenge, EventType, Fact, Id, LinkDigest, Notes,
+    OutboxKind, Payment, PaymentResult, Transaction, TransactionVersion,
     write::{
         KeyChange, NewOutboxEntry, NewPendingPayment, NewTransaction, Outcome, Rejection, UsedLink,
         changes::NewCard, known::KeyState,

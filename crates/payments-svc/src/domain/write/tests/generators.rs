@@ -8,7 +8,12 @@ use proptest::prelude::*;
 
 use super::{at, model::Tables};
 use crate::domain::{
-    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, ApiKeyUse, Card, CardOnFile, Country, Currency, CustomData, Decision, Descriptor, Email, EventType, EventTypes, Exchange, Expiry, FraudReason, Iban, Id, MerchantDetails, MerchantUpdate, MovementRequest, Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError, Reason, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl, Website, hour_of, LinkSecret,
+    AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, ApiKeyUse, Card, CardOnFile,
+    Country, Currency, CustomData, Decision, Descriptor, Email, EventType, EventTypes, Exchange,
+    Expiry, FraudReason, Iban, Id, LinkSecret, MerchantDetails, MerchantUpdate, MovementRequest,
+    Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing,
+    ProcessingError, Reason, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate,
+    WebhookUrl, Website, hour_of,
     write::{Action, KeyState, KeyedRequest, Write},
 };
 
@@ -51,7 +56,9 @@ pub(crate) enum Kind {
 /// Kinds that concern the same rows. Repeated kinds are more frequent.
 const MEMBERS: &[Kind] = {
     use Kind::{
-    AddApp, AddUser, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey, DeleteWebhook, RemoveInvitation, RevokeApp, RevokeUser, RotateWebhook, TakeInvitation, UpdateMerchant, UpdateWebhook, UseApiKeys, SetLinkSecret,
+        AddApp, AddUser, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey,
+        DeleteWebhook, RemoveInvitation, RevokeApp, RevokeUser, RotateWebhook, SetLinkSecret,
+        TakeInvitation, UpdateMerchant, UpdateWebhook, UseApiKeys,
     };
     &[
         CreateApp,

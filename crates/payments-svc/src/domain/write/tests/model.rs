@@ -10,12 +10,12 @@ use crate::domain::write::{
     LoadedTransaction, Membership, MerchantTexts, Needs, NewApiKey, NewApp, NewCard, NewDispute,
     NewIdempotencyKey, NewInvitation, NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction,
     NotificationRow, PayoutState, PendingPayment, StoredIdempotencyKey, TransactionUpdate,
-    WebhookRow, WebhookState,
-    UsedLink,
+    UsedLink, WebhookRow, WebhookState,
 };
 use crate::domain::{
     AcquirerId, BalanceLine, Capture, Challenge, DisputeState, FraudAlert, Id, Invitation,
-    LineKind, Merchant, NewEvent, PayoutRequest, Posting, Slice, Step, TransactionState, User, LinkDigest, LinkSecret,
+    LineKind, LinkDigest, LinkSecret, Merchant, NewEvent, PayoutRequest, Posting, Slice, Step,
+    TransactionState, User,
 };
 
 /// All tables, by primary key.
