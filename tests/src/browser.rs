@@ -129,7 +129,8 @@ impl Page {
         let begun = Instant::now();
         while self.run(&script).await != true {
             if begun.elapsed() > DEADLINE {
-                panic!("not {expression}:\n{}", self.text("body").await);
+                let url = self.run("return location.href").await;
+                panic!("not {expression} at {url}:\n{}", self.text("body").await);
             }
             sleep(Duration::from_millis(20)).await;
         }
