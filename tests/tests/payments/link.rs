@@ -256,7 +256,8 @@ async fn an_expired_link_starts_no_payment() {
 
 #[tokio::test]
 async fn a_link_with_once_pays_once_and_a_decline_does_not_count() {
-    let (service, merchant) = customer().await;
+    let service = Service::with(&[]).await;
+    let merchant = service.merchant().await;
     let secret = merchant.link_secret().await;
     let link = Link::to(&merchant).with("reference", "5011").with("once", "y").sign(&secret).await;
     let other = service.open(&link).await;

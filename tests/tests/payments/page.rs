@@ -237,6 +237,27 @@ async fn without_cookies_the_outcome_is_shown_once() {
     assert_eq!(merchant.list("/transactions?limit=10").await.len(), 4);
 }
 
+#[tokio::test]
+async fn without_cookies_a_button_asks_for_the_outcome_of_a_pending_payment() {
+    let settings = [("PAYMENTS_SANDBOX_DELAY", "1h"), ("PAYMENTS_ACQUIRER_TIMEOUT", "500ms")];
+    let service = Service::with(&settings).await;
+    let merchant = service.merchant().await;
+    let service = service.in_browser("");
+    let form = service.open(&Link::to(&merchant)).await;
+    let (_, page) = (service.show(&form).await, service.send_card(&form, Card::VISA).await);
+    let text = page.text();
+    assert!(text.contains("Your payment is being processed"), "{page:?}");
+    assert!(text.contains("Check again") && !text.contains("http-equiv=\"refresh\""), "{page:?}");
+    let body = format!("browser={}", hidden(&page));
+    let failed = async {
+        while group(&service.send_form(&form, &body).await) != Some("again") {
+            sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    timeout(DEADLINE, failed).await.unwrap();
+    let _ = service.show(&form).await.expect(410);
+}
+
 /// The secret in the hidden field of a form.
 fn hidden(page: &Answer) -> String {
     let (_, rest) = page.text().split_once("name=\"browser\" value=\"").unwrap();

@@ -19,9 +19,13 @@ for (const form of document.querySelectorAll("form[method=post]")) {
     // Disabled after the form was sent, because a disabled button does not send its value.
     setTimeout(() => setDisabled(form, true));
   });
-  // Whoever comes back to the page as it was left may send it again.
   addEventListener("pageshow", () => setDisabled(form, false));
 }
+
+// Back on a page that the browser kept as it was left: the payment may have gone on since.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) location.reload();
+});
 
 function setDisabled(form, isDisabled) {
   for (const button of form.querySelectorAll("button")) {
@@ -70,9 +74,6 @@ function assist(form) {
     if (wrong.length === 0) return;
     event.preventDefault();
     wrong[0].input.focus();
-  });
-  addEventListener("pageshow", ({ persisted }) => {
-    if (persisted) form.querySelector("#errors").textContent = "";
   });
 }
 
