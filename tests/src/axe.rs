@@ -1,25 +1,16 @@
 //! axe-core, which looks for problems of accessibility in the page of a browser.
 
-use std::fs;
-
 use serde_json::{Value, json};
-use tokio::process::Command;
 
-use crate::{browser::Page, process, project};
+use crate::{browser::Page, project};
 
-/// The script of axe-core. npm installs the version of `tests/axe/package-lock.json`.
-pub async fn script() -> String {
-    let place = tempfile::tempdir().expect("a directory can be made");
-    for file in ["package.json", "package-lock.json"] {
-        let from = project::root().join("tests/axe").join(file);
-        fs::copy(from, place.path().join(file)).expect("can be copied");
-    }
-    let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place.path());
-    let installed = process::run(npm).await;
-    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
-    let script = place.path().join("node_modules/axe-core/axe.min.js");
-    fs::read_to_string(script).expect("the package has a script")
+const FILE: &str = "target/tools/axe.min.js";
+
+/// The script of axe-core.
+pub fn script() -> String {
+    let is_there = project::root().join(FILE).exists();
+    assert!(is_there, "axe-core is missing; install it with: scripts/install test");
+    project::read(FILE)
 }
 
 /// Checks that axe-core finds nothing on the page.

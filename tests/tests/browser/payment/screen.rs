@@ -3,7 +3,7 @@
 use blackbox::{
     axe,
     browser::{Page, visit},
-    payments::{Card, Link},
+    payments::{Card, Link, Service, minimal},
 };
 use fantoccini::key::Key;
 use serde_json::json;
@@ -49,7 +49,7 @@ async fn every_language_has_its_pages_and_fits_a_phone() {
     let (service, merchant) = customer().await;
     let link = Link::to(&merchant).with("recurring", "y").with("text", "Two mugs");
     let at = |locale| address(&service, &link.clone().with("locale", locale));
-    let axe = axe::script().await;
+    let axe = axe::script();
     visit(&at("en"), async |page| {
         let mut buttons = Vec::new();
         for (number, (locale, paid)) in LANGUAGES.into_iter().enumerate() {
@@ -148,7 +148,7 @@ async fn an_amount_never_breaks_inside_its_number() {
 #[tokio::test]
 async fn axe_finds_nothing_in_any_state() {
     let (service, merchant) = customer().await;
-    let axe = axe::script().await;
+    let axe = axe::script();
     let link = Link::to(&merchant).with("reference", "5011").with("text", "Two mugs");
     let form = address(&service, &link);
     let open = link.clone().without("value").without("currency");
@@ -230,6 +230,22 @@ async fn the_scheme_gives_groups_and_lengths() {
                 page.run("return [$('#scheme').textContent, $('#number').value, $('#code').value]");
             assert_eq!(found.await, json!([brand, shown, code]));
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_check_digit_of_a_live_number_is_checked() {
+    let service = Service::any().await;
+    let merchant = service.app().await.merchant_with(&minimal()).await;
+    let link = Link::to(&merchant).without("test");
+    visit(&address(&service, &link), async |page| {
+        page.write("#number", "4000056655665557").await;
+        page.click("#expiry").await;
+        page.until("!$('#number-error').hidden").await;
+        page.run("$('#number').value = ''").await;
+        page.write("#number", Card::LIVE.0).await;
+        page.until("$('#number-error').hidden").await;
     })
     .await;
 }
