@@ -48,6 +48,7 @@ fn used_ids(changes: &Changes) -> usize {
         + changes.disputes.len()
         + changes.frauds.len()
         + changes.events.len()
+        + changes.webhooks.values().filter(|row| row.is_new).count()
         + usize::from(changes.payout.is_some())
 }
 
@@ -57,7 +58,6 @@ fn facts(changes: &Changes) -> usize {
         + changes.steps.len()
         + changes.disputes.len()
         + changes.frauds.len()
-        + changes.webhooks.values().filter(|row| row.is_new).count()
         + usize::from(changes.payout.is_some())
 }
 

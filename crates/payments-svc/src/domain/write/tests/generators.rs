@@ -56,17 +56,11 @@ pub(crate) enum Kind {
 /// Kinds that concern the same rows. Repeated kinds are more frequent.
 const MEMBERS: &[Kind] = {
     use Kind::{
-        AddApp, AddUser, CreateApiKey, CreateApp, CreateMerchant, CreateWebhook, DeleteApiKey,
-        DeleteWebhook, RemoveInvitation, RevokeApp, RevokeUser, RotateWebhook, SetLinkSecret,
-        TakeInvitation, UpdateMerchant, UpdateWebhook, UseApiKeys,
+        AddApp, AddUser, CreateApp, CreateMerchant, RemoveInvitation, RevokeApp, RevokeUser,
+        SetLinkSecret, TakeInvitation, UpdateMerchant,
     };
     &[
         CreateApp,
-        CreateApiKey,
-        CreateApiKey,
-        DeleteApiKey,
-        DeleteApiKey,
-        UseApiKeys,
         CreateMerchant,
         UpdateMerchant,
         SetLinkSecret,
@@ -81,6 +75,19 @@ const MEMBERS: &[Kind] = {
         TakeInvitation,
         TakeInvitation,
         RemoveInvitation,
+    ]
+};
+const APPS: &[Kind] = {
+    use Kind::{
+        CreateApiKey, CreateWebhook, DeleteApiKey, DeleteWebhook, RotateWebhook, UpdateWebhook,
+        UseApiKeys,
+    };
+    &[
+        CreateApiKey,
+        CreateApiKey,
+        DeleteApiKey,
+        DeleteApiKey,
+        UseApiKeys,
         CreateWebhook,
         CreateWebhook,
         UpdateWebhook,
@@ -102,6 +109,8 @@ const MONEY: &[Kind] = {
         Refund,
         Refund,
         Void,
+        Opened,
+        Opened,
         Opened,
         Opened,
         Decided,
@@ -151,9 +160,10 @@ pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
     };
     let writes = |spec| prop::collection::vec(spec, 1..16).prop_map(Batch::Writes);
     let of = |kinds| writes(spec(kinds).boxed());
-    let all = prop_oneof![spec(MEMBERS), spec(PAYMENTS), spec(MONEY)];
+    let all = prop_oneof![spec(MEMBERS), spec(APPS), spec(PAYMENTS), spec(MONEY)];
     let batch = prop_oneof![
         3 => of(MEMBERS),
+        2 => of(APPS),
         2 => of(PAYMENTS),
         4 => of(MONEY),
         3 => writes(all.boxed()),
@@ -424,7 +434,7 @@ impl WriteSpec {
 
     fn notification(&self, tables: &Tables) -> Notification {
         let name =
-            if self.second_choice < 200 { self.second_choice % 3 } else { self.second_choice };
+            if self.second_choice < 150 { self.second_choice % 3 } else { self.second_choice };
         let dispute = reference(&format!("dispute {name}"));
         let event = match self.kind {
             Kind::Opened => AcquirerEvent::Opened {
@@ -432,7 +442,7 @@ impl WriteSpec {
                 amount: Amount::new(self.amount * 2).unwrap(),
                 reason: (self.second_choice > 99)
                     .then(|| Reason { code: 10, title: "other".to_owned() }),
-                due: if self.amount > 200 { later() } else { Timestamp::UNIX_EPOCH },
+                due: if self.amount & 2 == 0 { later() } else { Timestamp::UNIX_EPOCH },
             },
             Kind::Decided if self.amount & 1 == 0 => {
                 AcquirerEvent::Decided { dispute, decision: Decision::Won }

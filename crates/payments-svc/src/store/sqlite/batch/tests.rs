@@ -159,7 +159,7 @@ impl<'a> Rows<'a> for Recorder {
 fn every_statement_that_writes_rows_is_executed() {
     let mut runner = TestRunner::deterministic();
     let mut recorder = Recorder::default();
-    for _ in 0..40 {
+    for _ in 0..80 {
         let mut both = SqliteAndModel::of(database());
         let batches = batches().new_tree(&mut runner).unwrap().current();
         for batch in setup_batches().iter().chain(&batches) {
