@@ -73,7 +73,9 @@ pub(crate) use money::{
 pub(crate) use movement::{
     Capture, MAX_STEPS, MovementError, MovementRequest, TransactionChange, TransactionState,
 };
-pub(crate) use notification::{AcquirerEvent, AcquirerId, FraudAlert, FraudReason, Notification};
+pub(crate) use notification::{
+    AcquirerEvent, AcquirerId, FraudAlert, FraudReason, Notification, acquirer_time,
+};
 pub(crate) use page_query::{MAX_PAGE_SIZE, PageQuery};
 pub(crate) use payment::{
     AcquirerOutcome, CardOnFile, Challenge, ChallengeAnswer, OutboxEntry, OutboxKind, Payment,

@@ -98,6 +98,8 @@ async fn all_invalid_members_are_named() {
         ("type", json!(1), "type"),
         ("created", json!("yesterday"), "created"),
         ("created", json!(1_763_700_000), "created"),
+        ("created", json!("-000001-12-31T23:59:59Z"), "created"),
+        ("created", json!("10000-01-01T00:00:00Z"), "created"),
         ("transactionId", json!("ffffffffffffffffffffffff"), "transactionId"),
         ("transactionId", json!("1"), "transactionId"),
         ("disputeId", json!(""), "disputeId"),
@@ -107,6 +109,7 @@ async fn all_invalid_members_are_named() {
         ("amount", json!(1.5), "amount"),
         ("amount", json!(1_000_000_000_001_i64), "amount"),
         ("due", json!("soon"), "due"),
+        ("due", json!("-009999-06-01T00:00:00Z"), "due"),
         ("reason", json!(1), "reason"),
         ("reason", json!({ "code": 1 }), "reason"),
         ("reason", json!({ "title": "x" }), "reason"),
@@ -121,6 +124,7 @@ async fn all_invalid_members_are_named() {
         ("reason", json!(-1)),
         ("reason", json!({})),
         ("reported", json!("now")),
+        ("reported", json!("-000001-12-31T23:59:59Z")),
     ] {
         let mut event = Acquirer::event("fraud.reported", &transaction, json!({}));
         event[member] = value;

@@ -91,6 +91,20 @@ impl FromStr for AcquirerId {
     }
 }
 
+/// The first second of the year 0.
+const EARLIEST: i64 = -62_167_219_200;
+
+/// Parses a time that an acquirer sends. The API shows it in RFC 3339, which has no years before
+/// 0. The type has no times after 9999-12-30.
+pub(crate) fn acquirer_time(text: &str) -> Result<Timestamp, InvalidTime> {
+    let time = text.parse().ok().filter(|time: &Timestamp| time.as_second() >= EARLIEST);
+    time.ok_or(InvalidTime)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a time from 0000-01-01 to 9999-12-30 in RFC 3339, such as 2026-11-21T10:14:42Z")]
+pub(crate) struct InvalidTime;
+
 /// A fraud alert, as the API shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FraudAlert {
@@ -137,6 +151,29 @@ mod tests {
         }
         for bad in ["", "tab\t", "\u{e9}", &format!("{longest}x")] {
             assert_eq!(bad.parse::<AcquirerId>(), Err(InvalidAcquirerId), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_time_has_a_year_of_four_digits() {
+        for (text, shown) in [
+            ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00Z"),
+            ("2026-11-21T11:14:42.5+01:00", "2026-11-21T10:14:42.5Z"),
+            ("9999-12-30T22:00:00Z", "9999-12-30T22:00:00Z"),
+        ] {
+            assert_eq!(acquirer_time(text).map(|time| time.to_string()), Ok(shown.to_owned()));
+        }
+        for text in [
+            "",
+            "yesterday",
+            "2026-11-21",
+            "0000-01-01T00:00:00+00:01",
+            "-000001-12-31T23:59:59Z",
+            "-009999-01-02T02:00:00Z",
+            "9999-12-31T23:59:59Z",
+            "10000-01-01T00:00:00Z",
+        ] {
+            assert_eq!(acquirer_time(text), Err(InvalidTime), "{text}");
         }
     }
 

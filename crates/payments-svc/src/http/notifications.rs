@@ -16,6 +16,7 @@ use crate::{
     app::{self, Payments, now},
     domain::{
         AcquirerEvent, AcquirerId, Amount, Decision, FraudReason, Name, Notification, Reason,
+        acquirer_time,
     },
     web::{Body, Error, Fields, Reported},
 };
@@ -48,7 +49,7 @@ enum Received {
 
 fn received(fields: &mut Fields<'_>, payments: &Payments) -> Result<Received, Reported> {
     let id = fields.required("id", str::parse);
-    let created = fields.required("created", str::parse::<Timestamp>);
+    let created = fields.required("created", acquirer_time);
     let kind = fields.required("type", |name| Ok::<_, String>(name.to_owned()))?;
     let event: fn(&mut Fields<'_>, Timestamp) -> Result<AcquirerEvent, Reported> =
         match kind.as_str() {
@@ -69,7 +70,7 @@ fn received(fields: &mut Fields<'_>, payments: &Payments) -> Result<Received, Re
 fn opening(fields: &mut Fields<'_>, default_due: Timestamp) -> Result<AcquirerEvent, Reported> {
     let dispute = fields.required("disputeId", str::parse::<AcquirerId>);
     let amount = fields.required_number("amount", Amount::new);
-    let due = fields.optional("due", str::parse);
+    let due = fields.optional("due", acquirer_time);
     let mut reason = fields.object("reason");
     let code = reason.optional_number("code", Ok::<_, String>);
     let title = reason.optional("title", Name::new);
@@ -87,7 +88,7 @@ fn decided(fields: &mut Fields<'_>, decision: Decision) -> Result<AcquirerEvent,
 }
 
 fn alert(fields: &mut Fields<'_>) -> Result<AcquirerEvent, Reported> {
-    let reported = fields.optional("reported", str::parse);
+    let reported = fields.optional("reported", acquirer_time);
     let reason = fields.optional_number("reason", FraudReason::new);
     Ok(AcquirerEvent::Fraud { reported: reported?, reason: reason? })
 }
