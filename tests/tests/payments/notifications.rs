@@ -1,7 +1,8 @@
 //! Notifications of acquirers: their signatures and their members.
 
-use blackbox::payments::{
-    Acquirer, Refusal as _, SECRET, Service, Transaction, seconds, signature,
+use blackbox::{
+    http::Answer,
+    payments::{Acquirer, Refusal as _, SECRET, Service, Transaction, seconds, signature},
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -19,6 +20,14 @@ fn opened(transaction: &Transaction) -> Value {
     Acquirer::event("dispute.opened", transaction, members)
 }
 
+/// Checks that a notification was refused because of its signature, for this reason.
+fn is_refused(answer: &Answer, reason: &str) {
+    answer.refused(401, "unauthenticated");
+    assert_eq!(answer.header("www-authenticate"), Some("Acquirer-Signature"));
+    let message = answer.json()["message"].as_str().unwrap().to_owned();
+    assert!(message.contains(reason) && !message.contains("API key"), "{message}");
+}
+
 #[tokio::test]
 async fn notifications_without_a_valid_signature_are_401() {
     let (service, transaction) = captured().await;
@@ -26,23 +35,22 @@ async fn notifications_without_a_valid_signature_are_401() {
     let body = opened(&transaction).to_string();
     let (now, secret) = (seconds(), SECRET.1);
     let good = signature(secret, now, &body);
-    let unsigned = || service.request(Method::POST, "/acquirer/events");
-    let _ = unsigned().body_of("application/json", body.as_str()).send().await.expect(401);
-    for forged in [
-        signature("whsec_of_somebody", now, &body),
-        signature(secret, now, &body.replace("100", "999")),
-        signature(secret, now - 310, &body),
-        signature(secret, now + 310, &body),
-        good.replace("t=", "t=1"),
-        good.replace("v1=", "v0="),
-        good[..good.len() - 2].to_owned(),
-        format!("{good}00"),
-        "t=,v1=".to_owned(),
-        String::new(),
+    let unsigned = service.request(Method::POST, "/acquirer/events");
+    let unsigned = unsigned.body_of("application/json", body.as_str()).send().await;
+    is_refused(&unsigned, "the header Acquirer-Signature is missing");
+    for (forged, reason) in [
+        (signature("whsec_of_somebody", now, &body), "is the HMAC-SHA256"),
+        (signature(secret, now, &body.replace("100", "999")), "is the HMAC-SHA256"),
+        (signature(secret, now - 310, &body), "more than 5m off"),
+        (signature(secret, now + 310, &body), "more than 5m off"),
+        (good.replace("t=", "t=1"), "more than 5m off"),
+        (good.replace("v1=", "v0="), "must be t="),
+        (good[..good.len() - 2].to_owned(), "is the HMAC-SHA256"),
+        (format!("{good}00"), "is the HMAC-SHA256"),
+        ("t=,v1=".to_owned(), "must be t="),
+        (String::new(), "must be t="),
     ] {
-        let answer = Acquirer(&service).signed(&forged, &body).send().await;
-        answer.refused(401, "unauthenticated");
-        assert_eq!(answer.header("www-authenticate"), Some("Basic realm=\"payments\""));
+        is_refused(&Acquirer(&service).signed(&forged, &body).send().await, reason);
     }
     assert_eq!(transaction.fetch().await, before);
     let _ = Acquirer(&service).signed(&good, &body).send().await.expect(204);

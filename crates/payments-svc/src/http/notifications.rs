@@ -18,7 +18,7 @@ use crate::{
         AcquirerEvent, AcquirerId, Amount, Decision, FraudReason, Name, Notification, Reason,
         acquirer_time,
     },
-    web::{Body, Error, Fields, Reported},
+    web::{Body, Error, Fields, Reported, SignatureError},
 };
 
 const SIGNATURE: HeaderName = HeaderName::from_static("acquirer-signature");
@@ -29,11 +29,10 @@ pub(super) async fn receive(
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Error> {
-    let signature = headers.get(SIGNATURE).and_then(|value| value.to_str().ok());
-    let signed = signature.zip(api.signature.as_ref());
-    if !signed.is_some_and(|(signature, key)| key.accepts(signature, body.as_bytes(), now())) {
-        return Err(app::Error::Unauthenticated.into());
-    }
+    let key = api.signature.as_ref().ok_or(app::Error::NotFound)?;
+    let signature = headers.get(SIGNATURE).ok_or(Error::Unsigned(SignatureError::Missing))?;
+    let signature = signature.to_str().map_err(|_| Error::Unsigned(SignatureError::Malformed))?;
+    key.verify(signature, body.as_bytes(), now()).map_err(Error::Unsigned)?;
     match body.read(|fields| received(fields, &api.payments))? {
         Received::Known(notification) => api.payments.book_notification(*notification).await?,
         Received::Unknown(id) => api.unknown_notifications.record(&id),

@@ -7,6 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::Sha256;
 
+use crate::web::SignatureError;
+
 /// How far the time of a signature may differ from the clock of this machine.
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
@@ -27,18 +29,25 @@ impl SignatureKey {
     /// Verifies a signature `t=<unix seconds>,v1=<hex>` of a body. Its time must be within
     /// [`TOLERANCE`] of `now`. If there are several `v1`, as during a change of the secret, one
     /// valid one is enough.
-    pub(super) fn accepts(&self, signature: &str, body: &[u8], now: Timestamp) -> bool {
+    pub(super) fn verify(
+        &self,
+        signature: &str,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SignatureError> {
         let parts = || signature.split(',').filter_map(|part| part.trim().split_once('='));
+        let tags = || parts().filter(|(name, _)| *name == "v1").map(|(_, hex)| hex);
         let time = parts().find(|(name, _)| *name == "t").map(|(_, seconds)| seconds);
-        let Some(time) = time else { return false };
+        let time = time.filter(|_| tags().next().is_some()).ok_or(SignatureError::Malformed)?;
         let signed_at = time.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
-        if signed_at.is_none_or(|at| now.duration_since(at).abs() > TOLERANCE) {
-            return false;
+        let signed_at = signed_at.ok_or(SignatureError::Malformed)?;
+        if now.duration_since(signed_at).abs() > TOLERANCE {
+            return Err(SignatureError::OutOfTime { tolerance: TOLERANCE });
         }
         let signed = self.0.clone().chain_update(time).chain_update(".").chain_update(body);
         let is_valid =
             |hex: &str| hex::decode(hex).is_ok_and(|tag| signed.clone().verify_slice(&tag).is_ok());
-        parts().any(|(name, value)| name == "v1" && is_valid(value))
+        tags().any(is_valid).then_some(()).ok_or(SignatureError::Wrong)
     }
 }
 
@@ -57,37 +66,40 @@ mod tests {
         Timestamp::from_second(seconds).unwrap()
     }
 
+    const LATE: SignatureError = SignatureError::OutOfTime { tolerance: TOLERANCE };
+
     #[test]
     fn a_signature_covers_time_body_and_secret() {
         let signature = format!("t=1763700000,v1={SIGNED}");
         for seconds in [1_763_700_000, 1_763_699_700, 1_763_700_300] {
-            assert!(key().accepts(&signature, b"{}", at(seconds)), "{seconds}");
+            assert_eq!(key().verify(&signature, b"{}", at(seconds)), Ok(()), "{seconds}");
         }
         for seconds in [1_763_699_699, 1_763_700_301, 0] {
-            assert!(!key().accepts(&signature, b"{}", at(seconds)), "{seconds}");
+            assert_eq!(key().verify(&signature, b"{}", at(seconds)), Err(LATE), "{seconds}");
         }
-        assert!(!key().accepts(&signature, b"{ }", at(1_763_700_000)));
+        let now = at(1_763_700_000);
+        assert_eq!(key().verify(&signature, b"{ }", now), Err(SignatureError::Wrong));
         let other = SignatureKey::new(&SecretString::from("whsec_other")).unwrap();
-        assert!(!other.accepts(&signature, b"{}", at(1_763_700_000)));
+        assert_eq!(other.verify(&signature, b"{}", now), Err(SignatureError::Wrong));
     }
 
     #[test]
     fn one_valid_signature_is_enough() {
         let now = at(1_763_700_000);
         let several = format!("t=1763700000, v1={}, v1={SIGNED}, v0=x", "0".repeat(64));
-        assert!(key().accepts(&several, b"{}", now));
-        for invalid in [
-            "",
-            "t=1763700000",
-            &format!("v1={SIGNED}"),
-            &format!("t=,v1={SIGNED}"),
-            &format!("t=1763700000,v0={SIGNED}"),
-            &format!("t=1763700000,v1={}", &SIGNED[2..]),
-            "t=1763700000,v1=zz",
-            &format!("t=99999999999999999999,v1={SIGNED}"),
-            &format!("t=1763700001,v1={SIGNED}"),
+        assert_eq!(key().verify(&several, b"{}", now), Ok(()));
+        for (invalid, error) in [
+            ("", SignatureError::Malformed),
+            ("t=1763700000", SignatureError::Malformed),
+            (&format!("v1={SIGNED}"), SignatureError::Malformed),
+            (&format!("t=,v1={SIGNED}"), SignatureError::Malformed),
+            (&format!("t=1763700000,v0={SIGNED}"), SignatureError::Malformed),
+            (&format!("t=99999999999999999999,v1={SIGNED}"), SignatureError::Malformed),
+            (&format!("t=1763700000,v1={}", &SIGNED[2..]), SignatureError::Wrong),
+            ("t=1763700000,v1=zz", SignatureError::Wrong),
+            (&format!("t=1763700001,v1={SIGNED}"), SignatureError::Wrong),
         ] {
-            assert!(!key().accepts(invalid, b"{}", now), "{invalid}");
+            assert_eq!(key().verify(invalid, b"{}", now), Err(error), "{invalid}");
         }
     }
 }

@@ -15,6 +15,7 @@ use common::{
     body::BodyError,
     error::{Cause, no_memory, retry_after},
 };
+use jiff::SignedDuration;
 
 use crate::{app::Error as Failure, domain::FieldError};
 
@@ -27,10 +28,15 @@ const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"payments\
 /// Asks for the token of `POST /apps`.
 const TOKEN_CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer");
 
+/// Asks for the signature of `POST /acquirer/events`, which is in the header of this name.
+const SIGNATURE_CHALLENGE: HeaderValue = HeaderValue::from_static("Acquirer-Signature");
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("the token of POST /apps is missing or wrong")]
     TokenRequired,
+    #[error(transparent)]
+    Unsigned(SignatureError),
     #[error("this path does not support the method")]
     MethodNotAllowed,
     #[error("the body must be application/json or application/x-www-form-urlencoded")]
@@ -47,6 +53,19 @@ pub(crate) enum Error {
     App(Failure),
 }
 
+/// Why the signature of a notification was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SignatureError {
+    #[error("the header Acquirer-Signature is missing")]
+    Missing,
+    #[error("the header Acquirer-Signature must be t=<unix seconds>,v1=<hex>")]
+    Malformed,
+    #[error("the time in Acquirer-Signature is more than {tolerance:#} off the service's clock")]
+    OutOfTime { tolerance: SignedDuration },
+    #[error("no v1 in Acquirer-Signature is the HMAC-SHA256 of <t>.<body> with the agreed secret")]
+    Wrong,
+}
+
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let message = self.to_string();
@@ -56,6 +75,10 @@ impl IntoResponse for Error {
             Self::TokenRequired => {
                 let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
                 ([(header::WWW_AUTHENTICATE, TOKEN_CHALLENGE)], response).into_response()
+            }
+            Self::Unsigned(_) => {
+                let response = answer(StatusCode::UNAUTHORIZED, "unauthenticated");
+                ([(header::WWW_AUTHENTICATE, SIGNATURE_CHALLENGE)], response).into_response()
             }
             Self::MethodNotAllowed => answer(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::ContentType => {
