@@ -32,6 +32,7 @@ mod event;
 mod field_error;
 mod id;
 mod invitation;
+mod jitter;
 mod ledger;
 mod link;
 mod merchant;

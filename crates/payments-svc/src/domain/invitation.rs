@@ -1,16 +1,19 @@
 //! Invitations: e-mails to new users of a merchant.
 
+use std::time::Duration;
+
 use super::{
     id::Id,
+    jitter::with_jitter,
     merchant::{Country, Email, Name},
 };
 
-/// Milliseconds from the first attempt to the second. Longer than any attempt takes, so that two
+/// The time from the first attempt to the second. Longer than any attempt takes, so that two
 /// attempts never overlap.
-const FIRST_DELAY: u64 = 15_000;
+const FIRST_DELAY: Duration = Duration::from_secs(15);
 
-/// The maximum number of milliseconds between two attempts, without jitter.
-const LONGEST_DELAY: u64 = 24 * 3_600_000;
+/// The maximum time between two attempts, without jitter.
+const LONGEST_DELAY: Duration = Duration::from_hours(24);
 
 /// The maximum number of attempts. The last one is four to six days after the first.
 pub(crate) const MAX_ATTEMPTS: u32 = 17;
@@ -38,14 +41,12 @@ impl Invitation {
         self.attempts >= MAX_ATTEMPTS
     }
 
-    /// Milliseconds from attempt number `attempts` to the next one. They double with each attempt.
-    /// `jitter`, any number, makes the delay up to 25 % longer, so that the retries do not all
-    /// reach a recovered mail server at the same time.
-    pub(crate) fn retry_delay(attempts: u32, jitter: u16) -> u64 {
+    /// The time from attempt number `attempts` to the next one. It doubles with each attempt.
+    /// `jitter` is any number.
+    pub(crate) fn retry_delay(attempts: u32, jitter: u16) -> Duration {
         let doublings = attempts.saturating_sub(1);
-        let retry_delay = FIRST_DELAY.saturating_mul(2_u64.saturating_pow(doublings));
-        let retry_delay = retry_delay.min(LONGEST_DELAY);
-        retry_delay.saturating_add((retry_delay >> 18).saturating_mul(jitter.into()))
+        let retry_delay = FIRST_DELAY.saturating_mul(2_u32.saturating_pow(doublings));
+        with_jitter(retry_delay.min(LONGEST_DELAY), jitter)
     }
 }
 
@@ -56,11 +57,11 @@ mod tests {
     #[test]
     fn the_time_between_attempts_doubles_up_to_a_day() {
         let least = |attempts| Invitation::retry_delay(attempts, 0);
-        assert_eq!([least(1), least(2), least(3)], [15_000, 30_000, 60_000]);
+        assert_eq!([least(1), least(2), least(3)], [15, 30, 60].map(Duration::from_secs));
         assert_eq!((least(MAX_ATTEMPTS), least(u32::MAX)), (LONGEST_DELAY, LONGEST_DELAY));
         for attempts in 1..=MAX_ATTEMPTS {
             let most = Invitation::retry_delay(attempts, u16::MAX);
-            assert!((least(attempts)..=least(attempts) * 5 / 4).contains(&most), "{attempts}");
+            assert_eq!(most, least(attempts) * 5 / 4, "{attempts}");
         }
     }
 
@@ -68,7 +69,7 @@ mod tests {
     fn attempts_end_after_four_to_six_days() {
         let days = |jitter| {
             let all = (1..MAX_ATTEMPTS).map(|attempts| Invitation::retry_delay(attempts, jitter));
-            all.sum::<u64>() / LONGEST_DELAY
+            all.sum::<Duration>().as_secs() / LONGEST_DELAY.as_secs()
         };
         assert!((4..=5).contains(&days(0)) && (4..=5).contains(&days(u16::MAX)), "{}", days(0));
     }

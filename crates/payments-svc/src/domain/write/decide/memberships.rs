@@ -1,7 +1,5 @@
 //! Merchants, their members, and invitations.
 
-use std::time::Duration;
-
 use super::{ActionResult, Batch, done};
 use crate::domain::{
     Email, Id, Invitation, LinkSecret, Merchant, MerchantDetails, MerchantUpdate, Pricing, User,
@@ -132,8 +130,7 @@ impl Batch {
         let known = self.known.invitations.get_mut(&id).filter(|known| known.due <= now);
         let InvitationState { invitation, due, .. } = known.ok_or(Rejection::NotFound)?;
         invitation.attempts = invitation.attempts.saturating_add(1);
-        let retry_delay =
-            Duration::from_millis(Invitation::retry_delay(invitation.attempts, jitter));
+        let retry_delay = Invitation::retry_delay(invitation.attempts, jitter);
         *due = now.checked_add(retry_delay).unwrap_or(jiff::Timestamp::MAX);
         let attempt =
             InvitationAttempt { invitation: id, attempts: invitation.attempts, due: *due };
