@@ -85,7 +85,7 @@ pub(crate) use payment::{
 pub(crate) use payout::{Payout, PayoutFormat, PayoutRequest, PayoutRun, Transfer};
 pub(crate) use processing::{DeclineGroup, ProcessingError};
 pub(crate) use rates::{Exchange, InvalidRates, NoRate, Rates};
-pub(crate) use sepa::{Bic, Debtor, SepaName, sum as sepa_sum};
+pub(crate) use sepa::{Bic, Debtor, EDITION as SEPA_EDITION, SepaName, sum as sepa_sum};
 pub(crate) use transaction::{
     Amounts, Fee, Movement, Receipt, Step, ThreeDSecure, Transaction, TransactionTerms,
     TransactionVersion,

@@ -1,13 +1,13 @@
 //! The subcommand `payout`: books payouts, and writes the file of transfers for the bank.
 
-use std::{borrow::Cow, io, path::PathBuf};
+use std::{borrow::Cow, collections::BTreeSet, io, path::PathBuf};
 
 use common::{config::SecretError, progress::Progress};
 use jiff::{civil::Date, tz::TimeZone};
 
 use crate::{
     config::{Config, PayoutOptions},
-    domain::{Payout, PayoutFormat, PayoutRun, Transfer},
+    domain::{Currency, Iban, Payout, PayoutFormat, PayoutRun, SEPA_EDITION, Transfer},
     file::NewFile,
     store::{self, PaidRun, now},
     store_config,
@@ -73,14 +73,35 @@ pub(crate) fn payout(
         }
     };
     written.map_err(unwritable)?;
-    if left_out > 0 {
-        progress.print(&format_args!(
-            "payout: merchants with a balance that SEPA does not reach: {left_out}. Their currency is \
-             not EUR, or their account is in another country. To pay them, run the command with \
-             --format csv and another file."
-        ));
+    if !left_out.is_empty() {
+        progress.print(&warning(&left_out));
     }
     Ok(())
+}
+
+/// Names the currencies and countries of merchants that SEPA does not reach.
+fn warning(left_out: &[(Currency, Iban)]) -> String {
+    let (mut currencies, mut countries) = (BTreeSet::new(), BTreeSet::new());
+    for (currency, iban) in left_out {
+        if *currency == Currency::EUR {
+            countries.insert(iban.country());
+        } else {
+            currencies.insert(currency.code());
+        }
+    }
+    let list = |names: BTreeSet<&str>| match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.into_iter().collect::<Vec<_>>().join(", "),
+    };
+    format!(
+        "payout: merchants with a balance that SEPA does not reach: {}. Currencies that are not EUR: \
+         {}. Countries that are not in the list {SEPA_EDITION}: {}. If a country has joined SEPA \
+         since, upgrade payments-svc. To pay these merchants otherwise, run the command with \
+         --format csv and another file.",
+        left_out.len(),
+        list(currencies),
+        list(countries),
+    )
 }
 
 fn csv(payouts: &[Payout], day: Date) -> csv::Result<Vec<u8>> {

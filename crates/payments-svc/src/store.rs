@@ -40,7 +40,7 @@ use common::{
 use jiff::Timestamp;
 
 use crate::domain::{
-    AcquirerId, ApiKeyUse, Id, Payout, PayoutRun,
+    AcquirerId, ApiKeyUse, Currency, Iban, Id, Payout, PayoutRun,
     write::{Answer, Rejection, Write},
 };
 
@@ -135,9 +135,9 @@ pub(crate) enum PayoutError {
 pub(crate) struct PaidRun {
     /// In the order in which they were made. A closed run returns the same payouts again.
     pub(crate) payouts: Vec<Payout>,
-    /// The number of merchants with a balance and an account that the format of the run does not
-    /// reach. 0 if the run was closed before.
-    pub(crate) left_out: usize,
+    /// The currencies and accounts of merchants that have a balance but are not paid, because the
+    /// format of the run does not reach them. Empty if the run was closed before.
+    pub(crate) left_out: Vec<(Currency, Iban)>,
 }
 
 /// Pays the balances of all merchants of a run and closes the run. Captures younger than `delay`

@@ -80,5 +80,6 @@ pub(super) async fn pay_out<D: PayoutDatabase>(
     progress.check()?;
     database.query(CLOSE, &params, no_rows).await?;
     let payouts = database.query(PAYOUTS, &params, rows::payout).await?;
-    Ok(PaidRun { payouts, left_out: others.len() })
+    let left_out = others.into_iter().map(|(_, currency, iban)| (currency, iban)).collect();
+    Ok(PaidRun { payouts, left_out })
 }

@@ -138,6 +138,11 @@ impl Iban {
         let iban: iban::Iban = text.parse().map_err(|_| InvalidIban)?;
         Ok(Self(iban.electronic_str().to_owned()))
     }
+
+    /// The code of the country, which is the first two letters.
+    pub(crate) fn country(&self) -> &str {
+        self.0.get(..2).unwrap_or_default()
+    }
 }
 
 fn is_at_most(text: &str, characters: usize) -> bool {

@@ -348,7 +348,8 @@ async fn the_command_pays_out_every_positive_balance_once() {
     for test in [true, false] {
         let run = PayoutRun { day: date(2026, 12, 1), test, format: PayoutFormat::Csv };
         let paid = pay_out(dir.path(), run, Duration::ZERO, &progress).await.unwrap();
-        let PaidRun { payouts, left_out: 0 } = &paid else { panic!("{paid:?}") };
+        let PaidRun { payouts, left_out } = &paid;
+        assert!(left_out.is_empty(), "{left_out:?}");
         let balances = tables.balances.iter().map(|((merchant, _), minor)| (*merchant, *minor));
         let owed =
             balances.filter(|(id, minor)| *minor > 0 && tables.merchants[id].details.test == test);
