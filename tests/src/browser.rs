@@ -166,6 +166,11 @@ impl Page {
         self.client.get_all_cookies().await.expect("cookies are listed").len()
     }
 
+    /// Deletes all cookies.
+    pub async fn forget_cookies(&self) {
+        self.client.delete_all_cookies().await.expect("cookies are deleted");
+    }
+
     /// Sets a cookie for the origin of a URL.
     pub async fn set_cookie(&self, url: &str, name: &str, value: &str) {
         let cookie = json!({ "url": url, "name": name, "value": value });

@@ -220,18 +220,24 @@ async fn customers_return_to_the_shop() {
 
 #[tokio::test]
 async fn a_pending_payment_is_shown_until_its_outcome() {
-    let service = Service::with(&[("PAYMENTS_SANDBOX_DELAY", "3s")]).await;
+    let service = Service::with(&[("PAYMENTS_SANDBOX_DELAY", "5s")]).await;
     let merchant = service.merchant().await;
     let form = service.open(&Link::to(&merchant)).await;
     let address = format!("{}{form}", service.pos_url());
     let sent = service.send_card(&form, Card::VISA);
-    let watched = visit(&address, async |page| {
-        page.set_cookie(&address, "browser", BROWSER).await;
-        page.go(&address).await;
-        page.until("$('meta[http-equiv=refresh]') || $('.paid')").await;
-        comes_out(page, None).await;
-    });
-    let (_, ()) = tokio::join!(sent, watched);
+    let watched = async |has_scripts: bool| {
+        visit(&address, async |page| {
+            page.set_cookie(&address, "browser", BROWSER).await;
+            if !has_scripts {
+                page.without_scripts().await;
+            }
+            page.go(&address).await;
+            page.until("$('.pending') || $('.paid')").await;
+            comes_out(page, None).await;
+        })
+        .await;
+    };
+    let (_, (), ()) = tokio::join!(sent, watched(true), watched(false));
     assert_eq!(made(&merchant).await, 1);
 }
 

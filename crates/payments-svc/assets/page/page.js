@@ -22,6 +22,19 @@ for (const form of document.querySelectorAll("form[method=post]")) {
   addEventListener("pageshow", () => setDisabled(form, false));
 }
 
+// Waits for the outcome of the payment, and then shows it. A refresh every two seconds would make a
+// screen reader start again each time.
+if (document.querySelector("[data-waits]")) setTimeout(awaitOutcome, 2000);
+
+async function awaitOutcome() {
+  const response = await fetch(location.href).catch(() => null);
+  const isAnswer = response && response.status < 500;
+  const page = isAnswer ? await response.text().catch(() => null) : null;
+  const shown = page && new DOMParser().parseFromString(page, "text/html");
+  if (shown && !shown.querySelector("[data-waits]")) location.reload();
+  else setTimeout(awaitOutcome, 2000);
+}
+
 // Back on a page that the browser kept as it was left: the payment may have gone on since.
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted) location.reload();

@@ -74,8 +74,9 @@ pub(super) enum WrongExpiry {
     Past,
 }
 
-/// The acquirer has not answered yet. The page reloads itself. For a browser without cookies it has a
-/// button instead: such a browser sees the payment only in the answer to a form.
+/// The acquirer has not answered yet. The script asks for the outcome every two seconds; without
+/// scripts, the page reloads itself. For a browser without cookies it has a button instead: such a
+/// browser sees the payment only in the answer to a form.
 #[derive(Template)]
 #[template(path = "processing.html")]
 pub(super) struct ProcessingPage<'a> {

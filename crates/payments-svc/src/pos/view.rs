@@ -6,14 +6,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-/// Content security policy: only files of this service and `data:` images, and no frames.
+/// Content security policy: only files of this service and `data:` images, and no frames. The script
+/// asks the service for the outcome of a payment.
 ///
 /// Decision: forms may only send to the service. Browsers apply this rule to every redirect after a
 /// form, so a redirect to the shop would be blocked. Customers who have paid go to the shop with a
 /// link and a meta refresh on the result page.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
-     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
 pub(super) fn page(status: StatusCode, page: &impl Template) -> Response {

@@ -3,7 +3,7 @@
 use blackbox::{
     axe,
     browser::{Page, visit},
-    payments::{Card, Link, Service, minimal},
+    payments::{BROWSER, Card, Link, Service, minimal},
 };
 use fantoccini::key::Key;
 use serde_json::json;
@@ -145,6 +145,46 @@ async fn an_amount_never_breaks_inside_its_number() {
     .await;
 }
 
+/// Widths in pixels and colour schemes.
+const SCREENS: [(u32, &str); 4] = [(320, "light"), (390, "dark"), (1280, "light"), (1280, "dark")];
+
+#[tokio::test]
+async fn axe_finds_nothing_while_a_payment_is_processed() {
+    let unanswered =
+        |timeout| [("PAYMENTS_SANDBOX_DELAY", "1h"), ("PAYMENTS_ACQUIRER_TIMEOUT", timeout)];
+    let axe = axe::script();
+    let check = async |page: &Page, label: &str| {
+        for (width, scheme) in SCREENS {
+            page.show_on(width, scheme).await;
+            axe::finds_nothing(&axe, page, &format!("{label}, {width}, {scheme}")).await;
+        }
+    };
+
+    let service = Service::with(&unanswered("5m")).await;
+    let form = service.open(&Link::to(&service.merchant().await)).await;
+    let address_of_form = format!("{}{form}", service.pos_url());
+    let watched = visit(&address_of_form, async |page| {
+        page.set_cookie(&address_of_form, "browser", BROWSER).await;
+        page.go(&address_of_form).await;
+        page.until("$('.pending')").await;
+        check(page, "with cookies").await;
+    });
+    tokio::select! {
+        () = watched => (),
+        answer = service.send_card(&form, Card::VISA) => panic!("{answer:?}"),
+    }
+
+    let service = Service::with(&unanswered("500ms")).await;
+    let link = Link::to(&service.merchant().await);
+    visit(&address(&service, &link), async |page| {
+        page.forget_cookies().await;
+        pay(page, Card::VISA).await;
+        page.until("$('main button') && $('.pending')").await;
+        check(page, "without cookies").await;
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn axe_finds_nothing_in_any_state() {
     let (service, merchant) = customer().await;
@@ -154,7 +194,7 @@ async fn axe_finds_nothing_in_any_state() {
     let open = link.clone().without("value").without("currency");
     let wrong = open.clone().with("typed[value]", "x").with("typed[currency]", "xxx");
     visit(&form, async |page| {
-        for (width, scheme) in [(320, "light"), (390, "dark"), (1280, "light"), (1280, "dark")] {
+        for (width, scheme) in SCREENS {
             page.show_on(width, scheme).await;
             let check = async |state: &str| {
                 axe::finds_nothing(&axe, page, &format!("{state}, {width}, {scheme}")).await;
