@@ -2,9 +2,13 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::time::{Duration, sleep, timeout};
 
-use super::{API, Merchant, POS, Service, items, minimal};
-use crate::http::{Answer, Request};
+use super::{API, Merchant, POS, Service, ids, items, minimal};
+use crate::{
+    http::{Answer, Request},
+    process::DEADLINE,
+};
 
 #[derive(Clone)]
 pub struct App {
@@ -96,6 +100,21 @@ impl App {
     /// The items of a list. Checks the framing, as [`items`].
     pub async fn list(&self, path: &str) -> Vec<Value> {
         items(&self.get(path).await.expect(200))
+    }
+
+    /// Waits until requests with `after` show all items of a list. `list` ends with `?` or `&`. On
+    /// PostgreSQL such a request shows no items that are newer than the oldest open transaction of
+    /// the server, which can be that of another test.
+    pub async fn settle(&self, list: &str) {
+        let newest = ids(&self.list(&format!("{list}limit=1")).await);
+        let (zero, end) = ("0".repeat(24), "f".repeat(24));
+        let settled = async {
+            let path = format!("{list}limit=1&after={zero}&before={end}");
+            while ids(&self.list(&path).await) != newest {
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        timeout(DEADLINE, settled).await.expect("transactions of the server end");
     }
 
     /// The path of the list of this app's merchants. `query` starts with `?` or is empty.

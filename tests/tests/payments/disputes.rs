@@ -280,6 +280,7 @@ async fn disputes_are_listed_by_merchant_and_by_transaction() {
     assert_eq!(disputes_of(&merchant, &transaction.id).await, [all[0].clone(), all[2].clone()]);
     let path = |rest: &str| format!("/disputes?filter[merchantId]={}&{rest}", merchant.id);
     let oldest = ids(&all).pop().unwrap();
+    merchant.app.settle(&path("")).await;
     let page = merchant.app.list(&path(&format!("limit=1&after={oldest}"))).await;
     assert_eq!(amounts(page), [2]);
     assert_eq!(amounts(all), [3, 2, 1]);

@@ -51,6 +51,7 @@ async fn a_webhook_is_created_listed_changed_and_deleted() {
     assert_eq!(fetch(&app, &all).await, without_secret(&all));
     let list = app.list("/webhooks?limit=10").await;
     assert_eq!(list, [without_secret(&some), without_secret(&all)]);
+    app.settle("/webhooks?").await;
     let newer = format!("/webhooks?limit=10&after={}", all["id"].as_str().unwrap());
     assert_eq!(ids(&app.list(&newer).await), [some["id"].as_str().unwrap()]);
     let stranger = service.app().await;
