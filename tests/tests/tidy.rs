@@ -76,7 +76,7 @@ const LAYERS: [(&str, &[(&str, &str)]); 3] = [
             ("web", "app domain axum tokio tower_http"),
             ("http", "app domain web axum rand tokio tracing"),
             ("pos", "app domain language web askama axum tower_http"),
-            ("jobs", "acquirer app domain mail rates store prometheus tokio tracing"),
+            ("jobs", "acquirer app domain mail rates store webhook prometheus rand tokio tracing"),
             ("payout", "config domain file store askama common::progress"),
             ("seed", "app config domain file store std::fs tokio"),
             ("config", "domain clap lettre std::net"),

@@ -18,7 +18,8 @@
 //! 5. `PayOut` pays the balance of a merchant (`payout`).
 //! 6. Each of these writes an `event`, which merchants are told.
 //!
-//! `webhook` has the endpoints to which apps want `event`s sent, and `delivery` what comes of it.
+//! `webhook` has the endpoints to which apps want `event`s sent, `undelivered` chooses the events to
+//! send next, and `delivery` is the record of it.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::float_arithmetic))]
 
 mod acquirer_key;
@@ -46,6 +47,7 @@ mod processing;
 mod rates;
 mod sepa;
 mod transaction;
+mod undelivered;
 mod webhook;
 pub(crate) mod write;
 
@@ -54,7 +56,10 @@ pub(crate) use api_key::{ApiKey, ApiKeyDetails, ApiKeyDigest, ApiKeyUse, MAX_API
 pub(crate) use app::{App, User};
 pub(crate) use card::{Card, CardDetails, CardNumber, Expiry, SavedCard, Scheme, SecurityCode};
 pub(crate) use custom_data::CustomData;
-pub(crate) use delivery::{Delivery, DeliveryOutcome};
+pub(crate) use delivery::{
+    Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, Failures, MAX_RECORDED_ATTEMPTS,
+    Progress, Retry,
+};
 pub(crate) use dispute::{
     Decision, Dispute, DisputeState, NotificationResult, OpenedDispute, Reason, Slice,
 };
@@ -90,6 +95,7 @@ pub(crate) use transaction::{
     Amounts, Fee, Movement, Receipt, Step, ThreeDSecure, Transaction, TransactionTerms,
     TransactionVersion,
 };
+pub(crate) use undelivered::Undelivered;
 pub(crate) use webhook::{
     DisableReason, EventTypes, InvalidWebhookUrl, MAX_WEBHOOKS, Webhook, WebhookDetails,
     WebhookSecret, WebhookSecrets, WebhookUpdate, WebhookUrl,

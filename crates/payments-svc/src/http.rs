@@ -35,6 +35,7 @@ mod users;
 mod webhooks;
 
 pub(crate) use api::Api;
+pub(crate) use events::event_json;
 pub(crate) use signature::SignatureKey;
 
 /// `assets/openapi.yaml` as JSON, converted by the build script.
@@ -83,6 +84,8 @@ pub(crate) fn router(api: Arc<Api>, operations: Operations, traffic: Arc<Traffic
         )
         .route("/webhooks/{webhook_id}/rotate", post(webhooks::rotate))
         .route("/webhooks/{webhook_id}/test", post(webhooks::test))
+        .route("/webhooks/{webhook_id}/replay", post(webhooks::replay))
+        .route("/webhooks/{webhook_id}/deliveries", get(webhooks::deliveries))
         .route("/openapi.json", get(openapi));
     let routes = match api.signature {
         Some(_) => routes.route("/acquirer/events", post(notifications::receive)),

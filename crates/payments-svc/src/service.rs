@@ -22,7 +22,7 @@ use crate::{
     app::{Declines, Defaults, Payments, UnknownNotifications},
     config::Config,
     http::{self, Api, SignatureKey},
-    jobs::{BacklogMetrics, Invitations, Jobs},
+    jobs::{BacklogMetrics, Deliveries, DeliveryMetrics, Invitations, Jobs},
     limits::Limits,
     mail::{InvalidSmtpUrl, Mailer},
     metrics, pos,
@@ -88,6 +88,7 @@ pub(crate) struct Running {
     serving: JoinSet<()>,
     jobs: JoinSet<()>,
     invitations: JoinSet<()>,
+    deliveries: JoinSet<()>,
 }
 
 /// Opens the store, starts the jobs, and accepts connections on both ports.
@@ -95,11 +96,11 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let mailer = mailer(&config)?;
     let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
     let rates = Arc::new(ExchangeRates::open(config.rates_file.clone(), config.fx_spread)?);
-    let sender = Sender::new(SenderConfig {
+    let sender = Arc::new(Sender::new(SenderConfig {
         insecure: config.webhooks_insecure,
         networks: config.webhook_networks.clone(),
         ca_file: config.webhook_ca_file.clone(),
-    })?;
+    })?);
     let store = Store::open(&store_config(&config)?).await?;
     let defaults = Defaults { pricing: config.pricing(), dispute_due: config.dispute_due };
     let (timeout, delay) = (config.acquirer_timeout, config.sandbox_delay);
@@ -118,11 +119,14 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         declines,
         Arc::clone(&in_flight),
         defaults,
-        sender,
+        Arc::clone(&sender),
     ));
+    let delivery_metrics = DeliveryMetrics::new(&registry)?;
+    let deliveries = Deliveries::new(store.clone(), sender, http::event_json, delivery_metrics);
     let traffic = Arc::new(Traffic::new(&registry)?);
     let mut limited = [connections.limits(), limits.all(), vec![in_flight as _]].concat();
     limited.extend(store.limits());
+    limited.extend(deliveries.limits());
     registry.register(Box::new(LimitMetrics::new(limited)?))?;
     registry.register(Box::new(metrics::collector(store.clone())))?;
     let jobs = Jobs {
@@ -164,8 +168,9 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let jobs = jobs.start();
     let invitations = Invitations { store: store.clone(), mailer };
     let invitations = invitations.start(shutdown.clone());
+    let deliveries = deliveries.start(shutdown.clone());
     tracing::info!(server.address = %address, pos.address = %pos_address, "listening");
-    Ok(Running { store, payments, operations, shutdown, serving, jobs, invitations })
+    Ok(Running { store, payments, operations, shutdown, serving, jobs, invitations, deliveries })
 }
 
 fn listen(
@@ -185,6 +190,7 @@ impl process::Running for Running {
             _ = self.serving.join_next() => "accept loop",
             _ = self.jobs.join_next() => "jobs",
             _ = self.invitations.join_next() => "invitations",
+            _ = self.deliveries.join_next() => "deliveries",
         };
         tracing::error!(part = ended, "the service cannot go on");
     }
@@ -196,8 +202,9 @@ impl process::Running for Running {
     /// 2. Payments that continue without their callers. The service waits for them.
     /// 3. [`Jobs`]. They are aborted.
     /// 4. [`Invitations`], after the mail that is being sent.
-    /// 5. The uses of API keys that no job has recorded yet.
-    /// 6. The store.
+    /// 5. [`Deliveries`], after those in flight: ten seconds at most.
+    /// 6. The uses of API keys that no job has recorded yet.
+    /// 7. The store.
     async fn stop(mut self) {
         tracing::info!("stopping");
         self.operations.drain();
@@ -206,6 +213,7 @@ impl process::Running for Running {
         self.payments.finished().await;
         self.jobs.shutdown().await;
         while self.invitations.join_next().await.is_some() {}
+        while self.deliveries.join_next().await.is_some() {}
         if self.store.is_up()
             && let Err(error) = self.payments.record_api_key_uses().await
         {

@@ -47,6 +47,7 @@ use crate::domain::{
 mod api_keys;
 mod batch;
 mod check;
+mod deliveries;
 mod events;
 mod import;
 mod lists;
@@ -64,6 +65,7 @@ mod values;
 use api_keys::ApiKeys;
 pub(crate) use check::CheckError;
 use check::Scope;
+pub(crate) use deliveries::Endpoint;
 pub(crate) use events::EventFilter;
 pub(crate) use import::import;
 pub(crate) use postgres::Postgres;
@@ -227,7 +229,7 @@ pub(crate) enum Owner {
     Transaction(Id),
 }
 
-/// Counts of the pending work that depends on a mail server or an acquirer.
+/// Counts of the pending work that depends on other servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
     /// Invitations to send.
@@ -235,6 +237,8 @@ pub(crate) struct Backlog {
     /// Outbox entries that no acquirer has confirmed.
     pub(crate) outbox_entries: i64,
     pub(crate) pending_payments: i64,
+    /// Webhooks that are disabled because their deliveries failed.
+    pub(crate) failed_webhooks: i64,
 }
 
 /// A query with its parameters.

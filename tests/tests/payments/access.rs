@@ -80,6 +80,8 @@ impl Shop {
             (Method::DELETE, format!("/webhooks/{{{webhook}}}")),
             (Method::POST, format!("/webhooks/{{{webhook}}}/rotate")),
             (Method::POST, format!("/webhooks/{{{webhook}}}/test")),
+            (Method::POST, format!("/webhooks/{{{webhook}}}/replay")),
+            (Method::GET, format!("/webhooks/{{{webhook}}}/deliveries")),
         ]
     }
 }

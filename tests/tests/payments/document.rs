@@ -89,6 +89,8 @@ fn the_document_describes_exactly_the_expected_endpoints() {
         "delete /webhooks/{webhookId}",
         "post /webhooks/{webhookId}/rotate",
         "post /webhooks/{webhookId}/test",
+        "post /webhooks/{webhookId}/replay",
+        "get /webhooks/{webhookId}/deliveries",
         "post /acquirer/events",
         "post /transactions",
         "options /transactions",
@@ -121,9 +123,10 @@ fn endpoints_require_the_key_unless_declared_otherwise() {
 fn every_post_with_credentials_takes_an_idempotency_key() {
     let key = json!({ "$ref": "#/components/parameters/IdempotencyKey" });
     for (method, path, operation) in operations() {
-        // A test of a webhook has no effect that a repeat could have twice.
-        let is_test = path == "/webhooks/{webhookId}/test";
-        let keyed = method == "post" && operation.get("security").is_none() && !is_test;
+        // A test of a webhook and a replay have no effect that a repeat could have twice.
+        let is_repeatable =
+            ["/webhooks/{webhookId}/test", "/webhooks/{webhookId}/replay"].contains(&path);
+        let keyed = method == "post" && operation.get("security").is_none() && !is_repeatable;
         let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
         assert_eq!(parameters.contains(&key), keyed, "{method} {path}");
         for status in ["409", "422"] {

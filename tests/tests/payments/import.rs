@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, process::Output, time::Duration};
 
 use blackbox::{
-    payments::{Acquirer, App, Card, Link, Merchant, Move, SECRET, Service, Stopped, ids, minimal},
+    payments::{
+        Acquirer, App, Card, Link, Merchant, Move, Receiver, SECRET, Service, Stopped, ids, minimal,
+    },
     postgres::{Cluster, Database},
     process::{self, DEADLINE},
     tables::Tables,
@@ -85,10 +87,15 @@ struct Filled {
 
 /// Writes rows to every table and kills the service, as a crash would.
 async fn filled() -> Filled {
-    let service = embedded().start().await;
+    let receiver = Receiver::new().await;
+    let (setting, ca_file) = receiver.trust();
+    let place = embedded().with(setting, ca_file).with("PAYMENTS_WEBHOOK_NETWORKS", "127.0.0.1");
+    let service = place.start().await;
     write_everything(&service).await;
     let (merchant, transaction) = book(&service).await;
     let app = &merchant.app;
+    receiver.answer(500);
+    let failing = app.post("/webhooks", &json!({ "url": receiver.url("/") })).await.expect(201);
     let other = service.app().await;
     let acquirer = Acquirer(&service);
     let reason = json!({ "code": 1040, "title": "Other fraud" });
@@ -137,6 +144,11 @@ async fn filled() -> Filled {
     let webhook = format!("/webhooks/{}", webhook.json()["webhook"]["id"].as_str().unwrap());
     let _ = app.post(&format!("{webhook}/rotate"), &json!({})).await.expect(201);
     let _ = app.put(&webhook, &json!({ "enabled": false })).await.expect(204);
+    let failing = failing.json();
+    let deliveries = format!("/webhooks/{}/deliveries", failing["webhook"]["id"].as_str().unwrap());
+    while app.get(&deliveries).await.expect(200).json()["deliveries"] == json!([]) {
+        sleep(Duration::from_millis(50)).await;
+    }
     let link = Link::to(&merchant).with("text", "Two mugs").with("once", "y");
     let link = link.sign(&merchant.link_secret().await).await;
     let (form, page) = service.pay_at(&link, Card::CHALLENGED[0].0).await;
@@ -254,12 +266,17 @@ async fn every_column_of_every_row_is_imported() {
     let sqlite = Tables::of_sqlite(&place.data().join("payments.db"));
     let mut postgres = Tables::of_postgres(target.database().unwrap());
     // A new column must be copied, or belong to one of these lists for a reason: PostgreSQL makes
-    // IDs with sequences; leases and `taken` are about running processes.
+    // IDs with sequences; leases, `taken` and holders are about running processes.
     assert_eq!(sqlite.columns_not_in(&postgres), ["ids.last"]);
-    assert_eq!(
-        postgres.columns_not_in(&sqlite),
-        ["instructions.taken", "leases.job", "leases.holder", "leases.until"]
-    );
+    let only_in_postgres = [
+        "instructions.taken",
+        "leases.job",
+        "leases.holder",
+        "leases.until",
+        "webhook_progress.holder",
+        "webhook_progress.until",
+    ];
+    assert_eq!(postgres.columns_not_in(&sqlite), only_in_postgres);
     // A copy of nulls would prove nothing. Only a previous version wrote receipts.
     assert_eq!(sqlite.unused_columns(), ["idempotency.receipt"]);
     // The other rows of a balance are empty.

@@ -44,6 +44,8 @@ fn routes(merchant: &Merchant, transaction: &Transaction) -> Vec<(String, Vec<Me
         (format!("/webhooks/{id}"), vec![Method::GET, Method::PUT, Method::DELETE]),
         (format!("/webhooks/{id}/rotate"), vec![Method::POST]),
         (format!("/webhooks/{id}/test"), vec![Method::POST]),
+        (format!("/webhooks/{id}/replay"), vec![Method::POST]),
+        (format!("/webhooks/{id}/deliveries"), get.clone()),
         ("/health".to_owned(), get.clone()),
         ("/ready".to_owned(), get.clone()),
         ("/metrics".to_owned(), get.clone()),

@@ -40,7 +40,7 @@ pub(crate) struct Payments {
     pub(super) under_way: TaskTracker,
     pub(super) defaults: Defaults,
     /// Sends webhooks.
-    pub(super) sender: Sender,
+    pub(super) sender: Arc<Sender>,
 }
 
 impl Payments {
@@ -51,7 +51,7 @@ impl Payments {
         declines: Declines,
         in_flight: Arc<Budget>,
         defaults: Defaults,
-        sender: Sender,
+        sender: Arc<Sender>,
     ) -> Self {
         let (limits, under_way) = (declines.limits(), TaskTracker::new());
         Self { store, acquirers, rates, limits, declines, in_flight, under_way, defaults, sender }

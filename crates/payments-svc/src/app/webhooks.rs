@@ -3,8 +3,8 @@
 use super::{error::Error, payments::Payments};
 use crate::{
     domain::{
-        Delivery, Id, InvalidWebhookUrl, Webhook, WebhookDetails, WebhookSecret, WebhookUpdate,
-        WebhookUrl,
+        Delivery, DeliveryAttempt, Id, InvalidWebhookUrl, Webhook, WebhookDetails, WebhookSecret,
+        WebhookUpdate, WebhookUrl,
         write::{Action, Answer, KeyedRequest},
     },
     webhook::Message,
@@ -50,6 +50,23 @@ impl Payments {
         &Webhook { id, app, .. }: &Webhook,
     ) -> Result<(), Error> {
         self.write(Action::DeleteWebhook { app, webhook: id }, None).await.map(drop)
+    }
+
+    /// Sends all events after this one to the endpoint again.
+    pub(crate) async fn replay_webhook(
+        &self,
+        &Webhook { id, app, .. }: &Webhook,
+        after: Id,
+    ) -> Result<(), Error> {
+        self.write(Action::ReplayWebhook { app, webhook: id, after }, None).await.map(drop)
+    }
+
+    /// The last attempts to deliver events to an endpoint, the newest first.
+    pub(crate) async fn delivery_attempts(
+        &self,
+        webhook: Id,
+    ) -> Result<Vec<DeliveryAttempt>, Error> {
+        Ok(self.store.delivery_attempts(webhook).await?)
     }
 
     /// Sends a message that is no event to an endpoint, once.

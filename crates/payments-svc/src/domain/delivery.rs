@@ -1,8 +1,11 @@
-//! Deliveries: attempts to send an event to an endpoint, and when a failed one is repeated.
+//! Deliveries: attempts to send an event to an endpoint, when a failed one is repeated, and the
+//! record of both.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
+
+use super::Id;
 
 /// The delays after the first failed attempts.
 const FIRST_DELAYS: [Duration; 6] = [
@@ -23,8 +26,7 @@ const GIVE_UP_AFTER: Duration = Duration::from_hours(5 * 24);
 /// The time of the next attempt, after `attempts` failed ones, the first at `first` and the last at
 /// `now`. `None`: give up. `jitter`, any number, makes a delay up to 25 % longer, so that the
 /// retries do not all reach a recovered receiver at the same time.
-#[cfg_attr(not(test), expect(dead_code, reason = "the delivery job will use it"))]
-pub(crate) fn next_attempt(
+pub(super) fn next_attempt(
     attempts: u32,
     first: Timestamp,
     now: Timestamp,
@@ -44,6 +46,86 @@ pub(crate) fn next_attempt(
 pub(crate) struct Delivery {
     pub(crate) outcome: DeliveryOutcome,
     pub(crate) duration: Duration,
+}
+
+/// The number of recorded attempts of each endpoint. A later one replaces the oldest one.
+pub(crate) const MAX_RECORDED_ATTEMPTS: u32 = 100;
+
+/// How far the deliveries to an endpoint are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Every event up to it is delivered, or is recorded as a [`Retry`].
+    pub(crate) position: Id,
+    /// Grows with each change of the endpoint, so that the replica that delivers notices it.
+    pub(crate) generation: u32,
+    /// Grows with each replay, and when another replica begins to deliver. Reports of earlier epochs
+    /// are rejected.
+    pub(crate) epoch: u32,
+    /// The number of the next recorded attempt, below [`MAX_RECORDED_ATTEMPTS`].
+    pub(crate) next_attempt: u32,
+}
+
+impl Progress {
+    /// The progress of a new endpoint. It receives the events after its creation.
+    pub(crate) fn new(webhook: Id) -> Self {
+        Self { position: webhook, generation: 0, epoch: 0, next_attempt: 0 }
+    }
+
+    /// The number of the next recorded attempt.
+    pub(crate) fn count_attempt(&mut self) -> u32 {
+        let number = self.next_attempt;
+        self.next_attempt = number.saturating_add(1) % MAX_RECORDED_ATTEMPTS;
+        number
+    }
+}
+
+/// The failed attempts to deliver an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Failures {
+    pub(crate) attempts: u32,
+    /// The time of the first attempt.
+    pub(crate) first: Timestamp,
+    /// The time of the next attempt.
+    pub(crate) due: Timestamp,
+}
+
+/// A recorded event that an endpoint has not received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Retry {
+    pub(crate) event: Id,
+    /// `None` for a payout.
+    pub(crate) transaction: Option<Id>,
+    /// `None` if the event waits for an earlier one of its transaction, or starts again.
+    pub(crate) failures: Option<Failures>,
+}
+
+/// A recorded attempt to deliver an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DeliveryAttempt {
+    pub(crate) event: Id,
+    pub(crate) created: Timestamp,
+    pub(crate) delivery: Delivery,
+    /// The time of the next attempt, if this one failed.
+    pub(crate) next: Option<Timestamp>,
+}
+
+/// Results of deliveries to an endpoint, since the last report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeliveryReport {
+    pub(crate) app: Id,
+    pub(crate) webhook: Id,
+    /// As in [`Progress`].
+    pub(crate) epoch: u32,
+    /// As in [`Progress`].
+    pub(crate) position: Id,
+    /// New or changed.
+    pub(crate) retries: Vec<Retry>,
+    /// Events of earlier retries that need no further attempt.
+    pub(crate) finished: Vec<Id>,
+    /// The last ones, at most [`MAX_RECORDED_ATTEMPTS`].
+    pub(crate) attempts: Vec<DeliveryAttempt>,
+    /// Whether an event had no success for so long that the endpoint is disabled.
+    pub(crate) gives_up: bool,
 }
 
 /// The outcome of one attempt.
@@ -84,6 +166,36 @@ impl DeliveryOutcome {
         }
     }
 
+    /// The names of all outcomes.
+    pub(crate) const NAMES: [&str; 6] = [
+        "delivered",
+        "refused",
+        "timed_out",
+        "connection_failed",
+        "tls_failed",
+        "address_forbidden",
+    ];
+
+    /// The outcome with this name. `status` is for those that have one.
+    pub(crate) fn from_name(name: &str, status: Option<u16>) -> Option<Self> {
+        let status = status.unwrap_or_default();
+        let mut all = [
+            Self::Delivered(status),
+            Self::Refused(status),
+            Self::TimedOut,
+            Self::ConnectionFailed,
+            Self::TlsFailed,
+            Self::AddressForbidden,
+        ]
+        .into_iter();
+        all.find(|outcome| outcome.name() == name)
+    }
+
+    pub(crate) fn is_delivered(self) -> bool {
+        matches!(self, Self::Delivered(_))
+    }
+
+    /// The status of the answer, if there was one.
     pub(crate) fn status(self) -> Option<u16> {
         match self {
             Self::Delivered(status) | Self::Refused(status) => Some(status),

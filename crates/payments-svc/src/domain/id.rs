@@ -40,6 +40,11 @@ impl Id {
         Self::numbered(self.number().saturating_add(1).min(Self::MAX.number()))
     }
 
+    #[must_use]
+    pub(crate) fn predecessor(self) -> Self {
+        Self::numbered(self.number().saturating_sub(1))
+    }
+
     pub(crate) fn stored(bytes: [u8; Self::BYTES]) -> Self {
         Self(bytes)
     }

@@ -96,6 +96,10 @@ impl DisableReason {
 pub(crate) struct EventTypes(BTreeSet<EventType>);
 
 impl EventTypes {
+    pub(crate) fn contains(&self, event_type: EventType) -> bool {
+        self.0.is_empty() || self.0.contains(&event_type)
+    }
+
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().map(|kind| kind.name())
     }

@@ -30,6 +30,7 @@ use super::{
     api_key::{ApiKeyDetails, ApiKeyDigest, ApiKeyUse, MAX_API_KEYS},
     app::App,
     card::Card,
+    delivery::DeliveryReport,
     id::Id,
     invitation::Invitation,
     link::{LinkDigest, LinkSecret},
@@ -52,10 +53,10 @@ mod needs;
 pub(crate) mod tests;
 
 pub(crate) use changes::{
-    Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
-    NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry,
-    NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting, NumberedSlice,
-    NumberedStep, TransactionUpdate, UsedLink, WebhookRow,
+    Balance, CaptureRow, Changes, DeliveryAttemptRow, InvitationAttempt, KeyChange, Membership,
+    MerchantTexts, NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
+    NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting,
+    NumberedSlice, NumberedStep, ProgressRow, RetryRow, TransactionUpdate, UsedLink, WebhookRow,
 };
 pub(crate) use decide::decide;
 pub(crate) use known::{
@@ -220,6 +221,14 @@ pub(crate) enum Action {
         app: Id,
         webhook: Id,
     },
+    /// Send all events after this one to an endpoint again.
+    ReplayWebhook {
+        app: Id,
+        webhook: Id,
+        after: Id,
+    },
+    /// Record results of deliveries. Rejected if they are of an earlier epoch.
+    RecordDeliveries(Box<DeliveryReport>),
     /// Pay out a merchant's balance, at most once in a run.
     PayOut(PayoutRequest),
     /// Delete old idempotency keys.

@@ -118,6 +118,12 @@ impl<'a> EventOutput<'a> {
     }
 }
 
+/// An event in JSON, as `GET /events/<id>` shows it and as webhooks contain it.
+pub(crate) fn event_json(event: &Event) -> Vec<u8> {
+    // Texts, numbers and flags never fail to serialize.
+    serde_json::to_vec(&EventOutput::new(event)).unwrap_or_default()
+}
+
 impl Item for Event {
     /// Most events contain a transaction.
     const FIRST_PIECE: u32 = Transaction::FIRST_PIECE;

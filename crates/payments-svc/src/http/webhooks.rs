@@ -21,10 +21,10 @@ use super::{
 use crate::{
     app::{Message, now},
     domain::{
-        Delivery, DeliveryOutcome, EventTypes, Name, Webhook, WebhookDetails, WebhookSecret,
-        WebhookUpdate,
+        Delivery, DeliveryAttempt, DeliveryOutcome, EventTypes, Id, Name, Webhook, WebhookDetails,
+        WebhookSecret, WebhookUpdate,
     },
-    web::{Body, Error, Fields, Reported, as_date, envelope},
+    web::{Body, Error, Fields, Reported, as_date, as_optional_date, as_text, envelope},
 };
 
 /// Creates an endpoint. The response is the only place where its secret appears. A repeat with the
@@ -111,6 +111,49 @@ pub(super) async fn rotate(
         api.payments.rotate_webhook(&webhook.resource, secret.clone(), keyed).await
     });
     Ok(output::response(&api.payments, rotated.await?.showing(secret)).await)
+}
+
+/// Sends all events after the given one again. Events that are not kept any more are left out.
+pub(super) async fn replay(
+    State(api): State<Arc<Api>>,
+    webhook: Permitted<Webhook>,
+    body: Body,
+) -> Result<StatusCode, Error> {
+    let after = body.read(|fields| fields.required("after", str::parse))?;
+    api.payments.replay_webhook(&webhook.resource, after).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The last attempts, the newest first.
+pub(super) async fn deliveries(
+    State(api): State<Arc<Api>>,
+    webhook: Permitted<Webhook>,
+) -> Result<Response, Error> {
+    let attempts = api.payments.delivery_attempts(webhook.resource.id).await?;
+    let attempts: Vec<_> = attempts.iter().map(AttemptOutput::new).collect();
+    Ok(envelope(StatusCode::OK, "deliveries", attempts))
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AttemptOutput {
+    #[serde(serialize_with = "as_text")]
+    event_id: Id,
+    #[serde(serialize_with = "as_date")]
+    created: Timestamp,
+    #[serde(flatten)]
+    delivery: DeliveryOutput,
+    /// `None` if there is none: the event is delivered, or the webhook is disabled.
+    #[serde(serialize_with = "as_optional_date")]
+    next_attempt: Option<Timestamp>,
+}
+
+impl AttemptOutput {
+    fn new(attempt: &DeliveryAttempt) -> Self {
+        let DeliveryAttempt { event, created, delivery, next } = *attempt;
+        let delivery = DeliveryOutput::new(delivery);
+        Self { event_id: event, created, delivery, next_attempt: next }
+    }
 }
 
 /// Sends a test message to an endpoint, once, and returns what came of it. A disabled endpoint is

@@ -10,6 +10,7 @@ pub(crate) struct BacklogMetrics {
     invitations: IntGauge,
     instructions: IntGauge,
     operations: IntGauge,
+    failed_webhooks: IntGauge,
 }
 
 impl BacklogMetrics {
@@ -30,6 +31,10 @@ impl BacklogMetrics {
                 "operations_waiting",
                 "Pending payments: they wait for the acquirer or for 3-D Secure.",
             )?,
+            failed_webhooks: gauge(
+                "webhooks_disabled",
+                "Webhooks that are disabled, because deliveries of an event failed for five days.",
+            )?,
         })
     }
 
@@ -37,5 +42,6 @@ impl BacklogMetrics {
         self.invitations.set(backlog.invitations);
         self.instructions.set(backlog.outbox_entries);
         self.operations.set(backlog.pending_payments);
+        self.failed_webhooks.set(backlog.failed_webhooks);
     }
 }

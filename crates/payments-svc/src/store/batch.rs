@@ -9,7 +9,8 @@ use std::{
 use common::batch::{Cost, Decided, Limits, Panicked};
 
 use crate::domain::{
-    ApiKeyUse, CustomData, Id, MAX_API_KEYS, MAX_STEPS, MAX_WEBHOOKS, MovementRequest,
+    ApiKeyUse, CustomData, DeliveryAttempt, DeliveryReport, Id, MAX_API_KEYS, MAX_STEPS,
+    MAX_WEBHOOKS, MovementRequest, Retry,
     write::{
         Action, Answer, Changes, LoadedRows, Needs, Rejection, Write, decide as decide_writes,
     },
@@ -51,7 +52,13 @@ pub(super) fn cost(write: &Write) -> Cost {
         Action::CreateWebhook { .. }
         | Action::UpdateWebhook { .. }
         | Action::RotateWebhook { .. }
-        | Action::DeleteWebhook { .. } => (MAX_WEBHOOKS + 2, 2048),
+        | Action::DeleteWebhook { .. }
+        | Action::ReplayWebhook { .. } => (MAX_WEBHOOKS + 2, 2048),
+        Action::RecordDeliveries(report) => {
+            let DeliveryReport { retries, finished, attempts, .. } = &**report;
+            let rows = retries.len() + finished.len() + attempts.len();
+            (MAX_WEBHOOKS + rows, rows * size_of::<Retry>().max(size_of::<DeliveryAttempt>()))
+        }
         Action::CreateApiKey { .. } | Action::DeleteApiKey { .. } => (MAX_API_KEYS, 0),
         Action::RecordApiKeyUses { uses } => {
             (uses.len() * MAX_API_KEYS, uses.len() * size_of::<ApiKeyUse>())

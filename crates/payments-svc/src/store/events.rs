@@ -100,6 +100,38 @@ impl Store {
         Ok(event.map(|value| Found { value, is_member }))
     }
 
+    /// These events, in the order of their IDs. Those of merchants that the app is no member of are
+    /// left out.
+    pub(crate) async fn events_by_id(&self, app: Id, ids: &[Id]) -> Result<Vec<Event>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM {} WHERE events.id IN ({})
+                 AND EXISTS (SELECT 1 FROM merchant_apps
+                     WHERE merchant_apps.merchant = events.merchant AND app = ${})
+             ORDER BY events.id",
+            rows::EVENT,
+            rows::EVENTS,
+            placeholders(ids.len()),
+            ids.len() + 1
+        );
+        let params: Vec<Param<'_>> = ids.iter().chain([&app]).map(Id::param).collect();
+        let events = self.query_all(&sql, &params, rows::event).await?;
+        self.with_data(events).await
+    }
+
+    /// The events of an app after the first ID and up to the second, without their data: at most
+    /// `limit`.
+    pub(crate) async fn new_events(
+        &self,
+        app: Id,
+        [after, to]: [Id; 2],
+        limit: i64,
+    ) -> Result<Vec<NewEvent>, StoreError> {
+        let before = to.successor();
+        let params = [app.param(), after.param(), before.param(), Param::Int(limit)];
+        let sql = EventFilter { merchant: None, event_type: None }.page(true);
+        self.query_all(&sql, &params, |columns| Ok(rows::event(columns)?.0)).await
+    }
+
     /// A page of events; see [`super::lists`] for `after`.
     pub(crate) async fn events(
         self,

@@ -371,7 +371,9 @@ pub(super) const READ: [Query; 17] = [
     },
     Query {
         select: "SELECT id, app, created, url, types, description, disabled, secret,
-                     previous_secret, previous_until FROM webhooks",
+                     previous_secret, previous_until, position, generation, epoch,
+                     next_attempt
+                 FROM webhooks JOIN webhook_progress ON webhook = id",
         key: &[("app", Kind::Bytes)],
         rest: "",
         lock: None,
@@ -380,8 +382,9 @@ pub(super) const READ: [Query; 17] = [
         read: |known, columns| {
             let webhook = rows::webhook(columns)?;
             let secrets = rows::webhook_secrets(columns)?;
+            let progress = rows::webhook_progress(columns)?;
             if let Some(own) = known.webhooks.get_mut(&webhook.app) {
-                own.insert(webhook.id, WebhookState { webhook, secrets });
+                own.insert(webhook.id, WebhookState { webhook, secrets, progress });
             }
             Ok(())
         },

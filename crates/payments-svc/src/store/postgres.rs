@@ -61,6 +61,24 @@ const LEASE: &str = "INSERT INTO leases VALUES ($1, $2, clock_timestamp() + inte
 /// Ends the leases of a process that stops, so that other processes take them at once.
 const END_LEASES: &str = "DELETE FROM leases WHERE holder = $1";
 
+/// Takes enabled webhooks that no process holds for ten seconds, and extends those of `$1`. Rows
+/// that a batch has locked are left for the next time: waiting for them could deadlock.
+const TAKE_WEBHOOKS: &str = "UPDATE webhook_progress
+     SET epoch = epoch + (holder IS DISTINCT FROM $1)::int, holder = $1,
+         until = clock_timestamp() + interval '10 seconds'
+     WHERE webhook IN (
+         SELECT webhook FROM webhook_progress JOIN webhooks ON id = webhook
+         WHERE disabled IS NULL AND (until IS NULL
+             OR until < clock_timestamp() + CASE holder WHEN $1 THEN interval '7 seconds'
+                 ELSE interval '0' END)
+         ORDER BY webhook LIMIT $2 FOR UPDATE OF webhook_progress SKIP LOCKED
+     )";
+
+/// Ends these leases, as [`END_LEASES`].
+const RELEASE_WEBHOOKS: &str = "UPDATE webhook_progress SET holder = NULL, until = NULL
+     WHERE webhook IN (SELECT webhook FROM webhook_progress WHERE holder = $1
+                       ORDER BY webhook FOR UPDATE SKIP LOCKED)";
+
 /// The statements of [`Postgres::snapshot`]. Without `OFFSET 0`, the planner may read the whole
 /// table `trail`, if its statistics are from a time when the table was small.
 static SNAPSHOT_SQL: LazyLock<[String; 3]> = LazyLock::new(|| {
@@ -144,7 +162,8 @@ impl Postgres {
         self.ended.cancelled().await;
         let holder = [self.holder.param()];
         // If this fails, the leases expire after ten seconds.
-        let _ = self.read(&[(END_LEASES, &holder)], &mut |_, _| Ok(())).await;
+        let ends = [(END_LEASES, &holder[..]), (RELEASE_WEBHOOKS, &holder[..])];
+        let _ = self.read(&ends, &mut |_, _| Ok(())).await;
         self.pool.close();
     }
 
@@ -173,6 +192,17 @@ impl Postgres {
         })
         .await?;
         Ok(is_holder)
+    }
+
+    /// Takes webhooks for ten seconds, and extends those that this process holds: at most `limit`.
+    pub(super) async fn take_webhooks(&self, limit: i64) -> Result<(), Error> {
+        let params = [self.holder.param(), Param::Int(limit)];
+        self.read(&[(TAKE_WEBHOOKS, &params)], &mut |_, _| Ok(())).await
+    }
+
+    /// This process's name as a holder of leases.
+    pub(super) fn holder(&self) -> &str {
+        &self.holder
     }
 
     /// Sends the statements in one round trip, and passes every row to `each`.

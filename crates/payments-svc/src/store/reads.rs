@@ -402,10 +402,12 @@ impl Store {
 
     pub(crate) async fn backlog(&self) -> Result<Backlog, StoreError> {
         let sql = "SELECT (SELECT count(*) FROM invitations), (SELECT count(*) FROM instructions),
-                       (SELECT count(*) FROM operations)";
+                       (SELECT count(*) FROM operations),
+                       (SELECT count(*) FROM webhooks WHERE disabled = 'failures')";
         let backlog = self.query_all(sql, &[], |columns| {
             let (invitations, outbox_entries) = (columns.read()?, columns.read()?);
-            Ok(Backlog { invitations, outbox_entries, pending_payments: columns.read()? })
+            let (pending_payments, failed_webhooks) = (columns.read()?, columns.read()?);
+            Ok(Backlog { invitations, outbox_entries, pending_payments, failed_webhooks })
         });
         Ok(backlog.await?.first().copied().unwrap_or_default())
     }
@@ -422,7 +424,7 @@ impl Store {
     }
 
     /// The time of the database, so that replicas with different clocks agree.
-    async fn database_time(&self) -> Result<Timestamp, StoreError> {
+    pub(crate) async fn database_time(&self) -> Result<Timestamp, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(now()),
             Engine::Postgres(engine) => Ok(engine.database_time().await?),

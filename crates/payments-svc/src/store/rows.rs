@@ -1,7 +1,7 @@
 //! Rows as domain types. A constant with the name of a function lists the columns that the function
 //! reads, in the same order. Both engines use them.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
 
@@ -11,9 +11,10 @@ use super::{
     values::{acquirer_key, card, factor, money, optional_card, optional_time, time},
 };
 use crate::domain::{
-    Amounts, ApiKeyDetails, App, BalanceLine, Capture, CardOnFile, Challenge, Dispute, Fact, Fee,
-    FraudAlert, Id, Merchant, MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest,
-    PayoutRun, Pricing, ProcessingError, Reason, SavedCard, Slice, Step, Terms, Transaction,
+    Amounts, ApiKeyDetails, App, BalanceLine, Capture, CardOnFile, Challenge, Delivery,
+    DeliveryAttempt, DeliveryOutcome, Dispute, Fact, Failures, Fee, FraudAlert, Id, Merchant,
+    MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest, PayoutRun, Pricing,
+    ProcessingError, Progress, Reason, Retry, SavedCard, Slice, Step, Terms, Transaction,
     TransactionTerms, Transfer, User, Webhook, WebhookDetails, WebhookSecrets,
 };
 
@@ -308,6 +309,37 @@ pub(super) fn webhook_secrets(columns: &mut Columns<'_>) -> Read<WebhookSecrets>
     let current = columns.read()?;
     let previous: Option<_> = columns.read()?;
     Ok(WebhookSecrets { current, previous: previous.zip(optional_time(columns)?) })
+}
+
+/// Reads four columns: position, generation, epoch, next_attempt.
+pub(super) fn webhook_progress(columns: &mut Columns<'_>) -> Read<Progress> {
+    let (position, generation, epoch) = (columns.read()?, columns.read()?, columns.read()?);
+    Ok(Progress { position, generation, epoch, next_attempt: columns.read()? })
+}
+
+pub(super) const RETRY: &str = "event, \"transaction\", attempts, first, due";
+
+pub(super) fn retry(columns: &mut Columns<'_>) -> Read<Retry> {
+    let (event, transaction) = (columns.read()?, columns.read()?);
+    let attempts = columns.read()?;
+    let times = optional_time(columns)?.zip(optional_time(columns)?);
+    let failures = times.map(|(first, due)| Failures { attempts, first, due });
+    Ok(Retry { event, transaction, failures })
+}
+
+pub(super) const DELIVERY_ATTEMPT: &str = "event, created, outcome, status, duration, next";
+
+pub(super) fn delivery_attempt(columns: &mut Columns<'_>) -> Read<DeliveryAttempt> {
+    let (event, created) = (columns.read()?, time(columns)?);
+    let outcome: String = columns.read()?;
+    let outcome = columns.read_as(|status: Option<i64>| {
+        let status = status.map(u16::try_from).transpose().map_err(|_| BadCell)?;
+        DeliveryOutcome::from_name(&outcome, status).ok_or(BadCell)
+    })?;
+    let millis: i64 = columns.read()?;
+    let duration = Duration::from_millis(u64::try_from(millis).unwrap_or_default());
+    let delivery = Delivery { outcome, duration };
+    Ok(DeliveryAttempt { event, created, delivery, next: optional_time(columns)? })
 }
 
 pub(super) const PAYOUT: &str = "id, line, merchant, name, iban, currency, amount";

@@ -6,16 +6,17 @@ use common::sql::{Kind, Param, Rows, Stored as _, Table};
 
 use super::{
     outcomes,
-    values::{bytes, fraction, millis, month, optional, year},
+    values::{bytes, fraction, millis, month, optional, whole_millis, year},
 };
 use crate::domain::{
     ApiKeyUse, BalanceLine, Challenge, Decision, FraudAlert, Id, LinkDigest, LinkSecret, Merchant,
-    NewEvent, User,
+    NewEvent, Retry, User,
     write::{
-        Balance, CaptureRow, Changes, InvitationAttempt, KeyChange, Membership, MerchantTexts,
-        NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation, NewOutboxEntry,
-        NewPayout, NewPendingPayment, NewTransaction, NotificationRow, NumberedPosting,
-        NumberedSlice, NumberedStep, TransactionUpdate, UsedLink, WebhookRow,
+        Balance, CaptureRow, Changes, DeliveryAttemptRow, InvitationAttempt, KeyChange, Membership,
+        MerchantTexts, NewApiKey, NewApp, NewCard, NewDispute, NewIdempotencyKey, NewInvitation,
+        NewOutboxEntry, NewPayout, NewPendingPayment, NewTransaction, NotificationRow,
+        NumberedPosting, NumberedSlice, NumberedStep, ProgressRow, RetryRow, TransactionUpdate,
+        UsedLink, WebhookRow,
     },
 };
 
@@ -39,6 +40,11 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.delete(&OPERATION_IDS, &changes.deleted_pending_payments)?;
     rows.delete(&EVENT_IDS, &changes.deleted_events)?;
     rows.delete(&WEBHOOK_IDS, &changes.deleted_webhooks)?;
+    rows.delete(&PROGRESS_OF_WEBHOOKS, &changes.deleted_webhooks)?;
+    rows.delete(&RETRIES_OF_WEBHOOKS, &changes.deleted_webhooks)?;
+    rows.delete(&ATTEMPTS_OF_WEBHOOKS, &changes.deleted_webhooks)?;
+    rows.delete(&FINISHED_RETRIES, &changes.finished_retries)?;
+    rows.delete(&REPLACED_ATTEMPTS, changes.delivery_attempts.keys())?;
     rows.delete(&IDEMPOTENCY_KEYS, &changes.deleted_keys)?;
     rows.delete(&FREED_LINKS, &changes.freed_links)?;
     rows.delete(&LINK_SECRETS_OF_MERCHANTS, changes.link_secrets.keys())?;
@@ -55,6 +61,9 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;
     rows.update(&WEBHOOK_UPDATES, changes.webhooks.values().filter(|row| !row.is_new))?;
+    let has_progressed = |row: &&ProgressRow| !row.is_new;
+    rows.update(&WEBHOOK_PROGRESS, changes.webhook_progress.values().filter(has_progressed))?;
+    rows.update(&RESTARTED_RETRIES, &changes.restarted_retries)?;
     rows.update(&CONCLUDED_KEYS, changes.concluded_keys.values())?;
     rows.update(&EXPIRY, &changes.expired_through)?;
 
@@ -78,6 +87,10 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.insert(&API_KEYS, changes.api_keys.values())?;
     rows.insert(&APPS, &changes.apps)?;
     rows.insert(&WEBHOOKS, changes.webhooks.values().filter(|row| row.is_new))?;
+    let begins = |row: &&ProgressRow| row.is_new;
+    rows.insert(&WEBHOOK_PROGRESS, changes.webhook_progress.values().filter(begins))?;
+    rows.insert(&RETRIES, changes.retries.values())?;
+    rows.insert(&DELIVERY_ATTEMPTS, changes.delivery_attempts.values())?;
     rows.insert(&MERCHANTS, &changes.merchants)?;
     rows.insert(&BALANCES, &changes.new_balances)?;
     rows.insert(&INVITATIONS, changes.invitations.values())?;
@@ -538,6 +551,74 @@ table! {
         "previous_secret" Bytes: optional(secrets.previous.as_ref(), |(secret, _)| secret.param()),
         "previous_until" Int: optional(secrets.previous.as_ref(), |(_, until)| millis(*until)),
     }
+}
+
+table! {
+    WEBHOOK_PROGRESS: "webhook_progress", ProgressRow = ProgressRow { webhook, progress, is_new: _ },
+    key { "webhook" Bytes: webhook.param() }
+    {
+        "position" Bytes: progress.position.param(),
+        "generation" Int: progress.generation.param(),
+        "epoch" Int: progress.epoch.param(),
+        "next_attempt" Int: progress.next_attempt.param(),
+    }
+}
+
+table! {
+    PROGRESS_OF_WEBHOOKS: "webhook_progress", Id = webhook,
+    key { "webhook" Bytes: webhook.param() } {}
+}
+
+table! {
+    RETRIES: "webhook_retries",
+    RetryRow = RetryRow { webhook, retry: Retry { event, transaction, failures } },
+    key { "webhook" Bytes: webhook.param(), "event" Bytes: event.param() }
+    {
+        "transaction" Bytes: transaction.param(),
+        "attempts" Int: failures.map_or(Param::Int(0), |failures| Param::Int(failures.attempts.into())),
+        "first" Int: failures.map_or(Param::Null, |failures| millis(failures.first)),
+        "due" Int: failures.map_or(Param::Null, |failures| millis(failures.due)),
+    }
+}
+
+table! {
+    FINISHED_RETRIES: "webhook_retries", (Id, Id) = (webhook, event),
+    key { "webhook" Bytes: webhook.param(), "event" Bytes: event.param() } {}
+}
+
+table! {
+    RESTARTED_RETRIES: "webhook_retries", Id = webhook,
+    key { "webhook" Bytes: webhook.param() }
+    { "attempts" Int: Param::Int(0), "first" Int: Param::Null, "due" Int: Param::Null }
+}
+
+table! {
+    RETRIES_OF_WEBHOOKS: "webhook_retries", Id = webhook,
+    key { "webhook" Bytes: webhook.param() } {}
+}
+
+table! {
+    DELIVERY_ATTEMPTS: "webhook_attempts",
+    DeliveryAttemptRow = DeliveryAttemptRow { webhook, number, attempt },
+    key { "webhook" Bytes: webhook.param(), "number" Int: number.param() }
+    {
+        "event" Bytes: attempt.event.param(),
+        "created" Int: millis(attempt.created),
+        "outcome" Text: Param::Text(attempt.delivery.outcome.name().into()),
+        "status" Int: attempt.delivery.outcome.status().map_or(Param::Null, |it| Param::Int(it.into())),
+        "duration" Int: Param::Int(whole_millis(attempt.delivery.duration)),
+        "next" Int: attempt.next.map_or(Param::Null, millis),
+    }
+}
+
+table! {
+    REPLACED_ATTEMPTS: "webhook_attempts", (Id, u32) = (webhook, number),
+    key { "webhook" Bytes: webhook.param(), "number" Int: number.param() } {}
+}
+
+table! {
+    ATTEMPTS_OF_WEBHOOKS: "webhook_attempts", Id = webhook,
+    key { "webhook" Bytes: webhook.param() } {}
 }
 
 table! {

@@ -1,6 +1,6 @@
 //! The stored form of domain values, the same in both engines.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use common::sql::{BadCell, Cell, ColumnError, Columns, Param, Stored};
 use jiff::Timestamp;
@@ -78,6 +78,11 @@ fn read_event_types(names: &str) -> Option<EventTypes> {
 /// Milliseconds since the epoch.
 pub(super) fn millis(at: Timestamp) -> Param<'static> {
     Param::Int(at.as_millisecond())
+}
+
+/// Whole milliseconds.
+pub(super) fn whole_millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Text: `numerator/denominator`.

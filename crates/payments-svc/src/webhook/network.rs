@@ -7,8 +7,7 @@
 //!    any time. So [`PermittedAddresses`] checks the addresses that the connection will use: the
 //!    HTTP client connects to no other.
 //! 2. **Addresses in URLs** skip the resolver. [`Reach::permits_host`] checks them.
-//! 3. **No connection is reused, no redirect is followed, no proxy is used**: see
-//!    [`super::sender`].
+//! 3. **No redirect is followed, no proxy is used**: see [`super::sender`].
 //!
 //! Decision: the networks are listed here, where they can be compared with the registries of IANA.
 //! `is_global` of the standard library is not stable yet.

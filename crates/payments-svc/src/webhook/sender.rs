@@ -1,10 +1,12 @@
 //! Sends one request to an endpoint.
 //!
-//! Each request has a new connection: the name is resolved again, and its addresses are checked
-//! again. A connection that is kept open would deliver without a check. TLS sessions are resumed,
-//! which makes new connections cheap; a session belongs to a name, not to an address.
+//! Before each request, the name is resolved and its addresses are checked, even if a connection to
+//! an earlier address is open. A new connection resolves and checks the name again. Connections are
+//! kept open for [`KEEP_IDLE`], because a new one costs two further round trips and a TLS handshake.
 
-use std::{error::Error, io, iter::successors, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    error::Error, io, iter::successors, path::PathBuf, str::FromStr as _, sync::Arc, time::Duration,
+};
 
 use bytes::Bytes;
 use common::{
@@ -13,10 +15,13 @@ use common::{
 };
 use jiff::Timestamp;
 use reqwest::{
-    Client, ClientBuilder, RequestBuilder, Response, dns::Resolve, header::CONTENT_TYPE,
+    Client, ClientBuilder, RequestBuilder, Response,
+    dns::{Name, Resolve},
+    header::CONTENT_TYPE,
     redirect::Policy,
 };
 use tokio::time::{Instant, timeout_at};
+use url::Host;
 
 use super::{
     network::{ForbiddenAddress, PermittedAddresses, Reach, SystemResolver},
@@ -26,6 +31,10 @@ use crate::domain::{Delivery, DeliveryOutcome, InvalidWebhookUrl, WebhookSecrets
 
 /// Timeout of a request, from the resolution of the name to the end of the answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long an unused connection is kept open: less than the five seconds after which common
+/// servers close it, because a request on a connection that is just closed fails.
+const KEEP_IDLE: Duration = Duration::from_secs(4);
 
 /// At most this many bytes of an answer's body are read, so that the receiver can send a short one
 /// without an error. They are not used.
@@ -71,6 +80,7 @@ pub(crate) struct Sender {
 struct Route {
     client: Client,
     reach: Arc<Reach>,
+    resolver: Arc<PermittedAddresses>,
 }
 
 impl Sender {
@@ -121,7 +131,12 @@ impl Sender {
                     .header("webhook-timestamp", seconds)
                     .header("webhook-signature", signature)
                     .body(body);
-                exchange(request, started + TIMEOUT).await
+                let deadline = started + TIMEOUT;
+                match timeout_at(deadline, route.check_name(url)).await {
+                    Err(_) => DeliveryOutcome::TimedOut,
+                    Ok(Err(outcome)) => outcome,
+                    Ok(Ok(())) => exchange(request, deadline).await,
+                }
             }
         };
         Delivery { outcome, duration: started.elapsed() }
@@ -142,16 +157,27 @@ impl Route {
     ) -> Result<Self, reqwest::Error> {
         let reach = Arc::new(reach);
         let resolver = Arc::clone(resolver);
-        let permitted = PermittedAddresses { resolver, reach: Arc::clone(&reach) };
+        let resolver = Arc::new(PermittedAddresses { resolver, reach: Arc::clone(&reach) });
         let client = builder
-            .dns_resolver(Arc::new(permitted))
+            .dns_resolver(Arc::clone(&resolver))
             .http1_only()
             .no_proxy()
-            .pool_max_idle_per_host(0)
+            .pool_idle_timeout(KEEP_IDLE)
             .redirect(Policy::none())
             .user_agent(USER_AGENT)
             .build()?;
-        Ok(Self { client, reach })
+        Ok(Self { client, reach, resolver })
+    }
+
+    /// Resolves the name of a URL and checks its addresses. The error is the outcome.
+    async fn check_name(&self, url: &WebhookUrl) -> Result<(), DeliveryOutcome> {
+        let Some(Host::Domain(name)) = url.as_url().host() else { return Ok(()) };
+        let name = Name::from_str(name).map_err(|_| DeliveryOutcome::ConnectionFailed)?;
+        match self.resolver.resolve(name).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is::<ForbiddenAddress>() => Err(DeliveryOutcome::AddressForbidden),
+            Err(_) => Err(DeliveryOutcome::ConnectionFailed),
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use super::{KeyState, Outcome};
 use crate::domain::{
     AcquirerId, AcquirerKey, Amounts, ApiKeyDigest, ApiKeyUse, App, BalanceLine, Capture,
-    CardOnFile, Challenge, Decision, Descriptor, Dispute, Email, FraudAlert, Id, LinkDigest,
-    LinkSecret, Merchant, Name, NewEvent, Notes, OutboxKind, Payment, Payout, PayoutRun, Posting,
-    Slice, Step, Transaction, User, Webhook, WebhookSecrets,
+    CardOnFile, Challenge, Decision, DeliveryAttempt, Descriptor, Dispute, Email, FraudAlert, Id,
+    LinkDigest, LinkSecret, Merchant, Name, NewEvent, Notes, OutboxKind, Payment, Payout,
+    PayoutRun, Posting, Progress, Retry, Slice, Step, Transaction, User, Webhook, WebhookSecrets,
 };
 
 /// The row changes of a batch. An engine writes them table by table: deletes, then updates, then
@@ -100,8 +100,18 @@ pub(crate) struct Changes {
     pub(crate) deleted_keys: BTreeSet<(Id, String)>,
     /// New and updated rows.
     pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
-    /// Deletes.
+    /// Deletes, with all that belongs to them.
     pub(crate) deleted_webhooks: BTreeSet<Id>,
+    /// New and updated rows, by endpoint.
+    pub(crate) webhook_progress: BTreeMap<Id, ProgressRow>,
+    /// New rows, by endpoint and event. A previous row is deleted.
+    pub(crate) retries: BTreeMap<(Id, Id), RetryRow>,
+    /// Deletes, by endpoint and event.
+    pub(crate) finished_retries: BTreeSet<(Id, Id)>,
+    /// Updates of all retries of an endpoint: they start again.
+    pub(crate) restarted_retries: BTreeSet<Id>,
+    /// New rows, by endpoint and number. A previous row is deleted.
+    pub(crate) delivery_attempts: BTreeMap<(Id, u32), DeliveryAttemptRow>,
     /// New row.
     pub(crate) payout: Option<NewPayout>,
     /// The new position of the expiry job.
@@ -346,6 +356,27 @@ pub(crate) struct WebhookRow {
     pub(crate) secrets: WebhookSecrets,
     /// Whether this batch inserts the row.
     pub(crate) is_new: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProgressRow {
+    pub(crate) webhook: Id,
+    pub(crate) progress: Progress,
+    /// Whether this batch inserts the row.
+    pub(crate) is_new: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RetryRow {
+    pub(crate) webhook: Id,
+    pub(crate) retry: Retry,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DeliveryAttemptRow {
+    pub(crate) webhook: Id,
+    pub(crate) number: u32,
+    pub(crate) attempt: DeliveryAttempt,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -140,6 +140,14 @@ impl Batch {
                 })
             }
             Action::DeleteWebhook { app, webhook } => self.delete_webhook(*app, *webhook),
+            Action::ReplayWebhook { app, webhook, after } => {
+                self.change_webhook(*app, *webhook, |known, _| {
+                    let progress = &mut known.progress;
+                    progress.position = progress.position.min(*after);
+                    progress.epoch = progress.epoch.saturating_add(1);
+                })
+            }
+            Action::RecordDeliveries(report) => self.record_deliveries(report),
             Action::PayOut(_) => self.pay_out(),
             Action::DeleteKeys { keys } => {
                 keys.iter().for_each(|key| drop(self.known.keys.remove(key)));

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::{Answer, Balance, KeyedRequest, MerchantTexts, Outcome, Rejection};
 use crate::domain::{
     AcquirerKey, Card, Decision, Descriptor, DisputeState, Id, Invitation, LinkDigest, Merchant,
-    Payment, PayoutRun, TransactionState, TransactionVersion, Webhook, WebhookSecrets,
+    Payment, PayoutRun, Progress, TransactionState, TransactionVersion, Webhook, WebhookSecrets,
 };
 
 /// The rows that a batch depends on ([`super::Needs`]), as they are inside its database
@@ -171,11 +171,12 @@ pub(crate) struct InvitationState {
     pub(crate) due: Timestamp,
 }
 
-/// An endpoint with its secrets.
+/// An endpoint with its secrets and its progress.
 #[derive(Debug, Clone)]
 pub(crate) struct WebhookState {
     pub(crate) webhook: Webhook,
     pub(crate) secrets: WebhookSecrets,
+    pub(crate) progress: Progress,
 }
 
 /// The state that a payout depends on.

@@ -136,7 +136,9 @@ impl Needs {
             Action::CreateWebhook { app, .. }
             | Action::UpdateWebhook { app, .. }
             | Action::RotateWebhook { app, .. }
-            | Action::DeleteWebhook { app, .. } => drop(self.locked_apps.insert(*app)),
+            | Action::DeleteWebhook { app, .. }
+            | Action::ReplayWebhook { app, .. } => drop(self.locked_apps.insert(*app)),
+            Action::RecordDeliveries(report) => drop(self.locked_apps.insert(report.app)),
             Action::PayOut(request) => self.payout = Some(*request),
         }
     }
@@ -180,6 +182,8 @@ fn ids(action: &Action) -> usize {
         | Action::UpdateWebhook { .. }
         | Action::RotateWebhook { .. }
         | Action::DeleteWebhook { .. }
+        | Action::ReplayWebhook { .. }
+        | Action::RecordDeliveries(_)
         | Action::DeleteKeys { .. }
         | Action::DeleteEvents { .. }
         | Action::SaveExpiryCursor { .. } => 0,

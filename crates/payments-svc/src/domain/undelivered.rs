@@ -1,0 +1,275 @@
+//! The events that an endpoint has not received, in the memory of the replica that delivers them.
+//!
+//! 1. **Order.** Of each transaction, only the oldest undelivered event (the head) may be sent. The
+//!    next one waits until the head is delivered. Other transactions go on. Events without a
+//!    transaction have no order.
+//! 2. **Position.** Events are read in the order of their IDs. The position is the last ID such that
+//!    every event up to it is delivered or recorded as a [`Retry`]. A replica that takes over reads
+//!    the retries, and the events after the position.
+//! 3. **Retries.** A failed head is recorded, and with it the events that wait for it. So one event
+//!    that always fails does not hold up the position.
+//! 4. **Down.** After [`DOWN_AFTER`] different events have failed and none has succeeded, the
+//!    endpoint is down. Then only due retries are sent, one at a time: a receiver that hangs must not
+//!    occupy memory and sockets. After the first success, all retries are due at once.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+
+use super::{
+    Id,
+    delivery::{Failures, Retry, next_attempt},
+};
+
+/// The maximum number of undelivered events of an endpoint in memory and in its retries. Further
+/// events are not read before earlier ones are delivered. They stay in the list of events.
+const MAX_UNDELIVERED: usize = 1000;
+
+/// The number of events that must fail in succession before the endpoint counts as down.
+const DOWN_AFTER: usize = 16;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Undelivered {
+    events: BTreeMap<Id, State>,
+    /// Events by transaction, as far as they have one.
+    transactions: HashMap<Id, BTreeSet<Id>>,
+    /// Heads that may be sent now.
+    ready: BTreeSet<Id>,
+    /// Heads that have failed, with the time of their next attempt.
+    waiting: BTreeSet<(Timestamp, Id)>,
+    in_flight: BTreeSet<Id>,
+    /// Events that have failed since the last success.
+    failing: BTreeSet<Id>,
+    /// Events to record as retries.
+    unrecorded: BTreeSet<Id>,
+    /// Recorded events that are delivered.
+    finished: BTreeSet<Id>,
+    /// The last event that was read.
+    read_to: Id,
+}
+
+#[derive(Debug)]
+struct State {
+    transaction: Option<Id>,
+    failures: Option<Failures>,
+    /// Whether it is recorded as a retry.
+    is_recorded: bool,
+}
+
+impl Undelivered {
+    /// Continues at `position` with the recorded retries.
+    pub(crate) fn new(position: Id, retries: &[Retry]) -> Self {
+        let mut undelivered = Self {
+            events: BTreeMap::new(),
+            transactions: HashMap::new(),
+            ready: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            in_flight: BTreeSet::new(),
+            failing: BTreeSet::new(),
+            unrecorded: BTreeSet::new(),
+            finished: BTreeSet::new(),
+            read_to: position,
+        };
+        for Retry { event, transaction, failures } in retries {
+            undelivered.insert(*event, *transaction, *failures, true);
+        }
+        undelivered
+    }
+
+    /// Adds the next event that was read. `None`: the endpoint does not want its type.
+    pub(crate) fn read(&mut self, event: Id, wanted: Option<Option<Id>>) {
+        self.read_to = event.max(self.read_to);
+        // A retry is read again if the position is before it.
+        if let Some(transaction) = wanted
+            && !self.events.contains_key(&event)
+        {
+            self.insert(event, transaction, None, false);
+        }
+    }
+
+    fn insert(
+        &mut self,
+        event: Id,
+        transaction: Option<Id>,
+        failures: Option<Failures>,
+        is_recorded: bool,
+    ) {
+        self.events.insert(event, State { transaction, failures, is_recorded });
+        let Some(transaction) = transaction else { return self.schedule(event) };
+        let events = self.transactions.entry(transaction).or_default();
+        let head = events.first().copied();
+        events.insert(event);
+        match head {
+            None => self.schedule(event),
+            // The order of the IDs is the order of the transaction.
+            Some(head) if event < head => {
+                self.unschedule(head);
+                if !self.in_flight.contains(&head) {
+                    self.schedule(event);
+                }
+            }
+            Some(head) if self.has_failed(head) && !is_recorded => {
+                self.unrecorded.insert(event);
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn has_failed(&self, event: Id) -> bool {
+        self.events.get(&event).is_some_and(|state| state.failures.is_some())
+    }
+
+    fn due(&self, event: Id) -> Option<Timestamp> {
+        self.events.get(&event)?.failures.map(|failures| failures.due)
+    }
+
+    fn schedule(&mut self, head: Id) {
+        match self.due(head) {
+            Some(due) => self.waiting.insert((due, head)),
+            None => self.ready.insert(head),
+        };
+    }
+
+    fn unschedule(&mut self, head: Id) {
+        self.ready.remove(&head);
+        if let Some(due) = self.due(head) {
+            self.waiting.remove(&(due, head));
+        }
+    }
+
+    /// Whether another event may be read.
+    pub(crate) fn has_room(&self) -> bool {
+        self.events.len() < MAX_UNDELIVERED && !self.is_down()
+    }
+
+    /// The event after which to read.
+    pub(crate) fn read_to(&self) -> Id {
+        self.read_to
+    }
+
+    fn is_down(&self) -> bool {
+        self.failing.len() >= DOWN_AFTER
+    }
+
+    /// Events to send now, so that at most `at_once` are in flight.
+    pub(crate) fn sendable(&mut self, now: Timestamp, at_once: usize) -> Vec<Id> {
+        let due = |(due, event): &(Timestamp, Id)| (*due <= now).then_some(*event);
+        if self.is_down() {
+            let probe = self.waiting.first().and_then(due);
+            return probe.filter(|_| self.in_flight.is_empty()).into_iter().collect();
+        }
+        while let Some(event) = self.waiting.first().and_then(due) {
+            self.waiting.pop_first();
+            self.ready.insert(event);
+        }
+        let room = at_once.saturating_sub(self.in_flight.len());
+        self.ready.iter().take(room).copied().collect()
+    }
+
+    /// The time at which [`Self::sendable`] can return more, without a result in the meantime.
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
+        let next = self.waiting.first().map(|(due, _)| *due);
+        next.filter(|_| !self.is_down() || self.in_flight.is_empty())
+    }
+
+    /// Marks a sendable event as in flight.
+    pub(crate) fn sent(&mut self, event: Id) {
+        self.unschedule(event);
+        self.in_flight.insert(event);
+    }
+
+    pub(crate) fn delivered(&mut self, event: Id) {
+        if self.is_down() {
+            self.ready.extend(self.waiting.iter().map(|(_, event)| *event));
+            self.waiting.clear();
+        }
+        self.failing.clear();
+        self.finish(event);
+    }
+
+    /// Removes an event that needs no attempt: it is delivered, or it is no longer in the list of
+    /// events of the app.
+    pub(crate) fn finish(&mut self, event: Id) {
+        self.unschedule(event);
+        self.in_flight.remove(&event);
+        self.failing.remove(&event);
+        self.unrecorded.remove(&event);
+        let Some(state) = self.events.remove(&event) else { return };
+        if state.is_recorded {
+            self.finished.insert(event);
+        }
+        let Some(transaction) = state.transaction else { return };
+        let Some(events) = self.transactions.get_mut(&transaction) else { return };
+        events.remove(&event);
+        let Some(&head) = events.first() else {
+            self.transactions.remove(&transaction);
+            return;
+        };
+        if !self.in_flight.contains(&head) {
+            self.schedule(head);
+        }
+    }
+
+    /// Records a failed attempt. Returns the time of the next one. `None`: give up. `jitter` as for
+    /// [`next_attempt`].
+    pub(crate) fn failed(&mut self, event: Id, now: Timestamp, jitter: u16) -> Option<Timestamp> {
+        self.in_flight.remove(&event);
+        let state = self.events.get_mut(&event)?;
+        let (attempts, first) =
+            state.failures.map_or((0, now), |failures| (failures.attempts, failures.first));
+        let attempts = attempts.saturating_add(1);
+        let next = next_attempt(attempts, first, now, jitter);
+        let due = next.unwrap_or(Timestamp::MAX);
+        state.failures = Some(Failures { attempts, first, due });
+        self.waiting.insert((due, event));
+        self.failing.insert(event);
+        self.unrecorded.insert(event);
+        let transaction = state.transaction.and_then(|id| self.transactions.get(&id));
+        let followers = transaction.into_iter().flatten();
+        let is_recorded =
+            |event: &&Id| self.events.get(event).is_some_and(|state| state.is_recorded);
+        self.unrecorded.extend(followers.filter(|event| !is_recorded(event)));
+        next
+    }
+
+    /// The position, if everything is recorded that [`Self::retries`] returns.
+    pub(crate) fn position(&self) -> Id {
+        let is_recorded =
+            |event: &Id, state: &State| state.is_recorded || self.unrecorded.contains(event);
+        let first = self.events.iter().find(|(event, state)| !is_recorded(event, state));
+        first.map_or(self.read_to, |(event, _)| event.predecessor().min(self.read_to))
+    }
+
+    /// The retries to record.
+    pub(crate) fn retries(&self) -> Vec<Retry> {
+        let retry = |event: &Id| {
+            let State { transaction, failures, .. } = self.events.get(event)?;
+            Some(Retry { event: *event, transaction: *transaction, failures: *failures })
+        };
+        self.unrecorded.iter().filter_map(retry).collect()
+    }
+
+    /// The recorded retries that are finished.
+    pub(crate) fn finished(&self) -> Vec<Id> {
+        self.finished.iter().copied().collect()
+    }
+
+    /// Notes that [`Self::retries`] and [`Self::finished`] are recorded.
+    pub(crate) fn recorded(&mut self) {
+        for event in std::mem::take(&mut self.unrecorded) {
+            if let Some(state) = self.events.get_mut(&event) {
+                state.is_recorded = true;
+            }
+        }
+        self.finished.clear();
+    }
+
+    /// The oldest undelivered event that was read.
+    pub(crate) fn oldest(&self) -> Option<Id> {
+        self.events.keys().next().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! Deliveries: sends the events of apps to their endpoints.
+//!
+//! 1. **Who delivers.** Each enabled endpoint has a holder, the replica that delivers to it
+//!    ([`Store::take_webhooks`]). A replica extends what it holds each second. If it ends, other
+//!    replicas take its endpoints after ten seconds. Its process does not send if it could not
+//!    extend for [`HOLD`].
+//! 2. **One task for each endpoint** ([`endpoint`]), so that an endpoint that is slow or down delays
+//!    no other one. The task reads the events of its app in their order, sends them, and records the
+//!    results each second.
+//! 3. **New events.** One look-up each [`LOOK_EVERY`] finds the endpoints that have new events and
+//!    wakes their tasks. Only settled events count (see `store/lists.rs`), so none is missed.
+//! 4. **At least once.** After a crash, the events of the last second are sent again, in their order.
+//! 5. **Changes.** An endpoint that has changed has another generation. Its task ends after the
+//!    deliveries in flight, and a new task reads the endpoint. A replay and a new holder begin an
+//!    epoch: reports of an earlier one are rejected, because they would undo the replay, or what the
+//!    holder has recorded.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use common::limits::{Budget, Limited};
+use jiff::{SignedDuration, Timestamp};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::{AbortHandle, JoinSet},
+    time::{Instant, MissedTickBehavior, interval},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::warn;
+use crate::{
+    domain::{Event, Id},
+    store::{Store, StoreError, now},
+    webhook::Sender,
+};
+
+mod endpoint;
+mod metrics;
+
+pub(crate) use metrics::DeliveryMetrics;
+
+use endpoint::EndpointTask;
+
+/// The maximum number of endpoints that one process delivers to.
+const MAX_ENDPOINTS: i64 = 10_000;
+
+/// Interval in which endpoints are taken.
+const TAKE_EVERY: Duration = Duration::from_secs(1);
+
+/// How long this process delivers after it has last extended its endpoints: less than the ten
+/// seconds after which another process can take them.
+const HOLD: Duration = Duration::from_secs(8);
+
+/// Interval in which new events are looked up.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// After a longer pause, all endpoints read, because it would take long to find those that have new
+/// events.
+const MAX_GAP: Duration = Duration::from_secs(5);
+
+/// Maximum bytes of the bodies in flight: one budget for the first delivery of each endpoint, and
+/// one for further deliveries at the same time. So endpoints that are slow leave memory for others.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+
+/// Number of endpoints whose events are loaded and written as JSON at the same time.
+const LOADS: usize = 4;
+
+/// The job that delivers events.
+pub(crate) struct Deliveries {
+    shared: Arc<Shared>,
+    endpoints: HashMap<Id, Running>,
+    tasks: JoinSet<()>,
+    /// When endpoints were last taken.
+    taken: Option<Instant>,
+    /// [`Store::timeline_changes`] at that time.
+    timeline_changes: u64,
+    /// The last event that was looked up, and when.
+    looked: Option<(Id, Instant)>,
+}
+
+/// What all tasks use.
+struct Shared {
+    store: Store,
+    sender: Arc<Sender>,
+    /// Writes an event as JSON.
+    event_json: fn(&Event) -> Vec<u8>,
+    metrics: DeliveryMetrics,
+    first_bytes: Arc<Budget>,
+    further_bytes: Arc<Budget>,
+    loads: Semaphore,
+    /// Until when this process may send.
+    held_until: watch::Sender<Instant>,
+    /// How far the clock of the store is ahead of this machine's, in milliseconds.
+    clock_ahead: AtomicI64,
+}
+
+impl Shared {
+    fn may_send(&self) -> bool {
+        *self.held_until.borrow() > Instant::now()
+    }
+
+    /// The time of the store, so that all replicas agree when a retry is due.
+    fn now(&self) -> Timestamp {
+        let ahead = SignedDuration::from_millis(self.clock_ahead.load(Ordering::Relaxed));
+        now().checked_add(ahead).unwrap_or_else(|_| now())
+    }
+}
+
+/// The task of an endpoint.
+struct Running {
+    /// The generation and the epoch of the endpoint.
+    version: [u32; 2],
+    task: AbortHandle,
+    /// Ends the task after the deliveries in flight.
+    stop: CancellationToken,
+    /// The last event that the task may read.
+    readable: watch::Sender<Id>,
+    /// The second of the oldest undelivered event that the task has read. 0 if there is none.
+    oldest: Arc<AtomicU32>,
+}
+
+impl Deliveries {
+    pub(crate) fn new(
+        store: Store,
+        sender: Arc<Sender>,
+        event_json: fn(&Event) -> Vec<u8>,
+        metrics: DeliveryMetrics,
+    ) -> Self {
+        let shared = Shared {
+            store,
+            sender,
+            event_json,
+            metrics,
+            first_bytes: Budget::new("webhook_first_bytes", MAX_BYTES),
+            further_bytes: Budget::new("webhook_further_bytes", MAX_BYTES),
+            loads: Semaphore::new(LOADS),
+            held_until: watch::Sender::new(Instant::now()),
+            clock_ahead: AtomicI64::new(0),
+        };
+        Self {
+            shared: Arc::new(shared),
+            endpoints: HashMap::new(),
+            tasks: JoinSet::new(),
+            taken: None,
+            timeline_changes: 0,
+            looked: None,
+        }
+    }
+
+    /// The budgets, for the metrics.
+    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 2] {
+        [Arc::clone(&self.shared.first_bytes) as _, Arc::clone(&self.shared.further_bytes) as _]
+    }
+
+    /// Delivers until `stop` is cancelled. The job then waits for the deliveries in flight and
+    /// records them, so that they are not repeated.
+    pub(crate) fn start(mut self, stop: CancellationToken) -> JoinSet<()> {
+        let mut job = JoinSet::new();
+        job.spawn(async move {
+            let mut ticks = interval(LOOK_EVERY);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+                warn("delivering events", self.round().await);
+            }
+            self.endpoints.values().for_each(|running| running.stop.cancel());
+            while self.tasks.join_next().await.is_some() {}
+        });
+        job
+    }
+
+    async fn round(&mut self) -> Result<(), StoreError> {
+        if self.taken.is_none_or(|taken| taken.elapsed() >= TAKE_EVERY) {
+            self.take().await?;
+        }
+        if self.endpoints.is_empty() {
+            self.looked = None;
+            return Ok(());
+        }
+        self.look().await
+    }
+
+    /// Takes endpoints, and starts and ends tasks.
+    async fn take(&mut self) -> Result<(), StoreError> {
+        let begun = Instant::now();
+        let timeline_changes = self.shared.store.timeline_changes();
+        let taken = self.shared.store.take_webhooks(MAX_ENDPOINTS).await?;
+        let clock = self.shared.store.database_time().await?;
+        let ahead = clock.duration_since(now()).as_millis();
+        let ahead = i64::try_from(ahead).unwrap_or_default();
+        self.shared.clock_ahead.store(ahead, Ordering::Relaxed);
+        self.shared.held_until.send_replace(begun.checked_add(HOLD).unwrap_or(begun));
+
+        let taken: HashMap<Id, [u32; 2]> = taken.into_iter().collect();
+        // The database may have forgotten what a task has recorded.
+        let is_valid = timeline_changes == self.timeline_changes;
+        for (id, running) in &self.endpoints {
+            if !is_valid || taken.get(id) != Some(&running.version) {
+                running.stop.cancel();
+            }
+        }
+        while self.tasks.try_join_next().is_some() {}
+        self.endpoints.retain(|_, running| !running.task.is_finished());
+        if taken.keys().any(|id| !self.endpoints.contains_key(id)) {
+            let readable = self.shared.store.last_event().await?;
+            for (id, version) in taken {
+                if !self.endpoints.contains_key(&id) {
+                    self.start_task(id, version, readable);
+                }
+            }
+        }
+        self.set_metrics(clock);
+        (self.taken, self.timeline_changes) = (Some(begun), timeline_changes);
+        Ok(())
+    }
+
+    fn start_task(&mut self, id: Id, version: [u32; 2], last_event: Id) {
+        let (stop, oldest) = (CancellationToken::new(), Arc::new(AtomicU32::new(0)));
+        let (readable, may_read) = watch::channel(last_event);
+        let (shared, stopped) = (Arc::clone(&self.shared), stop.clone());
+        let reported = Arc::clone(&oldest);
+        let task = self.tasks.spawn(async move {
+            match EndpointTask::load(shared, id, may_read, reported).await {
+                Ok(Some(task)) => task.run(stopped).await,
+                Ok(None) => {}
+                Err(error) => warn("reading an endpoint", Err(error)),
+            }
+        });
+        self.endpoints.insert(id, Running { version, task, stop, readable, oldest });
+    }
+
+    fn set_metrics(&self, clock: Timestamp) {
+        let oldest = self.endpoints.values().map(|running| running.oldest.load(Ordering::Relaxed));
+        let oldest = oldest.filter(|second| *second > 0).min();
+        let age = oldest.map_or(0, |second| clock.as_second().saturating_sub(second.into()));
+        self.shared.metrics.set_oldest(age.max(0));
+    }
+
+    /// Wakes the tasks that have new events.
+    async fn look(&mut self) -> Result<(), StoreError> {
+        let store = &self.shared.store;
+        let begun = Instant::now();
+        let last = store.last_event().await?;
+        let known = self.looked.filter(|(_, looked)| looked.elapsed() < MAX_GAP);
+        match known {
+            Some((known, _)) if known >= last => {}
+            Some((known, _)) => {
+                for id in store.webhooks_with_events([known, last]).await? {
+                    if let Some(running) = self.endpoints.get(&id) {
+                        running.readable.send_replace(last);
+                    }
+                }
+            }
+            None => self.endpoints.values().for_each(|running| {
+                running.readable.send_replace(last);
+            }),
+        }
+        self.looked = Some((last, begun));
+        Ok(())
+    }
+}

@@ -1,0 +1,318 @@
+//! The deliveries to one endpoint.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use common::limits::Permit;
+use jiff::Timestamp;
+use tokio::{
+    sync::watch,
+    task::{JoinError, JoinSet},
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{super::warn, Shared};
+use crate::{
+    domain::{
+        Delivery, DeliveryAttempt, DeliveryReport, Id, MAX_RECORDED_ATTEMPTS, Undelivered, Webhook,
+        WebhookSecrets, write::Action,
+    },
+    store::{Endpoint, StoreError},
+    webhook::Message,
+};
+
+/// The maximum number of deliveries in flight to one endpoint.
+const AT_ONCE: usize = 16;
+
+/// The maximum number of events that are read at once.
+const PAGE: i64 = 100;
+
+/// The delay until results are recorded. After a crash, the deliveries of this time are repeated.
+const RECORD_AFTER: Duration = Duration::from_secs(1);
+
+/// Pause after an error of the store, and while there is no memory for the next body.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest wait. A task without work is woken earlier if there is any.
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
+
+/// The least number of bytes that a delivery takes from the budget: it also needs a socket.
+const DELIVERY_BYTES: usize = 16 * 1024;
+
+pub(super) struct EndpointTask {
+    shared: Arc<Shared>,
+    webhook: Webhook,
+    secrets: Arc<WebhookSecrets>,
+    epoch: u32,
+    undelivered: Undelivered,
+    /// The last event that may be read.
+    readable: watch::Receiver<Id>,
+    in_flight: JoinSet<Sent>,
+    /// Attempts that are not recorded yet: the last ones.
+    attempts: VecDeque<DeliveryAttempt>,
+    recorded_position: Id,
+    /// `None` if there is nothing to record.
+    record_at: Option<Instant>,
+    gives_up: bool,
+    /// Whether the next body found no memory.
+    is_short_of_memory: bool,
+    /// For the metrics: see [`super::Running`].
+    oldest: Arc<AtomicU32>,
+}
+
+/// A delivery that has ended.
+struct Sent {
+    event: Id,
+    begun: Timestamp,
+    delivery: Delivery,
+}
+
+/// What a task does next.
+enum Next {
+    WaitUntil(Instant),
+    End,
+}
+
+impl EndpointTask {
+    /// `None` if the endpoint is disabled or deleted.
+    pub(super) async fn load(
+        shared: Arc<Shared>,
+        id: Id,
+        readable: watch::Receiver<Id>,
+        oldest: Arc<AtomicU32>,
+    ) -> Result<Option<Self>, StoreError> {
+        let endpoint = shared.store.endpoint(id).await?;
+        Ok(endpoint.map(|Endpoint { webhook, secrets, progress, retries }| Self {
+            shared,
+            webhook,
+            secrets: Arc::new(secrets),
+            epoch: progress.epoch,
+            undelivered: Undelivered::new(progress.position, &retries),
+            readable,
+            in_flight: JoinSet::new(),
+            attempts: VecDeque::new(),
+            recorded_position: progress.position,
+            record_at: None,
+            gives_up: false,
+            is_short_of_memory: false,
+            oldest,
+        }))
+    }
+
+    /// Delivers until `stop` is cancelled, or the endpoint changes.
+    pub(super) async fn run(mut self, stop: CancellationToken) {
+        loop {
+            let is_stopping = stop.is_cancelled();
+            let until = match self.step(is_stopping).await {
+                Ok(Next::WaitUntil(until)) => until,
+                Ok(Next::End) => return,
+                Err(error) => {
+                    warn("delivering events", Err(error));
+                    if is_stopping && self.in_flight.is_empty() {
+                        return;
+                    }
+                    after(PAUSE)
+                }
+            };
+            let ended = tokio::select! {
+                Some(ended) = self.in_flight.join_next() => Some(ended),
+                Ok(()) = self.readable.changed(), if !is_stopping => None,
+                () = sleep_until(until) => None,
+                () = stop.cancelled(), if !is_stopping => None,
+            };
+            let mut ended = ended;
+            while let Some(sent) = ended {
+                if self.finish(sent).is_err() {
+                    // A delivery panicked. The next task begins with what is recorded.
+                    return;
+                }
+                ended = self.in_flight.try_join_next();
+            }
+            let oldest = self.undelivered.oldest().map_or(0, Id::second);
+            self.oldest.store(oldest, Ordering::Relaxed);
+        }
+    }
+
+    /// Records, reads and sends as far as possible without waiting for deliveries.
+    async fn step(&mut self, is_stopping: bool) -> Result<Next, StoreError> {
+        let is_last = is_stopping && self.in_flight.is_empty();
+        let is_due = self.record_at.is_some_and(|at| is_last || at <= Instant::now());
+        if (is_due || self.gives_up) && !self.record().await? {
+            return Ok(Next::End);
+        }
+        if is_last {
+            return Ok(Next::End);
+        }
+        if is_stopping {
+            return Ok(Next::WaitUntil(after(PAUSE)));
+        }
+        if !self.shared.may_send() {
+            return Ok(Next::WaitUntil(after(PAUSE)));
+        }
+        self.read().await?;
+        while self.send().await? {}
+        Ok(Next::WaitUntil(self.wake_at()))
+    }
+
+    /// The time of the next work that no event starts.
+    fn wake_at(&self) -> Instant {
+        if self.can_read() {
+            return Instant::now();
+        }
+        let due = self.undelivered.next_due().map(|due| {
+            let wait = due.duration_since(self.shared.now());
+            after(Duration::try_from(wait).unwrap_or_default().max(Duration::from_millis(1)))
+        });
+        let retry = if self.is_short_of_memory { Some(after(PAUSE)) } else { due };
+        let times = [self.record_at, retry];
+        times.into_iter().flatten().min().unwrap_or_else(|| after(LOOK_AGAIN))
+    }
+
+    fn can_read(&self) -> bool {
+        self.undelivered.has_room() && *self.readable.borrow() > self.undelivered.read_to()
+    }
+
+    async fn read(&mut self) -> Result<(), StoreError> {
+        if !self.can_read() {
+            return Ok(());
+        }
+        let range = [self.undelivered.read_to(), *self.readable.borrow_and_update()];
+        let [_, to] = range;
+        let events = self.shared.store.new_events(self.webhook.app, range, PAGE).await?;
+        let is_last_page = i64::try_from(events.len()).is_ok_and(|length| length < PAGE);
+        let types = &self.webhook.details.types;
+        for event in events {
+            let transaction = event.fact.transaction().copied();
+            let wanted = types.contains(event.event_type).then_some(transaction);
+            self.undelivered.read(event.id, wanted);
+        }
+        if is_last_page {
+            self.undelivered.read(to, None);
+        }
+        self.record_soon();
+        Ok(())
+    }
+
+    fn record_soon(&mut self) {
+        self.record_at.get_or_insert_with(|| after(RECORD_AFTER));
+    }
+
+    /// Starts deliveries. Returns whether further ones can be started at once.
+    async fn send(&mut self) -> Result<bool, StoreError> {
+        self.is_short_of_memory = false;
+        let sendable = self.undelivered.sendable(self.shared.now(), AT_ONCE);
+        if sendable.is_empty() {
+            return Ok(false);
+        }
+        let shared = Arc::clone(&self.shared);
+        let Ok(_load) = shared.loads.acquire().await else { return Ok(false) };
+        let mut has_skipped = false;
+        let events = shared.store.events_by_id(self.webhook.app, &sendable).await?;
+        let mut events = events.into_iter().peekable();
+        for id in sendable {
+            let Some(event) = events.next_if(|event| event.id == id) else {
+                // It is older than the retention, or the app has left its merchant.
+                self.undelivered.finish(id);
+                self.record_soon();
+                has_skipped = true;
+                continue;
+            };
+            let body = Bytes::from((shared.event_json)(&event));
+            let Some(permit) = self.permit(body.len()) else {
+                self.is_short_of_memory = true;
+                break;
+            };
+            self.undelivered.sent(id);
+            self.start(id, body, permit);
+        }
+        Ok(has_skipped && !self.is_short_of_memory)
+    }
+
+    fn permit(&self, bytes: usize) -> Option<Permit> {
+        let Shared { first_bytes, further_bytes, .. } = &*self.shared;
+        let budget = if self.in_flight.is_empty() { first_bytes } else { further_bytes };
+        budget.take(bytes.max(DELIVERY_BYTES))
+    }
+
+    fn start(&mut self, event: Id, body: Bytes, permit: Permit) {
+        let (shared, secrets) = (Arc::clone(&self.shared), Arc::clone(&self.secrets));
+        let url = self.webhook.details.url.clone();
+        let message = Message { id: event.to_string(), body };
+        self.in_flight.spawn(async move {
+            let _permit = permit;
+            let begun = shared.now();
+            let delivery = shared.sender.send(&url, (&secrets, begun), message).await;
+            Sent { event, begun, delivery }
+        });
+    }
+
+    fn finish(&mut self, sent: Result<Sent, JoinError>) -> Result<(), JoinError> {
+        let Sent { event, begun, delivery } = sent?;
+        self.shared.metrics.count(delivery.outcome);
+        let next = if delivery.outcome.is_delivered() {
+            self.undelivered.delivered(event);
+            None
+        } else {
+            let next = self.undelivered.failed(event, self.shared.now(), rand::random());
+            self.gives_up |= next.is_none();
+            next
+        };
+        if self.attempts.len() >= usize::try_from(MAX_RECORDED_ATTEMPTS).unwrap_or(usize::MAX) {
+            self.attempts.pop_front();
+        }
+        self.attempts.push_back(DeliveryAttempt { event, created: begun, delivery, next });
+        self.record_soon();
+        Ok(())
+    }
+
+    /// Records the results. False if the task must end, because the endpoint has changed or is
+    /// disabled.
+    async fn record(&mut self) -> Result<bool, StoreError> {
+        let report = DeliveryReport {
+            app: self.webhook.app,
+            webhook: self.webhook.id,
+            epoch: self.epoch,
+            position: self.undelivered.position(),
+            retries: self.undelivered.retries(),
+            finished: self.undelivered.finished(),
+            attempts: self.attempts.iter().copied().collect(),
+            gives_up: self.gives_up,
+        };
+        let position = report.position;
+        let is_empty = position == self.recorded_position
+            && report.retries.is_empty()
+            && report.finished.is_empty()
+            && report.attempts.is_empty();
+        if !is_empty {
+            let action = Action::RecordDeliveries(Box::new(report));
+            if self.shared.store.write(action).await?.is_err() {
+                return Ok(false);
+            }
+            self.undelivered.recorded();
+            self.attempts.clear();
+            self.recorded_position = position;
+        }
+        self.record_at = None;
+        if self.gives_up {
+            tracing::warn!(
+                webhook.id = %self.webhook.id,
+                app.id = %self.webhook.app,
+                "webhook disabled: deliveries of an event have failed for five days"
+            );
+        }
+        Ok(!self.gives_up)
+    }
+}
+
+fn after(delay: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(delay).unwrap_or(now)
+}

@@ -1,0 +1,106 @@
+//! Reads of the job that delivers events to the endpoints of apps.
+
+use common::sql::{Columns, Param, Stored as _};
+
+use super::{Engine, Store, StoreError, rows};
+use crate::domain::{
+    DeliveryAttempt, Id, MAX_RECORDED_ATTEMPTS, Progress, Retry, Webhook, WebhookSecrets,
+};
+
+/// An endpoint, with all that its deliveries need.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) webhook: Webhook,
+    pub(crate) secrets: WebhookSecrets,
+    pub(crate) progress: Progress,
+    pub(crate) retries: Vec<Retry>,
+}
+
+impl Store {
+    /// The enabled endpoints that this process delivers to for the next ten seconds, at most
+    /// `limit`, each with its generation and epoch. With SQLite, these are all enabled endpoints.
+    pub(crate) async fn take_webhooks(
+        &self,
+        limit: i64,
+    ) -> Result<Vec<(Id, [u32; 2])>, StoreError> {
+        let select = "SELECT webhook, generation, epoch
+                      FROM webhook_progress JOIN webhooks ON id = webhook WHERE disabled IS NULL";
+        let read =
+            |columns: &mut Columns<'_>| Ok((columns.read()?, [columns.read()?, columns.read()?]));
+        match &self.engine {
+            Engine::Sqlite(_) => {
+                self.query_all(&format!("{select} LIMIT $1"), &[Param::Int(limit)], read).await
+            }
+            Engine::Postgres(engine) => {
+                engine.take_webhooks(limit).await?;
+                let held =
+                    format!("{select} AND holder = $1 AND until > clock_timestamp() LIMIT $2");
+                let params = [Param::Text(engine.holder().into()), Param::Int(limit)];
+                self.query_all(&held, &params, read).await
+            }
+        }
+    }
+
+    /// An endpoint, if it is enabled.
+    pub(crate) async fn endpoint(&self, id: Id) -> Result<Option<Endpoint>, StoreError> {
+        let sql = "SELECT id, app, created, url, types, description, disabled, secret,
+                       previous_secret, previous_until, position, generation, epoch,
+                       next_attempt
+                   FROM webhooks JOIN webhook_progress ON webhook = id
+                   WHERE id = $1 AND disabled IS NULL";
+        let id = [id.param()];
+        let endpoint = self.query_one(sql, &id, |columns| {
+            let webhook = rows::webhook(columns)?;
+            let secrets = rows::webhook_secrets(columns)?;
+            let progress = rows::webhook_progress(columns)?;
+            Ok(Endpoint { webhook, secrets, progress, retries: Vec::new() })
+        });
+        let Some(endpoint) = endpoint.await? else { return Ok(None) };
+        let sql = format!("SELECT {} FROM webhook_retries WHERE webhook = $1", rows::RETRY);
+        let retries = self.query_all(&sql, &id, rows::retry).await?;
+        Ok(Some(Endpoint { retries, ..endpoint }))
+    }
+
+    /// The last event that no open database transaction can precede with another.
+    pub(crate) async fn last_event(&self) -> Result<Id, StoreError> {
+        let settled = self.settled().await?;
+        let sql = "SELECT id FROM events WHERE id <= $1 ORDER BY id DESC LIMIT 1";
+        let last = self.query_one(sql, &[settled.param()], |columns| columns.read()).await?;
+        Ok(last.unwrap_or(Id::MIN))
+    }
+
+    /// The enabled endpoints of apps that have events after the first ID and up to the second.
+    pub(crate) async fn webhooks_with_events(
+        &self,
+        [after, to]: [Id; 2],
+    ) -> Result<Vec<Id>, StoreError> {
+        let sql = "SELECT DISTINCT webhooks.id
+                   FROM (SELECT DISTINCT merchant FROM events WHERE id > $1 AND id <= $2) AS new
+                       JOIN merchant_apps ON merchant_apps.merchant = new.merchant
+                       JOIN webhooks ON webhooks.app = merchant_apps.app
+                   WHERE disabled IS NULL";
+        self.query_all(sql, &[after.param(), to.param()], |columns| columns.read()).await
+    }
+
+    /// The recorded attempts of an endpoint, the last one first.
+    pub(crate) async fn delivery_attempts(
+        &self,
+        webhook: Id,
+    ) -> Result<Vec<DeliveryAttempt>, StoreError> {
+        let sql = format!(
+            "SELECT {} FROM webhook_attempts WHERE webhook = $1
+             ORDER BY created DESC, number DESC LIMIT {MAX_RECORDED_ATTEMPTS}",
+            rows::DELIVERY_ATTEMPT
+        );
+        self.query_all(&sql, &[webhook.param()], rows::delivery_attempt).await
+    }
+
+    /// Counts how often the database has continued on another timeline: rows that were read before
+    /// may be gone.
+    pub(crate) fn timeline_changes(&self) -> u64 {
+        match &self.engine {
+            Engine::Sqlite(_) => 0,
+            Engine::Postgres(engine) => engine.timeline_changes(),
+        }
+    }
+}
