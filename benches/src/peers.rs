@@ -89,6 +89,7 @@ async fn payments_with(bench: &Bench, database: &str) -> Result<Shop> {
         command.args(subcommand).env("HOST", "127.0.0.1").env("PORT", port.to_string());
         command.env("PAYMENTS_POS_PORT", pos_port.to_string()).env("PAYMENTS_DATA_DIR", &data);
         command.env("PAYMENTS_DATABASE_URL", database).env(CONNECTIONS.0, CONNECTIONS.1);
+        command.env("PAYMENTS_WEBHOOKS_INSECURE", "true");
         for limit in ["ATTEMPT", "DECLINE", "CARD", "APP", "INVITATION"] {
             command.env(format!("PAYMENTS_{limit}_LIMIT"), "off");
         }

@@ -29,6 +29,8 @@ const TARGET_OF_MANY: f64 = 0.9;
 const TARGET_OF_PGBENCH: f64 = 4.0;
 /// Target: rate of two replicas divided by the rate of one.
 const TARGET_OF_ONE: f64 = 1.0;
+/// Target: rate while a webhook receives all events, divided by the rate without.
+const TARGET_OF_NO_WEBHOOK: f64 = 0.75;
 /// Target: p99 on PostgreSQL in milliseconds.
 const TARGET_P99: f64 = 60.0;
 
@@ -37,11 +39,17 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
     let (single, many) = (shop.merchants(1).await?, shop.merchants(MERCHANTS).await?);
     let one = shop.pay(&single, bench.scale.captured).await?;
     let hundred = shop.pay(&many, bench.scale.captured).await?;
+    let receiver = peers::bare(bench, 2).await?;
+    let webhook = shop.webhook(&receiver).await?;
     let load = |ids| load(bench, None, (&shop.server, &shop.credentials), ids);
     let (mut of_one, mut of_many) = (Rounds::default(), Rounds::default());
+    let mut with_webhook = Rounds::default();
     for _ in 0..bench.scale.rounds {
         of_one.add(load(&one).await?);
         of_many.add(load(&hundred).await?);
+        shop.enable(&webhook, true).await?;
+        with_webhook.add(load(&hundred).await?);
+        shop.enable(&webhook, false).await?;
     }
     let figure = format!("Durable captures on SQLite, {CONNECTIONS} connections");
     let (rate, ratio) = (of_many.rate.median(), of_one.rate.median() / of_many.rate.median());
@@ -51,8 +59,9 @@ pub(crate) async fn measure(bench: &Bench, table: &mut Table) -> Result<()> {
         TARGET_RATE,
         "/s",
     ));
-    let row = Row::ours(figure, "payments-svc, one merchant").exchanges(&of_one);
+    let row = Row::ours(figure.clone(), "payments-svc, one merchant").exchanges(&of_one);
     table.row(row.at_least(ratio, TARGET_OF_MANY, " × 100 merchants"));
+    table.row(with_webhook_row(figure, &with_webhook, &of_many));
     drop(shop);
     on_postgres(bench, table).await
 }
@@ -68,11 +77,17 @@ async fn on_postgres(bench: &Bench, table: &mut Table) -> Result<()> {
     let one = shop.pay(&single, bench.scale.captured).await?;
     let hundred = shop.pay(&many, bench.scale.captured).await?;
     postgres.number_transactions().await?;
+    let receiver = peers::bare(bench, 2).await?;
+    let webhook = shop.webhook(&receiver).await?;
     let load = |server, ids| load(bench, Some(&postgres), (server, &shop.credentials), ids);
     let (mut of_one, mut of_many) = (Rounds::default(), Rounds::default());
+    let mut with_webhook = Rounds::default();
     let (mut together, mut theirs) = (Spread::default(), Rounds::default());
     for _ in 0..bench.scale.rounds {
         of_many.add(load(&shop.server, &hundred).await?);
+        shop.enable(&webhook, true).await?;
+        with_webhook.add(load(&shop.server, &hundred).await?);
+        shop.enable(&webhook, false).await?;
         theirs.add_transacted(&postgres.pgbench(bench, Script::Capture, CONNECTIONS).await?);
         let other = load(&replica, &hundred);
         let (first, second) = tokio::try_join!(load(&shop.server, &hundred), other)?;
@@ -86,12 +101,21 @@ async fn on_postgres(bench: &Bench, table: &mut Table) -> Result<()> {
     table.row(row.at_most(of_many.p99(), TARGET_P99, " ms p99"));
     let row = Row::ours(figure.clone(), "payments-svc, one merchant").exchanges(&of_one);
     table.row(row.at_least(of_one.rate.median() / rate, TARGET_OF_MANY, " × 100 merchants"));
+    table.row(with_webhook_row(figure.clone(), &with_webhook, &of_many));
     let who = format!("2 replicas × {CONNECTIONS} connections");
     let row = Row::ours(figure.clone(), &who).rate(&together);
     table.row(row.at_least(together.median() / rate, TARGET_OF_ONE, " × one replica"));
     let row = Row::peer(figure, "pgbench, the same statements").exchanges(&theirs);
     table.row(row.ratio(rate / theirs.rate.median(), TARGET_OF_PGBENCH));
     Ok(())
+}
+
+/// The row of captures while a webhook receives events as fast as it can.
+fn with_webhook_row(figure: String, with_webhook: &Rounds, without: &Rounds) -> Row {
+    let ratio = with_webhook.rate.median() / without.rate.median();
+    let who = format!("payments-svc, {MERCHANTS} merchants, one webhook");
+    let row = Row::ours(figure, &who).exchanges(with_webhook);
+    row.at_least(ratio, TARGET_OF_NO_WEBHOOK, " × without webhook")
 }
 
 /// Runs one round of captures of the transactions in the file `ids`.

@@ -137,6 +137,24 @@ impl Shop {
         }
     }
 
+    /// Creates a disabled webhook that sends all events to `receiver`. Returns its path.
+    pub(crate) async fn webhook(&self, receiver: &Server) -> Result<String> {
+        let url = json!({ "url": format!("http://{}/get", receiver.address) });
+        let request = self.http.post(self.url("/webhooks")).basic_auth("", Some(&self.key));
+        let created: Value = request.json(&url).send().await?.error_for_status()?.json().await?;
+        let id = created["webhook"]["id"].as_str().context("a new webhook has no id")?;
+        let path = format!("/webhooks/{id}");
+        self.enable(&path, false).await?;
+        Ok(path)
+    }
+
+    /// Enables or disables a webhook.
+    pub(crate) async fn enable(&self, webhook: &str, enabled: bool) -> Result<()> {
+        let request = self.http.put(self.url(webhook)).basic_auth("", Some(&self.key));
+        request.json(&json!({ "enabled": enabled })).send().await?.error_for_status()?;
+        Ok(())
+    }
+
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.server.address)
     }
