@@ -46,6 +46,7 @@ mod restart;
 mod secrets;
 mod sepa;
 mod signatures;
+mod tour;
 mod transactions;
 mod upgrade;
 mod webhooks;
