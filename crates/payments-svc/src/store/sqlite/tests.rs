@@ -1,6 +1,6 @@
 //! Reads of a store, compared with the model: the same tables in memory.
 
-use std::{collections::BTreeMap, fmt::Debug, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, fmt::Debug, time::Duration};
 
 use jiff::civil::date;
 use proptest::{
@@ -11,7 +11,7 @@ use proptest::{
 use refinery::Target;
 
 use super::{
-    super::{Found, Owner, PaidRun, Store, StoreConfig, check::Scope, now},
+    super::{Endpoint, Found, Owner, PaidRun, Store, StoreConfig, check::Scope, now},
     batch::tests::SqliteAndModel,
     *,
 };
@@ -252,6 +252,37 @@ async fn jobs_find_their_pending_work() {
     let open = open.filter(|row| is_due(row.dispute.due) && is_test(&row.dispute.transaction));
     assert_eq!(overdue, open.map(|row| row.dispute.id).collect::<Vec<_>>());
     assert!(!overdue.is_empty());
+    store.close().await;
+}
+
+#[tokio::test]
+async fn endpoints_are_read_with_their_progress_retries_and_attempts() {
+    let (_dir, store, tables) = filled().await;
+    let mut taken: Vec<(Id, [u32; 2])> = store.take_webhooks(1000).await.unwrap();
+    taken.sort();
+    let enabled = tables.webhooks.values().filter(|row| row.webhook.disabled.is_none());
+    let enabled = enabled.map(|row| {
+        let progress = tables.webhook_progress[&row.webhook.id];
+        (row.webhook.id, [progress.generation, progress.epoch])
+    });
+    assert_eq!(taken, enabled.collect::<Vec<_>>());
+    for (id, row) in &tables.webhooks {
+        let found = store.endpoint(*id).await.unwrap();
+        assert_eq!(found.is_some(), row.webhook.disabled.is_none());
+        if let Some(Endpoint { webhook, secrets, progress, mut retries }) = found {
+            assert_eq!((&webhook, &secrets), (&row.webhook, &row.secrets));
+            assert_eq!(progress, tables.webhook_progress[id]);
+            retries.sort_by_key(|retry| retry.event);
+            let own = tables.webhook_retries.range((*id, Id::MIN)..=(*id, Id::MAX));
+            assert_eq!(retries, own.map(|(_, retry)| *retry).collect::<Vec<_>>());
+        }
+        let attempts = store.delivery_attempts(*id).await.unwrap();
+        let mut own: Vec<_> = rows_of(&tables.webhook_attempts, *id).into_iter().zip(0..).collect();
+        own.sort_by_key(|(attempt, number)| Reverse((attempt.created, *number)));
+        assert_eq!(attempts, own.into_iter().map(|(attempt, _)| attempt).collect::<Vec<_>>());
+    }
+    assert!(!taken.is_empty() && taken.len() < tables.webhooks.len());
+    assert!(!tables.webhook_retries.is_empty() && !tables.webhook_attempts.is_empty());
     store.close().await;
 }
 

@@ -1,6 +1,9 @@
 //! Generates random writes. They use few rows, so that they often use the same row.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use jiff::{SignedDuration, Timestamp, civil::date};
 use num_rational::Ratio;
@@ -9,11 +12,12 @@ use proptest::prelude::*;
 use super::{at, model::Tables};
 use crate::domain::{
     AcquirerEvent, AcquirerId, AcquirerOutcome, Amount, ApiKeyDigest, ApiKeyUse, Card, CardOnFile,
-    Country, Currency, CustomData, Decision, Descriptor, Email, EventType, EventTypes, Exchange,
-    Expiry, FraudReason, Iban, Id, LinkSecret, MerchantDetails, MerchantUpdate, MovementRequest,
-    Name, Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing,
-    ProcessingError, Reason, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate,
-    WebhookUrl, Website, hour_of,
+    Country, Currency, CustomData, Decision, Delivery, DeliveryAttempt, DeliveryOutcome,
+    DeliveryReport, Descriptor, Email, EventType, EventTypes, Exchange, Expiry, Failures,
+    FraudReason, Iban, Id, LinkSecret, MerchantDetails, MerchantUpdate, MovementRequest, Name,
+    Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError,
+    Reason, Retry, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl,
+    Website, hour_of,
     write::{Action, KeyState, KeyedRequest, Write},
 };
 
@@ -49,6 +53,8 @@ pub(crate) enum Kind {
     UpdateWebhook,
     RotateWebhook,
     DeleteWebhook,
+    ReplayWebhook,
+    RecordDeliveries,
     Forget,
     Expire,
 }
@@ -79,8 +85,8 @@ const MEMBERS: &[Kind] = {
 };
 const APPS: &[Kind] = {
     use Kind::{
-        CreateApiKey, CreateWebhook, DeleteApiKey, DeleteWebhook, RotateWebhook, UpdateWebhook,
-        UseApiKeys,
+        CreateApiKey, CreateWebhook, DeleteApiKey, DeleteWebhook, RecordDeliveries, ReplayWebhook,
+        RotateWebhook, UpdateWebhook, UseApiKeys,
     };
     &[
         CreateApiKey,
@@ -93,6 +99,11 @@ const APPS: &[Kind] = {
         UpdateWebhook,
         RotateWebhook,
         DeleteWebhook,
+        ReplayWebhook,
+        RecordDeliveries,
+        RecordDeliveries,
+        RecordDeliveries,
+        RecordDeliveries,
     ]
 };
 const PAYMENTS: &[Kind] = {
@@ -172,8 +183,8 @@ pub(crate) fn batches() -> impl Strategy<Value = Vec<Batch>> {
     prop::collection::vec(batch, 1..8)
 }
 
-/// Batches that create two apps, two merchants, users, and payments. Two payments succeed and are
-/// captured twice.
+/// Batches that create two apps, each with an endpoint, two merchants, users, and payments. Two
+/// payments succeed and are captured twice.
 pub(crate) fn setup_batches() -> Vec<Batch> {
     // An index of 0 chooses the first row, 1 the second.
     let spec = |kind, index: u8, key| {
@@ -190,6 +201,7 @@ pub(crate) fn setup_batches() -> Vec<Batch> {
         two(Kind::Conclude),
         two(Kind::Capture),
         two(Kind::Capture),
+        two(Kind::CreateWebhook),
     ]
     .map(Batch::Writes)
     .into()
@@ -365,6 +377,15 @@ impl WriteSpec {
                 let (app, webhook) = self.webhook(tables);
                 Action::DeleteWebhook { app, webhook }
             }
+            Kind::ReplayWebhook => {
+                let (app, webhook) = self.webhook(tables);
+                Action::ReplayWebhook {
+                    app,
+                    webhook,
+                    after: pick(&tables.events, 9, second_choice),
+                }
+            }
+            Kind::RecordDeliveries => Action::RecordDeliveries(Box::new(self.report(tables))),
             Kind::Forget => self.forget(tables),
             Kind::Expire => {
                 // One job at a time checks the transactions, in order of their IDs.
@@ -383,6 +404,35 @@ impl WriteSpec {
         let own = tables.webhooks.get(&webhook).filter(|_| self.amount > 20);
         let app = own.map(|row| row.webhook.app);
         (app.unwrap_or_else(|| pick(&tables.apps, 3, self.second_choice)), webhook)
+    }
+
+    /// Results of deliveries, rarely of another epoch. The events are few, so that later reports
+    /// are about the same ones.
+    fn report(&self, tables: &Tables) -> DeliveryReport {
+        let (app, webhook) = self.webhook(tables);
+        let Self { choice, second_choice, amount, .. } = *self;
+        let epoch = tables.webhook_progress.get(&webhook).map_or(0, |progress| progress.epoch);
+        let events = BTreeSet::from([choice, second_choice, choice ^ second_choice].map(|n| n % 7));
+        let (failed, finished) = (events.iter(), events.iter().map(|&number| id(number.into())));
+        let retries = failed.take(usize::from(choice % 4)).map(|&number| Retry {
+            event: id(number.into()),
+            transaction: (!number.is_multiple_of(3)).then(|| id(u64::from(100 + number % 3))),
+            failures: second_choice.is_multiple_of(2).then(|| Failures {
+                attempts: second_choice.into(),
+                first: at(number.into()),
+                due: later(),
+            }),
+        });
+        DeliveryReport {
+            app,
+            webhook,
+            epoch: epoch + u32::from((21..60).contains(&amount)),
+            position: pick(&tables.events, 9, second_choice),
+            retries: retries.collect(),
+            finished: finished.skip(usize::from(choice % 4)).collect(),
+            attempts: (0..[0, 1, 2, 60][usize::from(second_choice % 4)]).map(attempt).collect(),
+            gives_up: second_choice > 200,
+        }
     }
 
     fn payment(&self, tables: &Tables) -> Payment {
@@ -477,6 +527,22 @@ impl WriteSpec {
         let chosen = [self.choice, self.second_choice]
             .map(|index| answered.get(usize::from(index % 8)).cloned());
         Action::DeleteKeys { keys: chosen.into_iter().flatten().collect() }
+    }
+}
+
+/// An attempt to deliver an event.
+fn attempt(number: u8) -> DeliveryAttempt {
+    let outcome = match number % 4 {
+        0 => DeliveryOutcome::Delivered(204),
+        1 => DeliveryOutcome::Refused(500),
+        2 => DeliveryOutcome::TimedOut,
+        _ => DeliveryOutcome::ConnectionFailed,
+    };
+    DeliveryAttempt {
+        event: id(number.into()),
+        created: at(number.into()),
+        delivery: Delivery { outcome, duration: Duration::from_millis(number.into()) },
+        next: (!outcome.is_delivered()).then(later),
     }
 }
 

@@ -13,9 +13,9 @@ use crate::domain::write::{
     UsedLink, WebhookRow, WebhookState,
 };
 use crate::domain::{
-    AcquirerId, BalanceLine, Capture, Challenge, DisputeState, FraudAlert, Id, Invitation,
-    LineKind, LinkDigest, LinkSecret, Merchant, NewEvent, PayoutRequest, Posting, Slice, Step,
-    TransactionState, User,
+    AcquirerId, BalanceLine, Capture, Challenge, DeliveryAttempt, DisputeState, FraudAlert, Id,
+    Invitation, LineKind, LinkDigest, LinkSecret, Merchant, NewEvent, PayoutRequest, Posting,
+    Progress, Retry, Slice, Step, TransactionState, User,
 };
 
 /// All tables, by primary key.
@@ -49,6 +49,11 @@ pub(crate) struct Tables {
     pub(crate) payouts: BTreeMap<Id, NewPayout>,
     pub(crate) keys: BTreeMap<(Id, String), NewIdempotencyKey>,
     pub(crate) webhooks: BTreeMap<Id, WebhookRow>,
+    pub(crate) webhook_progress: BTreeMap<Id, Progress>,
+    /// By endpoint and event.
+    pub(crate) webhook_retries: BTreeMap<(Id, Id), Retry>,
+    /// By endpoint and number.
+    pub(crate) webhook_attempts: BTreeMap<(Id, u32), DeliveryAttempt>,
     pub(crate) expired_through: Option<Id>,
 }
 
@@ -199,7 +204,8 @@ impl Tables {
     fn webhooks_of(&self, app: Id) -> BTreeMap<Id, WebhookState> {
         let own = self.webhooks.values().filter(|row| row.webhook.app == app).cloned();
         let own = own.map(|WebhookRow { webhook, secrets, .. }| {
-            (webhook.id, WebhookState { webhook, secrets })
+            let progress = self.webhook_progress[&webhook.id];
+            (webhook.id, WebhookState { webhook, secrets, progress })
         });
         own.collect()
     }
@@ -317,7 +323,12 @@ impl Tables {
         self.keys.retain(|name, _| !changes.deleted_keys.contains(name));
         for id in &changes.deleted_webhooks {
             assert!(self.webhooks.remove(id).is_some(), "{id}");
+            assert!(self.webhook_progress.remove(id).is_some(), "{id}");
+            self.webhook_retries.retain(|(webhook, _), _| webhook != id);
+            self.webhook_attempts.retain(|(webhook, _), _| webhook != id);
         }
+        self.webhook_retries.retain(|key, _| !changes.finished_retries.contains(key));
+        self.webhook_attempts.retain(|key, _| !changes.delivery_attempts.contains_key(key));
         self.used_links.retain(|link, _| !changes.freed_links.contains(link));
         self.link_secrets.retain(|merchant, _| !changes.link_secrets.contains_key(merchant));
         let is_gone = |row: &&Membership| row.existed && !row.exists;
@@ -371,6 +382,14 @@ impl Tables {
         }
         for (id, row) in changes.webhooks.iter().filter(|(_, row)| !row.is_new) {
             *self.webhooks.get_mut(id).unwrap() = row.clone();
+        }
+        for (id, row) in changes.webhook_progress.iter().filter(|(_, row)| !row.is_new) {
+            *self.webhook_progress.get_mut(id).unwrap() = row.progress;
+        }
+        for ((webhook, _), retry) in &mut self.webhook_retries {
+            if changes.restarted_retries.contains(webhook) {
+                retry.failures = None;
+            }
         }
         self.expired_through = changes.expired_through.or(self.expired_through);
     }
@@ -426,6 +445,12 @@ impl Tables {
         let webhooks = changes.webhooks.into_iter().filter(|(_, row)| row.is_new);
         let stored = webhooks.map(|(id, row)| (id, WebhookRow { is_new: false, ..row }));
         add(&mut self.webhooks, stored);
+        let begun = changes.webhook_progress.into_iter().filter(|(_, row)| row.is_new);
+        add(&mut self.webhook_progress, begun.map(|(id, row)| (id, row.progress)));
+        let retries = changes.retries.into_iter();
+        add(&mut self.webhook_retries, retries.map(|(key, row)| (key, row.retry)));
+        let attempts = changes.delivery_attempts.into_iter();
+        add(&mut self.webhook_attempts, attempts.map(|(key, row)| (key, row.attempt)));
         add(&mut self.notifications, changes.notifications);
         add(&mut self.keys, changes.keys);
     }
