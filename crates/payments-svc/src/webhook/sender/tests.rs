@@ -96,13 +96,61 @@ const NO_CONTENT: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
 #[tokio::test]
 async fn a_name_that_moves_to_a_private_address_is_refused() {
     let receiver = Receiver::new(NO_CONTENT).await;
-    let sender = sender(true, "", &[&["127.0.0.1"], &["10.0.0.1"], &["127.0.0.1"]]);
+    let (own, private): (&[_], &[_]) = (&["127.0.0.1"], &["10.0.0.1"]);
+    // The first request looks up the name twice: for the check, and for the connection.
+    let sender = sender(true, "", &[own, own, private, own]);
     let url = receiver.url("http", "localhost");
     assert_eq!(outcome(&sender, &url).await, DeliveryOutcome::Delivered(204));
-    // The first connection would still be open.
+    // The first connection is still open.
     assert_eq!(outcome(&sender, &url).await, DeliveryOutcome::AddressForbidden);
     assert_eq!(outcome(&sender, &url).await, DeliveryOutcome::Delivered(204));
-    assert_eq!(receiver.counts(), (2, 2));
+    assert_eq!(receiver.counts(), (1, 2));
+}
+
+#[tokio::test]
+async fn a_name_that_moves_after_its_check_is_refused() {
+    let receiver = Receiver::new(NO_CONTENT).await;
+    let sender = sender(true, "", &[&["127.0.0.1"], &["10.0.0.1"]]);
+    let refused = outcome(&sender, &receiver.url("http", "localhost")).await;
+    assert_eq!(refused, DeliveryOutcome::AddressForbidden);
+    assert_eq!(receiver.counts(), (0, 0));
+}
+
+#[tokio::test]
+async fn a_connection_is_used_for_several_requests() {
+    let receiver = Receiver::new(NO_CONTENT).await;
+    let sender = sender(true, "", &[]);
+    let url = receiver.url("http", "127.0.0.1");
+    for _ in 0..3 {
+        assert_eq!(outcome(&sender, &url).await, DeliveryOutcome::Delivered(204));
+    }
+    assert_eq!(receiver.counts(), (1, 3));
+}
+
+#[tokio::test]
+async fn a_connection_that_the_receiver_closes_is_replaced() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let sender = sender(true, "", &[]);
+    let one_request = async || {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut read = Vec::new();
+        while !read.ends_with(b"{}") {
+            assert_ne!(stream.read_buf(&mut read).await.unwrap(), 0);
+        }
+        stream.write_all(NO_CONTENT).await.unwrap();
+        stream
+    };
+    for _ in 0..3 {
+        let both = async { tokio::join!(one_request(), outcome(&sender, &url)) };
+        let (mut stream, delivered) = timeout_at(Instant::now() + 2 * TIMEOUT, both).await.unwrap();
+        assert_eq!(delivered, DeliveryOutcome::Delivered(204));
+        stream.shutdown().await.unwrap();
+        // The sender has noticed it: it closes its side, too.
+        let closed = stream.read_u8();
+        let closed = timeout_at(Instant::now() + KEEP_IDLE / 2, closed).await.unwrap();
+        assert_eq!(closed.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
 }
 
 #[tokio::test]
@@ -134,7 +182,9 @@ async fn a_name_of_a_forbidden_address_is_refused() {
 #[tokio::test]
 async fn only_the_permitted_addresses_of_a_name_are_used() {
     let receiver = Receiver::new(NO_CONTENT).await;
-    let sender = sender(true, "", &[&["10.0.0.1", "127.0.0.1", "::ffff:127.0.0.1"]]);
+    let addresses: &[_] = &["10.0.0.1", "127.0.0.1", "::ffff:127.0.0.1"];
+    // For the check, and for the connection.
+    let sender = sender(true, "", &[addresses, addresses]);
     let url = receiver.url("http", "localhost");
     assert_eq!(outcome(&sender, &url).await, DeliveryOutcome::Delivered(204));
 }
