@@ -25,6 +25,9 @@ use super::{
 /// events are not read before earlier ones are delivered. They stay in the list of events.
 const MAX_UNDELIVERED: usize = 1000;
 
+/// The maximum number of deliveries in flight to one endpoint.
+const AT_ONCE: usize = 16;
+
 /// The number of events that must fail in succession before the endpoint counts as down.
 const DOWN_AFTER: usize = 16;
 
@@ -34,7 +37,7 @@ pub(crate) struct Undelivered {
     events: BTreeMap<Id, State>,
     /// Events by transaction, as far as they have one.
     transactions: HashMap<Id, BTreeSet<Id>>,
-    /// Heads that may be sent now.
+    /// Heads that may be sent at any time.
     ready: BTreeSet<Id>,
     /// Heads that have failed, with the time of their next attempt.
     waiting: BTreeSet<(Timestamp, Id)>,
@@ -152,25 +155,25 @@ impl Undelivered {
         self.failing.len() >= DOWN_AFTER
     }
 
-    /// Events to send now, so that at most `at_once` are in flight.
-    pub(crate) fn sendable(&mut self, now: Timestamp, at_once: usize) -> Vec<Id> {
-        let due = |(due, event): &(Timestamp, Id)| (*due <= now).then_some(*event);
-        if self.is_down() {
-            let probe = self.waiting.first().and_then(due);
-            return probe.filter(|_| self.in_flight.is_empty()).into_iter().collect();
-        }
-        while let Some(event) = self.waiting.first().and_then(due) {
-            self.waiting.pop_first();
-            self.ready.insert(event);
-        }
-        let room = at_once.saturating_sub(self.in_flight.len());
-        self.ready.iter().take(room).copied().collect()
+    /// How many further events may be in flight.
+    fn room(&self) -> usize {
+        let at_once = if self.is_down() { 1 } else { AT_ONCE };
+        at_once.saturating_sub(self.in_flight.len())
+    }
+
+    /// Events to send now, in the order of their IDs.
+    pub(crate) fn sendable(&self, now: Timestamp) -> Vec<Id> {
+        let due = self.waiting.iter().take_while(|(due, _)| *due <= now).map(|(_, event)| event);
+        let ready = self.ready.iter().filter(|_| !self.is_down());
+        let mut events: Vec<Id> = due.chain(ready).take(self.room()).copied().collect();
+        events.sort_unstable();
+        events
     }
 
     /// The time at which [`Self::sendable`] can return more, without a result in the meantime.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         let next = self.waiting.first().map(|(due, _)| *due);
-        next.filter(|_| !self.is_down() || self.in_flight.is_empty())
+        next.filter(|_| self.room() > 0)
     }
 
     /// Marks a sendable event as in flight.

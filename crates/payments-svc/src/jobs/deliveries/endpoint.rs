@@ -29,9 +29,6 @@ use crate::{
     webhook::Message,
 };
 
-/// The maximum number of deliveries in flight to one endpoint.
-const AT_ONCE: usize = 16;
-
 /// The maximum number of events that are read at once.
 const PAGE: i64 = 100;
 
@@ -208,7 +205,7 @@ impl EndpointTask {
     /// Starts deliveries. Returns whether further ones can be started at once.
     async fn send(&mut self) -> Result<bool, StoreError> {
         self.is_short_of_memory = false;
-        let sendable = self.undelivered.sendable(self.shared.now(), AT_ONCE);
+        let sendable = self.undelivered.sendable(self.shared.now());
         if sendable.is_empty() {
             return Ok(false);
         }
