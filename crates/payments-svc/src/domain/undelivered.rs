@@ -50,6 +50,8 @@ pub(crate) struct Undelivered {
     finished: BTreeSet<Id>,
     /// The last event that was read.
     read_to: Id,
+    /// Recorded retries after it. They are not added again when they are read.
+    ahead: BTreeSet<Id>,
 }
 
 #[derive(Debug)]
@@ -73,6 +75,7 @@ impl Undelivered {
             unrecorded: BTreeSet::new(),
             finished: BTreeSet::new(),
             read_to: position,
+            ahead: retries.iter().map(|retry| retry.event).filter(|id| *id > position).collect(),
         };
         for Retry { event, transaction, failures } in retries {
             undelivered.insert(*event, *transaction, *failures, true);
@@ -83,9 +86,8 @@ impl Undelivered {
     /// Adds the next event that was read. `None`: the endpoint does not want its type.
     pub(crate) fn read(&mut self, event: Id, wanted: Option<Option<Id>>) {
         self.read_to = event.max(self.read_to);
-        // A retry is read again if the position is before it.
         if let Some(transaction) = wanted
-            && !self.events.contains_key(&event)
+            && !self.ahead.remove(&event)
         {
             self.insert(event, transaction, None, false);
         }
