@@ -114,6 +114,9 @@ pub(crate) struct DeliveryAttempt {
 pub(crate) struct DeliveryReport {
     pub(crate) app: Id,
     pub(crate) webhook: Id,
+    /// As in [`Progress`]. Failures of an earlier generation do not count: the change of the
+    /// endpoint can be the reason that the next attempt succeeds.
+    pub(crate) generation: u32,
     /// As in [`Progress`].
     pub(crate) epoch: u32,
     /// As in [`Progress`].

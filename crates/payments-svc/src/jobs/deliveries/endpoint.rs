@@ -23,7 +23,8 @@ use super::{super::warn, Shared};
 use crate::{
     domain::{
         Delivery, DeliveryAttempt, DeliveryReport, Id, MAX_RECORDED_ATTEMPTS, Undelivered, Webhook,
-        WebhookSecrets, write::Action,
+        WebhookSecrets,
+        write::{Action, Outcome},
     },
     store::{Endpoint, StoreError},
     webhook::Message,
@@ -48,6 +49,7 @@ pub(super) struct EndpointTask {
     shared: Arc<Shared>,
     webhook: Webhook,
     secrets: Arc<WebhookSecrets>,
+    generation: u32,
     epoch: u32,
     undelivered: Undelivered,
     /// The last event that may be read.
@@ -91,6 +93,7 @@ impl EndpointTask {
             shared,
             webhook,
             secrets: Arc::new(secrets),
+            generation: progress.generation,
             epoch: progress.epoch,
             undelivered: Undelivered::new(progress.position, &retries),
             readable,
@@ -276,6 +279,7 @@ impl EndpointTask {
         let report = DeliveryReport {
             app: self.webhook.app,
             webhook: self.webhook.id,
+            generation: self.generation,
             epoch: self.epoch,
             position: self.undelivered.position(),
             retries: self.undelivered.retries(),
@@ -290,21 +294,19 @@ impl EndpointTask {
             && report.attempts.is_empty();
         if !is_empty {
             let action = Action::RecordDeliveries(Box::new(report));
-            if self.shared.store.write(action).await?.is_err() {
-                return Ok(false);
+            let Ok(answer) = self.shared.store.write(action).await? else { return Ok(false) };
+            if matches!(answer.outcome(), Outcome::Webhook(_)) {
+                tracing::warn!(
+                    webhook.id = %self.webhook.id,
+                    app.id = %self.webhook.app,
+                    "webhook disabled: deliveries of an event have failed for five days"
+                );
             }
             self.undelivered.recorded();
             self.attempts.clear();
             self.recorded_position = position;
         }
         self.record_at = None;
-        if self.gives_up {
-            tracing::warn!(
-                webhook.id = %self.webhook.id,
-                app.id = %self.webhook.app,
-                "webhook disabled: deliveries of an event have failed for five days"
-            );
-        }
         Ok(!self.gives_up)
     }
 }

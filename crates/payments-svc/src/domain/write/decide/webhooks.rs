@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{ActionResult, Batch, done};
 use crate::domain::{
-    DeliveryReport, DisableReason, Id, MAX_WEBHOOKS, Progress, Webhook, WebhookDetails,
+    DeliveryReport, DisableReason, Id, MAX_WEBHOOKS, Progress, Retry, Webhook, WebhookDetails,
     WebhookSecret, WebhookSecrets,
     write::{
         DeliveryAttemptRow, Outcome, ProgressRow, Rejection, RetryRow, WebhookRow,
@@ -71,13 +71,15 @@ impl Batch {
         if state.progress.epoch != epoch {
             return Err(Rejection::NotFound);
         }
+        let is_current = state.progress.generation == report.generation;
         state.progress.position = report.position;
         for event in &report.finished {
             self.changes.retries.remove(&(id, *event));
             self.changes.finished_retries.insert((id, *event));
         }
         for retry in &report.retries {
-            let row = RetryRow { webhook: id, retry: *retry };
+            let failures = retry.failures.filter(|_| is_current);
+            let row = RetryRow { webhook: id, retry: Retry { failures, ..*retry } };
             self.changes.retries.insert((id, retry.event), row);
             self.changes.finished_retries.insert((id, retry.event));
         }
@@ -87,7 +89,7 @@ impl Batch {
             self.changes.delivery_attempts.insert((id, number), row);
         }
         self.set_progress(&state, false);
-        if report.gives_up && state.webhook.disabled.is_none() {
+        if report.gives_up && is_current && state.webhook.disabled.is_none() {
             state.webhook.disabled = Some(DisableReason::Failures);
             return self.set_webhook(state, false);
         }

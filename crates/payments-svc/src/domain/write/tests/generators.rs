@@ -16,8 +16,8 @@ use crate::domain::{
     DeliveryReport, Descriptor, Email, EventType, EventTypes, Exchange, Expiry, Failures,
     FraudReason, Iban, Id, LinkSecret, MerchantDetails, MerchantUpdate, MovementRequest, Name,
     Notes, Notification, Payment, PayoutFormat, PayoutRequest, PayoutRun, Pricing, ProcessingError,
-    Reason, Retry, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate, WebhookUrl,
-    Website, hour_of,
+    Progress, Reason, Retry, Scheme, ThreeDSecure, WebhookDetails, WebhookSecret, WebhookUpdate,
+    WebhookUrl, Website, hour_of,
     write::{Action, KeyState, KeyedRequest, Write},
 };
 
@@ -406,12 +406,13 @@ impl WriteSpec {
         (app.unwrap_or_else(|| pick(&tables.apps, 3, self.second_choice)), webhook)
     }
 
-    /// Results of deliveries, rarely of another epoch. The events are few, so that later reports
+    /// Results of deliveries, rarely of another generation or epoch. The events are few, so that later reports
     /// are about the same ones.
     fn report(&self, tables: &Tables) -> DeliveryReport {
         let (app, webhook) = self.webhook(tables);
         let Self { choice, second_choice, amount, .. } = *self;
-        let epoch = tables.webhook_progress.get(&webhook).map_or(0, |progress| progress.epoch);
+        let progress = tables.webhook_progress.get(&webhook).copied();
+        let Progress { generation, epoch, .. } = progress.unwrap_or(Progress::new(webhook));
         let events = BTreeSet::from([choice, second_choice, choice ^ second_choice].map(|n| n % 7));
         let (failed, finished) = (events.iter(), events.iter().map(|&number| id(number.into())));
         let retries = failed.take(usize::from(choice % 4)).map(|&number| Retry {
@@ -426,6 +427,7 @@ impl WriteSpec {
         DeliveryReport {
             app,
             webhook,
+            generation: generation + u32::from(choice > 220),
             epoch: epoch + u32::from((21..60).contains(&amount)),
             position: pick(&tables.events, 9, second_choice),
             retries: retries.collect(),
