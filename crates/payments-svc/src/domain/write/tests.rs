@@ -13,6 +13,7 @@ mod api_keys;
 pub(crate) mod generators;
 mod limits;
 pub(crate) mod model;
+mod webhooks;
 
 use generators::{Batch, batches, id, setup_batches};
 use model::Tables;

@@ -1,0 +1,265 @@
+//! Reports of deliveries, changes of endpoints, and replays.
+
+use super::*;
+use crate::domain::{
+    Delivery, DeliveryAttempt, DeliveryOutcome, DeliveryReport, DisableReason, Failures,
+    MAX_RECORDED_ATTEMPTS, Progress, Retry, WebhookUpdate,
+};
+
+/// An endpoint that is at the event 20.
+struct Endpoint {
+    run: BatchTester,
+    app: Id,
+    webhook: Id,
+}
+
+impl Endpoint {
+    fn new() -> Self {
+        let run = BatchTester::new();
+        let (&webhook, row) = run.tables.webhooks.first_key_value().unwrap();
+        let app = row.webhook.app;
+        let mut endpoint = Self { run, app, webhook };
+        endpoint.write(endpoint.report(20)).unwrap();
+        endpoint
+    }
+
+    fn write(&mut self, action: Action) -> WriteResult {
+        self.run.single(&action.into(), (at(99), 0))
+    }
+
+    /// Writes these actions in one batch, and expects that none is rejected.
+    fn write_at_once(&mut self, actions: Vec<Action>) {
+        let writes: Vec<Write> = actions.into_iter().map(Write::from).collect();
+        let known = self.run.tables.load(&Needs::of(&writes), (at(99), Vec::new()), (SHARDS, 0));
+        let borrowed: Vec<&Write> = writes.iter().collect();
+        let (answers, changes) = decide(known, &borrowed).unwrap();
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+        self.run.tables.apply(changes);
+    }
+
+    fn results(&self, position: u64) -> DeliveryReport {
+        let Progress { generation, epoch, .. } = self.progress();
+        DeliveryReport {
+            app: self.app,
+            webhook: self.webhook,
+            generation,
+            epoch,
+            position: id(position),
+            retries: Vec::new(),
+            finished: Vec::new(),
+            attempts: Vec::new(),
+            gives_up: false,
+        }
+    }
+
+    fn report(&self, position: u64) -> Action {
+        record(self.results(position))
+    }
+
+    /// A report that the delivery of these events has failed.
+    fn failed(&self, events: &[u64]) -> DeliveryReport {
+        let failures = Some(Failures { attempts: 3, first: at(1), due: at(200) });
+        let retry = |event: &u64| Retry { event: id(*event), transaction: None, failures };
+        DeliveryReport { retries: events.iter().map(retry).collect(), ..self.results(20) }
+    }
+
+    /// A report of deliveries of these events, one after the other.
+    fn attempted(&self, events: std::ops::Range<u64>) -> Action {
+        let delivery =
+            Delivery { outcome: DeliveryOutcome::TimedOut, duration: Duration::from_secs(10) };
+        let attempt = |event| DeliveryAttempt {
+            event: id(event),
+            created: at(u32::try_from(event).unwrap()),
+            delivery,
+            next: None,
+        };
+        let attempts = events.map(attempt).collect();
+        record(DeliveryReport { attempts, ..self.results(20) })
+    }
+
+    fn update(&self, enabled: Option<bool>) -> Action {
+        let update = WebhookUpdate { url: None, types: None, description: None, enabled };
+        Action::UpdateWebhook { app: self.app, webhook: self.webhook, update: Box::new(update) }
+    }
+
+    fn replay(&self, after: u64) -> Action {
+        Action::ReplayWebhook { app: self.app, webhook: self.webhook, after: id(after) }
+    }
+
+    fn delete(&self) -> Action {
+        Action::DeleteWebhook { app: self.app, webhook: self.webhook }
+    }
+
+    fn progress(&self) -> Progress {
+        self.run.tables.webhook_progress[&self.webhook]
+    }
+
+    /// The recorded retries: the events, and whether they have failed.
+    fn retries(&self) -> Vec<(Id, bool)> {
+        let rows = self.run.tables.webhook_retries.iter();
+        let own = rows.filter(|((webhook, _), _)| *webhook == self.webhook);
+        own.map(|((_, event), retry)| (*event, retry.failures.is_some())).collect()
+    }
+
+    fn attempts(&self) -> Vec<&DeliveryAttempt> {
+        let rows = self.run.tables.webhook_attempts.iter();
+        let own = rows.filter(|((webhook, _), _)| *webhook == self.webhook);
+        own.map(|(_, attempt)| attempt).collect()
+    }
+
+    fn disabled(&self) -> Option<DisableReason> {
+        self.run.tables.webhooks[&self.webhook].webhook.disabled
+    }
+}
+
+fn record(report: DeliveryReport) -> Action {
+    Action::RecordDeliveries(Box::new(report))
+}
+
+#[test]
+fn a_new_endpoint_receives_the_events_after_its_creation() {
+    let run = BatchTester::new();
+    for (webhook, progress) in &run.tables.webhook_progress {
+        assert_eq!((progress.position, progress.next_attempt), (*webhook, 0));
+    }
+    assert_eq!(run.tables.webhook_progress.len(), run.tables.webhooks.len());
+}
+
+#[test]
+fn a_report_replaces_and_removes_retries() {
+    let mut endpoint = Endpoint::new();
+    endpoint.write(record(endpoint.failed(&[3, 4, 5]))).unwrap();
+    let waits = Retry { event: id(5), transaction: None, failures: None };
+    let report = DeliveryReport {
+        retries: vec![waits],
+        finished: vec![id(3), id(19)],
+        ..endpoint.results(30)
+    };
+    endpoint.write(record(report)).unwrap();
+    assert_eq!(endpoint.retries(), [(id(4), true), (id(5), false)]);
+    assert_eq!(endpoint.progress().position, id(30));
+}
+
+#[test]
+fn a_report_of_an_earlier_epoch_changes_nothing() {
+    let mut endpoint = Endpoint::new();
+    let late = DeliveryReport { finished: vec![id(3)], gives_up: true, ..endpoint.failed(&[4]) };
+    endpoint.write(record(endpoint.failed(&[3]))).unwrap();
+    endpoint.write(endpoint.replay(7)).unwrap();
+    let unchanged = endpoint.run.tables.clone();
+    assert_eq!(endpoint.write(record(late)), Err(Rejection::NotFound));
+    assert_eq!(endpoint.run.tables, unchanged);
+}
+
+#[test]
+fn a_report_about_the_endpoint_of_another_app_is_rejected() {
+    let mut endpoint = Endpoint::new();
+    let other = *endpoint.run.tables.apps.keys().find(|app| **app != endpoint.app).unwrap();
+    let unchanged = endpoint.run.tables.clone();
+    let report = DeliveryReport { app: other, ..endpoint.results(30) };
+    assert_eq!(endpoint.write(record(report)), Err(Rejection::NotFound));
+    assert_eq!(endpoint.run.tables, unchanged);
+}
+
+#[test]
+fn a_change_of_the_endpoint_starts_its_retries_again() {
+    let mut endpoint = Endpoint::new();
+    endpoint.write(record(endpoint.failed(&[3]))).unwrap();
+    let before = endpoint.progress();
+    endpoint.write(endpoint.update(None)).unwrap();
+    assert_eq!(endpoint.retries(), [(id(3), false)]);
+    let changed = Progress { generation: before.generation + 1, ..before };
+    assert_eq!(endpoint.progress(), changed);
+
+    // Also those that the same batch records, before or after the change.
+    let (early, late) = (endpoint.failed(&[3, 4]), endpoint.failed(&[5]));
+    endpoint.write_at_once(vec![record(early), endpoint.update(None), record(late)]);
+    assert_eq!(endpoint.retries(), [3, 4, 5].map(|event| (id(event), false)));
+}
+
+#[test]
+fn failures_before_a_change_of_the_endpoint_do_not_count() {
+    let mut endpoint = Endpoint::new();
+    let late = DeliveryReport { position: id(30), gives_up: true, ..endpoint.failed(&[3]) };
+    endpoint.write(endpoint.update(None)).unwrap();
+    endpoint.write(record(late)).unwrap();
+    assert_eq!((endpoint.retries(), endpoint.disabled()), (vec![(id(3), false)], None));
+    // The deliveries that succeeded are not repeated.
+    assert_eq!(endpoint.progress().position, id(30));
+}
+
+#[test]
+fn a_replay_goes_back_and_never_forward() {
+    let mut endpoint = Endpoint::new();
+    let before = endpoint.progress();
+    for (after, position) in [(25, 20), (7, 7), (9, 7)] {
+        endpoint.write(endpoint.replay(after)).unwrap();
+        assert_eq!(endpoint.progress().position, id(position));
+    }
+    let Progress { generation, epoch, .. } = endpoint.progress();
+    assert_eq!((generation, epoch), (before.generation + 3, before.epoch + 3));
+}
+
+#[test]
+fn the_last_hundred_attempts_are_kept() {
+    let mut endpoint = Endpoint::new();
+    for (events, next) in [(0..60, 60), (60..120, 20), (120..130, 30)] {
+        endpoint.write(endpoint.attempted(events)).unwrap();
+        assert_eq!(endpoint.progress().next_attempt, next);
+    }
+    let mut kept: Vec<Id> = endpoint.attempts().iter().map(|attempt| attempt.event).collect();
+    kept.sort();
+    assert_eq!(kept, (30..130).map(id).collect::<Vec<_>>());
+    // In one batch, a row is written once.
+    let twice = vec![endpoint.attempted(130..210), endpoint.attempted(210..290)];
+    endpoint.write_at_once(twice);
+    let mut kept: Vec<Id> = endpoint.attempts().iter().map(|attempt| attempt.event).collect();
+    kept.sort();
+    assert_eq!(kept, (190..290).map(id).collect::<Vec<_>>());
+    assert_eq!(u32::try_from(kept.len()), Ok(MAX_RECORDED_ATTEMPTS));
+}
+
+#[test]
+fn an_endpoint_that_fails_for_too_long_is_disabled() {
+    let mut endpoint = Endpoint::new();
+    let give_up =
+        |endpoint: &Endpoint| record(DeliveryReport { gives_up: true, ..endpoint.failed(&[3]) });
+    endpoint.write(give_up(&endpoint)).unwrap();
+    assert_eq!(endpoint.disabled(), Some(DisableReason::Failures));
+    assert_eq!(endpoint.retries(), [(id(3), true)], "the event is kept");
+    endpoint.write(endpoint.update(Some(true))).unwrap();
+    assert_eq!((endpoint.disabled(), endpoint.retries()), (None, vec![(id(3), false)]));
+
+    // The first reason stays.
+    let late = give_up(&endpoint);
+    endpoint.write_at_once(vec![endpoint.update(Some(false)), late]);
+    assert_eq!(endpoint.disabled(), Some(DisableReason::Request));
+    endpoint.write(give_up(&endpoint)).unwrap();
+    assert_eq!(endpoint.disabled(), Some(DisableReason::Request));
+}
+
+#[test]
+fn an_endpoint_is_deleted_with_all_that_belongs_to_it() {
+    for at_once in [false, true] {
+        let mut endpoint = Endpoint::new();
+        let before = endpoint.run.tables.webhook_progress.len();
+        endpoint.write(record(endpoint.failed(&[1]))).unwrap();
+        let late = endpoint.report(30);
+        let actions = [
+            record(endpoint.failed(&[3])),
+            endpoint.attempted(0..9),
+            endpoint.update(None),
+            endpoint.delete(),
+        ];
+        if at_once {
+            endpoint.write_at_once(actions.into());
+        } else {
+            actions.into_iter().for_each(|action| drop(endpoint.write(action).unwrap()));
+        }
+        assert_eq!((endpoint.retries(), endpoint.attempts()), (vec![], vec![]));
+        let tables = &endpoint.run.tables;
+        assert!(!tables.webhooks.contains_key(&endpoint.webhook));
+        assert_eq!(tables.webhook_progress.len(), before - 1);
+        assert_eq!(endpoint.write(late), Err(Rejection::NotFound));
+    }
+}
