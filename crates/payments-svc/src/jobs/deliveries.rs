@@ -1,7 +1,7 @@
 //! Deliveries: sends the events of apps to their endpoints.
 //!
 //! 1. **Who delivers.** Each enabled endpoint has a holder, the replica that delivers to it
-//!    ([`Store::take_webhooks`]). A replica extends what it holds each second. If it ends, other
+//!    ([`Store::take_webhooks`]). A replica extends what it holds every few seconds. If it ends, other
 //!    replicas take its endpoints after ten seconds. Its process does not send if it could not
 //!    extend for [`HOLD`].
 //! 2. **One task for each endpoint** ([`endpoint`]), so that an endpoint that is slow or down delays
@@ -53,9 +53,9 @@ const MAX_ENDPOINTS: i64 = 10_000;
 /// Interval in which endpoints are taken.
 const TAKE_EVERY: Duration = Duration::from_secs(1);
 
-/// How long this process delivers after it has last extended its endpoints: less than the ten
-/// seconds after which another process can take them.
-const HOLD: Duration = Duration::from_secs(8);
+/// How long this process delivers after [`Store::take_webhooks`]: less than the seven seconds for
+/// which it holds all its endpoints then.
+const HOLD: Duration = Duration::from_secs(6);
 
 /// Interval in which new events are looked up.
 const LOOK_EVERY: Duration = Duration::from_millis(200);

@@ -17,8 +17,8 @@ pub(crate) struct Endpoint {
 }
 
 impl Store {
-    /// The enabled endpoints that this process delivers to for the next ten seconds, at most
-    /// `limit`, each with its generation and epoch. With SQLite, these are all enabled endpoints.
+    /// The enabled endpoints that this process delivers to for the next seven seconds or longer, at
+    /// most `limit`, each with its generation and epoch. With SQLite, no other process delivers.
     pub(crate) async fn take_webhooks(
         &self,
         limit: i64,
