@@ -61,8 +61,9 @@ const LEASE: &str = "INSERT INTO leases VALUES ($1, $2, clock_timestamp() + inte
 /// Ends the leases of a process that stops, so that other processes take them at once.
 const END_LEASES: &str = "DELETE FROM leases WHERE holder = $1";
 
-/// Takes enabled webhooks that no process holds for ten seconds, and extends those of `$1`. Rows
-/// that a batch has locked are left for the next time: waiting for them could deadlock.
+/// Extends the enabled webhooks of `$1` that it holds for less than seven seconds, to ten. Takes
+/// others that no process holds, so that it has at most `$2`. Rows that a batch has locked are left
+/// for the next time: waiting for them could deadlock.
 const TAKE_WEBHOOKS: &str = "UPDATE webhook_progress
      SET epoch = epoch + (holder IS DISTINCT FROM $1)::int, holder = $1,
          until = clock_timestamp() + interval '10 seconds'
@@ -71,7 +72,12 @@ const TAKE_WEBHOOKS: &str = "UPDATE webhook_progress
          WHERE disabled IS NULL AND (until IS NULL
              OR until < clock_timestamp() + CASE holder WHEN $1 THEN interval '7 seconds'
                  ELSE interval '0' END)
-         ORDER BY webhook LIMIT $2 FOR UPDATE OF webhook_progress SKIP LOCKED
+         ORDER BY holder IS DISTINCT FROM $1, webhook
+         LIMIT greatest(0, $2 - (
+             SELECT count(*) FROM webhook_progress JOIN webhooks ON id = webhook
+             WHERE disabled IS NULL AND holder = $1
+                 AND until >= clock_timestamp() + interval '7 seconds'))
+         FOR UPDATE OF webhook_progress SKIP LOCKED
      )";
 
 /// Ends these leases, as [`END_LEASES`].
