@@ -41,7 +41,8 @@ pub(super) struct Query {
     pub(super) key: &'static [(&'static str, Kind)],
     /// SQL after the condition: further conditions and `ORDER BY`.
     pub(super) rest: &'static str,
-    /// The table whose rows PostgreSQL locks.
+    /// The table whose rows PostgreSQL locks. In [`LOCKED`], it skips rows that another process has
+    /// locked.
     pub(super) lock: Option<&'static str>,
     /// The keys to find. The values of each key follow each other, in the order of its columns.
     pub(super) keys: fn(&Needs) -> Vec<Param<'_>>,
@@ -376,7 +377,8 @@ pub(super) const READ: [Query; 17] = [
                  FROM webhooks JOIN webhook_progress ON webhook = id",
         key: &[("app", Kind::Bytes)],
         rest: "",
-        lock: None,
+        // Another process that takes a webhook changes its epoch, and does not lock the app.
+        lock: Some("webhook_progress"),
         keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {

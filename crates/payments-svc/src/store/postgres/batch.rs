@@ -8,14 +8,16 @@
 //! 2. One free row of the balance of each merchant, of its [`SHARDS`] rows: `SKIP LOCKED`, too.
 //! 3. For a payout only: the row of the open run, then all rows of the balance, in order. The
 //!    command waits for these locks. It pays one merchant at a time, so it holds no other balance.
-//! 4. While it writes: rows that it deletes or updates without such a lock, and entries of unique
+//! 4. The progress of the webhooks of these apps. Another process that takes or releases webhooks
+//!    locks it, too, for one statement that waits for no lock.
+//! 5. While it writes: rows that it deletes or updates without such a lock, and entries of unique
 //!    indexes. `tables::write` has the order.
 //!
 //! The reasons:
 //!
-//! 1. The load of a service never waits for a lock. A row that another process holds postpones only
-//!    the writes that need it. So batches cannot deadlock, and a process that hangs delays no other
-//!    writes.
+//! 1. The load of a service waits for no lock of another batch. A row that another process holds
+//!    postpones only the writes that need it. So batches cannot deadlock, and a process that hangs
+//!    delays no other writes.
 //! 2. A batch waits only while it writes, in an order that all batches share. So they cannot
 //!    deadlock there, either.
 //! 3. `SKIP LOCKED` hides locked rows, as if they did not exist. For rows that were not found,
@@ -88,13 +90,15 @@ const HELD: &str = "WITH start AS MATERIALIZED (
 const NEW_IDS: &str = "SELECT ids, clock FROM new_ids($1)";
 
 /// The statements that load a batch, in their order.
-static QUERIES: LazyLock<Vec<(String, &'static Query)>> =
-    LazyLock::new(|| LOCKED.iter().chain(&READ).map(|query| (sql(query), query)).collect());
+static QUERIES: LazyLock<Vec<(String, &'static Query)>> = LazyLock::new(|| {
+    let locked = LOCKED.iter().map(|query| (sql(query, "SKIP LOCKED"), query));
+    locked.chain(READ.iter().map(|query| (sql(query, ""), query))).collect()
+});
 
-fn sql(query: &Query) -> String {
+fn sql(query: &Query, wait: &str) -> String {
     let lock = query.lock.map(|table| {
         let Some((id, _)) = query.key.first() else { return String::new() };
-        format!("ORDER BY {id} FOR UPDATE OF {table} SKIP LOCKED")
+        format!("ORDER BY {id} FOR UPDATE OF {table} {wait}")
     });
     let (select, rest, lock) = (query.select, query.rest, lock.unwrap_or_default());
     let column = |name| if name == EMAIL { "lower(users.email COLLATE \"C\")" } else { name };
