@@ -7,6 +7,35 @@ use crate::domain::{
     DeliveryAttempt, Id, MAX_RECORDED_ATTEMPTS, Progress, Retry, Webhook, WebhookSecrets,
 };
 
+/// Enabled endpoints. Their number does not grow with the events.
+const ENABLED: &str = "SELECT webhook, generation, epoch
+     FROM webhook_progress JOIN webhooks ON id = webhook WHERE disabled IS NULL";
+
+const ENDPOINT: &str = "SELECT id, app, created, url, types, description, disabled, secret,
+         previous_secret, previous_until, position, generation, epoch, next_attempt
+     FROM webhooks JOIN webhook_progress ON webhook = id
+     WHERE id = $1 AND disabled IS NULL";
+
+const LAST_EVENT: &str = "SELECT id FROM events WHERE id <= $1 ORDER BY id DESC LIMIT 1";
+
+const WITH_EVENTS: &str = "SELECT DISTINCT webhooks.id
+     FROM (SELECT DISTINCT merchant FROM events WHERE id > $1 AND id <= $2) AS new
+         JOIN merchant_apps ON merchant_apps.merchant = new.merchant
+         JOIN webhooks ON webhooks.app = merchant_apps.app
+     WHERE disabled IS NULL";
+
+fn retries_sql() -> String {
+    format!("SELECT {} FROM webhook_retries WHERE webhook = $1", rows::RETRY)
+}
+
+fn attempts_sql() -> String {
+    format!(
+        "SELECT {} FROM webhook_attempts WHERE webhook = $1
+         ORDER BY created DESC, number DESC LIMIT {MAX_RECORDED_ATTEMPTS}",
+        rows::DELIVERY_ATTEMPT
+    )
+}
+
 /// An endpoint, with all that its deliveries need.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
@@ -23,18 +52,16 @@ impl Store {
         &self,
         limit: i64,
     ) -> Result<Vec<(Id, [u32; 2])>, StoreError> {
-        let select = "SELECT webhook, generation, epoch
-                      FROM webhook_progress JOIN webhooks ON id = webhook WHERE disabled IS NULL";
         let read =
             |columns: &mut Columns<'_>| Ok((columns.read()?, [columns.read()?, columns.read()?]));
         match &self.engine {
             Engine::Sqlite(_) => {
-                self.query_all(&format!("{select} LIMIT $1"), &[Param::Int(limit)], read).await
+                self.query_all(&format!("{ENABLED} LIMIT $1"), &[Param::Int(limit)], read).await
             }
             Engine::Postgres(engine) => {
                 engine.take_webhooks(limit).await?;
                 let held =
-                    format!("{select} AND holder = $1 AND until > clock_timestamp() LIMIT $2");
+                    format!("{ENABLED} AND holder = $1 AND until > clock_timestamp() LIMIT $2");
                 let params = [Param::Text(engine.holder().into()), Param::Int(limit)];
                 self.query_all(&held, &params, read).await
             }
@@ -43,29 +70,22 @@ impl Store {
 
     /// An endpoint, if it is enabled.
     pub(crate) async fn endpoint(&self, id: Id) -> Result<Option<Endpoint>, StoreError> {
-        let sql = "SELECT id, app, created, url, types, description, disabled, secret,
-                       previous_secret, previous_until, position, generation, epoch,
-                       next_attempt
-                   FROM webhooks JOIN webhook_progress ON webhook = id
-                   WHERE id = $1 AND disabled IS NULL";
         let id = [id.param()];
-        let endpoint = self.query_one(sql, &id, |columns| {
+        let endpoint = self.query_one(ENDPOINT, &id, |columns| {
             let webhook = rows::webhook(columns)?;
             let secrets = rows::webhook_secrets(columns)?;
             let progress = rows::webhook_progress(columns)?;
             Ok(Endpoint { webhook, secrets, progress, retries: Vec::new() })
         });
         let Some(endpoint) = endpoint.await? else { return Ok(None) };
-        let sql = format!("SELECT {} FROM webhook_retries WHERE webhook = $1", rows::RETRY);
-        let retries = self.query_all(&sql, &id, rows::retry).await?;
+        let retries = self.query_all(&retries_sql(), &id, rows::retry).await?;
         Ok(Some(Endpoint { retries, ..endpoint }))
     }
 
     /// The last event that no open database transaction can precede with another.
     pub(crate) async fn last_event(&self) -> Result<Id, StoreError> {
         let settled = self.settled().await?;
-        let sql = "SELECT id FROM events WHERE id <= $1 ORDER BY id DESC LIMIT 1";
-        let last = self.query_one(sql, &[settled.param()], |columns| columns.read()).await?;
+        let last = self.query_one(LAST_EVENT, &[settled.param()], |columns| columns.read()).await?;
         Ok(last.unwrap_or(Id::MIN))
     }
 
@@ -74,12 +94,7 @@ impl Store {
         &self,
         [after, to]: [Id; 2],
     ) -> Result<Vec<Id>, StoreError> {
-        let sql = "SELECT DISTINCT webhooks.id
-                   FROM (SELECT DISTINCT merchant FROM events WHERE id > $1 AND id <= $2) AS new
-                       JOIN merchant_apps ON merchant_apps.merchant = new.merchant
-                       JOIN webhooks ON webhooks.app = merchant_apps.app
-                   WHERE disabled IS NULL";
-        self.query_all(sql, &[after.param(), to.param()], |columns| columns.read()).await
+        self.query_all(WITH_EVENTS, &[after.param(), to.param()], |columns| columns.read()).await
     }
 
     /// The recorded attempts of an endpoint, the last one first.
@@ -87,12 +102,7 @@ impl Store {
         &self,
         webhook: Id,
     ) -> Result<Vec<DeliveryAttempt>, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM webhook_attempts WHERE webhook = $1
-             ORDER BY created DESC, number DESC LIMIT {MAX_RECORDED_ATTEMPTS}",
-            rows::DELIVERY_ATTEMPT
-        );
-        self.query_all(&sql, &[webhook.param()], rows::delivery_attempt).await
+        self.query_all(&attempts_sql(), &[webhook.param()], rows::delivery_attempt).await
     }
 
     /// Counts how often the database has continued on another timeline: rows that were read before
@@ -101,6 +111,52 @@ impl Store {
         match &self.engine {
             Engine::Sqlite(_) => 0,
             Engine::Postgres(engine) => engine.timeline_changes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn an_index_finds_the_rows_of_each_statement() {
+        let mut db = Connection::open_in_memory().unwrap();
+        super::super::sqlite::migrate(&mut db).unwrap();
+        let (retries, attempts) = (retries_sql(), attempts_sql());
+        for (sql, scanned, searched) in [
+            (ENABLED, &["webhooks"][..], &["webhook_progress USING PRIMARY KEY (webhook=?)"][..]),
+            (
+                ENDPOINT,
+                &[],
+                &[
+                    "webhooks USING PRIMARY KEY (id=?)",
+                    "webhook_progress USING PRIMARY KEY (webhook=?)",
+                ],
+            ),
+            (&retries, &[], &["webhook_retries USING PRIMARY KEY (webhook=?)"]),
+            (LAST_EVENT, &[], &["events USING PRIMARY KEY (id<?)"]),
+            (
+                WITH_EVENTS,
+                // The merchants of these events.
+                &["new"],
+                &[
+                    "events USING PRIMARY KEY (id>? AND id<?)",
+                    "merchant_apps USING PRIMARY KEY (merchant=?)",
+                    "webhooks USING INDEX webhooks_of_apps (app=?)",
+                ],
+            ),
+            (&attempts, &[], &["webhook_attempts USING PRIMARY KEY (webhook=?)"]),
+        ] {
+            let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let plan: Vec<String> =
+                plan.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>().unwrap();
+            let steps =
+                |verb: &'static str| plan.iter().filter_map(move |step| step.strip_prefix(verb));
+            assert!(steps("SCAN ").eq(scanned.iter().copied()), "{plan:?}");
+            assert!(steps("SEARCH ").eq(searched.iter().copied()), "{plan:?}");
         }
     }
 }

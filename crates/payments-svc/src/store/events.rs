@@ -79,6 +79,20 @@ impl EventFilter {
     }
 }
 
+/// SQL of [`Store::events_by_id`]: as many IDs from `$1`, then the app.
+fn by_id_sql(count: usize) -> String {
+    format!(
+        "SELECT {} FROM {} WHERE events.id IN ({})
+             AND EXISTS (SELECT 1 FROM merchant_apps
+                 WHERE merchant_apps.merchant = events.merchant AND app = ${})
+         ORDER BY events.id",
+        rows::EVENT,
+        rows::EVENTS,
+        placeholders(count),
+        count + 1
+    )
+}
+
 impl Store {
     /// An event, as the app with the key `caller` sees it.
     pub(crate) async fn event(
@@ -103,18 +117,8 @@ impl Store {
     /// These events, in the order of their IDs. Those of merchants that the app is no member of are
     /// left out.
     pub(crate) async fn events_by_id(&self, app: Id, ids: &[Id]) -> Result<Vec<Event>, StoreError> {
-        let sql = format!(
-            "SELECT {} FROM {} WHERE events.id IN ({})
-                 AND EXISTS (SELECT 1 FROM merchant_apps
-                     WHERE merchant_apps.merchant = events.merchant AND app = ${})
-             ORDER BY events.id",
-            rows::EVENT,
-            rows::EVENTS,
-            placeholders(ids.len()),
-            ids.len() + 1
-        );
         let params: Vec<Param<'_>> = ids.iter().chain([&app]).map(Id::param).collect();
-        let events = self.query_all(&sql, &params, rows::event).await?;
+        let events = self.query_all(&by_id_sql(ids.len()), &params, rows::event).await?;
         self.with_data(events).await
     }
 
@@ -210,6 +214,22 @@ mod tests {
     use rusqlite::Connection;
 
     use super::*;
+
+    #[test]
+    fn events_are_found_by_their_ids() {
+        let mut db = Connection::open_in_memory().unwrap();
+        super::super::sqlite::migrate(&mut db).unwrap();
+        let sql = format!("EXPLAIN QUERY PLAN {}", by_id_sql(3));
+        let mut plan = db.prepare(&sql).unwrap();
+        let plan: Vec<String> =
+            plan.raw_query().mapped(|row| row.get("detail")).collect::<Result<_, _>>().unwrap();
+        let searched = [
+            "SEARCH events USING PRIMARY KEY (id=?)",
+            "SEARCH merchants USING PRIMARY KEY (id=?)",
+            "SEARCH merchant_apps EXISTS USING PRIMARY KEY (merchant=? AND app=?)",
+        ];
+        assert_eq!(plan, searched);
+    }
 
     #[test]
     fn a_page_reads_only_a_range_of_an_index_of_each_merchant() {
