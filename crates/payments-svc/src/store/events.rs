@@ -114,8 +114,8 @@ impl Store {
         Ok(event.map(|value| Found { value, is_member }))
     }
 
-    /// These events, in the order of their IDs. Those of merchants that the app is no member of are
-    /// left out.
+    /// These events, in the order of their IDs, without those of merchants that the app is no member
+    /// of.
     pub(crate) async fn events_by_id(&self, app: Id, ids: &[Id]) -> Result<Vec<Event>, StoreError> {
         let params: Vec<Param<'_>> = ids.iter().chain([&app]).map(Id::param).collect();
         let events = self.query_all(&by_id_sql(ids.len()), &params, rows::event).await?;

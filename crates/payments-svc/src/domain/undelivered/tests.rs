@@ -273,7 +273,7 @@ enum Step {
     Replay(u32, usize),
 }
 
-/// What becomes of a write.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy)]
 enum Write {
     Done,
@@ -331,8 +331,9 @@ struct Simulation {
     in_flight: Vec<usize>,
     /// Events that have failed since the last success or start.
     failing: BTreeSet<usize>,
-    /// What is recorded.
+    /// The recorded position.
     position: Id,
+    /// The recorded retries.
     retries: BTreeMap<Id, Retry>,
 }
 
