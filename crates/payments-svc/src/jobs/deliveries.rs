@@ -17,6 +17,7 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     sync::{
         Arc,
         atomic::{AtomicI64, AtomicU32, Ordering},
@@ -84,7 +85,7 @@ pub(crate) struct Deliveries {
     looked: Option<(Id, Instant)>,
 }
 
-/// What all tasks use.
+/// Shared by all tasks.
 struct Shared {
     store: Store,
     sender: Arc<Sender>,
@@ -165,9 +166,14 @@ impl Deliveries {
         job.spawn(async move {
             let mut ticks = interval(LOOK_EVERY);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-                warn("delivering events", self.round().await);
-            }
+            let rounds = async {
+                loop {
+                    ticks.tick().await;
+                    warn("delivering events", self.round().await);
+                }
+            };
+            // A round can take long if the database is unreachable.
+            let _: Option<Infallible> = stop.run_until_cancelled(rounds).await;
             self.endpoints.values().for_each(|running| running.stop.cancel());
             while self.tasks.join_next().await.is_some() {}
         });

@@ -74,7 +74,7 @@ struct Sent {
     delivery: Delivery,
 }
 
-/// What a task does next.
+/// The next thing that a task does.
 enum Next {
     WaitUntil(Instant),
     End,
