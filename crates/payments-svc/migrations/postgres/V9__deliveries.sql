@@ -2,8 +2,8 @@
 CREATE TABLE webhook_progress (
     webhook bytea PRIMARY KEY,
     position bytea NOT NULL, -- every event up to it is delivered, or is in webhook_retries
-    generation bigint NOT NULL, -- grows with each change of the endpoint
-    epoch bigint NOT NULL, -- grows with each replay, and with each new holder
+    generation bigint NOT NULL, -- grows with each change of the endpoint, and with each new holder
+    epoch bigint NOT NULL, -- grows with each report, replay and new holder
     next_attempt bigint NOT NULL, -- the number of the next row of webhook_attempts
     holder text,
     until timestamptz

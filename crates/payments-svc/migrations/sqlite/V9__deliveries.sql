@@ -3,7 +3,7 @@ CREATE TABLE webhook_progress (
     webhook BLOB PRIMARY KEY,
     position BLOB NOT NULL, -- every event up to it is delivered, or is in webhook_retries
     generation INTEGER NOT NULL, -- grows with each change of the endpoint
-    epoch INTEGER NOT NULL, -- grows with each replay
+    epoch INTEGER NOT NULL, -- grows with each report and replay
     next_attempt INTEGER NOT NULL -- the number of the next row of webhook_attempts
 ) STRICT, WITHOUT ROWID;
 INSERT INTO webhook_progress SELECT id, id, 0, 0, 0 FROM webhooks;

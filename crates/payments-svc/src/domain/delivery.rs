@@ -56,10 +56,11 @@ pub(crate) const MAX_RECORDED_ATTEMPTS: u32 = 100;
 pub(crate) struct Progress {
     /// Every event up to it is delivered, or is recorded as a [`Retry`].
     pub(crate) position: Id,
-    /// Grows with each change of the endpoint, so that the replica that delivers notices it.
+    /// Grows with each change of the endpoint, and when another replica begins to deliver, so that
+    /// the replica that delivers begins again.
     pub(crate) generation: u32,
-    /// Grows with each replay, and when another replica begins to deliver. Reports of earlier epochs
-    /// are rejected.
+    /// Grows with each report and replay, and when another replica begins to deliver. A report of
+    /// another epoch is rejected.
     pub(crate) epoch: u32,
     /// The number of the next recorded attempt, below [`MAX_RECORDED_ATTEMPTS`].
     pub(crate) next_attempt: u32,

@@ -46,7 +46,7 @@ pub(crate) struct Undelivered {
     failing: BTreeSet<Id>,
     /// Events to record as retries.
     unrecorded: BTreeSet<Id>,
-    /// Delivered events that are, or may be, recorded.
+    /// Recorded events that are delivered.
     finished: BTreeSet<Id>,
     /// The last event that was read.
     read_to: Id,
@@ -200,8 +200,8 @@ impl Undelivered {
         self.in_flight.remove(&event);
         self.failing.remove(&event);
         let Some(state) = self.events.remove(&event) else { return };
-        // A write that fails may have recorded the event.
-        if self.unrecorded.remove(&event) || state.is_recorded {
+        self.unrecorded.remove(&event);
+        if state.is_recorded {
             self.finished.insert(event);
         }
         let Some(transaction) = state.transaction else { return };
@@ -255,7 +255,7 @@ impl Undelivered {
         self.unrecorded.iter().filter_map(retry).collect()
     }
 
-    /// The retries that are finished. Some may not be recorded.
+    /// The recorded retries that are finished.
     pub(crate) fn finished(&self) -> Vec<Id> {
         self.finished.iter().copied().collect()
     }

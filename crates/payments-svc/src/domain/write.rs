@@ -227,7 +227,7 @@ pub(crate) enum Action {
         webhook: Id,
         after: Id,
     },
-    /// Record results of deliveries. Rejected if they are of an earlier epoch.
+    /// Record results of deliveries. Rejected if they are of another epoch.
     RecordDeliveries(Box<DeliveryReport>),
     /// Pay out a merchant's balance, at most once in a run.
     PayOut(PayoutRequest),

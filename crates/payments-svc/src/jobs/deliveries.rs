@@ -11,9 +11,10 @@
 //!    wakes their tasks. Only settled events count (see `store/lists.rs`), so none is missed.
 //! 4. **At least once.** After a crash, the events of the last second are sent again, in their order.
 //! 5. **Changes.** An endpoint that has changed has another generation. Its task ends after the
-//!    deliveries in flight, and a new task reads the endpoint. A replay and a new holder begin an
-//!    epoch: reports of an earlier one are rejected, because they would undo the replay, or what the
-//!    holder has recorded.
+//!    deliveries in flight, and a new task reads the endpoint.
+//! 6. **Epochs.** A report, a replay and a new holder begin an epoch: reports of another one are
+//!    rejected. Otherwise a late report could undo a replay, or what another holder has recorded. Or
+//!    the position could pass a retry that the database has forgotten in a failover.
 
 use std::{
     collections::HashMap,
@@ -115,8 +116,8 @@ impl Shared {
 
 /// The task of an endpoint.
 struct Running {
-    /// The generation and the epoch of the endpoint.
-    version: [u32; 2],
+    /// As in [`Progress`](crate::domain::Progress).
+    generation: u32,
     task: AbortHandle,
     /// Ends the task after the deliveries in flight.
     stop: CancellationToken,
@@ -202,11 +203,11 @@ impl Deliveries {
         self.shared.clock_ahead.store(ahead, Ordering::Relaxed);
         self.shared.held_until.send_replace(begun.checked_add(HOLD).unwrap_or(begun));
 
-        let taken: HashMap<Id, [u32; 2]> = taken.into_iter().collect();
+        let taken: HashMap<Id, u32> = taken.into_iter().collect();
         // The database may have forgotten what a task has recorded.
         let is_valid = timeline_changes == self.timeline_changes;
         for (id, running) in &self.endpoints {
-            if !is_valid || taken.get(id) != Some(&running.version) {
+            if !is_valid || taken.get(id) != Some(&running.generation) {
                 running.stop.cancel();
             }
         }
@@ -214,9 +215,9 @@ impl Deliveries {
         self.endpoints.retain(|_, running| !running.task.is_finished());
         if taken.keys().any(|id| !self.endpoints.contains_key(id)) {
             let readable = self.shared.store.last_event().await?;
-            for (id, version) in taken {
+            for (id, generation) in taken {
                 if !self.endpoints.contains_key(&id) {
-                    self.start_task(id, version, readable);
+                    self.start_task(id, generation, readable);
                 }
             }
         }
@@ -225,7 +226,7 @@ impl Deliveries {
         Ok(())
     }
 
-    fn start_task(&mut self, id: Id, version: [u32; 2], last_event: Id) {
+    fn start_task(&mut self, id: Id, generation: u32, last_event: Id) {
         let (stop, oldest) = (CancellationToken::new(), Arc::new(AtomicU32::new(0)));
         let (readable, may_read) = watch::channel(last_event);
         let (shared, stopped) = (Arc::clone(&self.shared), stop.clone());
@@ -237,7 +238,7 @@ impl Deliveries {
                 Err(error) => warn("reading an endpoint", Err(error)),
             }
         });
-        self.endpoints.insert(id, Running { version, task, stop, readable, oldest });
+        self.endpoints.insert(id, Running { generation, task, stop, readable, oldest });
     }
 
     fn set_metrics(&self, clock: Timestamp) {

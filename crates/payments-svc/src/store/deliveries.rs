@@ -8,7 +8,7 @@ use crate::domain::{
 };
 
 /// Enabled endpoints. Their number does not grow with the events.
-const ENABLED: &str = "SELECT webhook, generation, epoch
+const ENABLED: &str = "SELECT webhook, generation
      FROM webhook_progress JOIN webhooks ON id = webhook WHERE disabled IS NULL";
 
 const ENDPOINT: &str = "SELECT id, app, created, url, types, description, disabled, secret,
@@ -47,13 +47,9 @@ pub(crate) struct Endpoint {
 
 impl Store {
     /// The enabled endpoints that this process delivers to for the next seven seconds or longer, at
-    /// most `limit`, each with its generation and epoch. With SQLite, no other process delivers.
-    pub(crate) async fn take_webhooks(
-        &self,
-        limit: i64,
-    ) -> Result<Vec<(Id, [u32; 2])>, StoreError> {
-        let read =
-            |columns: &mut Columns<'_>| Ok((columns.read()?, [columns.read()?, columns.read()?]));
+    /// most `limit`, each with its generation. With SQLite, no other process delivers.
+    pub(crate) async fn take_webhooks(&self, limit: i64) -> Result<Vec<(Id, u32)>, StoreError> {
+        let read = |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?));
         match &self.engine {
             Engine::Sqlite(_) => {
                 self.query_all(&format!("{ENABLED} LIMIT $1"), &[Param::Int(limit)], read).await

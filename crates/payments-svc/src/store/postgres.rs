@@ -65,7 +65,8 @@ const END_LEASES: &str = "DELETE FROM leases WHERE holder = $1";
 /// others that no process holds, so that it has at most `$2`. Rows that a batch has locked are left
 /// for the next time: waiting for them could deadlock.
 const TAKE_WEBHOOKS: &str = "UPDATE webhook_progress
-     SET epoch = epoch + (holder IS DISTINCT FROM $1)::int, holder = $1,
+     SET generation = generation + (holder IS DISTINCT FROM $1)::int,
+         epoch = epoch + (holder IS DISTINCT FROM $1)::int, holder = $1,
          until = clock_timestamp() + interval '10 seconds'
      WHERE webhook IN (
          SELECT webhook FROM webhook_progress JOIN webhooks ON id = webhook

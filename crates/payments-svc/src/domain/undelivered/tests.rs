@@ -229,17 +229,6 @@ fn a_retry_after_the_position_is_not_read_again() {
 }
 
 #[test]
-fn a_retry_that_is_delivered_before_it_is_recorded_is_finished() {
-    let mut undelivered = in_flight(1..2);
-    undelivered.failed(id(1), start(), 0).unwrap();
-    // The write of this report may fail, although it is committed.
-    assert_eq!(undelivered.retries().len(), 1);
-    undelivered.sent(id(1));
-    undelivered.delivered(id(1));
-    assert_eq!((undelivered.retries(), undelivered.finished()), (vec![], ids([1])));
-}
-
-#[test]
 fn an_event_that_is_gone_needs_no_attempt() {
     let mut undelivered = five_events();
     undelivered.finish(id(1));
@@ -279,7 +268,8 @@ enum Write {
     Done,
     /// It failed.
     Lost,
-    /// It is committed, but the service does not know.
+    /// It is committed, but the service does not know. So its next report is rejected, and it
+    /// begins again.
     Unknown,
 }
 
@@ -335,6 +325,8 @@ struct Simulation {
     position: Id,
     /// The recorded retries.
     retries: BTreeMap<Id, Retry>,
+    /// Whether the service does not know what is recorded.
+    is_outdated: bool,
 }
 
 fn number(event: Id) -> usize {
@@ -365,6 +357,7 @@ impl Simulation {
             failing: BTreeSet::new(),
             position: id(0),
             retries: BTreeMap::new(),
+            is_outdated: false,
         }
     }
 
@@ -492,6 +485,9 @@ impl Simulation {
         if matches!(write, Write::Lost) {
             return;
         }
+        if self.is_outdated {
+            return self.restart(0x5555_5555);
+        }
         assert!(self.position <= self.undelivered.position(), "only a replay goes back");
         self.position = self.undelivered.position();
         for event in self.undelivered.finished() {
@@ -505,8 +501,9 @@ impl Simulation {
             let is_kept = self.retries.contains_key(&event_id(number));
             assert!(event.is_done || !event.is_wanted || is_kept, "{number} would be lost");
         }
-        if matches!(write, Write::Done) {
-            self.undelivered.recorded();
+        match write {
+            Write::Done => self.undelivered.recorded(),
+            _ => self.is_outdated = true,
         }
     }
 
@@ -516,6 +513,7 @@ impl Simulation {
         }
         self.events.iter_mut().for_each(|event| event.is_received = false);
         self.failing.clear();
+        self.is_outdated = false;
         let retries: Vec<Retry> = self.retries.values().rev().copied().collect();
         self.undelivered = Undelivered::new(self.position, &retries);
     }
@@ -552,6 +550,7 @@ impl Simulation {
     fn finish(&mut self) {
         self.is_outage = false;
         self.events.iter_mut().for_each(|event| event.is_failing = false);
+        self.run(&Step::Record(Write::Done));
         while !self.in_flight.is_empty()
             || number(self.undelivered.read_to()) + 1 < self.events.len()
             || !self.undelivered.events.is_empty()

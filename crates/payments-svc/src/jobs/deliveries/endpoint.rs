@@ -273,8 +273,8 @@ impl EndpointTask {
         Ok(())
     }
 
-    /// Records the results. False if the task must end, because the endpoint has changed or is
-    /// disabled.
+    /// Records the results. False if the task must end, because another epoch has begun or the
+    /// endpoint is disabled.
     async fn record(&mut self) -> Result<bool, StoreError> {
         let report = DeliveryReport {
             app: self.webhook.app,
@@ -302,6 +302,7 @@ impl EndpointTask {
                     "webhook disabled: deliveries of an event have failed for five days"
                 );
             }
+            self.epoch = self.epoch.saturating_add(1);
             self.undelivered.recorded();
             self.attempts.clear();
             self.recorded_position = position;

@@ -72,6 +72,7 @@ impl Batch {
             return Err(Rejection::NotFound);
         }
         let is_current = state.progress.generation == report.generation;
+        state.progress.epoch = epoch.saturating_add(1);
         state.progress.position = report.position;
         for event in &report.finished {
             self.changes.retries.remove(&(id, *event));

@@ -406,8 +406,8 @@ impl WriteSpec {
         (app.unwrap_or_else(|| pick(&tables.apps, 3, self.second_choice)), webhook)
     }
 
-    /// Results of deliveries, rarely of another generation or epoch. The events are few, so that later reports
-    /// are about the same ones.
+    /// Results of deliveries, rarely of another generation or epoch. The events are few, so that
+    /// later reports are about the same ones.
     fn report(&self, tables: &Tables) -> DeliveryReport {
         let (app, webhook) = self.webhook(tables);
         let Self { choice, second_choice, amount, .. } = *self;

@@ -64,7 +64,7 @@ impl Endpoint {
     }
 
     /// A report of deliveries of these events, one after the other.
-    fn attempted(&self, events: std::ops::Range<u64>) -> Action {
+    fn attempted(&self, events: std::ops::Range<u64>) -> DeliveryReport {
         let delivery =
             Delivery { outcome: DeliveryOutcome::TimedOut, duration: Duration::from_secs(10) };
         let attempt = |event| DeliveryAttempt {
@@ -73,8 +73,7 @@ impl Endpoint {
             delivery,
             next: None,
         };
-        let attempts = events.map(attempt).collect();
-        record(DeliveryReport { attempts, ..self.results(20) })
+        DeliveryReport { attempts: events.map(attempt).collect(), ..self.results(20) }
     }
 
     fn update(&self, enabled: Option<bool>) -> Action {
@@ -116,6 +115,11 @@ fn record(report: DeliveryReport) -> Action {
     Action::RecordDeliveries(Box::new(report))
 }
 
+/// The report after another one.
+fn second(report: DeliveryReport) -> Action {
+    record(DeliveryReport { epoch: report.epoch + 1, ..report })
+}
+
 #[test]
 fn a_new_endpoint_receives_the_events_after_its_creation() {
     let run = BatchTester::new();
@@ -141,7 +145,7 @@ fn a_report_replaces_and_removes_retries() {
 }
 
 #[test]
-fn a_report_of_an_earlier_epoch_changes_nothing() {
+fn a_report_from_before_a_replay_changes_nothing() {
     let mut endpoint = Endpoint::new();
     let late = DeliveryReport { finished: vec![id(3)], gives_up: true, ..endpoint.failed(&[4]) };
     endpoint.write(record(endpoint.failed(&[3]))).unwrap();
@@ -149,6 +153,19 @@ fn a_report_of_an_earlier_epoch_changes_nothing() {
     let unchanged = endpoint.run.tables.clone();
     assert_eq!(endpoint.write(record(late)), Err(Rejection::NotFound));
     assert_eq!(endpoint.run.tables, unchanged);
+}
+
+#[test]
+fn a_report_continues_the_last_one() {
+    let mut endpoint = Endpoint::new();
+    let (lost, next) = (endpoint.failed(&[3]), endpoint.results(30));
+    // The database has failed over, and does not have the first of two reports.
+    let unchanged = endpoint.run.tables.clone();
+    assert_eq!(endpoint.write(second(next.clone())), Err(Rejection::NotFound));
+    assert_eq!(endpoint.run.tables, unchanged);
+    endpoint.write(record(lost.clone())).unwrap();
+    assert_eq!(endpoint.write(record(lost)), Err(Rejection::NotFound));
+    endpoint.write(second(next)).unwrap();
 }
 
 #[test]
@@ -173,7 +190,7 @@ fn a_change_of_the_endpoint_starts_its_retries_again() {
 
     // Also those that the same batch records, before or after the change.
     let (early, late) = (endpoint.failed(&[3, 4]), endpoint.failed(&[5]));
-    endpoint.write_at_once(vec![record(early), endpoint.update(None), record(late)]);
+    endpoint.write_at_once(vec![record(early), endpoint.update(None), second(late)]);
     assert_eq!(endpoint.retries(), [3, 4, 5].map(|event| (id(event), false)));
 }
 
@@ -204,14 +221,14 @@ fn a_replay_goes_back_and_never_forward() {
 fn the_last_hundred_attempts_are_kept() {
     let mut endpoint = Endpoint::new();
     for (events, next) in [(0..60, 60), (60..120, 20), (120..130, 30)] {
-        endpoint.write(endpoint.attempted(events)).unwrap();
+        endpoint.write(record(endpoint.attempted(events))).unwrap();
         assert_eq!(endpoint.progress().next_attempt, next);
     }
     let mut kept: Vec<Id> = endpoint.attempts().iter().map(|attempt| attempt.event).collect();
     kept.sort();
     assert_eq!(kept, (30..130).map(id).collect::<Vec<_>>());
     // In one batch, a row is written once.
-    let twice = vec![endpoint.attempted(130..210), endpoint.attempted(210..290)];
+    let twice = vec![record(endpoint.attempted(130..210)), second(endpoint.attempted(210..290))];
     endpoint.write_at_once(twice);
     let mut kept: Vec<Id> = endpoint.attempts().iter().map(|attempt| attempt.event).collect();
     kept.sort();
@@ -247,7 +264,7 @@ fn an_endpoint_is_deleted_with_all_that_belongs_to_it() {
         let late = endpoint.report(30);
         let actions = [
             record(endpoint.failed(&[3])),
-            endpoint.attempted(0..9),
+            second(endpoint.attempted(0..9)),
             endpoint.update(None),
             endpoint.delete(),
         ];
