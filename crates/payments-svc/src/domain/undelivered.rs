@@ -5,7 +5,8 @@
 //!    transaction have no order.
 //! 2. **Position.** Events are read in the order of their IDs. The position is the last ID such that
 //!    every event up to it is delivered or recorded as a [`Retry`]. A replica that takes over reads
-//!    the retries, and the events after the position.
+//!    the retries, and the events after the position. Also a retry after the position is sent only
+//!    when the events before it are read, so that a replay has the order of each transaction.
 //! 3. **Retries.** A failed head is recorded, and with it the events that wait for it. So one event
 //!    that always fails does not hold up the position.
 //! 4. **Down.** After [`DOWN_AFTER`] different events have failed and none has succeeded, the
@@ -50,8 +51,8 @@ pub(crate) struct Undelivered {
     finished: BTreeSet<Id>,
     /// The last event that was read.
     read_to: Id,
-    /// Recorded retries after it. They are not added again when they are read.
-    ahead: BTreeSet<Id>,
+    /// Recorded retries after it.
+    ahead: BTreeMap<Id, Retry>,
 }
 
 #[derive(Debug)]
@@ -75,31 +76,32 @@ impl Undelivered {
             unrecorded: BTreeSet::new(),
             finished: BTreeSet::new(),
             read_to: position,
-            ahead: retries.iter().map(|retry| retry.event).filter(|id| *id > position).collect(),
+            ahead: BTreeMap::new(),
         };
-        for Retry { event, transaction, failures } in retries {
-            undelivered.insert(*event, *transaction, *failures, true);
-        }
+        let mut retries: BTreeMap<Id, Retry> =
+            retries.iter().map(|retry| (retry.event, *retry)).collect();
+        undelivered.ahead = retries.split_off(&position.successor());
+        retries.into_values().for_each(|retry| undelivered.insert(retry, true));
         undelivered
     }
 
     /// Adds the next event that was read. `None`: the endpoint does not want its type.
     pub(crate) fn read(&mut self, event: Id, wanted: Option<Option<Id>>) {
         self.read_to = event.max(self.read_to);
-        if let Some(transaction) = wanted
-            && !self.ahead.remove(&event)
-        {
-            self.insert(event, transaction, None, false);
+        let later = self.ahead.split_off(&event.successor());
+        let mut retries = std::mem::replace(&mut self.ahead, later);
+        if let Some(transaction) = wanted {
+            let retry = retries.remove(&event);
+            let is_recorded = retry.is_some();
+            self.insert(retry.unwrap_or(Retry { event, transaction, failures: None }), is_recorded);
         }
+        // The others are no longer in the list, or not wanted any more.
+        self.finished.extend(retries.into_keys());
     }
 
-    fn insert(
-        &mut self,
-        event: Id,
-        transaction: Option<Id>,
-        failures: Option<Failures>,
-        is_recorded: bool,
-    ) {
+    /// Adds an event that is later than the others of its transaction.
+    fn insert(&mut self, retry: Retry, is_recorded: bool) {
+        let Retry { event, transaction, failures } = retry;
         self.events.insert(event, State { transaction, failures, is_recorded });
         let Some(transaction) = transaction else { return self.schedule(event) };
         let events = self.transactions.entry(transaction).or_default();
@@ -107,13 +109,6 @@ impl Undelivered {
         events.insert(event);
         match head {
             None => self.schedule(event),
-            // The order of the IDs is the order of the transaction.
-            Some(head) if event < head => {
-                self.unschedule(head);
-                if !self.in_flight.contains(&head) {
-                    self.schedule(event);
-                }
-            }
             Some(head) if self.has_failed(head) && !is_recorded => {
                 self.unrecorded.insert(event);
             }
@@ -211,9 +206,7 @@ impl Undelivered {
             self.transactions.remove(&transaction);
             return;
         };
-        if !self.in_flight.contains(&head) {
-            self.schedule(head);
-        }
+        self.schedule(head);
     }
 
     /// Records a failed attempt. Returns the time of the next one. `None`: give up. `jitter` as for

@@ -219,13 +219,23 @@ fn a_replica_that_takes_over_continues_with_the_retries() {
 }
 
 #[test]
-fn a_retry_after_the_position_is_not_read_again() {
-    let retry = Retry { event: id(7), transaction: None, failures: None };
-    let mut undelivered = Undelivered::new(id(5), &[retry]);
-    undelivered.sent(id(7));
-    undelivered.delivered(id(7));
-    undelivered.read(id(7), Some(None));
+fn a_retry_after_the_position_waits_for_the_events_before_it() {
+    let retry = |event| Retry { event: id(event), transaction: Some(id(101)), failures: None };
+    // After a replay, say.
+    let mut undelivered = Undelivered::new(id(5), &[retry(7), retry(8), retry(9)]);
     assert_eq!(undelivered.sendable(start()), []);
+    for number in 6..=7 {
+        undelivered.read(id(number), Some(Some(id(101))));
+    }
+    for number in 6..=7 {
+        assert_eq!(undelivered.sendable(start()), ids([number]));
+        undelivered.sent(id(number));
+        undelivered.delivered(id(number));
+    }
+    // The endpoint does not want the type of this event any more, and the next one is gone.
+    undelivered.read(id(8), None);
+    undelivered.read(id(10), None);
+    assert_eq!((undelivered.finished(), undelivered.oldest()), (ids([7, 8, 9]), None));
 }
 
 #[test]
@@ -307,7 +317,7 @@ struct Listed {
     is_failing: bool,
     /// Whether the endpoint has received it, or it was removed from the list.
     is_done: bool,
-    /// Whether the endpoint has received it since the last start.
+    /// Whether the endpoint has received it since the service has started.
     is_received: bool,
 }
 
@@ -433,7 +443,8 @@ impl Simulation {
         }
     }
 
-    /// Earlier events of the transaction have arrived, and no other one is in flight.
+    /// Earlier events of the transaction have arrived, and no later one since the last start. No
+    /// other one is in flight.
     fn check_order(&self, number: usize) {
         let Some(transaction) = self.events[number].transaction else {
             assert!(!self.in_flight.contains(&number));
@@ -442,6 +453,8 @@ impl Simulation {
         let is_of = |event: &&Listed| event.transaction == Some(transaction);
         let mut before = self.events[..number].iter().filter(is_of);
         assert!(before.all(|event| event.is_done || !event.is_wanted), "{number} is too early");
+        let mut later = self.events[number..].iter().filter(is_of);
+        assert!(!later.any(|event| event.is_received), "{number} is too late");
         let mut others = self.in_flight.iter().map(|other| &self.events[*other]);
         assert!(!others.any(|other| is_of(&other)), "{number} is sent beside another one");
     }
