@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::Id;
+use super::{Id, jitter::with_jitter};
 
 /// The delays after the first failed attempts.
 const FIRST_DELAYS: [Duration; 6] = [
@@ -34,9 +34,7 @@ pub(super) fn next_attempt(
 ) -> Option<Timestamp> {
     let index = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
     let delay = FIRST_DELAYS.get(index).copied().unwrap_or(LATER_DELAY);
-    let quarter_ms = delay.as_secs().saturating_mul(250);
-    let jitter = Duration::from_millis(quarter_ms.saturating_mul(jitter.into()) / 65_535);
-    let next = now.checked_add(delay.saturating_add(jitter)).ok()?;
+    let next = now.checked_add(with_jitter(delay, jitter)).ok()?;
     let end = first.checked_add(GIVE_UP_AFTER).ok()?;
     (next <= end).then_some(next)
 }
