@@ -32,3 +32,5 @@ CREATE TABLE webhook_attempts (
     next bigint, -- the time of the next attempt
     PRIMARY KEY (webhook, number)
 );
+-- A metric counts them each second.
+CREATE INDEX failed_webhooks ON webhooks (id) WHERE disabled = 'failures';

@@ -30,3 +30,5 @@ CREATE TABLE webhook_attempts (
     next INTEGER, -- the time of the next attempt
     PRIMARY KEY (webhook, number)
 ) STRICT, WITHOUT ROWID;
+-- A metric counts them each second.
+CREATE INDEX failed_webhooks ON webhooks (id) WHERE disabled = 'failures';
