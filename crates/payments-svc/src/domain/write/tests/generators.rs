@@ -427,7 +427,7 @@ impl WriteSpec {
         DeliveryReport {
             app,
             webhook,
-            generation: generation + u32::from(choice > 220),
+            generation: generation + u32::from(amount > 250),
             epoch: epoch + u32::from((21..60).contains(&amount)),
             position: pick(&tables.events, 9, second_choice),
             retries: retries.collect(),

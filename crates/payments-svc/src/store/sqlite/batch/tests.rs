@@ -1,6 +1,9 @@
 //! Batches in SQLite, compared with the model: the same tables in memory.
 
-use std::{collections::BTreeSet, convert::Infallible};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
+};
 
 use common::{
     progress::Progress,
@@ -14,11 +17,14 @@ use proptest::{
 
 use super::*;
 use crate::{
-    domain::write::{
-        decide,
-        tests::{
-            generators::{Batch, batches, setup_batches},
-            model::Tables,
+    domain::{
+        Retry,
+        write::{
+            decide,
+            tests::{
+                generators::{Batch, batches, setup_batches},
+                model::Tables,
+            },
         },
     },
     store::{
@@ -72,8 +78,17 @@ impl SqliteAndModel {
         expected.1
     }
 
-    /// Runs all rules of `check`.
+    /// Runs all rules of `check`, and compares the retries of deliveries, which no batch loads.
     fn check(&self) {
+        let sql = format!("SELECT webhook, {} FROM webhook_retries", rows::RETRY);
+        let mut statement = self.db.prepare(&sql).unwrap();
+        let retries = statement.raw_query().mapped(|row| {
+            let columns = &mut Columns::from(row);
+            let (webhook, retry) = (columns.read()?, rows::retry(columns)?);
+            Ok(((webhook, retry.event), retry))
+        });
+        let retries: BTreeMap<(Id, Id), Retry> = retries.collect::<Result<_, _>>().unwrap();
+        assert_eq!(retries, self.tables.webhook_retries);
         findings(&self.db, Scope::Everything, &Progress::new("check"))
             .unwrap()
             .into_result()
