@@ -231,6 +231,13 @@ impl Undelivered {
         next
     }
 
+    /// Records all undelivered events, so that the position is the last event that was read. The
+    /// next task then repeats no delivery.
+    pub(crate) fn record_all(&mut self) {
+        let unrecorded = self.events.iter().filter(|(_, state)| !state.is_recorded);
+        self.unrecorded.extend(unrecorded.map(|(event, _)| *event));
+    }
+
     /// The position, if everything is recorded that [`Self::retries`] returns.
     pub(crate) fn position(&self) -> Id {
         let is_recorded =

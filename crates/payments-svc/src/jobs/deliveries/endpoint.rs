@@ -122,6 +122,8 @@ impl EndpointTask {
                     after(PAUSE)
                 }
             };
+            let oldest = self.undelivered.oldest().map_or(0, Id::second);
+            self.oldest.store(oldest, Ordering::Relaxed);
             let ended = tokio::select! {
                 Some(ended) = self.in_flight.join_next() => Some(ended),
                 Ok(()) = self.readable.changed(), if !is_stopping => None,
@@ -136,16 +138,17 @@ impl EndpointTask {
                 }
                 ended = self.in_flight.try_join_next();
             }
-            let oldest = self.undelivered.oldest().map_or(0, Id::second);
-            self.oldest.store(oldest, Ordering::Relaxed);
         }
     }
 
     /// Records, reads and sends as far as possible without waiting for deliveries.
     async fn step(&mut self, is_stopping: bool) -> Result<Next, StoreError> {
         let is_last = is_stopping && self.in_flight.is_empty();
-        let is_due = self.record_at.is_some_and(|at| is_last || at <= Instant::now());
-        if (is_due || self.gives_up) && !self.record().await? {
+        if is_last {
+            self.undelivered.record_all();
+        }
+        let is_due = self.record_at.is_some_and(|at| at <= Instant::now());
+        if (is_due || is_last || self.gives_up) && !self.record().await? {
             return Ok(Next::End);
         }
         if is_last {
