@@ -10,8 +10,9 @@
 //! 3. **Retries.** A failed head is recorded, and with it the events that wait for it. So one event
 //!    that always fails does not hold up the position.
 //! 4. **Down.** After [`DOWN_AFTER`] different events have failed and none has succeeded, the
-//!    endpoint is down. Then only due retries are sent, one at a time: a receiver that hangs must not
-//!    occupy memory and sockets. After the first success, all retries are due at once.
+//!    endpoint is down: a receiver that hangs must not occupy memory and sockets. Then one due retry
+//!    is sent at a time, and with it one event that was not tried yet, because the receiver may
+//!    refuse only some events. After the first success, all retries are due at once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -140,7 +141,7 @@ impl Undelivered {
 
     /// Whether another event may be read.
     pub(crate) fn has_room(&self) -> bool {
-        self.events.len() < MAX_UNDELIVERED && !self.is_down()
+        self.events.len() < MAX_UNDELIVERED && (!self.is_down() || self.ready.is_empty())
     }
 
     /// The event after which to read.
@@ -160,9 +161,13 @@ impl Undelivered {
 
     /// Events to send now, in the order of their IDs.
     pub(crate) fn sendable(&self, now: Timestamp) -> Vec<Id> {
-        let due = self.waiting.iter().take_while(|(due, _)| *due <= now).map(|(_, event)| event);
-        let ready = self.ready.iter().filter(|_| !self.is_down());
-        let mut events: Vec<Id> = due.chain(ready).take(self.room()).copied().collect();
+        let due = |(due, event): &(Timestamp, Id)| (*due <= now).then_some(*event);
+        let (due, mut ready) = (self.waiting.iter().map_while(due), self.ready.iter().copied());
+        let mut events: Vec<Id> = if self.is_down() {
+            due.take(self.room()).flat_map(|retry| [Some(retry), ready.next()]).flatten().collect()
+        } else {
+            due.chain(ready).take(self.room()).collect()
+        };
         events.sort_unstable();
         events
     }
