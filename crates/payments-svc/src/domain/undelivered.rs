@@ -8,7 +8,8 @@
 //!    the retries, and the events after the position. Also a retry after the position is sent only
 //!    when the events before it are read, so that a replay has the order of each transaction.
 //! 3. **Retries.** A failed head is recorded, and with it the events that wait for it. So one event
-//!    that always fails does not hold up the position.
+//!    that always fails does not hold up the position. Events before the last delivered one are
+//!    recorded, too, so that a slow answer does not hold it up either.
 //! 4. **Down.** After [`DOWN_AFTER`] different events have failed and none has succeeded, the
 //!    endpoint is down: a receiver that hangs must not occupy memory and sockets. Then one due retry
 //!    is sent at a time, and with it one event that was not tried yet, because the receiver may
@@ -52,6 +53,8 @@ pub(crate) struct Undelivered {
     finished: BTreeSet<Id>,
     /// The last event that was read.
     read_to: Id,
+    /// The last event that was delivered.
+    delivered_to: Id,
     /// Recorded retries after it.
     ahead: BTreeMap<Id, Retry>,
 }
@@ -77,6 +80,7 @@ impl Undelivered {
             unrecorded: BTreeSet::new(),
             finished: BTreeSet::new(),
             read_to: position,
+            delivered_to: position,
             ahead: BTreeMap::new(),
         };
         let mut retries: BTreeMap<Id, Retry> =
@@ -190,6 +194,7 @@ impl Undelivered {
             self.waiting.clear();
         }
         self.failing.clear();
+        self.delivered_to = event.max(self.delivered_to);
         self.finish(event);
     }
 
@@ -236,10 +241,12 @@ impl Undelivered {
         next
     }
 
-    /// Records all undelivered events, so that the position is the last event that was read. The
-    /// next task then repeats no delivery.
-    pub(crate) fn record_all(&mut self) {
-        let unrecorded = self.events.iter().filter(|(_, state)| !state.is_recorded);
+    /// Records all undelivered events before the last delivered one, so that the position can be
+    /// after it. Otherwise the next task would repeat the deliveries after the oldest undelivered
+    /// event.
+    pub(crate) fn record_gaps(&mut self) {
+        let before = self.events.range(..self.delivered_to);
+        let unrecorded = before.filter(|(_, state)| !state.is_recorded);
         self.unrecorded.extend(unrecorded.map(|(event, _)| *event));
     }
 

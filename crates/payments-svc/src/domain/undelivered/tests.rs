@@ -71,6 +71,21 @@ fn the_position_is_before_the_oldest_undelivered_event() {
 }
 
 #[test]
+fn after_a_crash_only_deliveries_since_the_last_report_are_repeated() {
+    let mut undelivered = five_events();
+    undelivered.sent(id(1));
+    undelivered.sent(id(3));
+    undelivered.delivered(id(3));
+    undelivered.record_gaps();
+    let retries = undelivered.retries();
+    assert_eq!(undelivered.position(), id(3));
+    assert_eq!(retries.iter().map(|retry| retry.event).collect::<Vec<_>>(), ids([1, 2]));
+    assert!(retries.iter().all(|retry| retry.failures.is_none()));
+    let next = Undelivered::new(undelivered.position(), &retries);
+    assert_eq!((next.sendable(start()), next.read_to()), (ids([1]), id(3)));
+}
+
+#[test]
 fn an_event_that_fails_is_recorded_with_those_that_wait_for_it() {
     let mut undelivered = five_events();
     for number in [3, 5] {

@@ -144,9 +144,6 @@ impl EndpointTask {
     /// Records, reads and sends as far as possible without waiting for deliveries.
     async fn step(&mut self, is_stopping: bool) -> Result<Next, StoreError> {
         let is_last = is_stopping && self.in_flight.is_empty();
-        if is_last {
-            self.undelivered.record_all();
-        }
         let is_due = self.record_at.is_some_and(|at| at <= Instant::now());
         if (is_due || is_last || self.gives_up) && !self.record().await? {
             return Ok(Next::End);
@@ -279,6 +276,7 @@ impl EndpointTask {
     /// Records the results. False if the task must end, because another epoch has begun or the
     /// endpoint is disabled.
     async fn record(&mut self) -> Result<bool, StoreError> {
+        self.undelivered.record_gaps();
         let report = DeliveryReport {
             app: self.webhook.app,
             webhook: self.webhook.id,
