@@ -26,7 +26,7 @@ use std::{
     time::Duration,
 };
 
-use common::limits::{Budget, Limited};
+use common::limits::{Budget, Limited, Permit};
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
     sync::{Semaphore, watch},
@@ -50,7 +50,7 @@ pub(crate) use metrics::DeliveryMetrics;
 use endpoint::EndpointTask;
 
 /// The maximum number of endpoints that one process delivers to.
-const MAX_ENDPOINTS: i64 = 10_000;
+const MAX_ENDPOINTS: u16 = 10_000;
 
 /// Interval in which endpoints are taken.
 const TAKE_EVERY: Duration = Duration::from_secs(1);
@@ -77,6 +77,8 @@ const LOADS: usize = 4;
 pub(crate) struct Deliveries {
     shared: Arc<Shared>,
     endpoints: HashMap<Id, Running>,
+    /// A permit for each task.
+    permits: Arc<Budget>,
     tasks: JoinSet<()>,
     /// When endpoints were last taken.
     taken: Option<Instant>,
@@ -118,6 +120,7 @@ impl Shared {
 struct Running {
     /// As in [`Progress`](crate::domain::Progress).
     generation: u32,
+    _permit: Permit,
     task: AbortHandle,
     /// Ends the task after the deliveries in flight.
     stop: CancellationToken,
@@ -148,6 +151,7 @@ impl Deliveries {
         Self {
             shared: Arc::new(shared),
             endpoints: HashMap::new(),
+            permits: Budget::new("webhooks", MAX_ENDPOINTS.into()),
             tasks: JoinSet::new(),
             taken: None,
             timeline_changes: 0,
@@ -156,8 +160,9 @@ impl Deliveries {
     }
 
     /// The budgets, for the metrics.
-    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 2] {
-        [Arc::clone(&self.shared.first_bytes) as _, Arc::clone(&self.shared.further_bytes) as _]
+    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 3] {
+        let Shared { first_bytes, further_bytes, .. } = &*self.shared;
+        [&self.permits, first_bytes, further_bytes].map(|budget| Arc::clone(budget) as _)
     }
 
     /// Delivers until `stop` is cancelled. The job then waits for the deliveries in flight and
@@ -211,13 +216,19 @@ impl Deliveries {
                 running.stop.cancel();
             }
         }
+        if !is_valid {
+            // New events can have smaller IDs.
+            self.looked = None;
+        }
         while self.tasks.try_join_next().is_some() {}
         self.endpoints.retain(|_, running| !running.task.is_finished());
         if taken.keys().any(|id| !self.endpoints.contains_key(id)) {
             let readable = self.shared.store.last_event().await?;
             for (id, generation) in taken {
-                if !self.endpoints.contains_key(&id) {
-                    self.start_task(id, generation, readable);
+                if !self.endpoints.contains_key(&id)
+                    && let Some(permit) = self.permits.take(1)
+                {
+                    self.start_task(id, generation, permit, readable);
                 }
             }
         }
@@ -226,7 +237,7 @@ impl Deliveries {
         Ok(())
     }
 
-    fn start_task(&mut self, id: Id, generation: u32, last_event: Id) {
+    fn start_task(&mut self, id: Id, generation: u32, permit: Permit, last_event: Id) {
         let (stop, oldest) = (CancellationToken::new(), Arc::new(AtomicU32::new(0)));
         let (readable, may_read) = watch::channel(last_event);
         let (shared, stopped) = (Arc::clone(&self.shared), stop.clone());
@@ -238,7 +249,8 @@ impl Deliveries {
                 Err(error) => warn("reading an endpoint", Err(error)),
             }
         });
-        self.endpoints.insert(id, Running { generation, task, stop, readable, oldest });
+        let running = Running { generation, _permit: permit, task, stop, readable, oldest };
+        self.endpoints.insert(id, running);
     }
 
     fn set_metrics(&self, clock: Timestamp) {

@@ -47,12 +47,15 @@ pub(crate) struct Endpoint {
 
 impl Store {
     /// The enabled endpoints that this process delivers to for the next seven seconds or longer, at
-    /// most `limit`, each with its generation. With SQLite, no other process delivers.
-    pub(crate) async fn take_webhooks(&self, limit: i64) -> Result<Vec<(Id, u32)>, StoreError> {
+    /// most `limit`, each with its generation. With SQLite, no other process delivers: the result
+    /// can have one more, so that the caller notices an endpoint without deliveries.
+    pub(crate) async fn take_webhooks(&self, limit: u16) -> Result<Vec<(Id, u32)>, StoreError> {
+        let limit = i64::from(limit);
         let read = |columns: &mut Columns<'_>| Ok((columns.read()?, columns.read()?));
         match &self.engine {
             Engine::Sqlite(_) => {
-                self.query_all(&format!("{ENABLED} LIMIT $1"), &[Param::Int(limit)], read).await
+                let one_more = [Param::Int(limit + 1)];
+                self.query_all(&format!("{ENABLED} LIMIT $1"), &one_more, read).await
             }
             Engine::Postgres(engine) => {
                 engine.take_webhooks(limit).await?;
