@@ -52,7 +52,7 @@ use endpoint::EndpointTask;
 /// The maximum number of endpoints that one process delivers to.
 const MAX_ENDPOINTS: u16 = 10_000;
 
-/// Interval in which endpoints are taken.
+/// Interval in which endpoints are taken. They are also taken when a task has ended.
 const TAKE_EVERY: Duration = Duration::from_secs(1);
 
 /// How long this process delivers after [`Store::take_webhooks`]: less than the seven seconds for
@@ -187,7 +187,9 @@ impl Deliveries {
     }
 
     async fn round(&mut self) -> Result<(), StoreError> {
-        if self.taken.is_none_or(|taken| taken.elapsed() >= TAKE_EVERY) {
+        // The task of an endpoint that has changed ends, and the next one must begin soon.
+        let has_ended = self.tasks.try_join_next().is_some();
+        if has_ended || self.taken.is_none_or(|taken| taken.elapsed() >= TAKE_EVERY) {
             self.take().await?;
         }
         if self.endpoints.is_empty() {

@@ -51,6 +51,8 @@ pub(super) struct EndpointTask {
     secrets: Arc<WebhookSecrets>,
     generation: u32,
     epoch: u32,
+    /// [`crate::store::Store::timeline_changes`] before the endpoint was loaded.
+    timeline_changes: u64,
     undelivered: Undelivered,
     /// The last event that may be read.
     readable: watch::Receiver<Id>,
@@ -88,6 +90,7 @@ impl EndpointTask {
         readable: watch::Receiver<Id>,
         oldest: Arc<AtomicU32>,
     ) -> Result<Option<Self>, StoreError> {
+        let timeline_changes = shared.store.timeline_changes();
         let endpoint = shared.store.endpoint(id).await?;
         Ok(endpoint.map(|Endpoint { webhook, secrets, progress, retries }| Self {
             shared,
@@ -95,6 +98,7 @@ impl EndpointTask {
             secrets: Arc::new(secrets),
             generation: progress.generation,
             epoch: progress.epoch,
+            timeline_changes,
             undelivered: Undelivered::new(progress.position, &retries),
             readable,
             in_flight: JoinSet::new(),
@@ -143,6 +147,9 @@ impl EndpointTask {
 
     /// Records, reads and sends as far as possible without waiting for deliveries.
     async fn step(&mut self, is_stopping: bool) -> Result<Next, StoreError> {
+        if self.has_lost_events() {
+            return Ok(Next::End);
+        }
         let is_last = is_stopping && self.in_flight.is_empty();
         let is_due = self.record_at.is_some_and(|at| at <= Instant::now());
         if (is_due || is_last || self.gives_up) && !self.record().await? {
@@ -160,6 +167,12 @@ impl EndpointTask {
         self.read().await?;
         while self.send().await? {}
         Ok(Next::WaitUntil(self.wake_at()))
+    }
+
+    /// Whether the database may have lost events that were read, or reports. Then later events can
+    /// have lower IDs, so only a new task delivers them in their order.
+    fn has_lost_events(&self) -> bool {
+        self.shared.store.timeline_changes() != self.timeline_changes
     }
 
     /// The time of the next work that no event starts.
@@ -216,6 +229,9 @@ impl EndpointTask {
         let Ok(_load) = shared.loads.acquire().await else { return Ok(false) };
         let mut has_skipped = false;
         let events = shared.store.events_by_id(self.webhook.app, &sendable).await?;
+        if self.has_lost_events() {
+            return Ok(false);
+        }
         let mut events = events.into_iter().peekable();
         for id in sendable {
             let Some(event) = events.next_if(|event| event.id == id) else {
