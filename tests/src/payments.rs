@@ -11,6 +11,7 @@ mod receiver;
 mod refusal;
 mod service;
 mod transaction;
+mod webhook;
 
 use std::sync::LazyLock;
 
@@ -20,10 +21,11 @@ pub use card::{Card, EXPIRY, group_of};
 pub use link::{Link, next};
 pub use list::{ids, items};
 pub use merchant::{Merchant, email, minimal};
-pub use receiver::{Received, Receiver};
+pub use receiver::{Received, Receiver, Reply};
 pub use refusal::Refusal;
 pub use service::{BROWSER, DEFAULT_LIMITS, Service, Stopped, WRONG_EVENTS};
 pub use transaction::{Move, Transaction, int};
+pub use webhook::{LOCAL, Repeats, Webhook, accepted};
 
 use crate::openapi::Document;
 

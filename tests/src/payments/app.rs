@@ -130,6 +130,17 @@ impl App {
         self.merchant_with(&body).await
     }
 
+    /// All events after this id, oldest first.
+    pub async fn events_after(&self, id: &str) -> Vec<Value> {
+        let (mut events, mut after) = (Vec::new(), id.to_owned());
+        loop {
+            let page = self.list(&format!("/events?limit=1000&after={after}")).await;
+            let Some(last) = page.last() else { return events };
+            after = text(&last["id"]);
+            events.extend(page);
+        }
+    }
+
     /// Creates a webhook and returns its id.
     pub async fn webhook(&self) -> String {
         let body = serde_json::json!({ "url": "https://shop.example/events" });

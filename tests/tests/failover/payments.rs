@@ -10,7 +10,10 @@ use std::{
 
 use blackbox::{
     http::Answer,
-    payments::{App, Merchant, Move, Service, Stopped, Transaction, WRONG_EVENTS, ids, int},
+    payments::{
+        App, LOCAL, Merchant, Move, Receiver, Repeats, Service, Stopped, Transaction, WRONG_EVENTS,
+        Webhook, accepted, ids, int,
+    },
     postgres::Database,
     process::DEADLINE,
 };
@@ -31,7 +34,12 @@ const REQUESTS: usize = 10;
 
 /// Starts two replicas.
 async fn two(url: &str) -> [Service; 2] {
-    let start = |_| Stopped::on(None, &[]).with("PAYMENTS_DATABASE_URL", url).start();
+    two_with(url, &[]).await
+}
+
+/// Starts two replicas with these settings.
+async fn two_with(url: &str, settings: &[(&str, &str)]) -> [Service; 2] {
+    let start = |_| Stopped::on(None, settings).with("PAYMENTS_DATABASE_URL", url).start();
     join_all((0..2).map(start)).await.try_into().unwrap()
 }
 
@@ -213,6 +221,50 @@ async fn payments_that_the_standby_lacked_are_not_charged_twice() {
     }
     agree(services).await;
     assert_eq!(pair.survivor().run(WRONG_EVENTS), "0", "events differ from the facts");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn webhooks_receive_every_event_of_the_new_primary() {
+    let pair = Pair::new().await;
+    let receivers = {
+        let first = Receiver::new().await;
+        let failing = first.another();
+        [first, failing]
+    };
+    let services = two_with(&pair.url(Route::Hosts), &[receivers[0].trust(), LOCAL]).await;
+    let merchant = services[0].merchant().await;
+    let apps = [merchant.app.clone(), merchant.app.at(&services[1])];
+    let mut webhooks = Vec::new();
+    for receiver in &receivers {
+        webhooks.push(Webhook::at(&merchant.app, receiver).await);
+    }
+    let callers = Callers::start(&merchant, &apps).await;
+    callers.captured(100).await;
+    receivers[0].until(|received| received.len() > 50).await;
+    receivers[1].answer(500);
+    callers.captured(20).await;
+    callers.stop().await;
+    // The standby lacks the next events, and the records of their deliveries.
+    pair.cut();
+    let doomed = Callers::start(&merchant, &apps).await;
+    doomed.captured(50).await;
+    let lost = receivers[0].received().len() + 20;
+    receivers[0].until(|received| received.len() > lost).await;
+    drop(doomed);
+    pair.fail_over();
+
+    until_up(&merchant.app, &services).await;
+    let callers = Callers::start(&merchant, &apps).await;
+    callers.captured(50).await;
+    callers.stop().await;
+    receivers[1].answer(204);
+    for (webhook, receiver) in webhooks.iter().zip(&receivers) {
+        webhook.restart().await;
+        webhook.is_complete(receiver, Repeats::AfterLoss).await;
+    }
+    let known = webhooks[0].events().await.len();
+    assert!(accepted(&receivers[0].received()).len() > known, "no event was lost");
+    agree(services).await;
 }
 
 /// The last two primaries take over from the same one, so their timelines have the same number.

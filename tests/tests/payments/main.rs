@@ -12,6 +12,7 @@ mod challenge;
 mod client;
 mod commands;
 mod concurrency;
+mod deliveries;
 mod disputes;
 mod document;
 mod events;

@@ -50,12 +50,12 @@ async fn test(app: &App, webhook: &str) -> (String, Value) {
     (delivery["outcome"].as_str().unwrap().to_owned(), delivery["status"].clone())
 }
 
-fn case(secret: &str, Received { headers, body, .. }: &Received) -> Value {
+pub(crate) fn case(secret: &str, Received { headers, body, .. }: &Received) -> Value {
     json!({ "secret": secret, "headers": headers, "body": body })
 }
 
 /// The results of both libraries.
-async fn verify(cases: &[Value]) -> [Vec<String>; 2] {
+pub(crate) async fn verify(cases: &[Value]) -> [Vec<String>; 2] {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools");
     let mut node = Command::new("node");
     node.arg("-e").arg(NODE).env("NODE_PATH", tools.join("standardwebhooks/node_modules"));

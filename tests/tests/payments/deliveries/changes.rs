@@ -1,0 +1,207 @@
+//! Changes of a webhook, and replays.
+
+use super::*;
+
+/// The longest time until a change takes effect.
+const EFFECT: Duration = Duration::from_secs(2);
+
+/// Captures 1 again and again until `end`.
+async fn capture_until(merchant: &Merchant, end: Instant) {
+    let transaction = merchant.pay("EUR", 100_000).await;
+    while Instant::now() < end {
+        transaction.capture(1).await;
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_new_url_and_a_pause_take_effect_soon_and_cause_no_repeats() {
+    let (first, second) = {
+        let first = Receiver::new().await;
+        let second = first.another();
+        (first, second)
+    };
+    let service = service_for(&first).await;
+    let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &first).await;
+    let change = async {
+        sleep(Duration::from_secs(1)).await;
+        webhook.change(&json!({ "url": second.url("/") })).await;
+        let moved = Instant::now() + EFFECT;
+        second.until(|received| !received.is_empty()).await;
+        let arrived = Instant::now();
+        webhook.change(&json!({ "enabled": false })).await;
+        let paused = Instant::now() + EFFECT;
+        sleep(EFFECT + Duration::from_millis(1500)).await;
+        let enabled = Instant::now();
+        webhook.change(&json!({ "enabled": true })).await;
+        let begun = second.received().len();
+        second.until(|received| received.len() > begun).await;
+        (moved, arrived, paused, enabled, Instant::now())
+    };
+    let end = Instant::now() + Duration::from_secs(8);
+    let (times, ()) = tokio::join!(change, capture_until(&merchant, end));
+    let (moved, arrived, paused, enabled, resumed) = times;
+    assert!(arrived < moved, "the new url gets events late");
+    assert!(resumed.duration_since(enabled) < EFFECT);
+    let events = webhook.events().await.len();
+    let sum = |received: usize| first.received().len() + received;
+    second.until(|received| sum(received.len()) >= events).await;
+    let (old, new) = (first.received(), second.received());
+    assert!(old.iter().all(|request| request.at < moved));
+    assert!(new.iter().all(|request| request.at < paused || request.at > enabled));
+    let ids: Vec<_> = old.iter().chain(&new).map(|request| request.id().to_owned()).collect();
+    assert!(ids.is_sorted_by(|one, other| one < other), "{ids:?}");
+    assert_eq!(ids.len(), events);
+}
+
+#[tokio::test]
+async fn new_types_and_secrets_take_effect_soon_and_a_deleted_webhook_gets_nothing() {
+    let receiver = Receiver::new().await;
+    let service = service_for(&receiver).await;
+    let merchant = service.merchant().await;
+    let mut webhook = Webhook::at(&merchant.app, &receiver).await;
+    let transaction = merchant.pay("EUR", 1000).await;
+    let types = async || -> Vec<String> {
+        let received = receiver.received();
+        received.iter().map(|request| text(&request.event()["type"]).to_owned()).collect()
+    };
+    receiver.until(|received| received.len() == 1).await;
+    webhook.change(&json!({ "types": ["transaction.captured"] })).await;
+    sleep(EFFECT).await;
+    transaction.capture(100).await;
+    transaction.refund(50).await;
+    transaction.capture(100).await;
+    receiver.until(|received| received.len() == 3).await;
+    webhook.change(&json!({ "types": [] })).await;
+    sleep(EFFECT).await;
+    transaction.refund(10).await;
+    receiver.until(|received| received.len() == 4).await;
+    let expected = [
+        "transaction.created",
+        "transaction.captured",
+        "transaction.captured",
+        "transaction.refunded",
+    ];
+    assert_eq!(types().await, expected);
+
+    let first = webhook.secret.clone();
+    webhook.rotate().await;
+    webhook.rotate().await;
+    sleep(EFFECT).await;
+    transaction.refund(10).await;
+    let last = receiver.until(|received| received.len() == 5).await.remove(4);
+    for results in verify(&[case(&webhook.secret, &last), case(&first, &last)]).await {
+        assert!(results[0] == "valid" && results[1] != "valid", "{results:?}");
+    }
+    let _ = webhook.app.delete(&webhook.path()).await.expect(204);
+    sleep(EFFECT).await;
+    transaction.refund(10).await;
+    sleep(EFFECT).await;
+    assert_eq!(receiver.received().len(), 5);
+}
+
+#[tokio::test]
+async fn a_replay_sends_everything_after_an_event_again_and_skips_nothing() {
+    let receiver = Receiver::new().await;
+    let service = service_for(&receiver).await;
+    let merchant = service.merchant().await;
+    let early = merchant.pay("EUR", 1000).await;
+    let webhook = Webhook::at(&merchant.app, &receiver).await;
+    early.capture(100).await;
+    load(&merchant, 2, 2, Duration::ZERO).await;
+    webhook.is_complete(&receiver, Repeats::None).await;
+    let ids: Vec<_> =
+        webhook.events().await.iter().map(|event| text(&event["id"]).to_owned()).collect();
+    let replay = async |webhook: &Webhook, after: &str| {
+        let _ = webhook.replay(&json!(after)).await.expect(204);
+    };
+
+    // The deliveries of the last second may be repeated, too, so they are recorded first.
+    webhook.recorded(|deliveries| deliveries.len() == ids.len()).await;
+    let count = receiver.received().len();
+    replay(&webhook, &ids[10]).await;
+    receiver.until(|received| received.len() == count + ids.len() - 11).await;
+    webhook.recorded(|deliveries| deliveries.len() == 2 * ids.len() - 11).await;
+    let again = receiver.received().split_off(count);
+    let again_ids: BTreeSet<_> = again.iter().map(|request| request.id().to_owned()).collect();
+    assert!(again_ids.iter().eq(&ids[11..]), "{again_ids:?}");
+    in_order(&again);
+
+    // A replay of nothing skips nothing: the events that have not arrived yet are still sent.
+    receiver.answer(500);
+    early.capture(100).await;
+    merchant.pay("EUR", 300).await.capture(1).await;
+    webhook.recorded(|deliveries| deliveries[0]["outcome"] == "refused").await;
+    replay(&webhook, &"f".repeat(24)).await;
+    receiver.answer(204);
+    webhook.restart().await;
+    let expected = ids.len() + 3;
+    receiver.until(|received| accepted(received).len() == expected).await;
+
+    // The events before the webhook was made are sent, too. A disabled one gets them later.
+    webhook.change(&json!({ "enabled": false })).await;
+    sleep(EFFECT).await;
+    let count = receiver.received().len();
+    replay(&webhook, &"0".repeat(24)).await;
+    sleep(EFFECT).await;
+    assert_eq!(receiver.received().len(), count);
+    webhook.change(&json!({ "enabled": true })).await;
+    let all = merchant.app.events_after(&"0".repeat(24)).await;
+    receiver.until(|received| received.len() == count + all.len()).await;
+    let again = receiver.received().split_off(count);
+    in_order(&again);
+    let again: BTreeSet<_> = again.iter().map(|request| request.id().to_owned()).collect();
+    assert!(again.iter().eq(all.iter().map(|event| text(&event["id"]))), "{again:?}");
+}
+
+/// Checks that the events of each transaction are in their order.
+fn in_order(received: &[blackbox::payments::Received]) {
+    let mut last = std::collections::HashMap::new();
+    for request in received {
+        let transaction = text(&request.event()["transactionId"]).to_owned();
+        let before = last.insert(transaction, request.id());
+        assert!(before.is_none_or(|before| before < request.id()), "{request:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_replay_needs_an_id_and_a_webhook_of_the_app() {
+    let service = Service::any().await;
+    let app = service.app().await;
+    let webhook = Webhook::with(&app, &json!({ "url": "https://shop.example/events" })).await;
+    for after in [json!("yesterday"), json!(""), json!(1), json!("0".repeat(25)), Value::Null] {
+        webhook.replay(&after).await.names(&["after"]);
+    }
+    let path = format!("{}/replay", webhook.path());
+    app.post(&path, &json!({})).await.names(&["after"]);
+    let after = json!("0".repeat(24));
+    let stranger = webhook.by(&service.app().await);
+    let _ = stranger.replay(&after).await.expect(403);
+    let _ = stranger.app.get(&format!("{}/deliveries", webhook.path())).await.expect(403);
+    let _ = app.delete(&webhook.path()).await.expect(204);
+    webhook.replay(&after).await.refused(404, "not_found");
+    let _ = app.get(&format!("{}/deliveries", webhook.path())).await.expect(404);
+}
+
+#[tokio::test]
+async fn the_last_hundred_deliveries_are_listed_newest_first() {
+    let receiver = Receiver::new().await;
+    let service = service_for(&receiver).await;
+    let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &receiver).await;
+    assert_eq!(webhook.deliveries().await, [] as [Value; 0]);
+    load(&merchant, 3, 9, Duration::ZERO).await;
+    webhook.is_complete(&receiver, Repeats::None).await;
+    let last = receiver.received().pop().unwrap();
+    let listed = webhook.recorded(|them| them.iter().any(|one| one["eventId"] == last.id())).await;
+    assert_eq!(listed.len(), 100);
+    let newest_first = |two: &[Value]| time(&two[0]["created"]) >= time(&two[1]["created"]);
+    assert!(listed.windows(2).all(newest_first), "{listed:#?}");
+    let ids: BTreeSet<_> = listed.iter().map(|one| text(&one["eventId"])).collect();
+    assert_eq!(ids.len(), 100);
+    for one in &listed {
+        let result = (&one["outcome"], &one["status"], &one["nextAttempt"]);
+        assert_eq!(result, (&json!("delivered"), &json!(204), &Value::Null));
+    }
+}
