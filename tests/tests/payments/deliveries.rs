@@ -11,8 +11,8 @@ use std::{
 
 use blackbox::{
     payments::{
-        Acquirer, App, LOCAL, Merchant, Receiver, Refusal as _, Repeats, Reply, SECRET, Service,
-        Webhook, accepted, minimal,
+        Acquirer, App, LOCAL, Merchant, Received, Receiver, Refusal as _, Repeats, Reply, SECRET,
+        Service, Webhook, accepted, minimal,
     },
     process::{self, DEADLINE},
 };

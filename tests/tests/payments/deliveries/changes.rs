@@ -156,7 +156,7 @@ async fn a_replay_sends_everything_after_an_event_again_and_skips_nothing() {
 }
 
 /// Checks that the events of each transaction are in their order.
-fn in_order(received: &[blackbox::payments::Received]) {
+fn in_order(received: &[Received]) {
     let mut last = std::collections::HashMap::new();
     for request in received {
         let transaction = text(&request.event()["transactionId"]).to_owned();

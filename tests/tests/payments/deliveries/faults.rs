@@ -8,18 +8,16 @@ use super::*;
 /// The limit of the time from commit to arrival, for 99 % of the events.
 const P99: Duration = Duration::from_secs(1);
 
-/// The time from the commit of each event but the first to its arrival, in ascending order.
-fn latencies(receiver: &Receiver) -> Vec<Duration> {
+/// The 99th percentile of the time from the commit of an event to its arrival, for these requests.
+fn p99(received: &[Received]) -> Duration {
     let (instant, wall) = (Instant::now(), Timestamp::now());
-    let latency = |event: Value, at: Instant| {
-        let age = wall.duration_since(time(&event["created"]));
-        Duration::try_from(age).unwrap_or_default().saturating_sub(instant - at)
+    let latency = |request: &Received| {
+        let age = wall.duration_since(time(&request.event()["created"]));
+        Duration::try_from(age).unwrap_or_default().saturating_sub(instant - request.at)
     };
-    let received = receiver.received();
-    let mut latencies: Vec<_> =
-        received.iter().skip(1).map(|request| latency(request.event(), request.at)).collect();
+    let mut latencies: Vec<_> = received.iter().map(latency).collect();
     latencies.sort();
-    latencies
+    latencies[latencies.len() * 99 / 100]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -27,6 +25,15 @@ async fn broken_receivers_get_everything_later_and_delay_no_other() {
     let healthy = Receiver::new().await;
     let service = service_for(&healthy).await;
     let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &healthy).await;
+    // From the first event on, the service delivers to the new webhook.
+    merchant.pay("EUR", 100).await;
+    healthy.until(|received| received.len() == 1).await;
+    let pause = Duration::from_millis(100);
+    load(&merchant, 4, 4, pause).await;
+    webhook.is_complete(&healthy, Repeats::None).await;
+    let alone = healthy.received().split_off(1);
+
     let mut broken = Vec::new();
     for reply in [
         Reply::Slow(Duration::from_millis(300)),
@@ -39,23 +46,19 @@ async fn broken_receivers_get_everything_later_and_delay_no_other() {
         receiver.reply(reply);
         broken.push((Webhook::at(&merchant.app, &receiver).await, receiver));
     }
-    let webhook = Webhook::at(&merchant.app, &healthy).await;
     broken[4].1.close().await;
-    // From the first event on, the service delivers to the new webhook.
-    merchant.pay("EUR", 100).await;
-    healthy.until(|received| received.len() == 1).await;
-    load(&merchant, 4, 8, Duration::from_millis(100)).await;
+    load(&merchant, 4, 8, pause).await;
     webhook.is_complete(&healthy, Repeats::None).await;
-    let latencies = latencies(&healthy);
-    let p99 = latencies[latencies.len() * 99 / 100];
-    println!(
-        "p99 of {} events: {p99:?}, p50: {:?}",
-        latencies.len(),
-        latencies[latencies.len() / 2]
-    );
-    assert!(p99 < P99, "{p99:?}");
-    // At most 16 at once, of different transactions.
-    assert_eq!(broken[2].1.received().len(), 16);
+    let together = healthy.received().split_off(1 + alone.len());
+    let (alone, together) = (p99(&alone), p99(&together));
+    println!("p99 alone: {alone:?}, beside broken receivers: {together:?}");
+    // On a busy machine, a receiver alone also waits.
+    assert!(together < P99 + alone, "{together:?} instead of {alone:?}");
+    // At most 16 at once: the next ones follow after the timeout of ten seconds.
+    let silent = broken[2].1.received();
+    let first = silent[0].at;
+    let at_once = silent.iter().filter(|it| it.at - first < Duration::from_secs(9)).count();
+    assert!(at_once <= 16, "{at_once} requests at once");
     assert_eq!(accepted(&broken[1].1.received()).len(), 0);
 
     broken[4].1.open();
@@ -174,7 +177,7 @@ async fn retries_keep_their_times_and_an_hour_later_all_are_due() {
             (&attempt["outcome"], &attempt["status"]),
             (&json!("connection_failed"), &Value::Null)
         );
-        let [least, most] = [Duration::from_secs(5), Duration::from_millis(6300)];
+        let [least, most] = [Duration::from_secs(5), Duration::from_secs(9)];
         assert!((least..most).contains(&delay), "{attempt}");
     }
     // The receiver was away for so long that the next attempts are an hour apart.
