@@ -148,6 +148,11 @@ impl Undelivered {
         self.events.len() < MAX_UNDELIVERED && (!self.is_down() || self.ready.is_empty())
     }
 
+    /// The number of undelivered events in memory.
+    pub(crate) fn len(&self) -> usize {
+        self.events.len().saturating_add(self.ahead.len())
+    }
+
     /// The event after which to read.
     pub(crate) fn read_to(&self) -> Id {
         self.read_to

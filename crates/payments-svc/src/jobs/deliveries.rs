@@ -70,6 +70,10 @@ const MAX_GAP: Duration = Duration::from_secs(5);
 /// one for further deliveries at the same time. So endpoints that are slow leave memory for others.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
+/// Maximum number of undelivered events in memory, of all endpoints. Each endpoint may also read one
+/// page if it has none.
+const MAX_EVENTS: usize = 200_000;
+
 /// Number of endpoints whose events are loaded and written as JSON at the same time.
 const LOADS: usize = 4;
 
@@ -97,6 +101,7 @@ struct Shared {
     metrics: DeliveryMetrics,
     first_bytes: Arc<Budget>,
     further_bytes: Arc<Budget>,
+    events: Arc<Budget>,
     loads: Semaphore,
     /// Until when this process may send.
     held_until: watch::Sender<Instant>,
@@ -144,6 +149,7 @@ impl Deliveries {
             metrics,
             first_bytes: Budget::new("webhook_first_bytes", MAX_BYTES),
             further_bytes: Budget::new("webhook_further_bytes", MAX_BYTES),
+            events: Budget::new("webhook_events", MAX_EVENTS),
             loads: Semaphore::new(LOADS),
             held_until: watch::Sender::new(Instant::now()),
             clock_ahead: AtomicI64::new(0),
@@ -160,9 +166,9 @@ impl Deliveries {
     }
 
     /// The budgets, for the metrics.
-    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 3] {
-        let Shared { first_bytes, further_bytes, .. } = &*self.shared;
-        [&self.permits, first_bytes, further_bytes].map(|budget| Arc::clone(budget) as _)
+    pub(crate) fn limits(&self) -> [Arc<dyn Limited>; 4] {
+        let Shared { first_bytes, further_bytes, events, .. } = &*self.shared;
+        [&self.permits, events, first_bytes, further_bytes].map(|budget| Arc::clone(budget) as _)
     }
 
     /// Delivers until `stop` is cancelled. The job then waits for the deliveries in flight and
@@ -245,10 +251,11 @@ impl Deliveries {
         let (shared, stopped) = (Arc::clone(&self.shared), stop.clone());
         let reported = Arc::clone(&oldest);
         let task = self.tasks.spawn(async move {
-            match EndpointTask::load(shared, id, may_read, reported).await {
-                Ok(Some(task)) => task.run(stopped).await,
-                Ok(None) => {}
-                Err(error) => warn("reading an endpoint", Err(error)),
+            let load = EndpointTask::load(shared, id, may_read, reported);
+            match stopped.run_until_cancelled(load).await {
+                Some(Ok(Some(task))) => task.run(stopped).await,
+                Some(Ok(None)) | None => {}
+                Some(Err(error)) => warn("reading an endpoint", Err(error)),
             }
         });
         let running = Running { generation, _permit: permit, task, stop, readable, oldest };

@@ -67,6 +67,15 @@ impl Store {
         }
     }
 
+    /// The number of recorded retries of an endpoint.
+    pub(crate) async fn retries(&self, webhook: Id) -> Result<usize, StoreError> {
+        let sql = "SELECT count(*) FROM webhook_retries WHERE webhook = $1";
+        let webhook = [webhook.param()];
+        let count = self.query_one(sql, &webhook, |columns| columns.read::<u32>()).await?;
+        let count = count.unwrap_or_default();
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
     /// An endpoint, if it is enabled.
     pub(crate) async fn endpoint(&self, id: Id) -> Result<Option<Endpoint>, StoreError> {
         let id = [id.param()];

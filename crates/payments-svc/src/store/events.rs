@@ -128,10 +128,10 @@ impl Store {
         &self,
         app: Id,
         [after, to]: [Id; 2],
-        limit: i64,
+        limit: u16,
     ) -> Result<Vec<NewEvent>, StoreError> {
         let before = to.successor();
-        let params = [app.param(), after.param(), before.param(), Param::Int(limit)];
+        let params = [app.param(), after.param(), before.param(), Param::Int(limit.into())];
         let sql = EventFilter { merchant: None, event_type: None }.page(true);
         self.query_all(&sql, &params, |columns| Ok(rows::event(columns)?.0)).await
     }

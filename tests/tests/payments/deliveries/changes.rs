@@ -16,11 +16,8 @@ async fn capture_until(merchant: &Merchant, end: Instant) {
 
 #[tokio::test]
 async fn a_new_url_and_a_pause_take_effect_soon_and_cause_no_repeats() {
-    let (first, second) = {
-        let first = Receiver::new().await;
-        let second = first.another();
-        (first, second)
-    };
+    let first = Receiver::new().await;
+    let second = first.another();
     let service = service_for(&first).await;
     let merchant = service.merchant().await;
     let webhook = Webhook::at(&merchant.app, &first).await;
@@ -99,6 +96,25 @@ async fn new_types_and_secrets_take_effect_soon_and_a_deleted_webhook_gets_nothi
     transaction.refund(10).await;
     sleep(EFFECT).await;
     assert_eq!(receiver.received().len(), 5);
+}
+
+#[tokio::test]
+async fn a_retry_of_a_type_that_a_change_removes_is_not_sent() {
+    let receiver = Receiver::new().await;
+    let service = service_for(&receiver).await;
+    let merchant = service.merchant().await;
+    let webhook = Webhook::at(&merchant.app, &receiver).await;
+    receiver.answer(500);
+    let transaction = merchant.pay("EUR", 1000).await;
+    webhook.recorded(|them| !them.is_empty()).await;
+    transaction.capture(100).await;
+    receiver.answer(204);
+    webhook.change(&json!({ "types": ["transaction.captured"] })).await;
+    let received = receiver.until(|received| received.iter().any(Received::is_accepted)).await;
+    let types: Vec<_> =
+        received.iter().map(|request| text(&request.event()["type"]).to_owned()).collect();
+    assert_eq!(types, ["transaction.created", "transaction.captured"]);
+    metric(&service, "payments_webhook_oldest_event_seconds", |age| age == 0).await;
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use tokio::{
     sync::watch,
     task::{JoinError, JoinSet},
-    time::{Instant, sleep_until},
+    time::{Instant, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -31,12 +31,12 @@ use crate::{
 };
 
 /// The maximum number of events that are read at once.
-const PAGE: i64 = 100;
+const PAGE: u16 = 100;
 
 /// The delay until results are recorded. After a crash, the deliveries of this time are repeated.
 const RECORD_AFTER: Duration = Duration::from_secs(1);
 
-/// Pause after an error of the store, and while there is no memory for the next body.
+/// Pause after an error of the store, and while there is no memory for the next body or page.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest wait. A task without work is woken earlier if there is any.
@@ -54,6 +54,8 @@ pub(super) struct EndpointTask {
     /// [`crate::store::Store::timeline_changes`] before the endpoint was loaded.
     timeline_changes: u64,
     undelivered: Undelivered,
+    /// For the undelivered events.
+    permit: Option<Permit>,
     /// The last event that may be read.
     readable: watch::Receiver<Id>,
     in_flight: JoinSet<Sent>,
@@ -63,7 +65,7 @@ pub(super) struct EndpointTask {
     /// `None` if there is nothing to record.
     record_at: Option<Instant>,
     gives_up: bool,
-    /// Whether the next body found no memory.
+    /// Whether the next body or page found no memory.
     is_short_of_memory: bool,
     /// For the metrics: see [`super::Running`].
     oldest: Arc<AtomicU32>,
@@ -83,7 +85,7 @@ enum Next {
 }
 
 impl EndpointTask {
-    /// `None` if the endpoint is disabled or deleted.
+    /// Waits until there is memory for the retries. `None` if the endpoint is disabled or deleted.
     pub(super) async fn load(
         shared: Arc<Shared>,
         id: Id,
@@ -91,6 +93,12 @@ impl EndpointTask {
         oldest: Arc<AtomicU32>,
     ) -> Result<Option<Self>, StoreError> {
         let timeline_changes = shared.store.timeline_changes();
+        let permit = loop {
+            match shared.events.take(shared.store.retries(id).await?) {
+                Some(permit) => break permit,
+                None => sleep(PAUSE).await,
+            }
+        };
         let endpoint = shared.store.endpoint(id).await?;
         Ok(endpoint.map(|Endpoint { webhook, secrets, progress, retries }| Self {
             shared,
@@ -100,6 +108,7 @@ impl EndpointTask {
             epoch: progress.epoch,
             timeline_changes,
             undelivered: Undelivered::new(progress.position, &retries),
+            permit: Some(permit),
             readable,
             in_flight: JoinSet::new(),
             attempts: VecDeque::new(),
@@ -177,7 +186,7 @@ impl EndpointTask {
 
     /// The time of the next work that no event starts.
     fn wake_at(&self) -> Instant {
-        if self.can_read() {
+        if self.can_read() && !self.is_short_of_memory {
             return Instant::now();
         }
         let due = self.undelivered.next_due().map(|due| {
@@ -194,13 +203,14 @@ impl EndpointTask {
     }
 
     async fn read(&mut self) -> Result<(), StoreError> {
-        if !self.can_read() {
+        self.is_short_of_memory = self.can_read() && !self.has_memory_for_page();
+        if !self.can_read() || self.is_short_of_memory {
             return Ok(());
         }
         let range = [self.undelivered.read_to(), *self.readable.borrow_and_update()];
         let [_, to] = range;
         let events = self.shared.store.new_events(self.webhook.app, range, PAGE).await?;
-        let is_last_page = i64::try_from(events.len()).is_ok_and(|length| length < PAGE);
+        let is_last_page = events.len() < usize::from(PAGE);
         let types = &self.webhook.details.types;
         for event in events {
             let transaction = event.fact.transaction().copied();
@@ -214,13 +224,22 @@ impl EndpointTask {
         Ok(())
     }
 
+    /// Takes the memory for a page of events. The first page needs none.
+    fn has_memory_for_page(&mut self) -> bool {
+        let events = self.undelivered.len();
+        if events == 0 {
+            self.permit = None;
+            return true;
+        }
+        self.shared.events.grow(&mut self.permit, events.saturating_add(PAGE.into()))
+    }
+
     fn record_soon(&mut self) {
         self.record_at.get_or_insert_with(|| after(RECORD_AFTER));
     }
 
     /// Starts deliveries. Returns whether further ones can be started at once.
     async fn send(&mut self) -> Result<bool, StoreError> {
-        self.is_short_of_memory = false;
         let sendable = self.undelivered.sendable(self.shared.now());
         if sendable.is_empty() {
             return Ok(false);
@@ -234,8 +253,11 @@ impl EndpointTask {
         }
         let mut events = events.into_iter().peekable();
         for id in sendable {
-            let Some(event) = events.next_if(|event| event.id == id) else {
-                // It is older than the retention, or the app has left its merchant.
+            let event = events.next_if(|event| event.id == id);
+            let types = &self.webhook.details.types;
+            let Some(event) = event.filter(|event| types.contains(event.event_type)) else {
+                // It is older than the retention, the app has left its merchant, or a change of the
+                // webhook has removed its type.
                 self.undelivered.finish(id);
                 self.record_soon();
                 has_skipped = true;
