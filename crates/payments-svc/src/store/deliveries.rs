@@ -97,6 +97,19 @@ impl Store {
         Ok(last.unwrap_or(Id::MIN))
     }
 
+    /// The event of any app that is `count` events after the first ID, if it is not after the
+    /// second.
+    pub(crate) async fn event_after(
+        &self,
+        [after, to]: [Id; 2],
+        count: u32,
+    ) -> Result<Option<Id>, StoreError> {
+        let sql = "SELECT id FROM events WHERE id > $1 AND id <= $2 ORDER BY id LIMIT 1 OFFSET $3";
+        let params = [after.param(), to.param(), Param::Int(count.into())];
+        let read = |columns: &mut Columns<'_>| columns.read();
+        Ok(self.query_all(sql, &params, read).await?.pop())
+    }
+
     /// The enabled endpoints of apps that have events after the first ID and up to the second.
     pub(crate) async fn webhooks_with_events(
         &self,

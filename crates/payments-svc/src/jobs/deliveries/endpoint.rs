@@ -33,6 +33,12 @@ use crate::{
 /// The maximum number of events that are read at once.
 const PAGE: u16 = 100;
 
+/// The first value of [`EndpointTask::slice`]. It doubles if it contains few events of the app.
+const FIRST_SLICE: u32 = 1000;
+
+/// The greatest value of [`EndpointTask::slice`].
+const MAX_SLICE: u32 = 1_000_000;
+
 /// The delay until results are recorded. After a crash, the deliveries of this time are repeated.
 const RECORD_AFTER: Duration = Duration::from_secs(1);
 
@@ -56,6 +62,9 @@ pub(super) struct EndpointTask {
     undelivered: Undelivered,
     /// For the undelivered events.
     permit: Option<Permit>,
+    /// The number of events of all apps that are searched for those of this app at once. A page
+    /// reads up to three pages of each merchant in its range, so the range must be short.
+    slice: u32,
     /// The last event that may be read.
     readable: watch::Receiver<Id>,
     in_flight: JoinSet<Sent>,
@@ -65,6 +74,10 @@ pub(super) struct EndpointTask {
     /// `None` if there is nothing to record.
     record_at: Option<Instant>,
     gives_up: bool,
+    /// Until then, nothing is read and sent. Deliveries use the store for at most half of the time,
+    /// so that they leave it to requests. Meanwhile, deliveries in flight end, and the next load has
+    /// more events, which costs less for each.
+    rest_until: Instant,
     /// Whether the next body or page found no memory.
     is_short_of_memory: bool,
     /// For the metrics: see [`super::Running`].
@@ -109,12 +122,14 @@ impl EndpointTask {
             timeline_changes,
             undelivered: Undelivered::new(progress.position, &retries),
             permit: Some(permit),
+            slice: FIRST_SLICE,
             readable,
             in_flight: JoinSet::new(),
             attempts: VecDeque::new(),
             recorded_position: progress.position,
             record_at: None,
             gives_up: false,
+            rest_until: Instant::now(),
             is_short_of_memory: false,
             oldest,
         }))
@@ -173,8 +188,13 @@ impl EndpointTask {
         if !self.shared.may_send() {
             return Ok(Next::WaitUntil(after(PAUSE)));
         }
+        let begun = Instant::now();
+        if begun < self.rest_until {
+            return Ok(Next::WaitUntil(self.rest_until));
+        }
         self.read().await?;
         while self.send().await? {}
+        self.rest_until = after(begun.elapsed());
         Ok(Next::WaitUntil(self.wake_at()))
     }
 
@@ -207,10 +227,16 @@ impl EndpointTask {
         if !self.can_read() || self.is_short_of_memory {
             return Ok(());
         }
-        let range = [self.undelivered.read_to(), *self.readable.borrow_and_update()];
-        let [_, to] = range;
-        let events = self.shared.store.new_events(self.webhook.app, range, PAGE).await?;
+        let store = &self.shared.store;
+        let (after, to) = (self.undelivered.read_to(), *self.readable.borrow_and_update());
+        let to = store.event_after([after, to], self.slice).await?.unwrap_or(to);
+        let events = store.new_events(self.webhook.app, [after, to], PAGE).await?;
         let is_last_page = events.len() < usize::from(PAGE);
+        if !is_last_page {
+            self.slice = (self.slice / 2).max(PAGE.into());
+        } else if events.len() < usize::from(PAGE / 2) {
+            self.slice = self.slice.saturating_mul(2).min(MAX_SLICE);
+        }
         let types = &self.webhook.details.types;
         for event in events {
             let transaction = event.fact.transaction().copied();
