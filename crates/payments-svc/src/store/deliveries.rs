@@ -5,6 +5,7 @@ use common::sql::{Columns, Param, Stored as _};
 use super::{Engine, Store, StoreError, rows};
 use crate::domain::{
     DeliveryAttempt, Id, MAX_RECORDED_ATTEMPTS, Progress, Retry, Webhook, WebhookSecrets,
+    write::WebhookState,
 };
 
 /// Enabled endpoints. Their number does not grow with the events.
@@ -80,9 +81,7 @@ impl Store {
     pub(crate) async fn endpoint(&self, id: Id) -> Result<Option<Endpoint>, StoreError> {
         let id = [id.param()];
         let endpoint = self.query_one(ENDPOINT, &id, |columns| {
-            let webhook = rows::webhook(columns)?;
-            let secrets = rows::webhook_secrets(columns)?;
-            let progress = rows::webhook_progress(columns)?;
+            let WebhookState { webhook, secrets, progress } = rows::webhook_state(columns)?;
             Ok(Endpoint { webhook, secrets, progress, retries: Vec::new() })
         });
         let Some(endpoint) = endpoint.await? else { return Ok(None) };

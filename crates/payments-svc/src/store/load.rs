@@ -29,7 +29,7 @@ use crate::domain::{
     DisputeState, Id, Invitation, Name, Payment, TransactionState, Website, merchant_title,
     write::{
         CapturesToLoad, InvitationState, LoadedRows, LoadedTransaction, MerchantTexts, Needs,
-        PendingPayment, WebhookState,
+        PendingPayment,
     },
 };
 
@@ -382,11 +382,9 @@ pub(super) const READ: [Query; 17] = [
         keys: |needs| needs.locked_apps.iter().map(Id::param).collect(),
         values: none,
         read: |known, columns| {
-            let webhook = rows::webhook(columns)?;
-            let secrets = rows::webhook_secrets(columns)?;
-            let progress = rows::webhook_progress(columns)?;
-            if let Some(own) = known.webhooks.get_mut(&webhook.app) {
-                own.insert(webhook.id, WebhookState { webhook, secrets, progress });
+            let state = rows::webhook_state(columns)?;
+            if let Some(own) = known.webhooks.get_mut(&state.webhook.app) {
+                own.insert(state.webhook.id, state);
             }
             Ok(())
         },

@@ -15,7 +15,7 @@ use crate::domain::{
     DeliveryAttempt, DeliveryOutcome, Dispute, Fact, Failures, Fee, FraudAlert, Id, Merchant,
     MerchantDetails, NewEvent, OutboxEntry, Payout, PayoutRequest, PayoutRun, Pricing,
     ProcessingError, Progress, Reason, Retry, SavedCard, Slice, Step, Terms, Transaction,
-    TransactionTerms, Transfer, User, Webhook, WebhookDetails, WebhookSecrets,
+    TransactionTerms, Transfer, User, Webhook, WebhookDetails, WebhookSecrets, write::WebhookState,
 };
 
 type Read<T> = Result<T, ColumnError>;
@@ -311,10 +311,13 @@ pub(super) fn webhook_secrets(columns: &mut Columns<'_>) -> Read<WebhookSecrets>
     Ok(WebhookSecrets { current, previous: previous.zip(optional_time(columns)?) })
 }
 
-/// Reads four columns: position, generation, epoch, next_attempt.
-pub(super) fn webhook_progress(columns: &mut Columns<'_>) -> Read<Progress> {
+/// Reads the columns of [`webhook`] and [`webhook_secrets`], and position, generation, epoch,
+/// next_attempt.
+pub(super) fn webhook_state(columns: &mut Columns<'_>) -> Read<WebhookState> {
+    let (webhook, secrets) = (webhook(columns)?, webhook_secrets(columns)?);
     let (position, generation, epoch) = (columns.read()?, columns.read()?, columns.read()?);
-    Ok(Progress { position, generation, epoch, next_attempt: columns.read()? })
+    let progress = Progress { position, generation, epoch, next_attempt: columns.read()? };
+    Ok(WebhookState { webhook, secrets, progress })
 }
 
 pub(super) const RETRY: &str = "event, \"transaction\", attempts, first, due";

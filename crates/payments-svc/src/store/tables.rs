@@ -60,7 +60,7 @@ pub(super) fn write<'a, R: Rows<'a>>(changes: &'a Changes, rows: &mut R) -> Resu
     rows.update(&CAPTURE_UPDATES, changes.captures.values().filter(|capture| !capture.is_new))?;
     rows.update(&BALANCES, changes.balances.values())?;
     rows.update(&DECISIONS, changes.decisions.values())?;
-    rows.update(&WEBHOOK_UPDATES, changes.webhooks.values().filter(|row| !row.is_new))?;
+    rows.update(&WEBHOOKS, changes.webhooks.values().filter(|row| !row.is_new))?;
     let has_progressed = |row: &&ProgressRow| !row.is_new;
     rows.update(&WEBHOOK_PROGRESS, changes.webhook_progress.values().filter(has_progressed))?;
     rows.update(&RESTARTED_RETRIES, &changes.restarted_retries)?;
@@ -529,20 +529,6 @@ table! {
     {
         "app" Bytes: webhook.app.param(),
         "created" Int: millis(webhook.created),
-        "url" Text: webhook.details.url.param(),
-        "types" Text: webhook.details.types.param(),
-        "description" Text: webhook.details.description.param(),
-        "disabled" Text: webhook.disabled.param(),
-        "secret" Bytes: secrets.current.param(),
-        "previous_secret" Bytes: optional(secrets.previous.as_ref(), |(secret, _)| secret.param()),
-        "previous_until" Int: optional(secrets.previous.as_ref(), |(_, until)| millis(*until)),
-    }
-}
-
-table! {
-    WEBHOOK_UPDATES: "webhooks", WebhookRow = WebhookRow { webhook, secrets, is_new: _ },
-    key { "id" Bytes: webhook.id.param() }
-    {
         "url" Text: webhook.details.url.param(),
         "types" Text: webhook.details.types.param(),
         "description" Text: webhook.details.description.param(),
