@@ -168,20 +168,9 @@ impl DeliveryOutcome {
         }
     }
 
-    /// The names of all outcomes.
-    pub(crate) const NAMES: [&str; 6] = [
-        "delivered",
-        "refused",
-        "timed_out",
-        "connection_failed",
-        "tls_failed",
-        "address_forbidden",
-    ];
-
-    /// The outcome with this name. `status` is for those that have one.
-    pub(crate) fn from_name(name: &str, status: Option<u16>) -> Option<Self> {
-        let status = status.unwrap_or_default();
-        let mut all = [
+    /// All outcomes. `status` is for those that have one.
+    pub(crate) fn all(status: u16) -> [Self; 6] {
+        [
             Self::Delivered(status),
             Self::Refused(status),
             Self::TimedOut,
@@ -189,8 +178,12 @@ impl DeliveryOutcome {
             Self::TlsFailed,
             Self::AddressForbidden,
         ]
-        .into_iter();
-        all.find(|outcome| outcome.name() == name)
+    }
+
+    /// The outcome with this name. `status` is for those that have one.
+    pub(crate) fn from_name(name: &str, status: Option<u16>) -> Option<Self> {
+        let all = Self::all(status.unwrap_or_default());
+        all.into_iter().find(|outcome| outcome.name() == name)
     }
 
     pub(crate) fn is_delivered(self) -> bool {

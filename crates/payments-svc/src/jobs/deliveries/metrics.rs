@@ -18,8 +18,8 @@ impl DeliveryMetrics {
         let deliveries = Opts::new("webhook_deliveries_total", help);
         let deliveries = IntCounterVec::new(deliveries, &["outcome"])?;
         registry.register(Box::new(deliveries.clone()))?;
-        for outcome in DeliveryOutcome::NAMES {
-            deliveries.with_label_values(&[outcome]);
+        for outcome in DeliveryOutcome::all(0) {
+            deliveries.with_label_values(&[outcome.name()]);
         }
         let help = "Age in seconds of the oldest undelivered event of an enabled webhook.";
         let oldest = IntGauge::new("webhook_oldest_event_seconds", help)?;
