@@ -28,9 +28,7 @@ impl WriteResult {
         }
         self
     }
-}
 
-impl WriteResult {
     /// Adds the API key that the request created. A repeat created none.
     #[must_use]
     pub(crate) fn with_api_key(mut self, created: ApiKey) -> Self {

@@ -9,7 +9,6 @@ use tokio::{
     time::{MissedTickBehavior, interval},
 };
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::warn;
 use crate::{
@@ -72,9 +71,7 @@ impl Invitations {
 /// killed, or cannot record that the mail was sent, the mail is sent again at that time. `None` if
 /// another replica was faster.
 async fn take(store: &Store, invitation: Id) -> Result<Option<Box<Invitation>>, StoreError> {
-    let [high, low, ..] = *Uuid::new_v4().as_bytes();
-    let action =
-        Action::StartInvitationAttempt { invitation, jitter: u16::from_be_bytes([high, low]) };
+    let action = Action::StartInvitationAttempt { invitation, jitter: rand::random() };
     match store.write(action).await? {
         Ok(Answer::Executed { outcome: Outcome::Invitation(invitation), .. }) => {
             Ok(Some(invitation))
