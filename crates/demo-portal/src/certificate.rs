@@ -1,24 +1,13 @@
-//! The portal's certificates: a CA made at start, the certificates that it signed, and certificates
-//! that clients must reject.
+//! The portal's certificates: a CA, the certificates that it signed, and certificates that clients
+//! must reject.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,
-    KeyUsagePurpose, date_time_ymd,
-};
-use rustls::{
-    ServerConfig,
-    crypto::ring,
-    pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
-};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rustls::ServerConfig;
+use stand_in::certificate::{Authority, kept_key, names};
 
 use crate::{StartError, script::Tls};
-
-/// Host names and addresses of every certificate except `other_host`.
-const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
-
-type Authority = CertifiedIssuer<'static, KeyPair>;
 
 /// One TLS configuration for each certificate.
 pub(crate) struct Certificates {
@@ -30,16 +19,20 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// Makes the certificates for [`NAMES`] and `more_names`.
-    pub(crate) fn new(more_names: &[String]) -> Result<Self, StartError> {
-        let names = NAMES.iter().map(ToString::to_string).chain(more_names.iter().cloned());
-        let names: Vec<_> = names.collect();
-        let authority = authority("demo-portal authority")?;
+    /// Makes the certificates for [`names`] with `more_names`. The key of the CA is kept beside
+    /// `ca_file`.
+    pub(crate) fn new(more_names: &[String], ca_file: Option<&Path>) -> Result<Self, StartError> {
+        let names = names(more_names);
+        let key = match ca_file {
+            Some(path) => kept_key(path)?,
+            None => KeyPair::generate()?,
+        };
+        let authority = Authority::new("demo-portal authority", key)?;
         let mut expired = CertificateParams::new(names.clone())?;
         expired.not_before = date_time_ymd(2000, 1, 1);
         expired.not_after = date_time_ymd(2001, 1, 1);
         let other_host = CertificateParams::new(vec!["elsewhere.example".to_owned()])?;
-        let unknown = self::authority("unknown authority")?;
+        let unknown = Authority::new("unknown authority", KeyPair::generate()?)?;
         Ok(Self {
             ca_pem: authority.pem(),
             valid: config(CertificateParams::new(names.clone())?, &authority)?,
@@ -62,23 +55,9 @@ impl Certificates {
     }
 }
 
-fn authority(name: &str) -> Result<Authority, StartError> {
-    let mut params = CertificateParams::default();
-    params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
-}
-
-fn config(params: CertificateParams, issuer: &Authority) -> Result<Arc<ServerConfig>, StartError> {
-    let key = KeyPair::generate()?;
-    let certificate = params.signed_by(&key, issuer)?;
-    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+fn config(
+    params: CertificateParams,
+    authority: &Authority,
+) -> Result<Arc<ServerConfig>, StartError> {
+    Ok(authority.sign(params)?.server_config()?)
 }

@@ -8,16 +8,16 @@ use std::{
 
 use axum::{body::Body, response::Response};
 use futures_util::FutureExt as _;
-use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::{Request, body::Incoming, service::service_fn};
 use rustls::HandshakeKind;
+use stand_in::connection::{handshake, serve_requests};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    time::{sleep, timeout},
+    time::sleep,
 };
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     call::Call,
@@ -27,13 +27,6 @@ use crate::{
     honest,
     script::{Delivery, Tls},
 };
-
-/// Timeout for the handshake, and for reading the head of a call.
-const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Pause after a failed accept, so that the loop does not spin while, for example, no file
-/// descriptor is free.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A TLS record with the fatal alert `handshake_failure`.
 const HANDSHAKE_FAILURE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
@@ -46,28 +39,11 @@ pub(crate) async fn serve(
     shutdown: CancellationToken,
     drain: Duration,
 ) {
-    let connections = TaskTracker::new();
-    while let Some(accepted) = shutdown.run_until_cancelled(listener.accept()).await {
-        match accepted {
-            Ok((stream, _)) => {
-                let connection = Connection::open(controller.clone());
-                connections.spawn(accept(
-                    stream,
-                    connection,
-                    Arc::clone(&certificates),
-                    shutdown.clone(),
-                ));
-            }
-            Err(error) => {
-                tracing::warn!(cause = %error, "connection not accepted");
-                sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
-    drop(listener);
-    connections.close();
-    // Dropping the runtime closes the connections that are still open.
-    let _ = timeout(drain, connections.wait()).await;
+    stand_in::connection::accept(listener, shutdown.clone(), drain, |stream| {
+        let connection = Connection::open(controller.clone());
+        accept(stream, connection, Arc::clone(&certificates), shutdown.clone())
+    })
+    .await;
 }
 
 /// An open connection, which is counted until it is dropped.
@@ -134,11 +110,7 @@ async fn accept(
         let _ = fail_handshake(&mut stream, tls).await;
         return;
     };
-    // Without TCP_NODELAY, the first answer waits until the client acknowledges the session
-    // tickets, which takes 40 ms. If the option cannot be set, the answer is only late.
-    let _ = stream.set_nodelay(true);
-    let accepted = timeout(CLIENT_TIMEOUT, TlsAcceptor::from(config).accept(stream)).await;
-    let Ok(Ok(stream)) = accepted else {
+    let Some(stream) = handshake(stream, config).await else {
         connection.controller.count(|counters| counters.failed_handshakes += 1);
         return;
     };
@@ -174,19 +146,7 @@ async fn serve_calls(
     let service = service_fn(|request: Request<Incoming>| {
         answer(request.map(Body::new), Arc::clone(&connection)).boxed()
     });
-    let mut serving = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(CLIENT_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service);
-    let ended = tokio::select! {
-        ended = &mut serving => ended,
-        () = shutdown.cancelled() => {
-            std::pin::Pin::new(&mut serving).graceful_shutdown();
-            (&mut serving).await
-        }
-    };
-    if ended.is_err() {
-        let stream = serving.into_parts().io.into_inner();
+    if let Some(stream) = serve_requests(stream, service, &shutdown).await {
         // An error means that the client has already disconnected.
         let _ = end(stream, connection.delivery()).await;
     }

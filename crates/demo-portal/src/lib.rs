@@ -46,7 +46,6 @@ mod connection;
 mod control;
 mod controller;
 mod delivery;
-mod health;
 mod honest;
 mod portal;
 mod record;
@@ -54,7 +53,6 @@ mod script;
 mod student;
 
 pub use controller::Controller;
-pub use health::{HealthError, healthcheck};
 pub use portal::{Options, Portal, StartError};
 pub use record::{Counters, Outcome, Received};
 pub use script::{ANYONE, Answer, Behaviour, Content, Delivery, Operation, Script, Tls};

@@ -9,15 +9,20 @@ use common::{
 use demo_portal::{
     CAMPUSES, Portal,
     config::{Cli, Command, Config, DEFAULT_PORT},
-    demo_students, healthcheck,
+    demo_students,
 };
+use stand_in::health::healthcheck;
 
 fn main() -> ExitCode {
     let Cli { command, config } = config::parse(DEFAULT_PORT);
     match command {
         None => run(config),
         Some(Command::Healthcheck) => {
-            or_exit(healthcheck(&config));
+            or_exit(healthcheck(
+                &config.server,
+                config.ca_file.as_deref(),
+                "DEMO_PORTAL_CA_FILE (--ca-file)",
+            ));
         }
     }
     ExitCode::SUCCESS

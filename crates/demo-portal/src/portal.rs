@@ -1,17 +1,20 @@
 //! Starts and stops a portal on its own threads.
 
 use std::{
-    fs, io,
+    io,
     net::{Ipv4Addr, SocketAddr},
     ops::Deref,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
     time::Duration,
 };
 
-use common::serve;
-use tokio::{net::TcpListener, runtime};
+use stand_in::{
+    certificate::{KeyError, publish},
+    connection::{ListenError, listen},
+};
+use tokio::runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -58,20 +61,18 @@ impl Default for Options {
 /// Why a portal did not start. The message is one line and names the setting to correct.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The portal cannot listen on an address, for example because the port is in use.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address of the portal or of its control interface.
-        address: SocketAddr,
-        /// Error of the operating system.
-        source: io::Error,
-    },
+    /// The portal or its control interface cannot listen on its address.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// A certificate cannot be made, usually because of a name that certificates do not allow.
     #[error("DEMO_PORTAL_NAMES (--names): cannot make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
     /// rustls rejected the configuration.
     #[error("TLS cannot be set up: {0}")]
     Tls(#[from] rustls::Error),
+    /// The private key of the CA cannot be kept beside its certificate.
+    #[error("DEMO_PORTAL_CA_FILE (--ca-file): {0}")]
+    Key(#[from] KeyError),
     /// The CA certificate cannot be written.
     #[error("DEMO_PORTAL_CA_FILE (--ca-file) is {path:?}, which cannot be written: {source}")]
     CaFile {
@@ -99,7 +100,7 @@ impl Portal {
     /// Makes the certificates and starts to listen. Returns when the portal accepts connections. It
     /// runs on its own threads, so that it can outlive the runtime of the test that starts it.
     pub fn start(options: Options) -> Result<Self, StartError> {
-        let certificates = Certificates::new(&options.names)?;
+        let certificates = Certificates::new(&options.names, options.ca_file.as_deref())?;
         let ca_pem = certificates.ca_pem.clone();
         let controller = Controller::new(options.recording);
         if !options.delay.is_zero() {
@@ -123,7 +124,7 @@ impl Portal {
         let (address, control) = started.recv().map_err(io::Error::other)??;
         let portal = Self { controller, address, control, ca_pem, shutdown, thread };
         if let Some(path) = options.ca_file {
-            write(&path, &portal.ca_pem).map_err(|source| StartError::CaFile { path, source })?;
+            publish(&path, &portal.ca_pem).map_err(|source| StartError::CaFile { path, source })?;
         }
         Ok(portal)
     }
@@ -203,7 +204,7 @@ impl Worker {
             listen(address).and_then(|portal| Ok((portal, control.map(listen).transpose()?)));
         let ((listener, address), control) = match bound {
             Ok(bound) => bound,
-            Err(error) => return sender.send(Err(error)),
+            Err(error) => return sender.send(Err(error.into())),
         };
         sender.send(Ok((address, control.as_ref().map(|(_, address)| *address))))?;
         if let Some((listener, _)) = control {
@@ -216,20 +217,4 @@ impl Worker {
             .await;
         Ok(())
     }
-}
-
-fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    let bound = serve::bind(address).and_then(|listener| {
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    });
-    bound.map_err(|source| StartError::Listen { address, source })
-}
-
-/// Writes a file so that readers see all of it or none.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    fs::write(&partial, text)?;
-    fs::rename(&partial, path)
 }

@@ -60,7 +60,7 @@ fn start_errors_name_the_address_or_the_setting() {
     assert!(taken.starts_with(&format!("cannot listen on {}: ", portal.address())), "{taken}");
     let ca_file = Some("/nowhere/ca.pem".into());
     let unwritable = start(Options { ca_file, ..Options::default() });
-    assert!(unwritable.starts_with("DEMO_PORTAL_CA_FILE (--ca-file) is "), "{unwritable}");
+    assert!(unwritable.starts_with("DEMO_PORTAL_CA_FILE (--ca-file): "), "{unwritable}");
     let unnameable = start(Options { names: vec!["\u{e9}".to_owned()], ..Options::default() });
     assert!(unnameable.starts_with("DEMO_PORTAL_NAMES (--names): "), "{unnameable}");
     TcpStream::connect(portal.address()).unwrap();
