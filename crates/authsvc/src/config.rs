@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand};
 use common::{
     config::{ClientsConfig, SECRETS_HELP, ServerConfig, at_least_one, duration},
@@ -29,6 +30,11 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Check the health of the service on HOST and PORT
     Healthcheck,
+    /// Sign in once with credentials from standard input, and show what the portal answers
+    ///
+    /// Reads the username and the password, one line each. Fetches the profile, too. Prints no
+    /// value of the answers, only their shape. Exits with 0 if the profile is as expected.
+    Probe,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -51,6 +57,10 @@ pub(crate) struct Config {
     /// Timeout of one request to the portal
     #[arg(long, env = "PORTAL_TIMEOUT", default_value = "10s", value_parser = timeout)]
     pub(crate) portal_timeout: Duration,
+
+    /// Maximum size of a response of the portal
+    #[arg(long, env = "PORTAL_MAX_RESPONSE", default_value = "8MiB")]
+    pub(crate) portal_max_response: ByteSize,
 
     /// Names of the campuses with the codes 1 and 2, separated by a semicolon
     #[arg(long, env = "PORTAL_CAMPUSES", default_value = "", value_parser = Campuses::parse)]

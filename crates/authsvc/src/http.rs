@@ -6,7 +6,7 @@ use axum::{
     Router,
     extract::MatchedPath,
     http::{StatusCode, header},
-    response::IntoResponse,
+    response::{IntoResponse, Response},
     routing::{MethodRouter, get, post},
 };
 use common::{bearer::BearerToken, telemetry::Observe};
@@ -26,6 +26,7 @@ mod output;
 mod pages;
 
 use error::Error;
+use output::with_code;
 
 /// Shared state of the handlers.
 pub(crate) struct App {
@@ -62,18 +63,20 @@ fn api(get: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
 }
 
 /// The body of a 404, as the specification defines it.
-async fn not_found() -> impl IntoResponse {
-    (StatusCode::NOT_FOUND, axum::Json(json!({ "detail": "Not Found" })))
+async fn not_found() -> Response {
+    let detail = axum::Json(json!({ "detail": "Not Found" }));
+    with_code((StatusCode::NOT_FOUND, detail).into_response(), "not_found")
 }
 
-async fn method_not_allowed(path: MatchedPath) -> impl IntoResponse {
+async fn method_not_allowed(path: MatchedPath) -> Response {
     let allowed = match path.as_str() {
         "/authenticate" => "POST",
         "/health" | "/metrics" | "/readme" => "GET",
         _ => "GET, HEAD",
     };
     let detail = axum::Json(json!({ "detail": "Method Not Allowed" }));
-    (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], detail)
+    let response = (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)], detail);
+    with_code(response.into_response(), "method_not_allowed")
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod http;
 mod limits;
 mod metrics;
 mod portal;
+mod probe;
 mod service;
 
 use crate::{
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let Cli { command, config } = common::config::parse(DEFAULT_PORT);
     match command {
         None => return process::run(&config.server.clone(), start(config)),
+        Some(Command::Probe) => return probe::run(&config),
         Some(Command::Healthcheck) => or_exit(operations::healthcheck(&config.server)),
     }
     ExitCode::SUCCESS

@@ -3,47 +3,56 @@
 //! Before a change, know:
 //! 1. **The portal is undocumented and may change without notice.** `answer.rs` accepts only the
 //!    known answers. Anything else is an error, never a guess.
-//! 2. **Sign-ins share only the parsed root certificates.** Each one has a separate HTTP client,
-//!    which is dropped at its end, so no cookie or connection of one sign-in reaches
-//!    another. TLS sessions are not resumed: a resumed session would link two sign-ins, for the
-//!    portal and for anyone who listens on the network. Both calls of one sign-in use the same
-//!    connection.
+//! 2. **Sign-ins share only the parsed root certificates and the portal's addresses.** Each one has
+//!    a separate HTTP client, which is dropped at its end, so no cookie or connection of one
+//!    sign-in reaches another. TLS sessions are not resumed: a resumed session would link two
+//!    sign-ins, for the portal and for anyone who listens on the network. Both calls of one sign-in
+//!    use the same connection.
 //! 3. **Credentials go only to `PORTAL_URL`.** Redirects are not followed, and proxies from the
 //!    environment are ignored. The credentials of a form are wiped after they are sent.
-//! 4. **No call is repeated.** `PORTAL_TIMEOUT` limits each call, from connecting to the last byte.
-//! 5. **At most 1 MiB of an answer is read**, and only with status 200. A body that is too long or
-//!    cut off counts as empty. The call then still counts as answered, and parsing the empty body
-//!    fails.
+//! 4. **Only the request for a profile is repeated**, once, if the portal has closed the connection
+//!    of the login before it answered. It changes nothing at the portal. `PORTAL_TIMEOUT` limits
+//!    each call with its repeat, from connecting to the last byte.
+//! 5. **At most `PORTAL_MAX_RESPONSE` of an answer is read**, and only with status 200. It is read
+//!    as it arrives, and only the needed members stay in memory: see `skim.rs`. A call whose body
+//!    is too long or cut off still counts as answered.
 //! 6. **Every call is recorded in [`Samples`]**, also if the caller disconnects and the future is
 //!    dropped: see [`crate::metrics`].
 //! 7. **Errors never contain a part of an answer**, because they are logged.
 
-use std::{path::Path, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use common::tls::{self, TlsError};
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode,
     header::{AUTHORIZATION, HeaderValue},
     multipart::{Form, Part},
     redirect::Policy,
 };
-use rustls::{ClientConfig, client::Resumption};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::timeout;
 use url::Url;
 
 use crate::{
-    domain::{Anomaly, Campuses, Profile, SignIn},
+    domain::{Campuses, Deviation, Profile, SignIn},
     metrics::{ClientOpen, Operation, Samples},
 };
 
 mod answer;
+mod connects;
+mod drift;
+mod names;
+mod skim;
+mod trust;
 
-use answer::Unusable;
+pub(crate) use answer::{BodyFault, LoginFault, ProfileFault, ReportedFailure};
+pub(crate) use trust::Trust;
 
-/// Limit of an answer, in bytes.
-const MAX_ANSWER: usize = 1024 * 1024;
+use answer::{Body, Unusable, login_skimmer, profile_skimmer};
+use connects::{Connects, is_closed};
+use drift::DriftLog;
+use names::SharedLookup;
+use skim::Skimmer;
 
 #[derive(Debug, Clone)]
 pub(crate) struct PortalConfig {
@@ -51,23 +60,18 @@ pub(crate) struct PortalConfig {
     pub(crate) url: Option<Url>,
     /// Timeout of one call, from connecting to the last byte.
     pub(crate) timeout: Duration,
+    /// Limit of an answer, in bytes.
+    pub(crate) max_response: u64,
     /// Institutes whose students can sign in, in the format of the portal.
     pub(crate) institutes: String,
     pub(crate) campuses: Campuses,
 }
 
-/// Trusts the usual root certificates and the ones in `ca_file`. Disables the resumption of TLS
-/// sessions, because a resumed session would link two sign-ins.
-pub(crate) fn client_config(ca_file: Option<&Path>) -> Result<ClientConfig, TlsError> {
-    let mut config = tls::client_config(ca_file, "PORTAL_CA_FILE (--portal-ca-file)")?;
-    config.resumption = Resumption::disabled();
-    Ok(config)
-}
-
 pub(crate) struct Portal {
     config: PortalConfig,
-    /// Has the parsed root certificates, and no state of a sign-in.
-    tls: ClientConfig,
+    trust: Arc<Trust>,
+    names: Arc<SharedLookup>,
+    drift: DriftLog,
 }
 
 /// Why a sign-in failed.
@@ -84,7 +88,7 @@ pub(crate) enum SignInError {
     ProfileFetch(#[source] Fault),
     /// The answer of the portal has no usable profile.
     #[error("the portal sent no usable profile")]
-    ProfileParse,
+    ProfileParse(#[source] ProfileFault),
 }
 
 /// Why a call to the portal failed. Never contains a part of an answer.
@@ -101,14 +105,26 @@ pub(crate) enum Fault {
     /// An unexpected HTTP status.
     #[error("status {0}")]
     Status(StatusCode),
-    /// The body is not as expected.
+    /// The body of the answer to the login is not as expected.
     #[error("unexpected answer: {0}")]
-    Unexpected(&'static str),
+    Login(LoginFault),
+    /// The body reports that the profile could not be fetched.
+    #[error("unexpected answer: {0}")]
+    Profile(ReportedFailure),
+}
+
+/// A successful sign-in.
+#[derive(Debug)]
+pub(crate) struct SignedIn {
+    /// `None` if the caller wants no profile.
+    pub(crate) profile: Option<Profile>,
+    /// Differences from a known profile.
+    pub(crate) deviations: Vec<Deviation>,
 }
 
 impl Portal {
-    pub(crate) fn new(config: PortalConfig, tls: ClientConfig) -> Self {
-        Self { config, tls }
+    pub(crate) fn new(config: PortalConfig, trust: Arc<Trust>) -> Self {
+        Self { config, trust, names: Arc::default(), drift: DriftLog::default() }
     }
 
     /// Signs a user in, and fetches the profile if the caller wants it. Records every call in
@@ -117,28 +133,42 @@ impl Portal {
         &self,
         sign_in: &SignIn,
         samples: &Samples,
-    ) -> Result<Option<Profile>, SignInError> {
+    ) -> Result<SignedIn, SignInError> {
         let calls = self.begin(samples).map_err(SignInError::Login)?;
         let body = calls.login(sign_in).await?;
-        let unexpected = |reason| SignInError::Login(Fault::Unexpected(reason));
-        let signed_in = answer::signed_in(&body).map_err(unexpected)?;
-        let Some(fields) = sign_in.profile else { return Ok(None) };
+        let unexpected = |fault| SignInError::Login(Fault::Login(fault));
+        let signed_in = answer::signed_in(body).map_err(unexpected)?;
+        let Some(fields) = sign_in.profile else {
+            return Ok(SignedIn { profile: None, deviations: Vec::new() });
+        };
         let bearer = signed_in.bearer().map_err(unexpected)?;
         samples.profile_fetched(!fields.is_all());
-        calls.profile(bearer).await.map(Some)
+        let read = calls.profile(&bearer).await;
+        let failed = match &read {
+            Err(SignInError::ProfileParse(fault)) => &[fault.deviation()][..],
+            _ => &[],
+        };
+        let deviations = read.as_ref().map_or(failed, |signed_in| &signed_in.deviations);
+        samples.anomalies(deviations.iter().map(|deviation| deviation.anomaly));
+        self.drift.report(deviations);
+        read
     }
 
     fn begin<'a>(&'a self, samples: &'a Samples) -> Result<SignInCalls<'a>, Fault> {
         let url = self.config.url.as_ref().ok_or(Fault::NotConfigured)?;
+        let connects = Connects::default();
         let client = Client::builder()
-            .tls_backend_preconfigured(self.tls.clone())
+            .tls_backend_preconfigured(self.trust.config())
+            .dns_resolver(Arc::clone(&self.names))
+            .connector_layer(connects.clone())
             .http1_only()
             .no_proxy()
             .redirect(Policy::none())
             .build()
             .map_err(Fault::Unreachable)?;
         let client_open = samples.client();
-        Ok(SignInCalls { config: &self.config, url, samples, client, _client_open: client_open })
+        let config = &self.config;
+        Ok(SignInCalls { config, url, samples, client, connects, _client_open: client_open })
     }
 }
 
@@ -149,45 +179,56 @@ struct SignInCalls<'a> {
     url: &'a Url,
     samples: &'a Samples,
     client: Client,
+    connects: Connects,
     _client_open: ClientOpen,
 }
 
 impl SignInCalls<'_> {
     /// The names and constants of both forms are those that the mobile app sends.
-    async fn login(&self, sign_in: &SignIn) -> Result<Vec<u8>, SignInError> {
+    async fn login(&self, sign_in: &SignIn) -> Result<Body, SignInError> {
         let form = Form::new()
             .part("userName", secret_part(&sign_in.username))
             .part("password", secret_part(&sign_in.password))
             .text("j_appId", "YES")
             .text("instId", self.config.institutes.clone());
         let request = self.post("MAcademy/mobile/mobilelogin/auth").multipart(form);
-        match self.call(Operation::Login, request).await.map_err(SignInError::Login)? {
+        let answer = self.call(Operation::Login, login_skimmer(), request.send()).await;
+        match answer.map_err(SignInError::Login)? {
             (StatusCode::OK, body) => Ok(body),
             (StatusCode::UNAUTHORIZED, _) => Err(SignInError::Rejected),
             (other, _) => Err(SignInError::Login(Fault::Status(other))),
         }
     }
 
-    async fn profile(&self, bearer: HeaderValue) -> Result<Profile, SignInError> {
-        let form = Form::new().text("action", "27").text("mode", "1").text("menuId", "11172");
-        let request = self.post("MAcademy/mobile/dispatcher").header(AUTHORIZATION, bearer);
-        let answer = self.call(Operation::ProfileFetch, request.multipart(form)).await;
+    async fn profile(&self, bearer: &HeaderValue) -> Result<SignedIn, SignInError> {
+        let answer =
+            self.call(Operation::ProfileFetch, profile_skimmer(), self.dispatch(bearer)).await;
         let body = match answer.map_err(SignInError::ProfileFetch)? {
             (StatusCode::OK, body) => body,
             (other, _) => return Err(SignInError::ProfileFetch(Fault::Status(other))),
         };
-        match answer::profile(&body, &self.config.campuses) {
-            Ok((profile, anomalies)) => {
-                self.samples.anomalies(anomalies);
-                Ok(profile)
+        match answer::profile(body, &self.config.campuses) {
+            Ok((profile, deviations)) => Ok(SignedIn { profile: Some(profile), deviations }),
+            Err(Unusable::Failed(fault)) => Err(SignInError::ProfileFetch(Fault::Profile(fault))),
+            Err(Unusable::NoProfile(fault)) => Err(SignInError::ProfileParse(fault)),
+        }
+    }
+
+    /// Requests a profile. Repeats the request once on a new connection, if the portal closes the
+    /// connection of the login before it answers.
+    async fn dispatch(&self, bearer: &HeaderValue) -> Result<Response, reqwest::Error> {
+        let send = || {
+            let form = Form::new().text("action", "27").text("mode", "1").text("menuId", "11172");
+            let request = self.post("MAcademy/mobile/dispatcher");
+            request.header(AUTHORIZATION, bearer.clone()).multipart(form).send()
+        };
+        let before = self.connects.count();
+        match send().await {
+            Err(error) if self.connects.count() == before && is_closed(&error) => {
+                tracing::debug!("the portal closed the connection: the request is repeated");
+                send().await
             }
-            Err(Unusable::Failed(reason)) => {
-                Err(SignInError::ProfileFetch(Fault::Unexpected(reason)))
-            }
-            Err(Unusable::NoProfile) => {
-                self.samples.anomalies([Anomaly::ResponseStructure]);
-                Err(SignInError::ProfileParse)
-            }
+            sent => sent,
         }
     }
 
@@ -196,19 +237,22 @@ impl SignInCalls<'_> {
         self.client.post(format!("{base}/{path}")).header("X-Client-Type", "MOBILE")
     }
 
-    /// Returns the status and the body of an answer. The body is empty if the status is not 200, or
-    /// if it is too long or cut off.
+    /// Returns the status and the needed members of an answer. Only a body with status 200 is read.
     async fn call(
         &self,
         operation: Operation,
-        request: RequestBuilder,
-    ) -> Result<(StatusCode, Vec<u8>), Fault> {
+        skimmer: Skimmer<'_>,
+        sending: impl Future<Output = Result<Response, reqwest::Error>>,
+    ) -> Result<(StatusCode, Body), Fault> {
         let call = self.samples.call(operation);
         let exchange = async {
-            let response = request.send().await?;
+            let response = sending.await?;
             let status = response.status();
-            let body = if status == StatusCode::OK { read(response).await } else { None };
-            Ok((status, body.unwrap_or_default()))
+            let body = match status {
+                StatusCode::OK => read(response, skimmer, self.config.max_response).await,
+                _ => Ok(Vec::new()),
+            };
+            Ok((status, body))
         };
         match timeout(self.config.timeout, exchange).await {
             Ok(Ok((status, body))) => {
@@ -227,15 +271,15 @@ impl SignInCalls<'_> {
     }
 }
 
-async fn read(mut response: Response) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.ok()? {
-        if body.len() + chunk.len() > MAX_ANSWER {
-            return None;
-        }
-        body.extend_from_slice(&chunk);
+/// Reads at most `limit` bytes of a body.
+async fn read(mut response: Response, mut skimmer: Skimmer<'_>, limit: u64) -> Body {
+    let mut rest = limit;
+    while let Some(chunk) = response.chunk().await.map_err(|_| BodyFault::CutOff)? {
+        let length = u64::try_from(chunk.len()).unwrap_or(u64::MAX);
+        rest = rest.checked_sub(length).ok_or(BodyFault::TooLarge)?;
+        skimmer.push(&chunk)?;
     }
-    Some(body)
+    Ok(skimmer.finish()?)
 }
 
 /// A form field that is wiped after it is sent.

@@ -4,20 +4,20 @@ use std::{io, net::SocketAddr, sync::Arc};
 
 use common::{
     bearer::BearerToken,
-    config::{SecretError, secret},
+    config::SecretError,
     process,
     serve::{self, Connections, Server},
     tls::TlsError,
 };
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use crate::{
     config::Config,
     http::{self, App},
     limits::SignInLimits,
     metrics::{Metering, Metrics},
-    portal::{self, Portal, PortalConfig},
+    portal::{Portal, PortalConfig, Trust},
 };
 
 /// Why the service did not start, in one line that names the setting to fix.
@@ -37,26 +37,35 @@ pub(crate) struct Running {
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     serving: JoinHandle<()>,
+    /// Reads the portal's certificates again when they change.
+    _trust: AbortOnDropHandle<()>,
+}
+
+/// The portal of these settings, and the certificates that it may have.
+pub(crate) fn portal(config: &Config) -> Result<(Portal, Arc<Trust>), TlsError> {
+    let trust = Arc::new(Trust::read(config.portal_ca_file.clone())?);
+    let portal = PortalConfig {
+        url: config.portal_url.clone(),
+        timeout: config.portal_timeout,
+        max_response: config.portal_max_response.as_u64(),
+        institutes: config.portal_institutes.clone(),
+        campuses: config.portal_campuses.clone(),
+    };
+    Ok((Portal::new(portal, Arc::clone(&trust)), trust))
 }
 
 /// Reads secrets and certificates, and starts to listen.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
-    let metrics_token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
-    let tls = portal::client_config(config.portal_ca_file.as_deref())?;
+    let metrics_token = BearerToken::configured("METRICS_TOKEN")?;
+    let (portal, trust) = portal(&config)?;
     if config.portal_url.is_none() {
         tracing::warn!("PORTAL_URL is not set: nobody can sign in");
     }
-    let portal = PortalConfig {
-        url: config.portal_url,
-        timeout: config.portal_timeout,
-        institutes: config.portal_institutes,
-        campuses: config.portal_campuses,
-    };
     let metrics = Arc::new(Metrics::start());
-    // Files per connection: its own socket, the one to the portal, and one for the name look-up.
-    let connections = Connections::new(&config.clients, 3);
+    // Files per connection: its own socket, and the one to the portal.
+    let connections = Connections::new(&config.clients, 2);
     let app = App {
-        portal: Portal::new(portal, tls),
+        portal,
         limits: SignInLimits::new(&config.limits, connections.long_lived_capacity()),
         metrics: Arc::clone(&metrics),
         metrics_token,
@@ -73,7 +82,8 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let server = Server { listener, router, meter, connections };
     let serving = tokio::spawn(server.run(shutdown.clone(), config.server.drain_timeout));
     tracing::info!(server.address = %address, "listening");
-    Ok(Running { metrics, shutdown, serving })
+    let trust = AbortOnDropHandle::new(tokio::spawn(async move { trust.follow().await }));
+    Ok(Running { metrics, shutdown, serving, _trust: trust })
 }
 
 impl process::Running for Running {

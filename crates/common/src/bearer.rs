@@ -7,11 +7,24 @@ use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use crate::config::{SecretError, secret};
+
 /// A configured token, kept as its SHA-256 digest.
 #[derive(Clone)]
 pub struct BearerToken([u8; 32]);
 
 impl BearerToken {
+    /// Reads the secret setting `name`. `None` if it is unset or empty.
+    ///
+    /// White space around it is an error. No request can send it, so every request would fail.
+    pub fn configured(name: &'static str) -> Result<Option<Self>, SecretError> {
+        let Some(token) = secret(name)? else { return Ok(None) };
+        match token.expose_secret().trim() == token.expose_secret() {
+            true => Ok(Some(Self::new(&token))),
+            false => Err(SecretError::WhiteSpace(name)),
+        }
+    }
+
     /// Hashes the configured `secret`.
     pub fn new(secret: &SecretString) -> Self {
         Self(Sha256::digest(secret.expose_secret()).into())
@@ -20,13 +33,17 @@ impl BearerToken {
     /// Whether a request has the token in `Authorization: Bearer <token>`. The comparison takes
     /// constant time.
     pub fn admits(&self, headers: &HeaderMap) -> bool {
-        let credential = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-        let Some((scheme, token)) = credential.and_then(|value| value.split_at_checked(7)) else {
-            return false;
-        };
+        let Some(token) = bearer_token(headers) else { return false };
         let given: [u8; 32] = Sha256::digest(token).into();
-        scheme.eq_ignore_ascii_case(b"Bearer ") & bool::from(given.ct_eq(&self.0))
+        given.ct_eq(&self.0).into()
     }
+}
+
+/// The token of a request with `Authorization: Bearer <token>`.
+pub fn bearer_token(headers: &HeaderMap) -> Option<&[u8]> {
+    let credential = headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
+    let (scheme, token) = credential?.split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
 }
 
 impl fmt::Debug for BearerToken {

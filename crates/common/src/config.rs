@@ -189,6 +189,9 @@ pub enum SecretError {
     /// The file is empty, although it must contain the secret.
     #[error("{0}_FILE: the file is empty")]
     Empty(&'static str),
+    /// The secret has white space around it, although a header cannot carry that.
+    #[error("{0} begins or ends with white space, which a request cannot send: remove it")]
+    WhiteSpace(&'static str),
     /// The variable does not contain text.
     #[error("{0} is not valid UTF-8")]
     NotText(&'static str),
@@ -213,28 +216,28 @@ pub enum SecretError {
 pub fn secret(name: &'static str) -> Result<Option<SecretString>, SecretError> {
     let direct = std::env::var_os(name).filter(|value| !value.is_empty());
     let file = std::env::var_os(format!("{name}_FILE")).filter(|value| !value.is_empty());
-    let value =
-        match (direct, file) {
-            (Some(_), Some(_)) => return Err(SecretError::Ambiguous(name)),
-            (None, None) => return Ok(None),
-            (Some(value), None) => value.into_string().map_err(|_| SecretError::NotText(name))?,
-            (None, Some(path)) => {
-                let path = PathBuf::from(path);
-                let mut text = fs::read_to_string(&path)
-                    .map_err(|source| SecretError::Unreadable { name, path, source })?;
-                if text.ends_with('\n') {
-                    text.pop();
-                    if text.ends_with('\r') {
-                        text.pop();
-                    }
-                }
-                if text.is_empty() {
-                    return Err(SecretError::Empty(name));
-                }
-                text
-            }
-        };
-    Ok(Some(SecretString::from(value)))
+    let is_file = file.is_some();
+    let mut text = match (direct, file) {
+        (Some(_), Some(_)) => return Err(SecretError::Ambiguous(name)),
+        (None, None) => return Ok(None),
+        (Some(value), None) => value.into_string().map_err(|_| SecretError::NotText(name))?,
+        (None, Some(path)) => {
+            let path = PathBuf::from(path);
+            let unreadable = |source| SecretError::Unreadable { name, path: path.clone(), source };
+            fs::read_to_string(&path).map_err(unreadable)?
+        }
+    };
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    match text.is_empty() {
+        true if is_file => Err(SecretError::Empty(name)),
+        true => Ok(None),
+        false => Ok(Some(SecretString::from(text))),
+    }
 }
 
 #[cfg(test)]

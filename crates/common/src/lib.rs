@@ -17,6 +17,8 @@ pub mod limits;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub mod migration;
 pub mod operations;
+#[cfg(feature = "pages")]
+pub mod pages;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod process;

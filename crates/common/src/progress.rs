@@ -11,7 +11,7 @@
 use std::{
     fmt::{self, Display},
     io,
-    process::{self, ExitCode},
+    process::{self, ExitCode, Termination},
     thread,
     time::Duration,
 };
@@ -51,17 +51,20 @@ pub struct Progress {
     stop: CancellationToken,
 }
 
-/// Runs the subcommand `name`. Its error becomes one line on standard error, and the exit code 2, or
-/// 130 if the command was asked to stop.
-pub fn run<E: Display>(
+/// Runs the subcommand `name`. Its result becomes the exit code. An error becomes one line on standard
+/// error, and the exit code 2, or 130 if the command was asked to stop.
+pub fn run<T: Termination, E: Display>(
     name: &'static str,
-    work: impl FnOnce(&Progress) -> Result<(), E>,
+    work: impl FnOnce(&Progress) -> Result<T, E>,
 ) -> ExitCode {
     let progress = Progress::new(name);
     or_exit(watch(progress.clone()));
     let result = work(&progress);
     progress.bar.finish_and_clear();
-    let Err(error) = result else { return ExitCode::SUCCESS };
+    let error = match result {
+        Ok(result) => return result.report(),
+        Err(error) => error,
+    };
     print_line(&format_args!("error: {error}"));
     ExitCode::from(if progress.is_stopped() { INTERRUPTED } else { 2 })
 }
@@ -142,6 +145,11 @@ impl Progress {
     /// waits.
     pub async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Result<T, Interrupted> {
         self.stop.run_until_cancelled(work).await.ok_or(Interrupted)
+    }
+
+    /// Runs `print`, which writes to the terminal, without the bar.
+    pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
     }
 
     /// Prints a line on standard error, above the bar.
@@ -226,5 +234,7 @@ mod tests {
             Err(Interrupted)
         };
         assert_eq!(run(stopped), code(130));
+        let result = super::run("check", |_| Ok::<_, Interrupted>(ExitCode::from(1)));
+        assert_eq!(format!("{result:?}"), code(1));
     }
 }

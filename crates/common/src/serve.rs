@@ -39,7 +39,7 @@ use crate::{body, telemetry::Meter};
 mod connections;
 mod stream;
 
-pub use connections::{Connection, Connections};
+pub use connections::{Connection, Connections, KeptOpen};
 
 use stream::Stream;
 

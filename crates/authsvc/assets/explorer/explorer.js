@@ -1,34 +1,37 @@
 // The API explorer: builds its controls from /openapi.json, sends what they say and shows what comes back.
 // Nothing is kept: no storage, no cookie, and what was typed goes when another operation is opened.
 
+import { fieldOf, kindOf, textField } from '/fields.js';
+import { $, copy, element, highlighted, phrase, prose } from '/page.js';
+import { snippets } from '/snippets.js';
+
 const DESCRIPTION = '/openapi.json';
 const DESCRIPTION_TIMEOUT_MS = 15_000;
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 const MASK = '••••••••';
-const REFUSED = 'the service will refuse this';
-
-// HTTP/2 has no reason phrases.
-const REASONS = {
-  200: 'OK', 400: 'Bad Request', 401: 'Unauthorized', 404: 'Not Found', 405: 'Method Not Allowed',
-  422: 'Unprocessable Content', 500: 'Internal Server Error', 502: 'Bad Gateway',
-};
+const BODY_START_PX = 160;
 
 let api;
 let operations = [];
 let current;
 let running;
 
-const $ = (id) => document.getElementById(id);
-
 $('retry').addEventListener('click', load);
 $('request').addEventListener('submit', (event) => {
   event.preventDefault();
   send();
 });
-$('request').addEventListener('input', showCommand);
+$('request').addEventListener('input', () => {
+  showDependents();
+  showCode();
+});
+$('languages').addEventListener('change', () => {
+  $('copied').textContent = '';
+  showCode();
+});
 $('cancel').addEventListener('click', () => running?.abort());
-$('reveal').addEventListener('change', showCommand);
-$('copy').addEventListener('click', copyCommand);
+$('reveal').addEventListener('change', showCode);
+$('copy').addEventListener('click', copyCode);
 addEventListener('hashchange', () => {
   const named = operationNamed(location.hash);
   if (named && named !== current?.operation) {
@@ -94,7 +97,7 @@ function operationsOf({ paths = {}, security = [], components = {} }) {
         summary: operation.summary ?? `${method.toUpperCase()} ${path}`,
         description: operation.description ?? '',
         parameters: [...(item.parameters ?? []), ...(operation.parameters ?? [])].map(resolve),
-        body: resolve(resolve(operation.requestBody)?.content?.['application/json']?.schema),
+        body: bodyOf(resolve(operation.requestBody)),
         responses: Object.entries(operation.responses ?? {}).map(([status, it]) => [status, resolve(it)]),
         token: bearer && {
           description: resolve(components.securitySchemes[bearer]).description,
@@ -102,6 +105,17 @@ function operationsOf({ paths = {}, security = [], components = {} }) {
         },
       };
     }));
+}
+
+function bodyOf({ description, content } = {}) {
+  const media = content?.['application/json'];
+  return media && { description, schema: resolve(media.schema), examples: examplesOf(media) };
+}
+
+/** The examples of a body or a parameter, as pairs of a label and a value. */
+function examplesOf({ example, examples = {} }) {
+  const named = Object.entries(examples).map(([name, it]) => [resolve(it).summary ?? name, resolve(it).value]);
+  return example === undefined ? named : [['Example', example], ...named];
 }
 
 /** Follows references; what stands beside one wins over what it leads to. */
@@ -146,27 +160,33 @@ function openOperation(operation) {
   $('masking').hidden = secrets.length === 0;
   $('reveal').checked = false;
   $('masking-hint').textContent = `The ${secrets.join(' and ')} is masked here and in what Copy copies. A revealed one `
-    + 'would stand in the history of your shell.';
+    + 'can stay in the history of your shell or in a file.';
   $('copied').textContent = '';
-  showCommand();
+  showDependents();
+  showCode();
   showAnswers(operation);
 }
 
 function controls({ id, parameters, body, token }) {
-  const made = parameters.map((parameter) => control(id, parameter.in, parameter.name, resolve(parameter.schema), parameter));
+  const made = parameters.map((parameter) => {
+    const { node, fill } = control(id, parameter.in, parameter.name, resolve(parameter.schema), parameter);
+    const examples = examplesOf(parameter);
+    if (examples.length > 0) node.append(exampleButtons(`${id}-${parameter.name}`, examples, fill));
+    return node;
+  });
   if (body) made.push(...bodyControls(id, body));
   if (token) made.push(tokenControl(token));
   if (made.length === 0) made.push(element('p', { class: 'hint' }, 'It takes no parameters.'));
   return made;
 }
 
-function bodyControls(id, schema) {
+function bodyControls(id, { description, schema, examples }) {
   const required = schema.required ?? [];
   const place = ([name, property]) =>
     (required.includes(name) ? required.indexOf(name) : required.length) + (kindOf(resolve(property)) === 'array' ? 1 : 0);
   // Members have no order in JSON: those that are required come first, and lists last.
   const members = Object.entries(schema.properties ?? {}).sort((one, other) => place(one) - place(other))
-    .map(([name, property]) => control(id, 'body', name, resolve(property), { required: required.includes(name) }));
+    .map(([name, property]) => [name, control(id, 'body', name, resolve(property), { required: required.includes(name) })]);
 
   const editor = element('textarea', {
     id: `${id}-body`, rows: 10, spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', 'aria-describedby': `${id}-body-hint`,
@@ -174,7 +194,7 @@ function bodyControls(id, schema) {
   editor.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) $('request').requestSubmit();
   });
-  const form = element('div', { class: 'fields' }, ...members,
+  const form = element('div', { class: 'fields' }, ...members.map(([, { node }]) => node),
     element('p', { class: 'hint' }, 'What is empty or equals its default is not sent.'));
   const json = element('div', { class: 'field', hidden: true },
     element('label', { for: editor.id }, 'Body'),
@@ -183,6 +203,10 @@ function bodyControls(id, schema) {
       `Sent as it stands, Ctrl+Enter sends it. ${MASK} stands for the password of the form; one typed here is visible.`));
 
   let stale = true;
+  const write = () => {
+    if (stale) editor.value = concealed(JSON.stringify(membersOf(current.fields), null, 2));
+    stale = false;
+  };
   form.addEventListener('input', () => stale = true);
   current.editor = { used: () => !json.hidden, text: () => editor.value };
   const view = (name, label, chosen, show) => {
@@ -190,160 +214,72 @@ function bodyControls(id, schema) {
     radio.addEventListener('change', show);
     return element('label', { class: 'option' }, radio, label);
   };
+  const fill = (value) => {
+    for (const [name, member] of members) member.fill(value[name]);
+    stale = true;
+    if (!json.hidden) write();
+  };
   return [
+    examples.length > 0 && exampleButtons(`${id}-body`, examples, fill, description),
     element('fieldset', { class: 'views' }, element('legend', {}, 'Write the body as'),
       view('form', 'Form', true, () => { form.hidden = false; json.hidden = true; }),
       view('json', 'JSON', false, () => {
-        if (stale) editor.value = concealed(JSON.stringify(membersOf(current.fields), null, 2));
-        stale = false;
+        write();
         form.hidden = true;
         json.hidden = false;
       })),
     form,
     json,
-  ];
+  ].filter(Boolean);
+}
+
+/** Buttons that fill in the examples of the description. */
+function exampleButtons(id, examples, fill, description) {
+  const hint = element('p', { id: `${id}-examples-hint`, class: 'hint', role: 'status' }, ...prose(description ?? ''));
+  const buttons = examples.map(([label, value], index) => {
+    const button = element('button', { id: `${id}-example-${index + 1}`, class: 'small', type: 'button' }, label);
+    button.addEventListener('click', () => {
+      fill(value);
+      button.dispatchEvent(new Event('input', { bubbles: true }));
+      hint.textContent = `Filled in: ${label}. You can change it.`;
+    });
+    return button;
+  });
+  return element('fieldset', { class: 'examples', 'aria-describedby': hint.id },
+    element('legend', {}, 'Examples'), element('div', { class: 'chips' }, ...buttons), hint);
 }
 
 function tokenControl({ description, required }) {
   return textField({
-    id: 'token', name: 'Bearer token', kind: 'string', secret: true, required,
+    id: 'token', name: 'Bearer token', secret: true, required,
     hint: [description, 'Goes with this request only, never stored, cleared when you open another operation.'],
   }).node;
 }
 
-/** Makes the control of a parameter or a member, remembers it, and returns its node. */
+/** Makes the control of a parameter or a member, remembers and returns it. */
 function control(operation, where, name, schema, { required = false, description = schema.description }) {
-  const kind = kindOf(schema);
-  const id = `${operation}-${name}`;
   const secret = schema.format === 'password';
-  const options = { id, name, kind, schema, required, secret, hint: [description, rules(schema)] };
-  let make = textField;
-  if (kind === 'boolean') make = switchField;
-  else if (kind === 'array' && resolve(schema.items)?.enum) make = chipsField;
-  else if (schema.enum) make = choiceField;
-  const field = make(options);
-  current.fields.push({ where, name, secret, value: field.value });
-  return field.node;
+  const field = fieldOf({ id: `${operation}-${name}`, name, schema: { ...schema, items: resolve(schema.items) }, required, secret, description });
+  const needs = schema['x-used-with'];
+  if (needs) field.node.querySelector('.hint').append(element('span', { class: 'needs' }, ...prose(` Not sent while \`${needs}\` is off.`)));
+  current.fields.push({ where, name, secret, needs, ...field });
+  return field;
 }
 
-function kindOf({ type }) {
-  return [type].flat().find((kind) => kind !== 'null') ?? 'string';
+/** Disables the fields that are used only with another one, while that is off. */
+function showDependents() {
+  for (const { node, needs } of current.fields.filter((field) => field.needs)) {
+    const off = !isOn(needs);
+    node.classList.toggle('off', off);
+    for (const part of [node, ...node.querySelectorAll('*')]) {
+      if ('disabled' in part) part.disabled = off;
+    }
+  }
 }
 
-function rules({ minLength, maxLength, minItems, default: usual }) {
-  const told = [
-    minLength === 1 && 'not empty',
-    minLength > 1 && `at least ${minLength} characters`,
-    maxLength !== undefined && `at most ${maxLength} characters`,
-    minItems > 1 && `at least ${minItems} of them`,
-    usual !== undefined && usual !== null && `${JSON.stringify(usual)} by default`,
-  ].filter(Boolean).join(', ');
-  return told && `${told[0].toUpperCase()}${told.slice(1)}.`;
-}
-
-function textField({ id, name, kind, schema = {}, required, secret, hint }) {
-  const input = element('input', {
-    id, type: secret ? 'password' : 'text', autocomplete: 'off', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false',
-    'aria-required': required && 'true', 'aria-describedby': `${id}-hint ${id}-warning`,
-  });
-  const warning = element('span', { id: `${id}-warning`, class: 'warning', role: 'status' });
-  const count = element('span', { class: 'count', 'aria-hidden': 'true' });
-  const judge = () => {
-    const length = [...input.value].length;
-    let wrong = '';
-    if (length > schema.maxLength) wrong = `Too long: ${REFUSED}.`;
-    else if (required && length === 0) wrong = `Missing: ${REFUSED}.`;
-    else if (schema.pattern && length > 0 && !new RegExp(schema.pattern, 'u').test(input.value)) wrong = `Blank or malformed: ${REFUSED}.`;
-    if (warning.textContent !== wrong) warning.textContent = wrong;
-    if (schema.maxLength) count.textContent = `${length} / ${schema.maxLength}`;
-    input.setAttribute('aria-invalid', String(wrong !== ''));
-  };
-  input.addEventListener('input', judge);
-  if (schema.maxLength) count.textContent = `0 / ${schema.maxLength}`;
-
-  const node = element('div', { class: 'field' },
-    element('div', { class: 'heading' }, element('label', { for: id }, name), ...marks(kind, required)),
-    secret ? element('div', { class: 'secret' }, input, showButton(input, name)) : input,
-    element('div', { class: 'judgement' }, warning, count),
-    hintOf(id, hint));
-  const value = () => {
-    if (input.value === '') return undefined;
-    return kind === 'string' ? input.value : parsed(input.value);
-  };
-  return { node, value };
-}
-
-function showButton(input, name) {
-  const button = element('button', { id: `${input.id}-show`, type: 'button', 'aria-pressed': 'false', 'aria-label': `Show ${name}` }, 'Show');
-  button.addEventListener('click', () => {
-    const shown = input.type === 'password';
-    input.type = shown ? 'text' : 'password';
-    button.setAttribute('aria-pressed', String(shown));
-    button.textContent = shown ? 'Hide' : 'Show';
-    button.setAttribute('aria-label', `${button.textContent} ${name}`);
-  });
-  return button;
-}
-
-function switchField({ id, name, kind, schema, required, hint }) {
-  const input = element('input', { id, type: 'checkbox', role: 'switch', checked: schema.default === true, 'aria-describedby': `${id}-hint` });
-  const node = element('div', { class: 'field' },
-    element('div', { class: 'heading' }, element('label', { class: 'switch' }, input, name), ...marks(kind, required)),
-    hintOf(id, hint));
-  return { node, value: () => (input.checked === schema.default ? undefined : input.checked) };
-}
-
-function chipsField({ id, name, schema, required, hint }) {
-  const items = resolve(schema.items);
-  const boxes = items.enum.map((value) => element('input', { id: `${id}-${value}`, type: 'checkbox', value }));
-  const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
-  const tally = element('span', { class: 'count' });
-  const tell = () => tally.textContent = chosen().length ? `${chosen().length} of ${boxes.length} chosen` : 'None chosen, not sent';
-  tell();
-  const all = (label, checked) => {
-    const button = element('button', { id: `${id}-${label.toLowerCase()}`, type: 'button', 'aria-label': `${label} of ${name}` }, label);
-    button.addEventListener('click', () => {
-      for (const box of boxes) box.checked = checked;
-      button.dispatchEvent(new Event('input', { bubbles: true }));
-    });
-    return button;
-  };
-  const node = element('fieldset', { id, class: 'field', 'aria-describedby': `${id}-hint` },
-    element('legend', {}, name, ...marks(`list of ${kindOf(items)}`, required)),
-    hintOf(id, hint),
-    element('div', { class: 'chips' }, ...boxes.map((box) => element('label', { class: 'option' }, box, box.value))),
-    element('div', { class: 'tally' }, all('All', true), all('None', false), tally));
-  node.addEventListener('input', tell);
-  return { node, value: () => (chosen().length ? chosen() : undefined) };
-}
-
-function choiceField({ id, name, kind, schema, required, hint }) {
-  const radio = (value, checked) => element('input', { id: `${id}-${value || 'other'}`, type: 'radio', name: id, value, checked });
-  const radios = schema.enum.map((value) => radio(value, value === schema.default));
-  const other = radio('', false);
-  const text = element('input', {
-    id: `${id}-other-value`, type: 'text', 'aria-label': `Another value of ${name}`, autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false',
-  });
-  text.addEventListener('input', () => other.checked = true);
-  const node = element('fieldset', { id, class: 'field', 'aria-describedby': `${id}-hint` },
-    element('legend', {}, name, ...marks(kind, required)),
-    hintOf(id, [...hint, 'The default is not sent.']),
-    element('div', { class: 'chips' },
-      ...radios.map((input) => element('label', { class: 'option' }, input, input.value)),
-      element('div', { class: 'other' }, element('label', { class: 'option' }, other, 'another'), text)));
-  const value = () => {
-    if (other.checked) return text.value;
-    return radios.find((input) => input.checked && input.value !== schema.default)?.value;
-  };
-  return { node, value };
-}
-
-function marks(kind, required) {
-  return [' ', element('span', { class: 'type' }, kind), required && element('span', { class: 'required' }, 'required')];
-}
-
-function hintOf(id, told) {
-  return element('p', { id: `${id}-hint`, class: 'hint' }, ...prose(told.filter(Boolean).join(' ')));
+function isOn(name) {
+  const { on, value } = current.fields.find((field) => field.name === name) ?? {};
+  return on?.() ?? value?.() !== undefined;
 }
 
 // The request
@@ -354,8 +290,8 @@ function compose(masked) {
   const query = new URLSearchParams();
   const headers = {};
   let { path } = operation;
-  for (const { where, name, value } of fields) {
-    const given = value();
+  for (const { where, name, ...field } of fields) {
+    const given = sent(field);
     if (given === undefined) continue;
     if (where === 'query') query.append(name, given);
     if (where === 'header') headers[name] = given;
@@ -373,9 +309,14 @@ function compose(masked) {
   return { method: operation.method, url: location.origin + path + search, headers, body };
 }
 
+/** The value of a field, unless another one that it needs is off. */
+function sent({ needs, value }) {
+  return needs && !isOn(needs) ? undefined : value();
+}
+
 function membersOf(fields) {
   return Object.fromEntries(fields.filter(({ where }) => where === 'body')
-    .map(({ name, value }) => [name, value()]).filter(([, value]) => value !== undefined));
+    .map(({ name, ...field }) => [name, sent(field)]).filter(([, value]) => value !== undefined));
 }
 
 /** JSON text with the mask in place of its secrets. */
@@ -436,35 +377,22 @@ function headersOf(named) {
   try {
     return new Headers(named);
   } catch {
-    throw new RangeError('A browser cannot send a header with these characters; the command can.');
+    throw new RangeError('A browser cannot send a header with these characters; curl can.');
   }
 }
 
-// The command
+// The code
 
-function showCommand() {
-  const { method, url, headers, body } = compose(!$('reveal').checked);
-  const parts = [`curl -i${method === 'GET' ? '' : ` -X ${method}`} ${quoted(url)}`];
-  for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quoted(`${name}: ${value}`)}`);
-  if (body !== undefined) parts.push(`--data-raw ${quoted(body)}`);
-  $('curl').textContent = parts.join(' \\\n  ');
+function showCode() {
+  const { value: language } = $('languages').querySelector(':checked');
+  const redirects = current.operation.responses.some(([status]) => status.startsWith('3'));
+  $('code').dataset.language = language;
+  $('code').textContent = snippets[language]({ ...compose(!$('reveal').checked), redirects });
 }
 
-/** One word of a POSIX shell. */
-function quoted(text) {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-async function copyCommand() {
-  const masked = $('curl').textContent.includes(MASK);
-  let told = masked ? `Copied. Put what is secret in place of ${MASK}.` : 'Copied.';
-  try {
-    await navigator.clipboard.writeText($('curl').textContent);
-  } catch {
-    getSelection().selectAllChildren($('curl'));
-    told = 'The browser does not let a page copy here; the command is selected instead.';
-  }
-  $('copied').textContent = told;
+async function copyCode() {
+  const masked = $('code').textContent.includes(MASK);
+  $('copied').textContent = await copy($('code'), masked ? `Copied. Put what is secret in place of ${MASK}.` : 'Copied.');
 }
 
 // The response
@@ -499,6 +427,7 @@ function showResponse({ responses }, response, text) {
   $('response').dataset.class = String(response.status)[0];
   $('response-headers').replaceChildren(...[...response.headers].map(([name, value]) =>
     element('div', {}, element('dt', {}, name), element('dd', {}, value))));
+  $('headers-heading').textContent = `Headers (${$('response-headers').childElementCount})`;
   showBody(text, response.headers.get('content-type') ?? '');
   $('answer').hidden = false;
   show('done', phrase(response), documented?.[1].description ?? 'Not an answer that the description lists for this operation.');
@@ -556,72 +485,15 @@ function show(state, status, meaning = '') {
   $('follow').hidden = true;
   if (state === 'idle' || state === 'sending') return;
   $('answers').hidden = true;
-  const { top, bottom } = $('outcome').getBoundingClientRect();
-  if (top < 0 || bottom > innerHeight) $('response').scrollIntoView();
-}
-
-function phrase({ status, statusText }) {
-  return `${status} ${statusText || REASONS[status] || ''}`.trim();
+  const { top } = $('outcome').getBoundingClientRect();
+  const { bottom } = ($('answer').hidden ? $('outcome') : $('body-heading')).getBoundingClientRect();
+  if (top < 0 || bottom + BODY_START_PX > innerHeight) $('response').scrollIntoView();
 }
 
 function duration(milliseconds) {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(2)} s`;
 }
 
-// Text and nodes
-
-/** JSON indented and coloured; numbers and escapes stay as they were written. Throws when it is no JSON. */
-function highlighted(text) {
-  JSON.parse(text);
-  const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g);
-  const nodes = [];
-  let depth = 0;
-  const newLine = () => `\n${'  '.repeat(depth)}`;
-  tokens.forEach((token, index) => {
-    const [previous, next] = [tokens[index - 1], tokens[index + 1]];
-    if (token === '{' || token === '[') {
-      depth += 1;
-      nodes.push(next === '}' || next === ']' ? token : token + newLine());
-    } else if (token === '}' || token === ']') {
-      depth -= 1;
-      nodes.push(previous === '{' || previous === '[' ? token : newLine() + token);
-    } else if (token === ',') {
-      nodes.push(token + newLine());
-    } else if (token === ':') {
-      nodes.push(': ');
-    } else {
-      let kind = 'number';
-      if (token.startsWith('"')) kind = next === ':' ? 'key' : 'string';
-      else if (/^[tfn]/.test(token)) kind = 'literal';
-      nodes.push(element('span', { class: kind }, token));
-    }
-  });
-  return nodes;
-}
-
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
 function paragraphs(text) {
   return text.split(/\n{2,}/).filter((part) => part.trim()).map((part) => element('p', {}, ...prose(part)));
-}
-
-/** Text with `code` in it. */
-function prose(text) {
-  return text.split('`').map((part, index) => (index % 2 ? element('code', {}, part) : part));
-}
-
-/** An element; attributes that are true stand without a value, those that are false, null or undefined are left out. */
-function element(tag, attributes, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== false && value != null) made.setAttribute(name, value === true ? '' : value);
-  }
-  made.append(...children.filter((child) => child !== false && child != null));
-  return made;
 }

@@ -1,9 +1,9 @@
 //! Profiles: their fields, and how they are read from the answer of the portal.
 
-use std::{fmt, ops::Index};
+use std::{collections::BTreeMap, fmt, ops::Index};
 
 use jiff::{Timestamp, tz::Offset};
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value, value::RawValue};
 
 /// The fields of a profile, in the order in which they are returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,12 +182,23 @@ impl Anomaly {
     }
 }
 
+/// A difference between an answer of the portal and the known ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Deviation {
+    pub(crate) anomaly: Anomaly,
+    /// The key in the answer of the portal.
+    pub(crate) member: &'static str,
+}
+
 /// No field of the student's record has a usable value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoProfile;
 
+/// The members of an object, as sent.
+pub(crate) type Members<'a> = BTreeMap<&'a str, &'a RawValue>;
+
 /// Fields of the student's record, and their keys in it.
-const INFO: [(Field, &str); 13] = [
+const INFO: [(Field, &str); 14] = [
     (Field::Name, "NameAsInSSLC"),
     (Field::Prn, "LoginId"),
     (Field::Srn, "SRN"),
@@ -201,41 +212,45 @@ const INFO: [(Field, &str); 13] = [
     (Field::MiddleName, "MiddleName"),
     (Field::LastName, "LastName"),
     (Field::BranchShortCode, "BranchAbbreviation"),
+    (Field::DateOfBirth, "DateOfBirth"),
 ];
 
 /// Fields that come with the student's photo, and their keys.
-const PHOTO: [(Field, &str); 2] = [(Field::Campus, "instituteName"), (Field::Gender, "gender")];
+const PHOTO: [(Field, &str); 2] = [(Field::Campus, INSTITUTE), (Field::Gender, "gender")];
 
-const DATE_OF_BIRTH: &str = "DateOfBirth";
+const INSTITUTE: &str = "instituteName";
+
+/// The keys that are read of the student's record.
+pub(crate) fn info_keys() -> impl Iterator<Item = &'static str> {
+    INFO.into_iter().map(|(_, key)| key)
+}
+
+/// The keys that are read of the data of the photo.
+pub(crate) fn photo_keys() -> impl Iterator<Item = &'static str> {
+    PHOTO.into_iter().map(|(_, key)| key)
+}
 
 impl Profile {
-    /// Reads a profile from the student's record and from the data of the photo. Also returns its
-    /// anomalies. No value is derived from another field.
+    /// Reads a profile from the student's record and from the data of the photo. Also returns what
+    /// differs from a known answer. No value is derived from another field.
     pub(crate) fn read(
-        info: &Map<String, Value>,
-        photo: Option<&Map<String, Value>>,
+        info: &Members<'_>,
+        photo: &Members<'_>,
         campuses: &Campuses,
-    ) -> Result<(Self, Vec<Anomaly>), NoProfile> {
+    ) -> Result<(Self, Vec<Deviation>), NoProfile> {
         let mut profile = Self([const { None }; Field::ALL.len()]);
-        let mut anomalies = Vec::new();
-        let mut read = |field: Field, sent: Option<&Value>, shape: fn(&Value) -> Sent| {
-            let sent = sent.map_or(Err(Anomaly::MissingField), shape);
+        let mut deviations = Vec::new();
+        let info = INFO.into_iter().map(|(field, key)| (field, key, info.get(key)));
+        let photo = PHOTO.into_iter().map(|(field, key)| (field, key, photo.get(key)));
+        for (field, member, sent) in info.chain(photo) {
+            let sent = sent.map_or(Err(Anomaly::MissingField), |sent| value(field, sent));
             let text = sent.unwrap_or_else(|anomaly| {
-                anomalies.push(anomaly);
+                deviations.push(Deviation { anomaly, member });
                 None
             });
             profile.0[field as usize] = text.map(FieldValue::Text);
-        };
-        for (field, key) in INFO {
-            read(field, info.get(key), text);
         }
-        read(Field::DateOfBirth, info.get(DATE_OF_BIRTH), date);
-        for (field, key) in PHOTO {
-            read(field, photo.and_then(|photo| photo.get(key)), text);
-        }
-        if INFO.iter().all(|&(field, _)| profile[field].is_none())
-            && profile[Field::DateOfBirth].is_none()
-        {
+        if INFO.iter().all(|&(field, _)| profile[field].is_none()) {
             return Err(NoProfile);
         }
         if let Some(FieldValue::Text(campus)) = &profile[Field::Campus] {
@@ -243,15 +258,21 @@ impl Profile {
                 Some(code) => {
                     profile.0[Field::CampusCode as usize] = Some(FieldValue::Code(code));
                 }
-                None => anomalies.push(Anomaly::UnknownCampusCode),
+                None => deviations
+                    .push(Deviation { anomaly: Anomaly::UnknownCampusCode, member: INSTITUTE }),
             }
         }
-        Ok((profile, anomalies))
+        Ok((profile, deviations))
     }
 }
 
 /// A sent value: its text, `None` without a value, or an anomaly.
 type Sent = Result<Option<String>, Anomaly>;
+
+fn value(field: Field, sent: &RawValue) -> Sent {
+    let value = serde_json::from_str(sent.get()).map_err(|_| Anomaly::UnexpectedValue)?;
+    if field == Field::DateOfBirth { date(&value) } else { text(&value) }
+}
 
 /// A number becomes its text. Null and empty text are no value.
 fn text(value: &Value) -> Sent {
@@ -297,8 +318,15 @@ mod tests {
     use super::*;
 
     fn read(info: &Value, photo: &Value) -> Result<(Profile, Vec<Anomaly>), NoProfile> {
+        let (info, photo) = (info.to_string(), photo.to_string());
+        read_text(&info, &photo)
+    }
+
+    fn read_text(info: &str, photo: &str) -> Result<(Profile, Vec<Anomaly>), NoProfile> {
         let campuses = Campuses::parse("North Institute;South Institute").unwrap();
-        Profile::read(info.as_object().unwrap(), photo.as_object(), &campuses)
+        let members = |text| serde_json::from_str(text).unwrap();
+        let (profile, deviations) = Profile::read(&members(info), &members(photo), &campuses)?;
+        Ok((profile, deviations.iter().map(|deviation| deviation.anomaly).collect()))
     }
 
     fn texts(profile: &Profile) -> Vec<(&'static str, String)> {
@@ -313,10 +341,9 @@ mod tests {
     }
 
     fn full() -> Value {
-        let mut info: Map<String, Value> =
-            INFO.iter().map(|&(_, key)| (key.to_owned(), json!(key))).collect();
-        info.insert(DATE_OF_BIRTH.to_owned(), json!(1_104_517_800_000_i64));
-        info.into()
+        let mut info: Value = info_keys().map(|key| (key.to_owned(), json!(key))).collect();
+        info["DateOfBirth"] = json!(1_104_517_800_000_i64);
+        info
     }
 
     #[test]
@@ -404,7 +431,16 @@ mod tests {
     #[test]
     fn a_profile_needs_one_usable_value() {
         assert_eq!(read(&json!({}), &json!({ "gender": "F" })), Err(NoProfile));
-        assert_eq!(read(&json!({ "SRN": "", "Email": [] }), &json!(null)), Err(NoProfile));
+        assert_eq!(read(&json!({ "SRN": "", "Email": [] }), &json!({})), Err(NoProfile));
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_is_unexpected() {
+        let info = r#"{"SRN":"s","Email":"\ud83d","Branch":1e999,"Mobile":["\ud83d"]}"#;
+        let (profile, anomalies) = read_text(info, "{}").unwrap();
+        assert_eq!(texts(&profile), [("srn", "s".to_owned())]);
+        let unexpected = anomalies.iter().filter(|&&found| found == Anomaly::UnexpectedValue);
+        assert_eq!(unexpected.count(), 3);
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! The body of a sign-in, and all the rules that it breaks.
 
-use std::collections::BTreeMap;
+use std::{borrow::Borrow, collections::BTreeMap, fmt};
 
 use secrecy::{ExposeSecret as _, SecretString};
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, Visitor},
+};
 use serde_json::{error::Category, value::RawValue};
 
 use super::{Field, Fields};
@@ -70,7 +74,37 @@ impl Invalid {
 }
 
 /// The members of a body with their values as sent. Of a repeated key, the last one counts.
-type Members<'a> = BTreeMap<String, &'a RawValue>;
+type Members<'a> = BTreeMap<Key, &'a RawValue>;
+
+/// The bytes of a key, also of one that is not valid text: it has half of a surrogate pair.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a key")
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Key, E> {
+        Ok(Key(bytes.to_owned()))
+    }
+}
+
+impl Borrow<[u8]> for Key {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
 
 impl SignIn {
     /// Parses a body, and reports every member that breaks a rule.
@@ -100,15 +134,21 @@ fn members(body: &[u8]) -> Result<Members<'_>, Invalid> {
     if body.trim_ascii().is_empty() {
         return Err(Invalid::once(Input::Body, "the body is required"));
     }
-    serde_json::from_slice(body).map_err(|error| match error.classify() {
-        Category::Data => Invalid::once(Input::Body, "the body must be a JSON object"),
-        _ => Invalid::once(Input::Other, "the body is not valid JSON"),
+    serde_json::from_slice(body).map_err(|error| {
+        // The first byte shows that a body is no object. The rest of it may be no JSON.
+        let is_json = || serde_json::from_slice::<IgnoredAny>(body).is_ok();
+        match error.classify() {
+            Category::Data if is_json() => {
+                Invalid::once(Input::Body, "the body must be a JSON object")
+            }
+            _ => Invalid::once(Input::Other, "the body is not valid JSON"),
+        }
     })
 }
 
 fn username(members: &Members<'_>) -> Result<SecretString, Invalid> {
     let reject = |rule| Err(Invalid::once(Input::Username, rule));
-    let typed = match members.get("username").map(|value| text(value)) {
+    let typed = match members.get(&b"username"[..]).map(|value| text(value)) {
         None => return reject("username is required"),
         Some(Err(NotText::OtherType)) => return reject("username must be a string"),
         Some(Err(NotText::Unpaired)) => return reject("username must be valid text"),
@@ -125,7 +165,7 @@ fn username(members: &Members<'_>) -> Result<SecretString, Invalid> {
 
 fn password(members: &Members<'_>) -> Result<SecretString, Invalid> {
     let reject = |rule| Err(Invalid::once(Input::Password, rule));
-    match members.get("password").map(|value| text(value)) {
+    match members.get(&b"password"[..]).map(|value| text(value)) {
         None => reject("password is required"),
         Some(Err(NotText::OtherType)) => reject("password must be a string"),
         Some(Err(NotText::Unpaired)) => reject("password must be valid text"),
@@ -138,7 +178,7 @@ fn password(members: &Members<'_>) -> Result<SecretString, Invalid> {
 }
 
 fn profile(members: &Members<'_>) -> Result<bool, Invalid> {
-    match members.get("profile").map(|value| value.get()) {
+    match members.get(&b"profile"[..]).map(|value| value.get()) {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
         Some(_) => Err(Invalid::once(Input::Profile, "profile must be true or false")),
@@ -148,7 +188,7 @@ fn profile(members: &Members<'_>) -> Result<bool, Invalid> {
 /// Validates `fields` also if the caller wants no profile.
 fn fields(members: &Members<'_>) -> Result<Fields, Invalid> {
     let reject = |rule| Err(Invalid::once(Input::Fields, rule));
-    let value = match members.get("fields").map(|value| value.get()) {
+    let value = match members.get(&b"fields"[..]).map(|value| value.get()) {
         None | Some("null") => return Ok(Fields::ALL),
         Some(value) => value,
     };
@@ -170,8 +210,8 @@ fn fields(members: &Members<'_>) -> Result<Fields, Invalid> {
 }
 
 fn no_other(members: &Members<'_>) -> Result<(), Invalid> {
-    let known = |name: &str| ["username", "password", "profile", "fields"].contains(&name);
-    match members.keys().filter(|name| !known(name)).count() {
+    let known: [&[u8]; 4] = [b"username", b"password", b"profile", b"fields"];
+    match members.keys().filter(|Key(name)| !known.contains(&&name[..])).count() {
         0 => Ok(()),
         others => Err(Invalid {
             input: Input::Other,
@@ -237,7 +277,10 @@ mod tests {
             ("\"{}\"", &[("body", 1)]),
             ("{", &[("other", 1)]),
             ("{} {}", &[("other", 1)]),
-            (r#"{"\ud800":1}"#, &[("other", 1)]),
+            ("[1,", &[("other", 1)]),
+            ("nul", &[("other", 1)]),
+            ("1", &[("body", 1)]),
+            (r#"{"\ud800":1,"\udc00":2,"username":"u"}"#, &[("password", 1), ("other", 2)]),
             ("{}", &[("username", 1), ("password", 1)]),
             (r#"{"username":1,"password":null}"#, &[("username", 1), ("password", 1)]),
             (r#"{"username":" ","password":""}"#, &[("username", 1), ("password", 1)]),

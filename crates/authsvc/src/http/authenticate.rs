@@ -34,13 +34,13 @@ pub(super) async fn authenticate(
 ) -> Result<impl IntoResponse, Error> {
     let admitted = app.limits.admit(&sign_in.username, address)?;
     samples.attempted(sign_in.profile.is_some());
-    let profile = match app.portal.sign_in(&sign_in, &samples).await {
+    let signed_in = match app.portal.sign_in(&sign_in, &samples).await {
         Err(SignInError::Rejected) => {
             admitted.rejected();
             return Err(SignInError::Rejected.into());
         }
         // The portal has accepted the credentials, although the profile could not be read.
-        Err(error @ (SignInError::ProfileFetch(_) | SignInError::ProfileParse)) => {
+        Err(error @ (SignInError::ProfileFetch(_) | SignInError::ProfileParse(_))) => {
             admitted.succeeded();
             return Err(error.into());
         }
@@ -48,8 +48,8 @@ pub(super) async fn authenticate(
     };
     admitted.succeeded();
     samples.succeeded();
-    let profile =
-        sign_in.profile.zip(profile).map(|(fields, profile)| ProfileOutput { fields, profile });
+    let requested = sign_in.profile.zip(signed_in.profile);
+    let profile = requested.map(|(fields, profile)| ProfileOutput { fields, profile });
     let output = StatusOutput::new(true, "the portal accepted the credentials");
     Ok(Json(AuthenticateOutput { output, profile }))
 }

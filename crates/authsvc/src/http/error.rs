@@ -11,7 +11,7 @@ use common::{
     limits::Refused,
 };
 
-use super::output::StatusOutput;
+use super::output::{StatusOutput, with_code};
 use crate::{
     domain::Invalid,
     limits::Denied,
@@ -41,8 +41,6 @@ pub(super) enum Error {
     NoMemory,
     /// Too many sign-ins were rejected.
     RateLimited(Refused),
-    /// A file that should be embedded in the program is missing.
-    Missing(&'static str),
     /// A handler panicked. The panic hook has logged it.
     Panicked,
 }
@@ -53,7 +51,7 @@ impl From<SignInError> for Error {
             SignInError::Rejected => Self::Authentication,
             SignInError::Login(fault) => Self::Upstream(fault),
             SignInError::ProfileFetch(fault) => Self::ProfileFetch(fault),
-            SignInError::ProfileParse => Self::ProfileParse,
+            SignInError::ProfileParse(_) => Self::ProfileParse,
         }
     }
 }
@@ -105,7 +103,7 @@ impl IntoResponse for Error {
                 "too many sign-ins were rejected: try again later",
             ),
             // `Abandoned` has returned above.
-            Self::Metrics(_) | Self::Missing(_) | Self::Panicked | Self::Abandoned => {
+            Self::Metrics(_) | Self::Panicked | Self::Abandoned => {
                 (StatusCode::INTERNAL_SERVER_ERROR, Type::Internal, internal)
             }
         };
@@ -121,11 +119,11 @@ impl IntoResponse for Error {
                 (Vec::new(), Some(Cause::new(fault)))
             }
             Self::Metrics(error) => (Vec::new(), Some(Cause::new(error))),
-            Self::Missing(name) => (Vec::new(), Some(Cause::new(Missing(name)))),
             _ => (Vec::new(), None),
         };
         let message = if invalid.is_empty() { message.to_owned() } else { rules(&invalid) };
-        let mut response = (status, StatusOutput::new(false, message).json()).into_response();
+        let response = (status, StatusOutput::new(false, message).json()).into_response();
+        let mut response = with_code(response, code(error));
         if error == Type::MetricsAuthorization {
             let challenge = HeaderValue::from_static("Bearer");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
@@ -144,11 +142,22 @@ impl IntoResponse for Error {
     }
 }
 
+/// The value of `X-Error-Code`.
+fn code(error: ErrorType) -> &'static str {
+    match error {
+        ErrorType::Authentication => "credentials_rejected",
+        ErrorType::Upstream => "portal_login_failed",
+        ErrorType::ProfileFetch => "portal_profile_failed",
+        ErrorType::ProfileParse => "profile_unreadable",
+        ErrorType::MetricsAuthorization => "metrics_token_wrong",
+        ErrorType::RequestValidation => "request_invalid",
+        ErrorType::Overload => "overloaded",
+        ErrorType::RateLimit => "rate_limited",
+        ErrorType::Internal => "internal_error",
+    }
+}
+
 /// Joins all broken rules in one sentence.
 fn rules(invalid: &[Invalid]) -> String {
     invalid.iter().map(|invalid| invalid.rule).collect::<Vec<_>>().join("; ")
 }
-
-#[derive(Debug, thiserror::Error)]
-#[error("the embedded file {0} is missing")]
-struct Missing(&'static str);

@@ -1,6 +1,10 @@
 //! The JSON body of most responses.
 
-use axum::Json;
+use axum::{
+    Json,
+    http::{HeaderName, HeaderValue},
+    response::Response,
+};
 use jiff::Timestamp;
 use serde::Serialize;
 use tokio::{task::futures::TaskLocalFuture, task_local};
@@ -35,6 +39,13 @@ impl StatusOutput {
     pub(super) fn json(self) -> Json<Self> {
         Json(self)
     }
+}
+
+/// Adds `X-Error-Code`, a stable name of the error for programs.
+pub(super) fn with_code(mut response: Response, code: &'static str) -> Response {
+    let name = HeaderName::from_static("x-error-code");
+    response.headers_mut().insert(name, HeaderValue::from_static(code));
+    response
 }
 
 /// Formats a time as RFC 3339 with microseconds, at +05:30.

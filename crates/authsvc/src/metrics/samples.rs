@@ -55,7 +55,7 @@ enum End {
 }
 
 impl Samples {
-    pub(super) fn new(metrics: &Arc<Metrics>) -> Self {
+    pub(crate) fn new(metrics: &Arc<Metrics>) -> Self {
         Self { metrics: Arc::clone(metrics), gathered: Arc::default() }
     }
 

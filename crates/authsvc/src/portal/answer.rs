@@ -1,30 +1,99 @@
-//! Reads the answers of the portal, which are undocumented and may change without notice.
+//! Reads the answers of the portal, which are undocumented and may change without notice. Only the
+//! members that are read must be valid.
+
+use std::sync::LazyLock;
 
 use reqwest::header::HeaderValue;
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 
-use crate::domain::{Anomaly, Campuses, NoProfile, Profile};
+use super::skim::{Needed, Skimmer, Unreadable};
+use crate::domain::{
+    Anomaly, Campuses, Deviation, Members, NoProfile, Profile, info_keys, photo_keys,
+};
+
+const MESSAGE: &str = "MESSAGE";
+const STATUS: &str = "status";
+const INFO: &str = "STUDENT_INFO";
+const PHOTO: &str = "STUDENT_PHOTO";
+const LOGIN: &str = "mobileJsonObject";
+const TOKEN: &str = "accessToken";
+
+/// The whole answer, in place of the key of a member.
+const ANSWER: &str = "(the whole answer)";
+
+static OF_LOGIN: LazyLock<[Needed; 2]> =
+    LazyLock::new(|| [Needed::object(LOGIN, ["login"]), Needed::value(TOKEN)]);
+
+static OF_PROFILE: LazyLock<[Needed; 4]> = LazyLock::new(|| {
+    [
+        Needed::value(MESSAGE),
+        Needed::value(STATUS),
+        Needed::object(INFO, info_keys()),
+        Needed::object(PHOTO, photo_keys()),
+    ]
+});
+
+/// Reads the body of an answer to a login.
+pub(super) fn login_skimmer() -> Skimmer<'static> {
+    Skimmer::new(&*OF_LOGIN)
+}
+
+/// Reads the body of an answer to the request for a profile.
+pub(super) fn profile_skimmer() -> Skimmer<'static> {
+    Skimmer::new(&*OF_PROFILE)
+}
+
+/// Why a body cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BodyFault {
+    #[error("the answer is longer than PORTAL_MAX_RESPONSE")]
+    TooLarge,
+    #[error("the answer was cut off")]
+    CutOff,
+    #[error("{0}")]
+    Unreadable(#[from] Unreadable),
+}
+
+/// The needed members of an answer, as JSON text.
+pub(super) type Body = Result<Vec<u8>, BodyFault>;
 
 /// The answer to a successful login.
-pub(super) struct SignedIn(Value);
+pub(super) struct SignedIn {
+    token: Option<String>,
+}
 
-/// Reads the answer to a login. The error is the reason why the login did not succeed.
-pub(super) fn signed_in(body: &[u8]) -> Result<SignedIn, &'static str> {
-    let answer: Value = serde_json::from_slice(body).map_err(|_| "not JSON")?;
-    match answer.pointer("/mobileJsonObject/login").and_then(Value::as_str).map(str::trim) {
-        Some("SUCCESS") => Ok(SignedIn(answer)),
-        _ => Err("the portal did not report a successful login"),
+/// Why a login did not succeed, or has no token.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LoginFault {
+    #[error(transparent)]
+    Body(#[from] BodyFault),
+    #[error("the portal did not report a successful login")]
+    NoSuccess,
+    #[error("no access token")]
+    NoToken,
+    #[error("the access token has characters that a header cannot contain")]
+    Token,
+}
+
+/// Reads the answer to a login.
+pub(super) fn signed_in(body: Body) -> Result<SignedIn, LoginFault> {
+    let body = body?;
+    let answer = members(&body).ok_or(Unreadable::NotAnObject).map_err(BodyFault::from)?;
+    let login = answer.get(LOGIN).and_then(object);
+    match login.and_then(|login| text(login.get("login").copied())) {
+        Some(login) if login.trim() == "SUCCESS" => {
+            Ok(SignedIn { token: text(answer.get(TOKEN).copied()) })
+        }
+        _ => Err(LoginFault::NoSuccess),
     }
 }
 
 impl SignedIn {
     /// The `Authorization` header of further calls.
-    pub(super) fn bearer(&self) -> Result<HeaderValue, &'static str> {
-        let token = self.0.get("accessToken").and_then(Value::as_str).map(str::trim);
-        let token = token.filter(|token| !token.is_empty()).ok_or("no access token")?;
-        let bearer = HeaderValue::try_from(format!("Bearer {token}"));
-        let mut bearer =
-            bearer.map_err(|_| "the access token has characters that a header cannot contain")?;
+    pub(super) fn bearer(&self) -> Result<HeaderValue, LoginFault> {
+        let token = self.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
+        let bearer = format!("Bearer {}", token.ok_or(LoginFault::NoToken)?);
+        let mut bearer = HeaderValue::try_from(bearer).map_err(|_| LoginFault::Token)?;
         bearer.set_sensitive(true);
         Ok(bearer)
     }
@@ -34,58 +103,120 @@ impl SignedIn {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unusable {
     /// The answer reports a failure.
-    Failed(&'static str),
+    Failed(ReportedFailure),
     /// The answer is not a profile, or the profile has no usable value.
-    NoProfile,
+    NoProfile(ProfileFault),
 }
 
-impl From<NoProfile> for Unusable {
-    fn from(NoProfile: NoProfile) -> Self {
-        Self::NoProfile
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ReportedFailure {
+    #[error("the body has an error status")]
+    Status,
+    #[error("MESSAGE does not start with SUCCESS")]
+    Message,
+}
+
+/// Why an answer is not a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ProfileFault {
+    #[error(transparent)]
+    Body(#[from] BodyFault),
+    #[error("MESSAGE is missing, blank or not a string")]
+    NoMessage,
+    #[error("{0} is not an object")]
+    NotAnObject(&'static str),
+    #[error("STUDENT_INFO is missing or null, or has no usable value")]
+    NoValue,
+}
+
+impl ProfileFault {
+    /// As a member of the answer that differs.
+    pub(super) fn deviation(self) -> Deviation {
+        let member = match self {
+            Self::Body(_) => ANSWER,
+            Self::NoMessage => MESSAGE,
+            Self::NotAnObject(member) => member,
+            Self::NoValue => INFO,
+        };
+        Deviation { anomaly: Anomaly::ResponseStructure, member }
+    }
+}
+
+impl From<ProfileFault> for Unusable {
+    fn from(fault: ProfileFault) -> Self {
+        Self::NoProfile(fault)
     }
 }
 
 /// Reads the answer to the request for a profile.
 pub(super) fn profile(
-    body: &[u8],
+    body: Body,
     campuses: &Campuses,
-) -> Result<(Profile, Vec<Anomaly>), Unusable> {
-    let answer: Value = serde_json::from_slice(body).map_err(|_| Unusable::NoProfile)?;
-    let message = answer.get("MESSAGE").and_then(Value::as_str).map(str::trim);
-    match message.filter(|message| !message.is_empty()) {
-        None if answer.get("status").is_some_and(is_failure) => {
-            return Err(Unusable::Failed("the body has an error status"));
+) -> Result<(Profile, Vec<Deviation>), Unusable> {
+    let body = body.map_err(ProfileFault::from)?;
+    let not_an_object = ProfileFault::Body(Unreadable::NotAnObject.into());
+    let answer = members(&body).ok_or(not_an_object)?;
+    let message = text(answer.get(MESSAGE).copied());
+    match message.as_deref().map(str::trim).filter(|message| !message.is_empty()) {
+        None if answer.get(STATUS).is_some_and(|status| is_failure(status)) => {
+            return Err(Unusable::Failed(ReportedFailure::Status));
         }
-        None => return Err(Unusable::NoProfile),
+        None => return Err(ProfileFault::NoMessage.into()),
         Some(message) if !message.starts_with("SUCCESS") => {
-            return Err(Unusable::Failed("MESSAGE does not start with SUCCESS"));
+            return Err(Unusable::Failed(ReportedFailure::Message));
         }
         Some(_) => {}
     }
-    let info = part(&answer, "STUDENT_INFO")?.ok_or(Unusable::NoProfile)?;
-    let photo = part(&answer, "STUDENT_PHOTO")?;
-    Ok(Profile::read(info, photo, campuses)?)
+    let info = part(&answer, INFO)?.ok_or(ProfileFault::NoValue)?;
+    let photo = part(&answer, PHOTO)?.unwrap_or_default();
+    let read = Profile::read(&info, &photo, campuses);
+    read.map_err(|NoProfile| ProfileFault::NoValue.into())
 }
 
 /// The member `status` is a number other than 200.
-fn is_failure(status: &Value) -> bool {
-    status.as_f64().is_some_and(|status| status != 200.0)
+fn is_failure(status: &RawValue) -> bool {
+    serde_json::from_str::<f64>(status.get()).is_ok_and(|status| status != 200.0)
 }
 
 /// An object of the answer; `None` if it is missing or null.
-fn part<'a>(answer: &'a Value, key: &str) -> Result<Option<&'a Map<String, Value>>, Unusable> {
+fn part<'a>(answer: &Members<'a>, key: &'static str) -> Result<Option<Members<'a>>, ProfileFault> {
     match answer.get(key) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Object(part)) => Ok(Some(part)),
-        Some(_) => Err(Unusable::NoProfile),
+        None => Ok(None),
+        Some(part) if part.get() == "null" => Ok(None),
+        Some(part) => object(part).map(Some).ok_or(ProfileFault::NotAnObject(key)),
     }
+}
+
+fn members(json: &[u8]) -> Option<Members<'_>> {
+    serde_json::from_slice(json).ok()
+}
+
+fn object<'a>(json: &&'a RawValue) -> Option<Members<'a>> {
+    serde_json::from_str(json.get()).ok()
+}
+
+fn text(json: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(json?.get()).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    fn skim(mut skimmer: Skimmer<'_>, text: &str) -> Body {
+        skimmer.push(text.as_bytes())?;
+        Ok(skimmer.finish()?)
+    }
+
+    fn sign_in(text: &str) -> Result<SignedIn, LoginFault> {
+        signed_in(skim(login_skimmer(), text))
+    }
+
+    fn read(text: &str) -> Result<(Profile, Vec<Deviation>), Unusable> {
+        profile(skim(profile_skimmer(), text), &Campuses::default())
+    }
 
     #[test]
     fn only_the_text_success_is_a_login() {
@@ -93,17 +224,22 @@ mod tests {
             (json!({ "mobileJsonObject": { "login": " SUCCESS " } }), true),
             (json!({ "mobileJsonObject": { "login": "success" } }), false),
             (json!({ "mobileJsonObject": { "login": ["SUCCESS"] } }), false),
+            (json!({ "mobileJsonObject": "SUCCESS" }), false),
             (json!({ "login": "SUCCESS" }), false),
             (json!(null), false),
         ] {
-            assert_eq!(signed_in(login.to_string().as_bytes()).is_ok(), expected, "{login}");
+            assert_eq!(sign_in(&login.to_string()).is_ok(), expected, "{login}");
         }
-        assert!(signed_in(b"SUCCESS").is_err());
+        assert!(sign_in("SUCCESS").is_err());
     }
 
     #[test]
     fn a_token_is_text_that_fits_a_header() {
-        let bearer = |token: Value| SignedIn(json!({ "accessToken": token })).bearer();
+        let bearer = |token: Value| {
+            let login = json!({ "login": "SUCCESS" });
+            let answer = json!({ "mobileJsonObject": login, "accessToken": token });
+            sign_in(&answer.to_string()).unwrap().bearer()
+        };
         assert_eq!(bearer(json!("t")).unwrap(), "Bearer t");
         for other in [json!(null), json!(""), json!("  "), json!(7), json!("a\nb")] {
             assert!(bearer(other.clone()).is_err(), "{other}");
@@ -112,33 +248,41 @@ mod tests {
 
     #[test]
     fn a_reported_failure_differs_from_a_missing_profile() {
-        let is_failed = |answer: &Value| {
-            matches!(
-                profile(answer.to_string().as_bytes(), &Campuses::default()),
-                Err(Unusable::Failed(_))
-            )
-        };
         for failed in [
             json!({ "status": 500 }),
             json!({ "status": 401, "MESSAGE": "  " }),
             json!({ "status": 200, "MESSAGE": "FAILURE" }),
             json!({ "MESSAGE": "session expired", "STUDENT_INFO": { "SRN": "s" } }),
         ] {
-            assert!(is_failed(&failed), "{failed}");
+            let read = read(&failed.to_string());
+            assert!(matches!(read, Err(Unusable::Failed(_))), "{failed}");
         }
-        for unusable in [
-            json!([]),
-            json!({}),
-            json!({ "status": 200 }),
-            json!({ "status": "500" }),
-            json!({ "MESSAGE": 1 }),
-            json!({ "MESSAGE": "SUCCESS" }),
-            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": [] }),
-            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": " " } }),
-            json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": "s" }, "STUDENT_PHOTO": 1 }),
+        for (unusable, member) in [
+            (json!([]), ANSWER),
+            (json!({}), MESSAGE),
+            (json!({ "status": 200 }), MESSAGE),
+            (json!({ "status": "500" }), MESSAGE),
+            (json!({ "MESSAGE": 1 }), MESSAGE),
+            (json!({ "MESSAGE": "SUCCESS" }), INFO),
+            (json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": [] }), INFO),
+            (json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": " " } }), INFO),
+            (
+                json!({ "MESSAGE": "SUCCESS", "STUDENT_INFO": { "SRN": "s" }, "STUDENT_PHOTO": 1 }),
+                PHOTO,
+            ),
         ] {
-            let read = profile(unusable.to_string().as_bytes(), &Campuses::default());
-            assert_eq!(read.unwrap_err(), Unusable::NoProfile, "{unusable}");
+            let Err(Unusable::NoProfile(fault)) = read(&unusable.to_string()) else {
+                panic!("{unusable}")
+            };
+            assert_eq!(fault.deviation().member, member, "{unusable}");
         }
+    }
+
+    #[test]
+    fn a_wrong_value_in_a_member_that_is_not_read_does_not_matter() {
+        let login = r#"{"mobileJsonObject":{"login":"SUCCESS","x":"\ud83d"},"photo":"\udc00"}"#;
+        assert!(sign_in(login).is_ok());
+        let odd = r#"{"MESSAGE":"SUCCESS","STUDENT_INFO":{"SRN":"s","marks":1e999},"x":"\ud83d"}"#;
+        assert!(read(odd).is_ok());
     }
 }

@@ -74,7 +74,7 @@ struct Counted {
 }
 
 struct Activity {
-    /// [`BUSY`], [`UPGRADED`], or the start of the idle time, in milliseconds since
+    /// [`BUSY`], [`LONG_LIVED`], or the start of the idle time, in milliseconds since
     /// [`Connections::started`].
     state: AtomicU64,
     /// Bytes read of an incomplete head, or [`NO_HEAD`].
@@ -86,12 +86,12 @@ struct Activity {
 
 const NO_HEAD: usize = usize::MAX;
 const BUSY: u64 = u64::MAX;
-const UPGRADED: u64 = u64::MAX - 1;
+const LONG_LIVED: u64 = u64::MAX - 1;
 
 impl Activity {
     /// The start of the idle time, or `None` if the connection is not idle.
     fn idle_since(&self) -> Option<u64> {
-        Some(self.state.load(Ordering::Relaxed)).filter(|&state| state < UPGRADED)
+        Some(self.state.load(Ordering::Relaxed)).filter(|&state| state < LONG_LIVED)
     }
 
     /// Whether a handler runs for a client that has closed its side of the connection. The kernel
@@ -109,10 +109,17 @@ impl Connection {
         self.0.connections.proxies.client(self.0.peer, headers)
     }
 
-    /// Takes a permit for a long-lived socket, which is never closed for a new connection. `None`
-    /// if the limit of sockets is reached, because the other connections are reserved for requests.
+    /// Takes a permit for a long-lived socket or response. `None` if their limit is reached, because
+    /// the other connections are reserved for short requests.
     pub fn upgrade(&self) -> Option<Permit> {
         self.0.connections.sockets.take(1)
+    }
+
+    /// Prevents that the connection is closed for a new one while a long-lived response is written.
+    /// Call it after the handler is done.
+    pub fn keep_open(&self) -> KeptOpen {
+        self.0.activity.state.store(LONG_LIVED, Ordering::Relaxed);
+        KeptOpen(self.clone())
     }
 
     /// The memory budget of request bodies.
@@ -161,7 +168,7 @@ impl Connection {
         let activity = &self.0.activity;
         if activity.idle_since().is_some() {
             let now = self.0.connections.now();
-            let idle = |state: u64| (state < UPGRADED).then_some(now);
+            let idle = |state: u64| (state < LONG_LIVED).then_some(now);
             // Fails if the connection has been upgraded since.
             let _ = activity.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, idle);
         }
@@ -171,7 +178,7 @@ impl Connection {
     /// connection.
     pub(super) fn http_finished(&self) {
         self.0.activity.head.store(NO_HEAD, Ordering::Relaxed);
-        self.0.activity.state.store(UPGRADED, Ordering::Relaxed);
+        self.0.activity.state.store(LONG_LIVED, Ordering::Relaxed);
     }
 
     /// Resolves when the connection must be closed for a new one, or when its client has
@@ -195,6 +202,15 @@ impl Drop for Counted {
         if let Some(client) = self.counted {
             open.release(client);
         }
+    }
+}
+
+/// A connection that is not closed for a new one.
+pub struct KeptOpen(Connection);
+
+impl Drop for KeptOpen {
+    fn drop(&mut self) {
+        self.0.set_idle();
     }
 }
 
