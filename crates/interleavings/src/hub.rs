@@ -14,12 +14,14 @@ use shuttle::{
 };
 
 use crate::{
-    domain::{ClientId, Entry, Key, Object, Owner, Pattern, Revision, Value},
-    select,
+    domain::{ClientId, Entry, Key, Object, Owner, Pattern, Record, Revision, Value},
+    rules, select,
     store::{Feed, FeedItem, Store, StoreError},
     sync::mpsc,
     task::yield_now,
-    watch::{Acknowledger, Burst, Hub, MessageFormat, Subscriber, UnansweredPings},
+    watch::{
+        Acknowledger, Begin, Burst, Frame, Hub, MessageFormat, Stream, Subscriber, UnansweredPings,
+    },
 };
 
 /// The type of all objects that clients watch.
@@ -30,6 +32,10 @@ const LARGE: usize = 12 * 1024 * 1024;
 
 /// Maximum number of scheduling points between two pings.
 const PING_EVERY: usize = 8;
+
+/// Maximum number of scheduling points after rules are loaded: enough for a client to connect and to
+/// receive all objects before the next record.
+const LOAD_POINTS: usize = 64;
 
 /// The writer and the sockets of one run.
 #[derive(Clone)]
@@ -45,6 +51,8 @@ pub struct Plan {
 #[derive(Clone, Copy)]
 pub enum Step {
     Set(&'static str),
+    /// Sets an object of a client.
+    Give(&'static str, u128),
     Delete(&'static str),
     /// An empty name watches all objects.
     Watch(u128, &'static str),
@@ -55,6 +63,18 @@ pub enum Step {
     FillRing,
     /// Trims the change log before the hub has received the last changes.
     Trim,
+    /// A replica loads access rules. They are given by their number: see [`crate::rules`].
+    Load(usize, usize),
+    /// Commits the record that these are the newest access rules.
+    Adopt(usize),
+}
+
+impl Step {
+    /// The revision after these steps.
+    pub(crate) fn last_revision(steps: &[Self]) -> Revision {
+        let records = steps.iter().filter(|step| !matches!(step, Self::Trim | Self::Load(..)));
+        Revision::try_from(records.count()).expect("a short plan")
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -76,12 +96,11 @@ impl Socket {
 /// Runs the plan, until every socket has received the last change.
 pub fn run(plan: &Plan) {
     let store = Store::default();
-    let hub = Hub::new(store.clone(), 0, plan.max_ended);
-    let (sender, news) = mpsc::channel(1);
-    let dispatching = spawn(Arc::clone(&hub).run(Feed { news }));
-    let writing = spawn(write(store.clone(), plan.steps.clone(), sender));
-    let last = plan.steps.iter().filter(|step| !matches!(step, Step::Trim)).count();
-    let last = Revision::try_from(last).expect("a short plan");
+    let hub = Hub::new(store.clone(), 0, plan.max_ended, Arc::default());
+    let (replica, feed) = Replica::new(&hub);
+    let dispatching = spawn(Arc::clone(&hub).run(feed));
+    let writing = spawn(write(store.clone(), plan.steps.clone(), vec![replica]));
+    let last = Step::last_revision(&plan.steps);
     let sockets = plan.sockets.iter();
     let sockets: Vec<_> = sockets
         .map(|&socket| spawn(receive(Arc::clone(&hub), store.clone(), socket, last)))
@@ -99,39 +118,86 @@ pub fn run(plan: &Plan) {
     assert_eq!(stats.pushes, pushes, "every push was counted once");
 }
 
-/// Returns the sender: the feed ends when the store is closed.
-async fn write(
+/// A hub, and the records that its feed still has to bring.
+pub(crate) struct Replica {
+    hub: Arc<Hub>,
+    news: mpsc::Sender<FeedItem>,
+    records: Vec<Record>,
+}
+
+impl Replica {
+    pub(crate) fn new(hub: &Arc<Hub>) -> (Self, Feed) {
+        let (news, feed) = mpsc::channel(1);
+        (Self { hub: Arc::clone(hub), news, records: Vec::new() }, Feed { news: feed })
+    }
+
+    async fn send_records(&mut self) {
+        let records = std::mem::take(&mut self.records);
+        self.send(FeedItem::Records(records)).await;
+    }
+
+    async fn send(&self, item: FeedItem) {
+        self.news.send(item).await.expect("the hub runs");
+    }
+}
+
+/// Returns the replicas: their feeds end when the store is closed.
+pub(crate) async fn write(
     store: Store,
     steps: Vec<Step>,
-    news: mpsc::Sender<FeedItem>,
-) -> mpsc::Sender<FeedItem> {
-    let mut records = Vec::new();
-    let last = steps.len() - 1;
-    for (index, step) in steps.into_iter().enumerate() {
+    mut replicas: Vec<Replica>,
+) -> Vec<Replica> {
+    for step in steps {
         let entry = match step {
-            Step::Set(name) => Entry::Set(object(name, store.head() + 1)),
-            Step::Delete(name) => Entry::Delete(object(name, store.head() + 1)),
+            Step::Set(name) => set(&store, name, "ann"),
+            Step::Give(name, client) => set(&store, name, &id(client).uuid().to_string()),
+            Step::Delete(name) => {
+                Entry::Delete(Arc::new(store.object(name).expect("an object")), None)
+            }
             Step::Watch(client, name) => Entry::Watch(id(client), pattern(name)),
             Step::Unwatch(client, name) => Entry::Unwatch(id(client), pattern(name)),
             Step::Forget(client) => Entry::Forget(id(client)),
-            Step::FillRing => Entry::Delete(large_object()),
+            Step::FillRing => Entry::Delete(large_object(), None),
             Step::Trim => {
-                records.clear();
-                let missed = FeedItem::Missed(store.trim());
-                news.send(missed).await.expect("the hub runs");
+                let newest = store.trim();
+                for replica in &mut replicas {
+                    replica.records.clear();
+                    replica.send(FeedItem::Missed(newest)).await;
+                }
                 continue;
             }
+            Step::Load(replica, number) => {
+                replicas[replica].hub.set_rules(rules::numbered(number));
+                for _ in 0..thread_rng().gen_range(0..LOAD_POINTS) {
+                    yield_now().await;
+                }
+                continue;
+            }
+            Step::Adopt(number) => Entry::Rules(rules::numbered(number).digest()),
         };
-        records.push(store.commit(entry));
-        if index == last || chance() {
-            let records = FeedItem::Records(std::mem::take(&mut records));
-            news.send(records).await.expect("the hub runs");
+        let record = store.commit(entry);
+        for replica in &mut replicas {
+            replica.records.push(record.clone());
+            if chance() {
+                replica.send_records().await;
+            }
         }
     }
-    news
+    for replica in &mut replicas {
+        replica.send_records().await;
+    }
+    replicas
 }
 
-fn id(client: u128) -> ClientId {
+/// The record has the owner before, as that of the service while there are access rules.
+fn set(store: &Store, name: &str, owner: &str) -> Entry {
+    let object = object(name, owner, store.head() + 1);
+    let before = store.object(name).map(|before| before.owner);
+    let before = before.filter(|before| *before != object.owner);
+    Entry::Set(object, before)
+}
+
+pub(crate) fn id(client: u128) -> ClientId {
     ClientId::new(uuid::Uuid::from_u128(client)).expect("an ID")
 }
 
@@ -141,23 +207,23 @@ fn pattern(name: &str) -> Pattern {
 }
 
 /// The value is the revision, because messages without events do not have it.
-fn object(name: &str, revision: Revision) -> Arc<Object> {
+fn object(name: &str, owner: &str, revision: Revision) -> Arc<Object> {
     let value = format!("{{\"revision\":{revision}}}");
-    new_object(TYPE, name, value.as_bytes())
+    new_object(TYPE, name, owner, value.as_bytes())
 }
 
 fn large_object() -> Arc<Object> {
     static OBJECT: OnceLock<Arc<Object>> = OnceLock::new();
-    Arc::clone(OBJECT.get_or_init(|| new_object("unwatched", "large", &vec![b' '; LARGE])))
+    Arc::clone(OBJECT.get_or_init(|| new_object("unwatched", "large", "ann", &vec![b' '; LARGE])))
 }
 
-fn new_object(kind: &str, name: &str, value: &[u8]) -> Arc<Object> {
+fn new_object(kind: &str, name: &str, owner: &str, value: &[u8]) -> Arc<Object> {
     let key = Key::new(kind, "home", name).expect("a key");
-    let owner = Owner::new("ann").expect("an owner");
+    let owner = Owner::new(owner).expect("an owner");
     Arc::new(Object { key, value: Value::stored(value), owner })
 }
 
-fn chance() -> bool {
+pub(crate) fn chance() -> bool {
     thread_rng().gen_bool(0.5)
 }
 
@@ -202,7 +268,9 @@ impl Connection {
     async fn open(hub: &Arc<Hub>, store: &Store, socket: &Socket) -> Self {
         let client = id(socket.client);
         let format = if socket.events { MessageFormat::Events } else { MessageFormat::Objects };
-        let subscriber = hub.subscribe(client, format, socket.since).await.expect("it runs");
+        let begin = socket.since.map_or(Begin::Position, Begin::After);
+        let stream = Stream { format, begin, initial: false, marks: false, pattern: None };
+        let subscriber = hub.subscribe(client, &stream).await.expect("it runs");
         let start = subscriber.cursor();
         match socket.since {
             None => store.assert_received(client, start),
@@ -283,9 +351,9 @@ impl Connection {
         }
     }
 
-    fn accept(&mut self, frame: &[u8]) {
+    fn accept(&mut self, frame: &Frame) {
         self.pushes += 1;
-        let frame: Json = serde_json::from_slice(frame).expect("JSON");
+        let frame: Json = serde_json::from_slice(&frame.json).expect("JSON");
         let (revision, event, object) = match self.format {
             MessageFormat::Events => (&frame["Revision"], &frame["Event"], &frame["Object"]),
             MessageFormat::Objects => (&frame["Value"]["revision"], &Json::Null, &frame),

@@ -32,7 +32,9 @@ pub use shuttle_tokio::{select, sync, task};
 use common::limits;
 use objstore::{domain, watch};
 
+pub mod copies;
 pub mod hub;
+pub mod rules;
 mod store;
 pub mod time;
 

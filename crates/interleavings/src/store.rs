@@ -9,7 +9,11 @@ use std::{
 };
 
 use crate::{
-    domain::{ClientId, Entry, Key, Object, Pattern, Record, Revision, StoredObject, Watches},
+    domain::{
+        Action, AdoptedRules, ClientId, Entry, Key, Object, Pattern, Record, Revision,
+        StoredObject, Watches,
+    },
+    rules,
     sync::mpsc,
     task::yield_now,
 };
@@ -22,6 +26,7 @@ pub(crate) struct ClientState {
     pub(crate) revision: Revision,
     pub(crate) watches: Watches,
     pub(crate) position: Revision,
+    pub(crate) rules: AdoptedRules,
 }
 
 pub(crate) struct Feed {
@@ -69,6 +74,7 @@ impl Store {
             revision: history.head(),
             watches: history.watches(client),
             position: history.position(client),
+            rules: history.rules(),
         })
         .await
     }
@@ -161,13 +167,40 @@ impl Store {
         self.history().pushes(client, deletions)
     }
 
+    /// The current object with this name.
+    pub(crate) fn object(&self, name: &str) -> Option<Object> {
+        self.history().objects().remove(name).map(|stored| stored.object)
+    }
+
+    /// Whether the next record is one of access rules.
+    pub(crate) fn is_before_rules(&self, revision: Revision) -> bool {
+        let next = self.history().log.iter().find(|record| record.revision > revision).cloned();
+        next.is_some_and(|record| matches!(record.entry, Entry::Rules(_)))
+    }
+
     /// The objects that the client watches, each with its revision.
     pub(crate) fn watched_objects(&self, client: ClientId) -> BTreeMap<String, Revision> {
-        let history = self.history();
+        self.watched_objects_at(client, Revision::MAX)
+    }
+
+    /// The objects that the client watched at a revision, and might see by the access rules of
+    /// that revision, each with its revision.
+    pub(crate) fn watched_objects_at(
+        &self,
+        client: ClientId,
+        revision: Revision,
+    ) -> BTreeMap<String, Revision> {
+        let log = self.history().log.clone();
+        let log = log.into_iter().filter(|record| record.revision <= revision).collect();
+        let history = History { log, ..History::default() };
         let watches = history.watches(client);
+        let sight = rules::with_digest(history.rules().digest).sight(client, Action::Watch);
         let objects = history.objects().into_iter();
         objects
-            .filter(|(_, stored)| watches.match_current(&stored.object.key).is_some())
+            .filter(|(_, StoredObject { object, .. })| {
+                watches.match_current(&object.key).is_some()
+                    && sight.has(&object.key, &object.owner)
+            })
             .map(|(name, stored)| (name, stored.revision))
             .collect()
     }
@@ -211,17 +244,25 @@ impl History {
         watches
     }
 
+    fn rules(&self) -> AdoptedRules {
+        let rules = |record: &Record| match record.entry {
+            Entry::Rules(digest) => Some(AdoptedRules { digest, revision: record.revision }),
+            _ => None,
+        };
+        self.log.iter().rev().find_map(rules).unwrap_or_default()
+    }
+
     /// The current objects by name.
     fn objects(&self) -> BTreeMap<String, StoredObject> {
         let mut objects = BTreeMap::new();
         let name = |object: &Object| object.key.parts()[2].to_owned();
         for &Record { revision, ref entry } in &self.log {
             match entry {
-                Entry::Set(object) => {
+                Entry::Set(object, _) => {
                     let stored = StoredObject { object: Object::clone(object), revision };
                     objects.insert(name(object), stored);
                 }
-                Entry::Delete(object) => drop(objects.remove(&name(object))),
+                Entry::Delete(object, _) => drop(objects.remove(&name(object))),
                 _ => {}
             }
         }
@@ -243,8 +284,8 @@ impl History {
                 Entry::Watch(of, pattern) if *of == client => drop(open.insert(pattern)),
                 Entry::Unwatch(of, pattern) if *of == client => drop(open.remove(pattern)),
                 Entry::Forget(of) if *of == client => open.clear(),
-                Entry::Delete(_) if !deletions => {}
-                Entry::Set(object) | Entry::Delete(object)
+                Entry::Delete(..) if !deletions => {}
+                Entry::Set(object, _) | Entry::Delete(object, _)
                     if open.iter().any(|pattern| matches(pattern, &object.key)) =>
                 {
                     pushes.push(*revision);

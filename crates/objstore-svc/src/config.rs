@@ -1,6 +1,6 @@
 //! The settings of the service. The doc comments of settings are the text of `--help`.
 
-use std::{collections::HashSet, fs, num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{collections::HashMap, fs, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use bytesize::ByteSize;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,7 +9,7 @@ use common::{
     limits::Rate,
 };
 
-use crate::domain::{Allowlist, ClientId};
+use crate::domain::{Allowlist, ClientId, InvalidId, SecretDigest};
 
 /// The default of `PORT`.
 pub(crate) const DEFAULT_PORT: &str = "5001";
@@ -72,21 +72,35 @@ pub(crate) struct Config {
     pub(crate) database_connections: NonZeroUsize,
 
     /// How long a session stays valid after its last use, at least 1s
-    #[arg(long, env = "OBJSTORE_SESSION_TTL", default_value = "30d", value_parser = lifetime)]
+    #[arg(long, env = "OBJSTORE_SESSION_TTL", default_value = "30d", value_parser = from_1s)]
     pub(crate) session_ttl: Duration,
+
+    /// How long presence objects stay after the last stream of their client has closed, at least 1s
+    #[arg(long, env = "OBJSTORE_PRESENCE_GRACE", default_value = "10s", value_parser = from_1s)]
+    pub(crate) presence_grace: Duration,
 
     /// Add Secure to the session cookie; set to true if clients connect over HTTPS
     #[arg(long, env = "OBJSTORE_COOKIE_SECURE", default_value = "false", num_args = 0..=1,
           default_missing_value = "true", action = clap::ArgAction::Set)]
     pub(crate) cookie_secure: bool,
 
+    /// Serve the console, a page to try the API, at /
+    #[arg(long, env = "OBJSTORE_CONSOLE", default_value = "true", num_args = 0..=1,
+          default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub(crate) console: bool,
+
     /// Whether the Owner of an object must be the ID of the client
     #[arg(long, env = "OBJSTORE_OWNER", default_value = "free")]
     pub(crate) owner: OwnerCheck,
 
-    /// File with the IDs that may register, one per line, # for comments; without it, any ID may
+    /// File with the IDs that may register, one per line, each alone or with sha256: and the digest
+    /// of its secret, # for comments; without it, any ID may
     #[arg(long, env = "OBJSTORE_CLIENTS_FILE")]
     pub(crate) clients_file: Option<PathBuf>,
+
+    /// File with the access rules, read again when it changes; without it, everything is allowed
+    #[arg(long, env = "OBJSTORE_RULES_FILE")]
+    pub(crate) rules_file: Option<PathBuf>,
 
     /// Maximum registrations from one client address, such as 600/1m; off for no limit
     #[arg(long, env = "OBJSTORE_REGISTER_LIMIT", default_value = "600/1m")]
@@ -135,8 +149,19 @@ pub(crate) enum ClientsFileError {
         path: PathBuf,
         /// Counted from 1.
         line: usize,
-        source: crate::domain::InvalidId,
+        source: InvalidClient,
     },
+}
+
+/// Why a line of the clients file is wrong.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InvalidClient {
+    #[error(transparent)]
+    Id(#[from] InvalidId),
+    #[error("after the ID there may be only sha256: with 64 hexadecimal digits")]
+    Digest,
+    #[error("this ID is already listed, with another digest or none")]
+    Repeated,
 }
 
 impl Config {
@@ -146,26 +171,43 @@ impl Config {
         let path = || path.clone();
         let text = fs::read_to_string(path())
             .map_err(|source| ClientsFileError::Unreadable { path: path(), source })?;
-        let mut listed = HashSet::new();
+        let mut listed = HashMap::new();
         for (index, line) in text.lines().enumerate() {
-            let id = line.split('#').next().unwrap_or_default().trim();
-            if !id.is_empty() {
-                let id = ClientId::parse(id).map_err(|source| ClientsFileError::Invalid {
-                    path: path(),
-                    line: index + 1,
-                    source,
-                })?;
-                listed.insert(id);
-            }
+            list_client(&mut listed, line).map_err(|source| ClientsFileError::Invalid {
+                path: path(),
+                line: index + 1,
+                source,
+            })?;
         }
         Ok(Allowlist::Listed(listed))
     }
 }
 
-/// A session lasts at least one second, because `Max-Age` of a cookie counts whole seconds.
-fn lifetime(text: &str) -> Result<Duration, String> {
+/// Adds the client of a line, if the line has one.
+fn list_client(
+    listed: &mut HashMap<ClientId, Option<SecretDigest>>,
+    line: &str,
+) -> Result<(), InvalidClient> {
+    let client = line.split('#').next().unwrap_or_default().trim();
+    let (id, digest) = match client.split_once(char::is_whitespace) {
+        _ if client.is_empty() => return Ok(()),
+        None => (client, None),
+        Some((id, digest)) => {
+            let digest = SecretDigest::parse(digest.trim_start()).ok_or(InvalidClient::Digest)?;
+            (id, Some(digest))
+        }
+    };
+    let earlier = listed.insert(ClientId::parse(id)?, digest);
+    if earlier.is_some_and(|earlier| earlier != digest) {
+        return Err(InvalidClient::Repeated);
+    }
+    Ok(())
+}
+
+/// `Max-Age` of a cookie counts whole seconds, and replicas extend presences a few times a second.
+fn from_1s(text: &str) -> Result<Duration, String> {
     match duration(text) {
-        Ok(lifetime) if lifetime >= Duration::from_secs(1) => Ok(lifetime),
+        Ok(duration) if duration >= Duration::from_secs(1) => Ok(duration),
         Ok(_) => Err("must be at least 1s".to_owned()),
         Err(error) => Err(error.to_string()),
     }

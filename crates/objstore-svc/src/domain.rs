@@ -3,9 +3,11 @@
 //! `docs/glossary.md` explains the terms. "The specification" in comments is not part of the
 //! repository: see `docs/decisions/README.md`.
 
+mod access;
 mod epoch;
 pub(crate) mod fold;
 mod key;
+mod lifespan;
 mod log;
 mod object;
 mod operation;
@@ -16,15 +18,21 @@ mod value;
 mod watch_counts;
 mod watches;
 
+pub(crate) use access::{
+    AccessRules, Action, AdoptedRules, KeyRule, MAX_RULES, PartRule, Permit, Rule, RulesDigest,
+    Sight, Who,
+};
 pub(crate) use epoch::{Epoch, EpochId};
 pub(crate) use key::{InvalidKey, Key, Pattern, Shape};
+pub(crate) use lifespan::{Cause, InvalidTtl, Lifespan, PresenceGrace, Ttl};
 pub(crate) use log::{Entry, Record, Revision};
-pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, StoredObject};
+pub(crate) use object::{Intent, InvalidOwner, Object, Owner, OwnerRule, StoredObject, write_key};
 pub(crate) use operation::{Answer, Done, OVERHEAD, Operation, Rules};
 pub(crate) use precondition::{ETag, InvalidETag, Precondition};
 pub(crate) use refusal::Refusal;
 pub(crate) use session::{
-    Allowlist, ClientId, InvalidId, Lifetime, MAX_SESSIONS, Session, Timestamp, Token, TokenDigest,
+    Allowlist, ClientId, InvalidId, Lifetime, MAX_SESSIONS, SecretDigest, Session, Timestamp,
+    Token, TokenDigest,
 };
 pub(crate) use value::{InvalidValue, Value};
 pub(crate) use watch_counts::WatchCounts;

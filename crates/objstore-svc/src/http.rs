@@ -4,29 +4,33 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    http::header,
     response::IntoResponse,
     routing::{get, post},
 };
 use common::{
     limits::{Budget, ClientAddress, RateLimiter},
     operations::Operations,
+    pages::reference,
     telemetry::{Observe, Traffic},
 };
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    domain::{Allowlist, Lifetime},
+    domain::{AccessRules, Allowlist, Lifetime},
     store::{Store, StoreError},
-    watch::Hub,
+    watch::{Connected, Hub, OpenSockets},
 };
 
 mod body;
+mod console;
 mod error;
+mod events;
 pub(crate) mod metrics;
 mod objects;
 mod session;
 mod socket;
+mod streams;
 mod watches;
 
 use error::Error;
@@ -39,30 +43,39 @@ pub(crate) struct App {
     pub(crate) store: Store,
     pub(crate) hub: Arc<Hub>,
     pub(crate) allowlist: Allowlist,
+    pub(crate) rules: watch::Receiver<Arc<AccessRules>>,
     pub(crate) registrations: Arc<RateLimiter<ClientAddress>>,
     pub(crate) lifetime: Lifetime,
     pub(crate) cookie_secure: bool,
+    pub(crate) console: bool,
     pub(crate) origins: Vec<String>,
     pub(crate) max_body: usize,
     /// For responses that are not written to their connections yet.
     pub(crate) response_memory: Arc<Budget>,
     /// For messages that are not written to sockets yet.
     pub(crate) socket_memory: Arc<Budget>,
+    pub(crate) open_sockets: Arc<OpenSockets>,
+    pub(crate) connected: Arc<Connected>,
     pub(crate) shutdown: CancellationToken,
 }
 
 /// Every route of the service, in the order of the specification.
 pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic>) -> Router {
+    let console = if app.console { console::routes() } else { Router::new() };
     Router::new()
         .route("/register", post(session::register))
+        .route("/logout", post(session::logout))
         .route("/get", post(objects::get))
         .route("/set", post(objects::set))
         .route("/find", post(objects::find))
         .route("/delete", post(objects::delete))
         .route("/watch", post(watches::watch))
         .route("/unwatch", post(watches::unwatch))
+        .route("/watches", get(watches::list))
         .route("/socket", get(socket::socket))
-        .route("/openapi.json", get(openapi))
+        .route("/events", get(events::events))
+        .merge(reference("objstore-svc", OPENAPI))
+        .merge(console)
         .with_state(app)
         .merge(operations.routes())
         .fallback(async || Error::NotFound)
@@ -70,8 +83,4 @@ pub(crate) fn router(app: Arc<App>, operations: Operations, traffic: Arc<Traffic
         .layer(Observe::<Traffic>::new(traffic, || {
             Error::from(StoreError::Panicked).into_response()
         }))
-}
-
-async fn openapi() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
 }

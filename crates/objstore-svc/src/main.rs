@@ -6,8 +6,10 @@ use common::{config::or_exit, operations, process, progress};
 
 mod config;
 mod domain;
+mod expiry;
 mod http;
 mod lock;
+mod rules;
 mod service;
 mod store;
 mod watch;

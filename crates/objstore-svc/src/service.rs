@@ -12,8 +12,9 @@ use common::{
     serve::{self, Connections, Server},
     telemetry::Traffic,
 };
-use prometheus::Registry;
+use prometheus::{IntCounter, Registry};
 use tokio::{
+    sync::watch,
     task::JoinHandle,
     time::{MissedTickBehavior, interval},
 };
@@ -22,9 +23,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     config::{ClientsFileError, Config, OwnerCheck},
     domain::{Lifetime, OwnerRule, WatchCounts},
+    expiry::Expiry,
     http::{self, App, metrics},
+    rules::{self, Reload, RulesFileError},
     store::{OpenError, Store, StoreConfig, now},
-    watch::Hub,
+    watch::{Connected, Hub},
 };
 
 /// How often [`Store::reap`] runs.
@@ -47,6 +50,8 @@ pub(crate) enum StartError {
     #[error(transparent)]
     Clients(#[from] ClientsFileError),
     #[error(transparent)]
+    Rules(#[from] RulesFileError),
+    #[error(transparent)]
     Secret(#[from] SecretError),
     #[error("the metrics cannot be registered: {0}")]
     Metrics(#[from] prometheus::Error),
@@ -62,16 +67,21 @@ pub(crate) struct Running {
     serving: JoinHandle<()>,
     dispatching: JoinHandle<()>,
     reaping: JoinHandle<()>,
+    expiring: JoinHandle<()>,
+    reloading: JoinHandle<()>,
 }
 
 /// Opens the store, starts the tasks, and listens.
 pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let allowlist = config.allowlist()?;
-    let token = secret("METRICS_TOKEN")?.map(|token| BearerToken::new(&token));
+    let token = BearerToken::configured("METRICS_TOKEN")?;
+    let rules = Arc::new(rules::read(config.rules_file.as_deref())?);
     let (store, feed) = Store::open(&store_config(&config)?).await?;
-    let hub = Hub::new(store.clone(), feed.revision, WatchCounts::max_stored(config.max_watches));
+    let max_ended = WatchCounts::max_stored(config.max_watches);
+    let hub = Hub::new(store.clone(), feed.revision, max_ended, Arc::clone(&rules));
     let dispatching = tokio::spawn(Arc::clone(&hub).run(feed));
     let reaping = tokio::spawn(reap(store.clone()));
+    let connected = Arc::<Connected>::default();
 
     let registry = Registry::new_custom(Some("objstore".to_owned()), None)?;
     let traffic = Arc::new(Traffic::new(&registry)?);
@@ -90,6 +100,16 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     limits.extend(store.limits());
     registry.register(Box::new(LimitMetrics::new(limits)?))?;
     registry.register(Box::new(metrics::collector(store.clone(), Arc::clone(&hub))))?;
+    let rules_errors =
+        IntCounter::new("rules_errors_total", "Changes of the rules file that could not be used.")?;
+    registry.register(Box::new(rules_errors.clone()))?;
+    let reload = Reload {
+        path: config.rules_file,
+        store: store.clone(),
+        hub: Arc::clone(&hub),
+        rules: watch::Sender::new(rules),
+        errors: rules_errors,
+    };
     let watched = store.clone();
     let operations = Operations::new(registry, token, move || watched.is_up());
 
@@ -98,13 +118,17 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
         store: store.clone(),
         hub,
         allowlist,
+        rules: reload.rules.subscribe(),
         registrations,
         lifetime: Lifetime::new(config.session_ttl),
         cookie_secure: config.cookie_secure,
+        console: config.console,
         origins: config.origins,
         max_body: usize::try_from(config.max_body.as_u64()).unwrap_or(usize::MAX),
         response_memory: Arc::clone(connections.responses()),
         socket_memory,
+        open_sockets: Arc::default(),
+        connected: Arc::clone(&connected),
         shutdown: shutdown.clone(),
     };
     let router = http::router(Arc::new(app), operations.clone(), Arc::clone(&traffic));
@@ -114,8 +138,12 @@ pub(crate) async fn start(config: Config) -> Result<Running, StartError> {
     let address = listener.local_addr().map_err(listen)?;
     let server = Server { listener, router, meter: traffic, connections };
     let serving = tokio::spawn(server.run(shutdown.clone(), config.server.drain_timeout));
+    // From now on clients can connect, so the grace time of presences begins.
+    let expiry = Expiry { store: store.clone(), connected, grace: config.presence_grace };
+    let expiring = tokio::spawn(expiry.run());
+    let reloading = tokio::spawn(reload.run());
     tracing::info!(server.address = %address, "listening");
-    Ok(Running { store, operations, shutdown, serving, dispatching, reaping })
+    Ok(Running { store, operations, shutdown, serving, dispatching, reaping, expiring, reloading })
 }
 
 /// The configuration of the store. The URL of the database is not in `config`, as it is a secret.
@@ -132,6 +160,7 @@ pub(crate) fn store_config(config: &Config) -> Result<StoreConfig, SecretError> 
         data_dir: config.data_dir.clone(),
         database,
         lifetime: Lifetime::new(config.session_ttl),
+        presence_grace: config.presence_grace,
         owner: match config.owner {
             OwnerCheck::Free => OwnerRule::Free,
             OwnerCheck::Match => OwnerRule::Match,
@@ -158,6 +187,8 @@ impl process::Running for Running {
         self.operations.drain();
         self.shutdown.cancel();
         self.reaping.abort();
+        self.expiring.abort();
+        self.reloading.abort();
         // A finished task was awaited by `failed`, and must not be awaited again.
         if !self.serving.is_finished() {
             let _ = self.serving.await;

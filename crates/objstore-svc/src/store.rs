@@ -41,10 +41,12 @@ use common::{
     sqlite::BackupError,
 };
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use crate::domain::{
-    Answer, ClientId, EpochId, Intent, Key, Lifetime, Object, Operation, OwnerRule, Pattern,
-    Record, Refusal, Revision, Session, StoredObject, Timestamp, TokenDigest, Watches,
+    AdoptedRules, Answer, ClientId, EpochId, Intent, Key, Lifespan, Lifetime, Object, Operation,
+    OwnerRule, Pattern, Record, Refusal, Revision, RulesDigest, Session, StoredObject, Timestamp,
+    TokenDigest, Watches,
 };
 
 mod import;
@@ -71,6 +73,8 @@ pub(crate) struct StoreConfig {
     pub(crate) database: Option<DatabaseConfig>,
     /// How long a session lives after it was created or extended.
     pub(crate) lifetime: Lifetime,
+    /// How long presence objects stay after the last stream of their client.
+    pub(crate) presence_grace: Duration,
     pub(crate) owner: OwnerRule,
     pub(crate) max_clients: usize,
     /// Maximum number of open watches of a client, and separately of its ended watches.
@@ -176,6 +180,8 @@ pub(crate) struct ClientState {
     pub(crate) watches: Watches,
     /// The newest revision that the client has acknowledged; 0 if that was in an earlier epoch.
     pub(crate) position: Revision,
+    /// The access rules of the store.
+    pub(crate) rules: AdoptedRules,
 }
 
 impl ClientState {
@@ -185,14 +191,26 @@ impl ClientState {
         epoch_start: Revision,
         watches: Watches,
         acknowledged: Option<Revision>,
+        rules: AdoptedRules,
     ) -> Self {
         let position = match acknowledged {
             None => revision,
             Some(position) if position < epoch_start => 0,
             Some(position) => position,
         };
-        Self { revision, watches, position }
+        Self { revision, watches, position, rules }
     }
+}
+
+/// Maximum number of presences that one read returns, and that one write keeps.
+pub(crate) const PRESENCE_PAGE: usize = 1000;
+
+/// The presence of a client with presence objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Presence {
+    /// Its last millisecond.
+    pub(crate) until: Timestamp,
+    pub(crate) client: ClientId,
 }
 
 /// Numbers for the metrics.
@@ -210,6 +228,8 @@ pub(crate) struct Stats {
     pub(crate) commits: u64,
     /// Operations in these batches.
     pub(crate) operations: u64,
+    /// Objects that this process deleted because they expired or their client was gone.
+    pub(crate) expired: u64,
     /// Bytes of pending writes.
     pub(crate) waiting_bytes: u64,
 }
@@ -297,6 +317,7 @@ impl Store {
         Stats {
             commits: batches.commits,
             operations: batches.operations,
+            expired: self.shared().expired(),
             waiting_bytes: batches.waiting_bytes,
             ..stats
         }
@@ -346,6 +367,15 @@ impl Store {
         self.change_session(token, Operation::Extend { token, now }).await
     }
 
+    /// Ends a session. Another process may accept it from its cache for up to a minute.
+    pub(crate) async fn end_session(
+        &self,
+        token: TokenDigest,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.change_session(token, Operation::End { token, now }).await
+    }
+
     /// Postpones the removal of the session's unused client, because it made a request at `now`.
     pub(crate) async fn postpone_removal(
         &self,
@@ -357,8 +387,8 @@ impl Store {
         self.change_session(token, Operation::PostponeRemoval { client, now }).await
     }
 
-    /// UnansweredPings a client as used, so that it stays as long as its sessions. Also removes the cached
-    /// copy of the session `token`, which still says that the client is unused.
+    /// Marks a client as used, so that it stays as long as its sessions. Also removes the cached copy
+    /// of the session `token`, which still says that the client is unused.
     pub(crate) async fn mark_used(
         &self,
         client: ClientId,
@@ -388,13 +418,14 @@ impl Store {
         engine!(self, engine => Ok(engine.get(key).await?))
     }
 
-    /// Sets an object. Returns the revision of the change.
+    /// Sets an object, which stays for `lifespan`. Returns the revision of the change.
     pub(crate) async fn set(
         &self,
         object: Object,
         intent: Intent,
+        lifespan: Lifespan,
     ) -> Result<Result<Revision, Refusal>, StoreError> {
-        let set = Operation::Set { object: Arc::new(object), intent };
+        let set = Operation::Set { object: Arc::new(object), intent, lifespan };
         Ok(self.write(set).await?.map(|done| done.revision))
     }
 
@@ -406,6 +437,36 @@ impl Store {
     ) -> Result<Result<Revision, Refusal>, StoreError> {
         let deleted = self.write(Operation::Delete { key, intent }).await?;
         Ok(deleted.map(|done| done.revision))
+    }
+
+    /// Deletes every object whose time has passed by the clock of the store, and if `gone` those
+    /// whose client is gone. Reads first, because a write locks the store.
+    pub(crate) async fn expire(&self, gone: bool) -> Result<(), StoreError> {
+        while engine!(self, engine => engine.is_due(gone).await?) {
+            // An expiry is never refused.
+            let _ = self.write(Operation::Expire { gone }).await?;
+        }
+        Ok(())
+    }
+
+    /// The first presences after `after`, by their ends, that must be extended if their clients are
+    /// connected. At most [`PRESENCE_PAGE`].
+    pub(crate) async fn presences(
+        &self,
+        after: Option<Presence>,
+    ) -> Result<Vec<Presence>, StoreError> {
+        let after = after.map_or((0, Uuid::nil()), |last| (last.until, *last.client.uuid()));
+        engine!(self, engine => Ok(engine.presences(after).await?))
+    }
+
+    /// Sets how long the presences of at most [`PRESENCE_PAGE`] clients last from now: longer if
+    /// they are `connected`.
+    pub(crate) async fn keep_presences(
+        &self,
+        clients: Vec<ClientId>,
+        connected: bool,
+    ) -> Result<(), StoreError> {
+        self.write(Operation::KeepPresences { clients, connected }).await.map(drop)
     }
 
     /// The objects that match `pattern`, with keys after `after` and up to and including `until`,
@@ -448,6 +509,11 @@ impl Store {
         pattern: Pattern,
     ) -> Result<(), StoreError> {
         self.write(Operation::Unwatch { client, pattern }).await.map(drop)
+    }
+
+    /// Records the access rules of this process in the change log, unless they are the newest ones.
+    pub(crate) async fn adopt_rules(&self, digest: RulesDigest) -> Result<(), StoreError> {
+        self.write(Operation::AdoptRules { digest }).await.map(drop)
     }
 
     pub(crate) async fn client(&self, client: ClientId) -> Result<ClientState, StoreError> {

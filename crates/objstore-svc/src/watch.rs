@@ -25,6 +25,7 @@
 //!    replica read them, or a new epoch has begun. These records may have changed the watches of any
 //!    client, so the hub closes all sockets. The clients reconnect, and the hub reads their watches
 //!    from the store.
+//! 7. **Access rules limit what a client receives**: see rule 6 of `state.rs`.
 
 use std::{
     sync::{
@@ -41,19 +42,23 @@ use tokio::{
 };
 
 use crate::{
-    domain::{ClientId, Record, Revision},
+    domain::{AccessRules, ClientId, Pattern, Record, Revision},
     lock::{Mutex, MutexGuard},
     store::{Feed, FeedItem, Store, StoreError},
 };
 
+mod connected;
+mod open_sockets;
 mod pings;
 mod ring;
 mod state;
 mod subscriber;
 
+pub(crate) use connected::{Connected, ConnectedClient};
+pub(crate) use open_sockets::{OpenSocket, OpenSockets};
 pub(crate) use pings::UnansweredPings;
-pub(crate) use ring::MessageFormat;
-pub(crate) use subscriber::{Acknowledger, Burst, FrameOwner, Subscriber};
+pub(crate) use ring::{Frame, MessageFormat};
+pub(crate) use subscriber::{Acknowledger, Burst, Subscriber};
 
 use state::State;
 
@@ -71,6 +76,29 @@ pub(crate) struct Hub {
     pushes: AtomicU64,
 }
 
+/// A stream of messages, as a client requests it.
+#[derive(Debug, Clone)]
+pub(crate) struct Stream {
+    pub(crate) format: MessageFormat,
+    pub(crate) begin: Begin,
+    /// Whether the current objects come first, those of each new watch, too. `synced` follows them.
+    pub(crate) initial: bool,
+    /// Whether a `mark` follows each burst.
+    pub(crate) marks: bool,
+    /// The only pattern of the stream. `None`: the watches of the client.
+    pub(crate) pattern: Option<Pattern>,
+}
+
+/// The revision that a stream begins after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// The position of the client.
+    Position,
+    /// The newest one.
+    Now,
+    After(Revision),
+}
+
 /// Numbers of this replica for the metrics.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WatchStats {
@@ -86,10 +114,15 @@ pub(crate) struct WatchStats {
 
 impl Hub {
     /// A hub that starts after `revision` and keeps at most `max_ended` ended watches per client.
-    pub(crate) fn new(store: Store, revision: Revision, max_ended: usize) -> Arc<Self> {
+    pub(crate) fn new(
+        store: Store,
+        revision: Revision,
+        max_ended: usize,
+        rules: Arc<AccessRules>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             store,
-            state: Mutex::new(State::new(revision, max_ended)),
+            state: Mutex::new(State::new(revision, max_ended, rules)),
             dispatched: watch::channel(Some(revision)).0,
             pushes: AtomicU64::new(0),
         })
@@ -117,6 +150,11 @@ impl Hub {
         self.dispatched.send_replace(None);
     }
 
+    /// Applies new access rules to all streams at once.
+    pub(crate) fn set_rules(&self, rules: Arc<AccessRules>) {
+        wake(self.state().set_rules(rules));
+    }
+
     fn dispatch(&self, records: &mut impl Iterator<Item = Record>) -> Vec<Arc<Notify>> {
         let mut state = self.state();
         let mut woken = Vec::new();
@@ -129,29 +167,33 @@ impl Hub {
         woken
     }
 
-    /// Opens a cursor for one more socket of `client`. It starts after `since`, or else after the
-    /// client's position. Fails with [`StoreError::DispatchTimeout`] if committed changes are not
-    /// dispatched in time.
+    /// Opens a cursor for one more stream of `client`. Fails with [`StoreError::DispatchTimeout`]
+    /// if committed changes are not dispatched in time.
     pub(crate) async fn subscribe(
         self: &Arc<Self>,
         client: ClientId,
-        format: MessageFormat,
-        since: Option<Revision>,
+        stream: &Stream,
     ) -> Result<Subscriber, StoreError> {
         loop {
             let known = self.store.client(client).await?;
-            self.wait_until_dispatched(known.revision).await?;
-            let since_is_newer = since.is_some_and(|since| since > known.revision);
-            let attached = self.state().attach(client, known, format, since);
+            let newest = known.revision;
+            self.wait_until_dispatched(newest).await?;
+            let since = match stream.begin {
+                Begin::Position => None,
+                Begin::Now => Some(newest),
+                Begin::After(revision) => Some(revision),
+            };
+            let attached = match &stream.pattern {
+                None => self.state().attach(client, known, stream, since),
+                Some(pattern) => {
+                    let start = since.unwrap_or(known.position);
+                    self.state().attach_pattern(client, &known, pattern.clone(), stream, start)
+                }
+            };
             // `None`: the ring has dropped records since the client was read, so read it again.
             if let Some(attached) = attached {
-                return Ok(Subscriber::new(
-                    Arc::clone(self),
-                    client,
-                    format,
-                    attached,
-                    since_is_newer,
-                ));
+                let is_newer = since.is_some_and(|since| since > newest);
+                return Ok(Subscriber::new(Arc::clone(self), client, stream, attached, is_newer));
             }
         }
     }

@@ -28,15 +28,19 @@ use std::{
 };
 
 use super::{
-    Answer, ClientId, Done, Entry, Intent, Key, MAX_SESSIONS, OVERHEAD, Object, Operation, Pattern,
-    Record, Refusal, Revision, Rules, Session, Timestamp, TokenDigest, WatchCounts,
+    AdoptedRules, Answer, ClientId, Done, Entry, Intent, Key, Lifespan, MAX_SESSIONS, OVERHEAD,
+    Object, Operation, Owner, Pattern, Record, Refusal, Revision, Rules, RulesDigest, Session,
+    Timestamp, TokenDigest, WatchCounts,
 };
 
 mod changes;
 mod known;
 
-pub(crate) use changes::{Changes, NewClient, NewSession, WatchRow};
-pub(crate) use known::{ClientWatches, Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap};
+pub(crate) use changes::{Changes, NewClient, NewSession, SetObject, WatchRow};
+pub(crate) use known::{
+    ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, Known, Needs, REAP_CLIENTS,
+    Reap,
+};
 
 /// Decides the operations of `batch` in order. `known` holds the rows that [`Needs::of`] names.
 /// `Err` is the index of an operation that panicked.
@@ -60,16 +64,20 @@ struct Fold<'a> {
     head: Head,
     /// Changes that no later operation of the batch can alter. `into_changes` adds the maps below.
     changes: Changes,
-    /// The last state of each changed object, with its revision; `None` if deleted.
-    objects: HashMap<&'a Key, Option<(Arc<Object>, Revision)>>,
+    /// The last state of each changed object; `None` if deleted.
+    objects: HashMap<&'a Key, Option<SetObject>>,
     registered: HashMap<ClientId, NewClient>,
     /// The new `unused_until` of clients that this batch does not register; `None` if they are
     /// used.
     unused: HashMap<ClientId, Option<Timestamp>>,
     begun: HashMap<TokenDigest, NewSession>,
     extended: HashMap<TokenDigest, Timestamp>,
+    /// Sessions from before the batch, with the time of their end.
+    ended: HashMap<TokenDigest, Timestamp>,
     /// Clients whose number of watches has changed.
     counted: HashSet<ClientId>,
+    /// Clients whose presence begins.
+    present: HashSet<ClientId>,
     open: HashMap<(ClientId, &'a Pattern), Open>,
 }
 
@@ -95,7 +103,9 @@ impl<'a> Fold<'a> {
             unused: HashMap::new(),
             begun: HashMap::new(),
             extended: HashMap::new(),
+            ended: HashMap::new(),
             counted: HashSet::new(),
+            present: HashSet::new(),
             open: HashMap::new(),
         }
     }
@@ -105,13 +115,19 @@ impl<'a> Fold<'a> {
         match operation {
             Operation::Register { client, token, now } => self.register(*client, *token, *now)?,
             Operation::Extend { token, now } => self.extend(*token, *now),
+            Operation::End { token, now } => self.end(*token, *now),
             Operation::PostponeRemoval { client, now } => self.postpone(*client, *now),
             Operation::MarkUsed { client } => self.mark_used(*client),
             Operation::Reap { now } => more = self.reap(*now),
-            Operation::Set { object, intent } => self.set(object, intent)?,
+            Operation::Set { object, intent, lifespan } => self.set(object, intent, *lifespan)?,
             Operation::Delete { key, intent } => self.delete(key, intent)?,
+            Operation::Expire { .. } => self.expire(),
+            Operation::KeepPresences { clients, connected } => {
+                self.keep_presences(clients, *connected);
+            }
             Operation::Watch { client, pattern } => self.watch(*client, pattern)?,
             Operation::Unwatch { client, pattern } => self.unwatch(*client, pattern),
+            Operation::AdoptRules { digest } => self.adopt_rules(*digest),
             Operation::Upkeep { positions, trims } => {
                 self.changes.positions.extend(positions);
                 self.changes.trims |= trims;
@@ -120,30 +136,73 @@ impl<'a> Fold<'a> {
         Ok(Done { revision: self.head.revision, more })
     }
 
-    fn set(&mut self, object: &'a Arc<Object>, intent: &Intent) -> Result<(), Refusal> {
-        let current =
-            if intent.precondition.is_empty() { None } else { self.revision(&object.key) };
+    fn set(
+        &mut self,
+        object: &'a Arc<Object>,
+        intent: &Intent,
+        lifespan: Lifespan,
+    ) -> Result<(), Refusal> {
+        let current = if intent.needs_current() { self.current(&object.key) } else { None };
         intent.decide_set(object, current, self.rules.owner, self.known.epoch)?;
-        let revision = self.append(Entry::Set(Arc::clone(object)));
-        self.objects.insert(&object.key, Some((Arc::clone(object), revision)));
+        let before = current.map(|(owner, _)| owner).filter(|&owner| *owner != object.owner);
+        let before = before.filter(|_| intent.tracks_owner).cloned();
+        let revision = self.append(Entry::Set(Arc::clone(object), before));
+        self.present.extend(lifespan.presence);
+        let set = SetObject { object: Arc::clone(object), revision, lifespan };
+        self.objects.insert(&object.key, Some(set));
         Ok(())
     }
 
     fn delete(&mut self, key: &'a Key, intent: &Intent) -> Result<(), Refusal> {
-        let known = || self.known.objects.get(key).cloned();
-        let current = self.objects.get(key).cloned().unwrap_or_else(known);
+        let current = match self.objects.get(key) {
+            Some(last) => last.as_ref().map(|set| (Arc::clone(&set.object), set.revision)),
+            None => self.known.objects.get(key).cloned(),
+        };
         let object = intent.decide_delete(current, self.rules.owner, self.known.epoch)?;
-        self.append(Entry::Delete(object));
+        self.append(Entry::Delete(object, None));
         self.objects.insert(key, None);
         Ok(())
     }
 
-    fn revision(&self, key: &Key) -> Option<Revision> {
-        if let Some(last) = self.objects.get(key) {
-            return last.as_ref().map(|&(_, revision)| revision);
+    /// The engine has read the objects by the clock of the store, under the lock of the batch. So no
+    /// replica deletes one early or twice, and a set before this batch keeps its object.
+    fn expire(&mut self) {
+        let mut deleted = HashSet::new();
+        for (object, cause) in std::mem::take(&mut self.known.expired) {
+            // An object can have both causes.
+            if deleted.insert(object.key.clone()) {
+                self.append(Entry::Delete(object, Some(cause)));
+            }
         }
-        let whole = self.known.objects.get(key).map(|&(_, revision)| revision);
-        whole.or_else(|| self.known.revisions.get(key).copied())
+        self.changes.deleted_objects.extend(deleted);
+        self.changes.ended_presences.append(&mut self.known.absent);
+    }
+
+    fn keep_presences(&mut self, clients: &[ClientId], connected: bool) {
+        let grace = self.rules.grace;
+        let millis = if connected { grace.with_stream() } else { grace.without_stream() };
+        self.changes.kept_presences.extend(clients.iter().map(|&client| (client, millis)));
+    }
+
+    fn adopt_rules(&mut self, digest: RulesDigest) {
+        if digest != self.known.rules {
+            let revision = self.append(Entry::Rules(digest));
+            self.known.rules = digest;
+            self.changes.rules = Some(AdoptedRules { digest, revision });
+        }
+    }
+
+    /// The owner and the revision of an object.
+    fn current(&self, key: &Key) -> Option<(&Owner, Revision)> {
+        if let Some(last) = self.objects.get(key) {
+            return last.as_ref().map(|set| (&set.object.owner, set.revision));
+        }
+        let whole = self.known.objects.get(key);
+        let whole = whole.map(|(object, revision)| (&object.owner, *revision));
+        whole.or_else(|| {
+            let owner = self.known.owners.get(key);
+            owner.map(|(owner, revision)| (owner, *revision))
+        })
     }
 
     fn register(
@@ -178,7 +237,8 @@ impl<'a> Fold<'a> {
             let (token, _) = sessions.swap_remove(oldest);
             if self.begun.remove(&token).is_none() {
                 self.extended.remove(&token);
-                self.changes.deleted_sessions.push(token);
+                let ended = self.ended.extract_if(|before, _| before.ended() == token).next();
+                self.changes.deleted_sessions.push(ended.map_or(token, |(before, _)| before));
             }
         }
         sessions.push((token, expires));
@@ -195,6 +255,20 @@ impl<'a> Fold<'a> {
         let begun = self.begun.get_mut(&token).map(|session| &mut session.expires);
         let stored = begun.unwrap_or_else(|| self.extended.entry(token).or_insert(expires));
         *stored = expires.max(*stored);
+    }
+
+    fn end(&mut self, token: TokenDigest, now: Timestamp) {
+        let mut known = self.known.sessions.values_mut().flatten();
+        if let Some(session) = known.find(|session| session.0 == token) {
+            *session = (token.ended(), now);
+        }
+        if let Some(begun) = self.begun.remove(&token) {
+            let token = token.ended();
+            self.begun.insert(token, NewSession { token, expires: now, ..begun });
+        } else {
+            self.extended.remove(&token);
+            self.ended.entry(token).or_insert(now);
+        }
     }
 
     fn postpone(&mut self, client: ClientId, now: Timestamp) {
@@ -294,10 +368,12 @@ impl<'a> Fold<'a> {
         let mut changes = Changes { head: self.head, ..self.changes };
         for (key, last) in self.objects {
             match last {
-                Some(object) => changes.set_objects.push(object),
+                Some(set) => changes.set_objects.push(set),
                 None => changes.deleted_objects.push(key.clone()),
             }
         }
+        let millis = self.rules.grace.without_stream();
+        changes.begun_presences.extend(self.present.into_iter().map(|client| (client, millis)));
         for (client, unused_until) in self.unused {
             match unused_until {
                 Some(until) => changes.postponed_removals.push((client, until)),
@@ -306,6 +382,7 @@ impl<'a> Fold<'a> {
         }
         changes.new_sessions.extend(self.begun.into_values());
         changes.extended_sessions.extend(self.extended);
+        changes.ended_sessions.extend(self.ended);
         for client in self.counted {
             let ClientWatches { counts, is_exact } = self.known.clients[&client];
             match self.registered.get_mut(&client) {

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ClientId, ETag, EpochId, Key, Precondition, Refusal, Revision, Value};
+use super::{ClientId, ETag, EpochId, Key, Permit, Precondition, Refusal, Revision, Value};
 
 /// Maximum length of an owner, in bytes.
 pub(crate) const MAX_OWNER: usize = 1024;
@@ -35,6 +35,11 @@ impl Owner {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether it is the ID of `client`.
+    pub(crate) fn is(&self, client: ClientId) -> bool {
+        ClientId::parse(self.as_str()) == Ok(client)
+    }
 }
 
 /// Whether the service compares owners: the setting `OBJSTORE_OWNER`.
@@ -50,7 +55,7 @@ pub(crate) enum OwnerRule {
 impl OwnerRule {
     /// Whether `client` may use `owner`: the sent owner of a set, or the stored owner of a delete.
     pub(crate) fn allows(self, client: ClientId, owner: &Owner) -> bool {
-        self == Self::Free || ClientId::parse(owner.as_str()) == Ok(client)
+        self == Self::Free || owner.is(client)
     }
 }
 
@@ -65,15 +70,10 @@ pub(crate) struct Object {
 impl Object {
     /// Appends the object as one line of JSON: `{"Key":{…},"Value":{…},"Owner":"…"}`.
     pub(crate) fn write_json(&self, json: &mut Vec<u8>) {
-        let [kind, namespace, name] = self.key.parts();
         json.reserve(64 + self.size());
-        json.extend_from_slice(b"{\"Key\":{\"Type\":");
-        write_string(kind, json);
-        json.extend_from_slice(b",\"Namespace\":");
-        write_string(namespace, json);
-        json.extend_from_slice(b",\"Name\":");
-        write_string(name, json);
-        json.extend_from_slice(b"},\"Value\":");
+        json.extend_from_slice(b"{\"Key\":");
+        write_key(self.key.parts(), json);
+        json.extend_from_slice(b",\"Value\":");
         json.extend_from_slice(self.value.as_bytes());
         json.extend_from_slice(b",\"Owner\":");
         write_string(self.owner.as_str(), json);
@@ -94,6 +94,17 @@ impl fmt::Display for Object {
     }
 }
 
+/// Appends a key or a pattern as JSON: `{"Type":"…","Namespace":"…","Name":"…"}`.
+pub(crate) fn write_key([kind, namespace, name]: [&str; 3], json: &mut Vec<u8>) {
+    json.extend_from_slice(b"{\"Type\":");
+    write_string(kind, json);
+    json.extend_from_slice(b",\"Namespace\":");
+    write_string(namespace, json);
+    json.extend_from_slice(b",\"Name\":");
+    write_string(name, json);
+    json.push(b'}');
+}
+
 fn write_string(text: &str, json: &mut Vec<u8>) {
     // Writing a string into memory cannot fail.
     let _ = serde_json::to_writer(json, text);
@@ -107,29 +118,43 @@ pub(crate) struct StoredObject {
     pub(crate) revision: Revision,
 }
 
-/// The client and the precondition of a `set` or `delete`.
+/// The conditions of a `set` or `delete`.
 #[derive(Debug, Clone)]
 pub(crate) struct Intent {
     /// The client that sent the request.
     pub(crate) client: ClientId,
     /// `If-Match` and `If-None-Match`.
     pub(crate) precondition: Precondition,
+    /// The extent in which access rules allow the write.
+    pub(crate) permit: Permit,
+    /// Whether a change of the owner is recorded: there are access rules.
+    pub(crate) tracks_owner: bool,
 }
 
 impl Intent {
-    /// Decides whether `object` may be set. Checks the owner first, then the precondition.
-    /// `current` is the revision of the stored object; `None` if there is none, or if there is no
-    /// precondition.
+    /// Whether a `set` depends on the stored object.
+    pub(crate) fn needs_current(&self) -> bool {
+        !self.precondition.is_empty() || self.permit == Permit::AsOwner || self.tracks_owner
+    }
+
+    /// Decides whether `object` may be set. Checks the owners first, then the precondition.
+    /// `current` is the owner and revision of the stored object; `None` if there is none, or if
+    /// [`Self::needs_current`] is false.
     pub(crate) fn decide_set(
         &self,
         object: &Object,
-        current: Option<Revision>,
+        current: Option<(&Owner, Revision)>,
         rule: OwnerRule,
         epoch: EpochId,
     ) -> Result<(), Refusal> {
+        self.permit.check(self.client, Some(&object.owner))?;
+        if let Some((owner, _)) = current {
+            self.permit.check(self.client, Some(owner))?;
+        }
         if !rule.allows(self.client, &object.owner) {
             Err(Refusal::NotOwner)
-        } else if !self.precondition.holds(current.map(|revision| ETag::new(epoch, revision))) {
+        } else if !self.precondition.holds(current.map(|(_, revision)| ETag::new(epoch, revision)))
+        {
             Err(Refusal::PreconditionFailed)
         } else {
             Ok(())
@@ -137,13 +162,16 @@ impl Intent {
     }
 
     /// Decides whether `current` may be deleted, and returns it. Checks existence first, then the
-    /// owner, then the precondition.
+    /// owner, then the precondition. A client that may delete only its own objects does not see
+    /// whether there is another one.
     pub(crate) fn decide_delete(
         &self,
         current: Option<(Arc<Object>, Revision)>,
         rule: OwnerRule,
         epoch: EpochId,
     ) -> Result<Arc<Object>, Refusal> {
+        let owner = current.as_ref().map(|(object, _)| &object.owner);
+        self.permit.check(self.client, owner)?;
         let (object, revision) = current.ok_or(Refusal::NoObject)?;
         if !rule.allows(self.client, &object.owner) {
             Err(Refusal::NotOwner)
@@ -190,7 +218,8 @@ mod tests {
         let client = ClientId::parse("67e55044-10b1-426f-9247-bb680e5fe0c8").unwrap();
         let epoch = EpochId::new(1);
         let precondition = Precondition::parse(&["\"0000000000000001-1\""], &[]).unwrap();
-        let intent = Intent { client, precondition };
+        let permit = Permit::Always;
+        let intent = Intent { client, precondition, permit, tracks_owner: false };
         let stored = |owner| Some((Arc::new(object(owner)), 2));
         let delete = |current, rule| intent.decide_delete(current, rule, epoch);
         assert_eq!(delete(None, OwnerRule::Match), Err(Refusal::NoObject));

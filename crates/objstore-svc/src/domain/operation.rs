@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    ClientId, Intent, Key, Lifetime, Object, OwnerRule, Pattern, Refusal, Revision, Timestamp,
-    TokenDigest,
+    ClientId, Intent, Key, Lifespan, Lifetime, Object, OwnerRule, Pattern, PresenceGrace, Refusal,
+    Revision, RulesDigest, Timestamp, TokenDigest,
 };
 
 /// Bytes counted for an operation, or for a record of the change log, in addition to its texts.
@@ -17,21 +17,31 @@ pub(crate) enum Operation {
     Register { client: ClientId, token: TokenDigest, now: Timestamp },
     /// Extends a session: it expires one lifetime after `now`.
     Extend { token: TokenDigest, now: Timestamp },
+    /// Ends a session: it expires at `now`. No effect if it has ended.
+    End { token: TokenDigest, now: Timestamp },
     /// Postpones the removal of an unused client.
     PostponeRemoval { client: ClientId, now: Timestamp },
-    /// UnansweredPings a client as used, so that it stays as long as its sessions.
+    /// Marks a client as used, so that it stays as long as its sessions.
     MarkUsed { client: ClientId },
     /// Removes sessions that expired at least one lifetime ago, clients without sessions, and
     /// unused clients whose removal is due. It is always alone in its batch.
     Reap { now: Timestamp },
     /// Creates or replaces an object.
-    Set { object: Arc<Object>, intent: Intent },
+    Set { object: Arc<Object>, intent: Intent, lifespan: Lifespan },
     /// Deletes an object. Rejected if it does not exist.
     Delete { key: Key, intent: Intent },
+    /// Deletes objects whose time has passed, and if `gone` those whose client is gone. It is always
+    /// alone in its batch.
+    Expire { gone: bool },
+    /// Sets how long the presences of these clients last, if they have one: longer if the clients
+    /// are `connected`. It is always alone in its batch.
+    KeepPresences { clients: Vec<ClientId>, connected: bool },
     /// Begins a watch. No effect if the client watches the pattern already.
     Watch { client: ClientId, pattern: Pattern },
     /// Ends a watch. No effect if the client does not watch the pattern.
     Unwatch { client: ClientId, pattern: Pattern },
+    /// Records the access rules of a process, unless they are the newest of the store.
+    AdoptRules { digest: RulesDigest },
     /// Maintenance: writes acknowledged positions. On SQLite it can also trim the change log
     /// (`trims`).
     Upkeep { positions: Vec<(ClientId, Revision)>, trims: bool },
@@ -47,6 +57,7 @@ impl Operation {
                 Self::Watch { pattern, .. } | Self::Unwatch { pattern, .. } => {
                     pattern.as_str().len()
                 }
+                Self::KeepPresences { clients, .. } => size_of_val(&clients[..]),
                 _ => 0,
             }
     }
@@ -70,6 +81,7 @@ pub(crate) type Answer = Result<Done, Refusal>;
 pub(crate) struct Rules {
     pub(crate) owner: OwnerRule,
     pub(crate) lifetime: Lifetime,
+    pub(crate) grace: PresenceGrace,
     pub(crate) max_clients: u64,
     /// Maximum number of open watches of a client, and separately of its ended watches.
     pub(crate) max_watches: u64,

@@ -8,11 +8,17 @@ pub(crate) enum Refusal {
     /// Only with `OwnerRule::Match`: the `Owner` of the stored or the sent object is another ID.
     #[error("Owner is not the ID of this client")]
     NotOwner,
+    /// The access rules do not allow it, or the object does not exist and only its owner may.
+    #[error("no access rule lets this client do this with this object")]
+    NotAllowed,
     #[error("the precondition does not hold")]
     PreconditionFailed,
     /// The ID is nil, or is not in the clients file.
     #[error("this ID may not register")]
     IdNotAllowed,
+    /// The clients file has a digest for the ID, and the request has no secret with this digest.
+    #[error("this ID needs its secret: send Authorization: Bearer <secret>")]
+    IdNotProven,
     #[error("the client limit is reached")]
     TooManyClients,
     /// The client was removed after the session of the request was checked.

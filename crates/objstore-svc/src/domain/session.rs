@@ -1,10 +1,12 @@
 //! Client IDs, session tokens, and the lifetime of sessions and unused clients.
 
-use std::{collections::HashSet, fmt, time::Duration};
+use std::{collections::HashMap, fmt, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
+
+use super::Refusal;
 
 /// Milliseconds since the Unix epoch.
 pub(crate) type Timestamp = i64;
@@ -41,19 +43,41 @@ impl ClientId {
     }
 }
 
-/// The IDs that may register.
+/// The IDs that may register. An ID with a digest must prove itself with the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Allowlist {
     All,
-    Listed(HashSet<ClientId>),
+    Listed(HashMap<ClientId, Option<SecretDigest>>),
 }
 
 impl Allowlist {
-    pub(crate) fn allows(&self, client: ClientId) -> bool {
-        match self {
-            Self::All => true,
-            Self::Listed(listed) => listed.contains(&client),
+    /// Decides whether `client` may register. `secret` is that of the request.
+    pub(crate) fn check(&self, client: ClientId, secret: Option<&[u8]>) -> Result<(), Refusal> {
+        let Self::Listed(listed) = self else { return Ok(()) };
+        match listed.get(&client) {
+            None => Err(Refusal::IdNotAllowed),
+            Some(None) => Ok(()),
+            Some(Some(digest)) if secret.is_some_and(|secret| digest.is_of(secret)) => Ok(()),
+            Some(Some(_)) => Err(Refusal::IdNotProven),
         }
+    }
+}
+
+/// The SHA-256 of a secret with which a client proves that it has an ID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SecretDigest([u8; 32]);
+
+impl SecretDigest {
+    /// Parses `sha256:` and 64 hexadecimal digits.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut digest = [0; 32];
+        hex::decode_to_slice(text.strip_prefix("sha256:")?, &mut digest).ok()?;
+        Some(Self(digest))
+    }
+
+    /// The time of the comparison tells nothing about the secret, because it compares digests.
+    fn is_of(&self, secret: &[u8]) -> bool {
+        Sha256::digest(secret)[..] == self.0
     }
 }
 
@@ -99,6 +123,13 @@ impl TokenDigest {
 
     pub(crate) fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// The digest under which an ended session stays until it is removed: no token has it, so nobody
+    /// can use or extend the session.
+    #[must_use]
+    pub(crate) fn ended(self) -> Self {
+        Self(Sha256::digest(self.0).into())
     }
 }
 

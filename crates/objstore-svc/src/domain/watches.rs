@@ -113,6 +113,18 @@ impl Watches {
         Self::stored(self.open().map(|(pattern, since)| (pattern.clone(), since, None)))
     }
 
+    /// A copy with only the open watches that began after `revision`.
+    #[must_use]
+    pub(crate) fn open_since(&self, revision: Revision) -> Self {
+        let open = self.open().filter(|&(_, since)| since > revision);
+        Self::stored(open.map(|(pattern, since)| (pattern.clone(), since, None)))
+    }
+
+    /// The revision at which the newest open watch began; 0 if none is open.
+    pub(crate) fn newest(&self) -> Revision {
+        self.open.values().copied().max().unwrap_or(0)
+    }
+
     /// Whether the client watched `key` at `revision`.
     pub(crate) fn match_change(&self, key: &Key, revision: Revision) -> bool {
         let mut text = String::new();

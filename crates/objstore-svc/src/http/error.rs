@@ -1,7 +1,7 @@
 //! Every error of a request, with its status, name and message.
 
 use axum::{
-    http::StatusCode,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use common::{
@@ -13,7 +13,7 @@ use common::{
 };
 
 use crate::{
-    domain::{InvalidETag, InvalidId, InvalidKey, InvalidOwner, InvalidValue, Refusal},
+    domain::{InvalidETag, InvalidId, InvalidKey, InvalidOwner, InvalidTtl, InvalidValue, Refusal},
     store::StoreError,
 };
 
@@ -30,6 +30,8 @@ pub(super) enum Error {
     Header(#[from] InvalidETag),
     #[error("{0}")]
     Query(&'static str),
+    #[error(transparent)]
+    Ttl(#[from] InvalidTtl),
     #[error("there is no valid session: register with POST /register")]
     Unauthenticated,
     #[error("this origin is not allowed: the operator can add it to OBJSTORE_ORIGINS")]
@@ -50,6 +52,10 @@ pub(super) enum Error {
     Upgrade(String),
     #[error("the socket limit is reached: try again later")]
     TooManySockets,
+    #[error("the limit of sockets and event streams is reached: try again later")]
+    TooManyStreams,
+    #[error("Last-Event-ID must be a revision")]
+    LastEventId,
     #[error("the connection could not be upgraded to a websocket: {0}")]
     Subscription(#[source] StoreError),
     #[error("an internal error occurred")]
@@ -67,11 +73,18 @@ impl IntoResponse for Error {
         match self {
             Self::Body(_) => answer(StatusCode::BAD_REQUEST, "invalid_body"),
             Self::ContentType => answer(StatusCode::BAD_REQUEST, "invalid_content_type"),
-            Self::Header(_) => answer(StatusCode::BAD_REQUEST, "invalid_header"),
-            Self::Query(_) => answer(StatusCode::BAD_REQUEST, "invalid_query"),
+            Self::Header(_) | Self::LastEventId => {
+                answer(StatusCode::BAD_REQUEST, "invalid_header")
+            }
+            Self::Query(_) | Self::Ttl(_) => answer(StatusCode::BAD_REQUEST, "invalid_query"),
             Self::Unauthenticated | Self::Refused(Refusal::ClientRemoved) => {
                 answer(StatusCode::UNAUTHORIZED, "unauthenticated")
             }
+            Self::Refused(Refusal::IdNotProven) => {
+                let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+                (challenge, answer(StatusCode::UNAUTHORIZED, "identity_not_proven")).into_response()
+            }
+            Self::Refused(Refusal::NotAllowed) => answer(StatusCode::UNAUTHORIZED, "not_allowed"),
             Self::Refused(Refusal::NotOwner) => answer(StatusCode::UNAUTHORIZED, "not_owner"),
             Self::Origin => answer(StatusCode::UNAUTHORIZED, "origin_not_allowed"),
             Self::NotFound => answer(StatusCode::NOT_FOUND, "not_found"),
@@ -108,7 +121,7 @@ impl IntoResponse for Error {
             Self::Internal(cause) => {
                 with_cause(answer(StatusCode::INTERNAL_SERVER_ERROR, "internal"), cause)
             }
-            Self::Store(StoreError::Overloaded) => {
+            Self::TooManyStreams | Self::Store(StoreError::Overloaded) => {
                 retry_after(answer(StatusCode::SERVICE_UNAVAILABLE, "overloaded"), RETRY_AFTER)
             }
             Self::Store(cause) => {

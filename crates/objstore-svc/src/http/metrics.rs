@@ -12,7 +12,7 @@ use crate::{
 
 type Read = (store::Stats, WatchStats);
 
-const FAMILIES: [Family<Read>; 11] = [
+const FAMILIES: [Family<Read>; 12] = [
     Family::gauge("revision", "The newest revision.", |(store, _)| store.revision),
     Family::gauge(
         "log_floor",
@@ -32,7 +32,12 @@ const FAMILIES: [Family<Read>; 11] = [
         "Operations in committed batches, including rejected ones.",
         |(store, _)| store.operations,
     ),
-    Family::gauge("sockets", "Open sockets.", |(_, watch)| widen(watch.sockets)),
+    Family::counter(
+        "expired_objects_total",
+        "Objects that this process deleted because they expired or their client was gone.",
+        |(store, _)| store.expired,
+    ),
+    Family::gauge("sockets", "Open sockets and event streams.", |(_, watch)| widen(watch.sockets)),
     Family::gauge(
         "watching_clients",
         "Clients with at least one open socket, with or without watches.",
@@ -43,7 +48,11 @@ const FAMILIES: [Family<Read>; 11] = [
         "Ended watches that sockets still need, because they are behind.",
         |(_, watch)| widen(watch.ended),
     ),
-    Family::counter("pushes_total", "Messages handed to sockets.", |(_, watch)| watch.pushes),
+    Family::counter(
+        "pushes_total",
+        "Messages handed to sockets and event streams.",
+        |(_, watch)| watch.pushes,
+    ),
 ];
 
 pub(crate) fn collector(store: Store, hub: Arc<Hub>) -> impl Collector {

@@ -10,6 +10,7 @@ use axum::{
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
+use common::config::duration;
 use futures_util::{StreamExt as _, future::ready, stream};
 use serde::Deserialize;
 
@@ -19,7 +20,10 @@ use super::{
     session::Authenticated,
 };
 use crate::{
-    domain::{ETag, Intent, InvalidETag, Key, Pattern, Precondition, Refusal, Revision},
+    domain::{
+        Action, ClientId, ETag, Intent, InvalidETag, InvalidTtl, Key, Lifespan, Pattern,
+        Precondition, Refusal, Revision, StoredObject, Ttl,
+    },
     store::{PageEnd, Store, StoreError},
 };
 
@@ -29,7 +33,7 @@ const MAX_PAGE: usize = 1000;
 /// The header with the cursor of the next page.
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("next-cursor");
 
-const JSON: (HeaderName, &str) = (header::CONTENT_TYPE, "application/json");
+pub(super) const JSON: (HeaderName, &str) = (header::CONTENT_TYPE, "application/json");
 
 pub(super) async fn get(
     State(app): State<Arc<App>>,
@@ -37,24 +41,53 @@ pub(super) async fn get(
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
     let key = body.decode::<KeyOnlyInput<'_>>()?.key()?;
-    let stored = app.store.get(&key).await?.ok_or(Refusal::NoObject)?;
+    let client = session.client;
+    let permit = app.rules.borrow().permit(client, Action::Get, &key).ok_or(Refusal::NotAllowed)?;
+    let stored = app.store.get(&key).await?;
+    let owner = stored.as_ref().map(|stored| &stored.object.owner);
+    permit.check(client, owner)?;
+    let stored = stored.ok_or(Refusal::NoObject)?;
     let mut json = Vec::new();
     stored.object.write_json(&mut json);
     let json = app.response_memory.hold(json).ok_or(StoreError::Overloaded)?;
     Ok((session.renew(&app).await, etag(&app.store, stored.revision), [JSON], json))
 }
 
+/// Selects how long the object stays. An extension of the specification.
+#[derive(Deserialize)]
+pub(super) struct SetQuery {
+    ttl: Option<String>,
+    #[serde(default)]
+    presence: bool,
+}
+
+impl SetQuery {
+    fn lifespan(&self, client: ClientId) -> Result<Lifespan, InvalidTtl> {
+        let ttl = |text| Ttl::new(duration(text).map_err(|_| InvalidTtl)?);
+        Ok(Lifespan {
+            ttl: self.ttl.as_deref().map(ttl).transpose()?,
+            presence: self.presence.then_some(client),
+        })
+    }
+}
+
 pub(super) async fn set(
     State(app): State<Arc<App>>,
     mut session: Authenticated,
     headers: HeaderMap,
+    query: Result<Query<SetQuery>, QueryRejection>,
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
-    let intent = intent(&session, &headers)?;
+    let precondition = precondition(&headers)?;
+    let Query(query) = query.map_err(|_| {
+        Error::Query("presence must be true or false; give ttl and presence at most once")
+    })?;
+    let lifespan = query.lifespan(session.client)?;
     let object = body.decode::<ObjectInput<'_>>()?.parse()?;
+    let intent = intent(&app, session.client, Action::Set, &object.key, precondition)?;
     // Free the body now, because the write can take long.
     drop(body);
-    let revision = app.store.set(object, intent).await??;
+    let revision = app.store.set(object, intent, lifespan).await??;
     session.mark_used(&app).await;
     Ok((session.renew(&app).await, etag(&app.store, revision), StatusCode::NO_CONTENT))
 }
@@ -65,8 +98,9 @@ pub(super) async fn delete(
     headers: HeaderMap,
     body: Body,
 ) -> Result<impl IntoResponse, Error> {
-    let intent = intent(&session, &headers)?;
+    let precondition = precondition(&headers)?;
     let key = body.decode::<KeyOnlyInput<'_>>()?.key()?;
+    let intent = intent(&app, session.client, Action::Delete, &key, precondition)?;
     app.store.delete(key, intent).await??;
     Ok((session.renew(&app).await, StatusCode::NO_CONTENT))
 }
@@ -90,7 +124,7 @@ pub(super) async fn find(
         Error::Query("limit must be a number from 1 to 1000; give limit and after at most once")
     })?;
     let after = query.after.as_deref().map(parse_cursor).transpose()?;
-    let (found, next) = Found::new(&app, pattern, after, query.limit).await?;
+    let (found, next) = Found::new(&app, session.client, pattern, after, query.limit).await?;
     // Reads the first chunk before the status line is sent, so that a failing store still gives an
     // error status.
     let (first, found) = Found::next_chunk(found).await?.unwrap_or_else(|| ("[]".into(), None));
@@ -103,6 +137,7 @@ pub(super) async fn find(
 /// The objects of a search that are not sent yet.
 struct Found {
     app: Arc<App>,
+    client: ClientId,
     pattern: Pattern,
     after: Option<Key>,
     until: Option<Key>,
@@ -115,6 +150,7 @@ impl Found {
     /// page is empty. Also returns the cursor of the next page, if there is one.
     async fn new(
         app: &Arc<App>,
+        client: ClientId,
         pattern: Pattern,
         after: Option<Key>,
         limit: Option<usize>,
@@ -122,38 +158,78 @@ impl Found {
         let (until, next) = match limit {
             None => (None, None),
             Some(limit @ 1..=MAX_PAGE) => {
-                let end = app.store.page_end(&pattern, after.as_ref(), limit).await?;
+                let end = page_end(app, client, &pattern, after.as_ref(), limit).await?;
                 let Some(PageEnd { key, more }) = end else { return Ok((None, None)) };
                 (Some(key.clone()), more.then_some(key))
             }
             Some(_) => return Err(Error::Query("limit must be from 1 to 1000")),
         };
-        Ok((Some(Self { app: Arc::clone(app), pattern, after, until, begun: false }), next))
+        Ok((Some(Self { app: Arc::clone(app), client, pattern, after, until, begun: false }), next))
     }
 
     /// Reads some objects as the next chunk of the JSON array. An error closes the connection, and
     /// then the array has no end.
     async fn next_chunk(found: Option<Self>) -> Result<Option<(Bytes, Option<Self>)>, StoreError> {
         let Some(mut found) = found else { return Ok(None) };
-        let Self { app, pattern, after, until, .. } = &found;
-        let page = app.store.find(pattern, after.as_ref(), until.as_ref(), MAX_PAGE).await?;
         let mut json = Vec::new();
-        for stored in &page.objects {
-            json.push(if found.begun { b',' } else { b'[' });
-            stored.object.write_json(&mut json);
-            found.begun = true;
+        let mut more = true;
+        // The first chunk begins the array. A page without an object to show makes no chunk.
+        while more && json.is_empty() {
+            let Self { app, client, pattern, after, until, .. } = &found;
+            let page = app.store.find(pattern, after.as_ref(), until.as_ref(), MAX_PAGE).await?;
+            let sight = app.rules.borrow().sight(*client, Action::Find);
+            let shown = page.objects.iter().map(|stored| &stored.object);
+            for object in shown.filter(|object| sight.has(&object.key, &object.owner)) {
+                json.push(if found.begun { b',' } else { b'[' });
+                object.write_json(&mut json);
+                found.begun = true;
+            }
+            more = page.more;
+            if let Some(last) = page.objects.into_iter().last() {
+                found.after = Some(last.object.key);
+            }
         }
-        if let Some(last) = page.objects.into_iter().last() {
-            found.after = Some(last.object.key);
-        }
-        if !page.more {
+        if !more {
             if !found.begun {
                 json.push(b'[');
             }
             json.push(b']');
         }
         let json = found.app.response_memory.hold(json).ok_or(StoreError::Overloaded)?;
-        Ok(Some((json, page.more.then_some(found))))
+        Ok(Some((json, more.then_some(found))))
+    }
+}
+
+/// Finds the end of a page of the objects that the client may find. `None` if there is none.
+async fn page_end(
+    app: &App,
+    client: ClientId,
+    pattern: &Pattern,
+    after: Option<&Key>,
+    limit: usize,
+) -> Result<Option<PageEnd>, StoreError> {
+    let sight = app.rules.borrow().sight(client, Action::Find);
+    if sight.is_unlimited() {
+        return app.store.page_end(pattern, after, limit).await;
+    }
+    let mut found = 0;
+    let mut end = None;
+    let mut after = after.cloned();
+    loop {
+        let page = app.store.find(pattern, after.as_ref(), None, MAX_PAGE).await?;
+        after = page.objects.last().map(|stored| stored.object.key.clone());
+        for StoredObject { object, .. } in page.objects {
+            if sight.has(&object.key, &object.owner) {
+                if found == limit {
+                    return Ok(end.map(|key| PageEnd { key, more: true }));
+                }
+                found += 1;
+                end = Some(object.key);
+            }
+        }
+        if !page.more {
+            return Ok(end.map(|key| PageEnd { key, more: false }));
+        }
     }
 }
 
@@ -176,13 +252,24 @@ fn etag(store: &Store, revision: Revision) -> [(HeaderName, String); 1] {
     [(header::ETAG, ETag::new(store.epoch(), revision).to_string())]
 }
 
-fn intent(session: &Authenticated, headers: &HeaderMap) -> Result<Intent, Error> {
+fn intent(
+    app: &App,
+    client: ClientId,
+    action: Action,
+    key: &Key,
+    precondition: Precondition,
+) -> Result<Intent, Refusal> {
+    let rules = app.rules.borrow();
+    let permit = rules.permit(client, action, key).ok_or(Refusal::NotAllowed)?;
+    Ok(Intent { client, precondition, permit, tracks_owner: !rules.is_unlimited() })
+}
+
+fn precondition(headers: &HeaderMap) -> Result<Precondition, InvalidETag> {
     let values = |name| {
         let texts = headers.get_all(name).iter().map(|value| value.to_str());
         texts.collect::<Result<Vec<_>, _>>().map_err(|_| InvalidETag)
     };
     let if_match = values(header::IF_MATCH)?;
     let if_none_match = values(header::IF_NONE_MATCH)?;
-    let precondition = Precondition::parse(&if_match, &if_none_match)?;
-    Ok(Intent { client: session.client, precondition })
+    Precondition::parse(&if_match, &if_none_match)
 }

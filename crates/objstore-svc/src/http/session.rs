@@ -1,19 +1,19 @@
-//! `POST /register`, and the session that the other endpoints need.
+//! `POST /register` and `POST /logout`, and the session that the other endpoints need.
 
 use std::{borrow::Cow, sync::Arc};
 
 use axum::{
     extract::{FromRequestParts, State},
-    http::{HeaderMap, HeaderValue, header, request::Parts},
+    http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
     response::{AppendHeaders, IntoResponse},
 };
-use common::limits::ClientAddress;
+use common::{bearer::bearer_token, limits::ClientAddress};
 use cookie::{Cookie, SameSite, time::Duration};
 use serde::Deserialize;
 
 use super::{App, Error, body::Registration};
 use crate::{
-    domain::{ClientId, Refusal, Token, TokenDigest},
+    domain::{ClientId, Token, TokenDigest},
     store::now,
 };
 
@@ -34,16 +34,25 @@ struct RegisterInput<'a> {
 pub(super) async fn register(
     State(app): State<Arc<App>>,
     address: ClientAddress,
+    headers: HeaderMap,
     Registration(body): Registration,
 ) -> Result<impl IntoResponse, Error> {
     app.registrations.count(address)?;
     let client = ClientId::parse(&body.decode::<RegisterInput<'_>>()?.id)?;
-    if !app.allowlist.allows(client) {
-        return Err(Refusal::IdNotAllowed.into());
-    }
+    app.allowlist.check(client, bearer_token(&headers))?;
     let token = Token::new(rand::random());
     app.store.register(client, TokenDigest::of(token.as_str()), now()).await??;
     Ok(set_cookie(&app, token.as_str()))
+}
+
+/// Ends the session of the request, and closes its sockets. An extension of the specification.
+pub(super) async fn logout(
+    State(app): State<Arc<App>>,
+    session: Authenticated,
+) -> Result<impl IntoResponse, Error> {
+    app.store.end_session(session.token, now()).await?;
+    app.open_sockets.close(session.token);
+    Ok((StatusCode::NO_CONTENT, cookie(&app, "", 0)))
 }
 
 /// The client of a request with a valid session.
@@ -59,7 +68,7 @@ pub(super) struct Authenticated {
 type SetCookie = AppendHeaders<[(header::HeaderName, HeaderValue); 1]>;
 
 impl Authenticated {
-    /// UnansweredPings that the client has set, watched or opened a socket, so that it stays as long as its
+    /// Records that the client has set, watched or opened a socket, so that it stays as long as its
     /// sessions. A failure is only logged.
     pub(super) async fn mark_used(&self, app: &App) {
         if self.is_used {
@@ -124,12 +133,16 @@ fn tokens(headers: &HeaderMap) -> impl Iterator<Item = String> {
 }
 
 fn set_cookie(app: &App, token: &str) -> SetCookie {
-    let lifetime = i64::try_from(app.lifetime.seconds()).unwrap_or(i64::MAX);
+    cookie(app, token, i64::try_from(app.lifetime.seconds()).unwrap_or(i64::MAX))
+}
+
+/// A browser keeps the cookie for this number of seconds.
+fn cookie(app: &App, token: &str, seconds: i64) -> SetCookie {
     let cookie = Cookie::build((COOKIE, token))
         .path("/")
         .http_only(true)
         .same_site(SameSite::Lax)
-        .max_age(Duration::seconds(lifetime))
+        .max_age(Duration::seconds(seconds))
         .secure(app.cookie_secure)
         .build();
     // The token is base64url, so the conversion does not fail.

@@ -1,18 +1,19 @@
 //! `GET /socket`: the websocket on which the service pushes changes.
 //!
-//! 1. **One task runs three functions**: [`push`] sends bursts and pings; [`acknowledge`] reads
-//!    pongs; [`extend_session_while_open`] keeps the session valid. When `push` or `acknowledge`
-//!    ends, [`run`] ends the socket.
-//! 2. **Only a pong acknowledges.** A ping follows each burst. The ping stands for the revision up
+//! 1. **One task runs three functions**: [`push`] sends bursts and pings; [`Halves::receive`] reads
+//!    pongs; [`until_session_ends`] keeps the session valid. When one of them ends, [`run`] ends the
+//!    socket.
+//! 2. **Only a pong acknowledges**, unless the client has asked for `ack=manual`. A ping follows each
+//!    burst. The ping stands for the revision up
 //!    to which all pushes were sent. The client receives the ping after these pushes, so its pong
 //!    proves that it has received them.
 //! 3. **The client's pings are answered one after the other**: the next message is read after the
-//!    pong has been written ([`PongFlush`]). So a client that sends pings and reads nothing costs
-//!    little memory.
+//!    pong has been written ([`receive::PongFlush`]). So a client that sends pings and reads nothing
+//!    costs little memory.
 //! 4. **Memory for slow clients is limited** ([`WriteMemory`]). If it is used up, the socket is
 //!    closed, and the client gets the unacknowledged changes again on its next socket.
 
-use std::{convert::Infallible, pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use axum::{
     Extension,
@@ -32,23 +33,24 @@ use common::{
     limits::{Budget, Permit},
     serve::Connection,
 };
-use futures_util::{
-    SinkExt as _, StreamExt as _,
-    stream::{SplitSink, SplitStream},
-};
+use futures_util::{SinkExt as _, StreamExt as _, stream::SplitSink};
 use serde::Deserialize;
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep, sleep_until, timeout},
-};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{App, Error, session::Authenticated};
-use crate::{
-    domain::{Revision, TokenDigest},
-    store::now,
-    watch::{Acknowledger, Burst, FrameOwner, MessageFormat, Subscriber, UnansweredPings},
+use super::{
+    App, Error,
+    session::Authenticated,
+    streams::{OpenStream, until_session_ends},
 };
+use crate::{
+    domain::Revision,
+    watch::{Begin, Burst, MessageFormat, OpenSocket, Stream, Subscriber},
+};
+
+mod receive;
+
+use receive::{Acknowledgement, Halves};
 
 /// Maximum time between two pings.
 const PING_EVERY: Duration = Duration::from_secs(15);
@@ -62,7 +64,7 @@ const PONG_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout for the client's answer to a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Maximum size of a message of the client, in bytes. Its content is ignored.
+/// Maximum size of a message of the client, in bytes.
 const MAX_INCOMING: usize = 4096;
 
 /// Size of the read buffer of a socket, in bytes.
@@ -72,13 +74,37 @@ const READ_BUFFER: usize = 4096;
 /// socket grows to this plus its largest message, and does not shrink.
 const WRITE_BUFFER: usize = 16 * 1024;
 
-/// `events` selects the message format, `since` the revision to start after. An extension of the
-/// specification.
+/// `events` selects the message format. The others change a socket with `events`. An extension of
+/// the specification.
 #[derive(Deserialize)]
 pub(super) struct SocketQuery {
     #[serde(default)]
     events: bool,
+    /// The revision to start after.
     since: Option<Revision>,
+    /// Whether the current objects come first.
+    #[serde(default)]
+    initial: bool,
+    /// Whether marks follow the bursts.
+    #[serde(default)]
+    marks: bool,
+    #[serde(default)]
+    ack: Acknowledgement,
+}
+
+impl SocketQuery {
+    fn stream(&self) -> Result<Stream, Error> {
+        let &Self { events, initial, marks, ack, .. } = self;
+        if !events && (initial || marks || ack == Acknowledgement::Manual) {
+            let message = "initial, marks and ack=manual need events=true";
+            return Err(Error::Upgrade(message.to_owned()));
+        }
+        let format = if events { MessageFormat::Events } else { MessageFormat::Objects };
+        // Decision: `since` is ignored without `events=true`.
+        let since = self.since.filter(|_| events);
+        let begin = since.map_or(Begin::Position, Begin::After);
+        Ok(Stream { format, begin, initial, marks, pattern: None })
+    }
 }
 
 /// Upgrades the connection. Every failure is the error `not_upgraded`, except for a missing
@@ -97,23 +123,18 @@ pub(super) async fn socket(
     }
     let upgrade = upgrade.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
     let Query(query) = query.map_err(|rejection| Error::Upgrade(rejection.body_text()))?;
-    let permit = connection.upgrade().ok_or(Error::TooManySockets)?;
-    let format = if query.events { MessageFormat::Events } else { MessageFormat::Objects };
-    // Decision: `since` is ignored without `events=true`.
-    let since = query.since.filter(|_| query.events);
-    let subscriber = app.hub.subscribe(session.client, format, since).await;
-    let subscriber = subscriber.map_err(|error| subscription_error(error.into()))?;
-    session.mark_used(&app).await;
-
-    let (renewed, token) = (session.renew(&app).await, session.token);
+    let stream = query.stream()?;
+    let opened = OpenStream::new(&app, &session, &connection, &stream).await;
+    let OpenStream { subscriber, open, connected, permit } = opened.map_err(subscription_error)?;
+    let renewed = session.renew(&app).await;
     let response = upgrade
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(WRITE_BUFFER)
         .max_message_size(MAX_INCOMING)
         .max_frame_size(MAX_INCOMING)
         .on_upgrade(async move |socket| {
-            let _permit = permit;
-            run(socket, subscriber, &app, token).await;
+            let (_connected, _permit) = (connected, permit);
+            run(socket, subscriber, query.ack, &app, open).await;
         });
     Ok((renewed, response))
 }
@@ -149,6 +170,8 @@ fn is_allowed_origin(headers: &HeaderMap, listed: &[String]) -> bool {
 
 /// Why the service closes a socket.
 enum CloseReason {
+    /// The session has ended.
+    LoggedOut,
     /// The service is stopping.
     Stopping,
     /// The store cannot be read, or the socket was lost.
@@ -157,51 +180,44 @@ enum CloseReason {
     NoMemory,
     /// The client does not respond, or the connection is broken.
     Unresponsive,
+    /// The client has sent an acknowledgement that is not valid.
+    WrongAcknowledgement,
 }
 
-/// Lets the reading half wait until the writing half has written the pong to a client's ping. The
-/// library queues the pong when the ping is read; a flush writes it.
-#[derive(Default)]
-struct PongFlush {
-    requested: Notify,
-    written: Notify,
-}
-
-impl PongFlush {
-    /// Writes pongs after [`push`] has ended.
-    async fn send(&self, sink: &mut SplitSink<WebSocket, Message>) -> Infallible {
-        loop {
-            self.requested.notified().await;
-            // If the connection is broken, the reading half ends, too.
-            let _ = sink.flush().await;
-            self.written.notify_one();
-        }
-    }
-}
-
-async fn run(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: TokenDigest) {
-    let (pings, pongs) = (UnansweredPings::default(), PongFlush::default());
+async fn run(
+    socket: WebSocket,
+    mut subscriber: Subscriber,
+    ack: Acknowledgement,
+    app: &App,
+    open: OpenSocket,
+) {
+    let halves = Halves::new(ack);
     let acknowledger = subscriber.acknowledger();
     let (mut sink, stream) = socket.split();
-    let mut acknowledging = pin!(acknowledge(stream, &pongs, &pings, &acknowledger));
+    let mut receiving = pin!(halves.receive(stream, &acknowledger));
     let end = tokio::select! {
-        () = &mut acknowledging => return,
-        never = extend_session_while_open(app, token) => match never {},
-        end = push(&mut sink, &mut subscriber, &pings, &pongs, app) => end,
+        () = &mut receiving => return,
+        () = halves.wrong_ack.notified() => CloseReason::WrongAcknowledgement,
+        () = until_session_ends(app, &open) => CloseReason::LoggedOut,
+        end = push(&mut sink, &mut subscriber, &halves, app) => end,
     };
     let unsent = matches!(end, CloseReason::NoMemory);
     let (code, reason) = match end {
+        CloseReason::LoggedOut => (close_code::POLICY, "the session has ended"),
         CloseReason::Stopping => (close_code::AWAY, "the service is stopping"),
         CloseReason::Failed => (close_code::ERROR, "changes cannot be read: reconnect"),
         CloseReason::NoMemory => {
             (close_code::AGAIN, "too many messages are pending: reconnect later")
+        }
+        CloseReason::WrongAcknowledgement => {
+            (close_code::POLICY, "Ack must be a revision that was sent")
         }
         CloseReason::Unresponsive => return,
     };
     // Only a pong acknowledges, so a last ping is sent. The client's close frame acknowledges
     // nothing, because the client may have sent it before it received our messages. No ping is sent
     // if a burst was dropped, because the pong would acknowledge that burst.
-    let ping = if unsent { None } else { pings.add(subscriber.cursor()) };
+    let ping = if unsent { None } else { halves.pings.add(subscriber.cursor()) };
     let closing = async {
         if let Some(payload) = ping {
             sink.feed(Message::Ping(payload)).await?;
@@ -209,8 +225,8 @@ async fn run(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: To
         let reason = Utf8Bytes::from_static(reason);
         sink.send(Message::Close(Some(CloseFrame { code, reason }))).await?;
         tokio::select! {
-            () = acknowledging => Ok::<_, axum::Error>(()),
-            never = pongs.send(&mut sink) => match never {},
+            () = receiving => Ok::<_, axum::Error>(()),
+            never = halves.pongs.send(&mut sink) => match never {},
         }
     };
     if !matches!(timeout(CLOSE_TIMEOUT, closing).await, Ok(Ok(()))) {
@@ -222,10 +238,10 @@ async fn run(socket: WebSocket, mut subscriber: Subscriber, app: &App, token: To
 async fn push(
     sink: &mut SplitSink<WebSocket, Message>,
     subscriber: &mut Subscriber,
-    pings: &UnansweredPings,
-    pongs: &PongFlush,
+    halves: &Halves,
     app: &App,
 ) -> CloseReason {
+    let Halves { pings, pongs, .. } = halves;
     let mut burst = Burst::new();
     let mut memory = WriteMemory { budget: &app.socket_memory, longest: None, burst: None };
     let mut ping_at = Instant::now() + PING_EVERY;
@@ -246,16 +262,17 @@ async fn push(
                 sent
             }
             next = subscriber.next(&mut burst) => {
-                let frames = match next {
-                    Ok(frames) => frames,
+                let bytes = match next {
+                    Ok(bytes) => bytes,
                     Err(error) => {
                         tracing::error!(cause = %error, "socket closed");
                         return CloseReason::Failed;
                     }
                 };
-                if !memory.reserve(&burst, frames) {
+                if !memory.reserve(&burst, bytes) {
                     return CloseReason::NoMemory;
                 }
+                halves.allow(&burst, subscriber.cursor());
                 ping_at = ping_at.min(Instant::now() + PING_AFTER_BURST);
                 let sent = send(sink, &mut burst, None, &app.shutdown).await;
                 memory.burst = None;
@@ -278,16 +295,12 @@ struct WriteMemory<'a> {
 }
 
 impl WriteMemory<'_> {
-    /// Reserves memory for a burst. Returns false if the budget is used up. Frames that all sockets
-    /// share are counted as memory of the ring.
-    fn reserve(&mut self, burst: &Burst, frames: FrameOwner) -> bool {
-        let longest = burst.iter().map(Bytes::len).max().unwrap_or(0);
-        let own: usize = match frames {
-            FrameOwner::Shared => 0,
-            FrameOwner::Own => burst.iter().map(Bytes::len).sum(),
-        };
+    /// Reserves memory for a burst, of which this socket owns `bytes`. Returns false if the budget is
+    /// used up.
+    fn reserve(&mut self, burst: &Burst, bytes: usize) -> bool {
+        let longest = burst.iter().map(|frame| frame.json.len()).max().unwrap_or(0);
         (longest <= WRITE_BUFFER || self.budget.grow(&mut self.longest, longest))
-            && self.budget.grow(&mut self.burst, own)
+            && self.budget.grow(&mut self.burst, bytes)
     }
 }
 
@@ -302,7 +315,7 @@ async fn send(
     let sending = async {
         for frame in burst.drain(..) {
             // Frames are JSON, so they are UTF-8.
-            if let Ok(text) = Utf8Bytes::try_from(frame) {
+            if let Ok(text) = Utf8Bytes::try_from(frame.json) {
                 sink.feed(Message::Text(text)).await?;
             }
         }
@@ -320,40 +333,6 @@ async fn send(
         sent = sending => sent.is_ok(),
         () = sleep(PONG_TIMEOUT) => false,
         () = stopping => false,
-    }
-}
-
-/// Reads until the stream ends, also after a close frame, and records acknowledged revisions. After
-/// a ping it waits until the pong is written. Other messages are ignored.
-async fn acknowledge(
-    mut stream: SplitStream<WebSocket>,
-    pongs: &PongFlush,
-    pings: &UnansweredPings,
-    acknowledger: &Acknowledger,
-) {
-    while let Some(Ok(message)) = stream.next().await {
-        match message {
-            Message::Pong(payload) => {
-                if let Some(revision) = pings.answered(&payload) {
-                    acknowledger.acknowledge(revision);
-                }
-            }
-            Message::Ping(_) => {
-                pongs.requested.notify_one();
-                pongs.written.notified().await;
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Extends the session while the socket is open, since an open socket counts as use.
-async fn extend_session_while_open(app: &App, token: TokenDigest) -> Infallible {
-    loop {
-        sleep(app.lifetime.extend_every()).await;
-        if let Err(error) = app.store.extend(token, now()).await {
-            tracing::warn!(cause = %error, "could not extend the session");
-        }
     }
 }
 

@@ -24,8 +24,11 @@ use crate::domain::Epoch;
 /// PostgreSQL do not.
 const SKIPPED: [&str; 2] = ["store", "objects.id"];
 
+const RULES: &str = "SELECT rules, rules_revision FROM store";
+
 /// Takes the database, unless a service has used it.
-const CLAIM: &str = "UPDATE store SET epoch = $1, epoch_start = $2, origin = store_origin()
+const CLAIM: &str = "UPDATE store SET epoch = $1, epoch_start = $2, rules = $3,
+        rules_revision = $4, origin = store_origin()
      WHERE epoch IS NULL AND revision = 0 AND clients = 0";
 
 const HEAD: &str = "UPDATE store SET clients = (SELECT count(*) FROM clients),
@@ -82,7 +85,12 @@ async fn fill(
 ) -> Result<(), ImportError> {
     let failed = |error| database.failed(error);
     let (id, start) = (epoch.id.bits().cast_signed(), epoch.start.cast_signed());
-    if transaction.execute(CLAIM, &[&id, &start]).await.map_err(failed)? == 0 {
+    let (rules, rules_revision) = store.query_row(RULES, [], |row| {
+        Ok((row.get::<_, Option<Vec<u8>>>(0)?, row.get::<_, i64>(1)?))
+    })?;
+    if transaction.execute(CLAIM, &[&id, &start, &rules, &rules_revision]).await.map_err(failed)?
+        == 0
+    {
         return Err(CopyError::NotEmpty(database.setting()).into());
     }
     import::copy(store, transaction, database, &SKIPPED, progress).await?;

@@ -35,13 +35,14 @@ use tokio::{
 };
 use tokio_postgres::Row;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
-    ClientState, DatabaseConfig, Feed, LogPage, Page, PageEnd, Shared, Stats, StoreConfig,
-    StoreError, rows,
+    ClientState, DatabaseConfig, Feed, LogPage, PRESENCE_PAGE, Page, PageEnd, Presence, Shared,
+    Stats, StoreConfig, StoreError, rows,
 };
 use crate::domain::{
-    ClientId, Epoch, EpochId, Key, Pattern, Revision, Session, StoredObject, TokenDigest,
+    ClientId, Epoch, EpochId, Key, Pattern, Revision, Session, StoredObject, Timestamp, TokenDigest,
 };
 
 mod find;
@@ -232,6 +233,22 @@ impl Postgres {
         let (client, epoch) = read.map_err(|_| StoreError::Panicked)??;
         self.shared.observe(epoch);
         Ok(client)
+    }
+
+    pub(super) async fn is_due(&self, gone: bool) -> Result<bool, Error> {
+        let [found] = self.query([(read::IS_DUE, &[&gone])]).await?;
+        Ok(found.first().ok_or(Error::NoRow)?.try_get(0)?)
+    }
+
+    pub(super) async fn presences(
+        &self,
+        (until, client): (Timestamp, Uuid),
+    ) -> Result<Vec<Presence>, Error> {
+        let within = self.shared.rules.grace.extend_below();
+        let limit = i64::try_from(PRESENCE_PAGE).unwrap_or(i64::MAX);
+        let statement: Statement<'_> = (read::PRESENCES, &[&within, &until, &client, &limit]);
+        let [found] = self.query([statement]).await?;
+        found.iter().map(|row| Ok(rows::presence(&mut row.into())?)).collect()
     }
 
     async fn socket_permit(&self) -> Result<Option<SemaphorePermit<'_>>, Error> {

@@ -5,9 +5,10 @@ use std::{borrow::Cow, sync::Arc};
 use common::sql::{self, BadCell, Cell, ColumnError, Columns, Param};
 use uuid::Uuid;
 
+use super::Presence;
 use crate::domain::{
-    ClientId, Entry, Epoch, EpochId, Key, Object, Owner, Pattern, Record, Session, StoredObject,
-    TokenDigest, Value,
+    AdoptedRules, Cause, ClientId, Entry, Epoch, EpochId, Key, Object, Owner, Pattern, Record,
+    Revision, RulesDigest, Session, StoredObject, TokenDigest, Value,
 };
 
 impl sql::Stored for ClientId {
@@ -41,6 +42,23 @@ pub(super) fn epoch(columns: &mut Columns<'_>) -> Result<Epoch, ColumnError> {
     Ok(Epoch { id: EpochId::new(number(columns)?), start: number(columns)? })
 }
 
+/// Reads rules.
+pub(super) fn rules_digest(columns: &mut Columns<'_>) -> Result<RulesDigest, ColumnError> {
+    columns.read().map(RulesDigest)
+}
+
+/// Reads rules, rules_revision.
+pub(super) fn adopted_rules(columns: &mut Columns<'_>) -> Result<AdoptedRules, ColumnError> {
+    Ok(AdoptedRules { digest: rules_digest(columns)?, revision: number(columns)? })
+}
+
+/// Reads type, namespace, name, owner, revision.
+pub(super) fn owned(columns: &mut Columns<'_>) -> Result<(Key, (Owner, Revision)), ColumnError> {
+    let key = key(columns)?;
+    let owner = Owner::new(columns.text()?).map_err(|error| columns.invalid(error))?;
+    Ok((key, (owner, number(columns)?)))
+}
+
 /// Reads type, namespace, name.
 pub(super) fn key(columns: &mut Columns<'_>) -> Result<Key, ColumnError> {
     let (kind, namespace, name) = (columns.text()?, columns.text()?, columns.text()?);
@@ -62,13 +80,26 @@ pub(super) fn stored(columns: &mut Columns<'_>) -> Result<StoredObject, ColumnEr
     Ok(StoredObject { object, revision: number(columns)? })
 }
 
+/// Reads the client of a presence that has ended, and one of its objects, if there is any: type,
+/// namespace, name, value, owner, revision.
+pub(super) fn gone(columns: &mut Columns<'_>) -> Result<(ClientId, Option<Object>), ColumnError> {
+    let client = columns.read()?;
+    let object = if columns.is_null()? { None } else { Some(stored(columns)?.object) };
+    Ok((client, object))
+}
+
+/// Reads until, client.
+pub(super) fn presence(columns: &mut Columns<'_>) -> Result<Presence, ColumnError> {
+    Ok(Presence { until: columns.read()?, client: columns.read()? })
+}
+
 /// Reads client, expires, unused_until.
 pub(super) fn session(columns: &mut Columns<'_>) -> Result<Session, ColumnError> {
     let (client, expires) = (columns.read()?, columns.read()?);
     Ok(Session { client, expires, unused_until: columns.read()? })
 }
 
-/// Reads revision, event, type, namespace, name, value, owner, client.
+/// Reads revision, event, type, namespace, name, value, owner, client, cause, previous_owner.
 pub(super) fn record(columns: &mut Columns<'_>) -> Result<Record, ColumnError> {
     let revision = number(columns)?;
     let row = LogRow {
@@ -77,6 +108,8 @@ pub(super) fn record(columns: &mut Columns<'_>) -> Result<Record, ColumnError> {
         value: columns.bytes_or_null()?,
         owner: columns.text_or_null()?,
         client: columns.read()?,
+        cause: columns.read()?,
+        previous_owner: columns.text_or_null()?,
     };
     let entry = row.entry().ok_or_else(|| columns.invalid(BadCell))?;
     Ok(Record { revision, entry })
@@ -89,6 +122,13 @@ mod event {
     pub(super) const WATCH: i16 = 3;
     pub(super) const UNWATCH: i16 = 4;
     pub(super) const FORGET: i16 = 5;
+    pub(super) const RULES: i16 = 6;
+}
+
+/// Values of the column `cause`. They are stored, so never change them.
+mod cause {
+    pub(super) const EXPIRED: i16 = 1;
+    pub(super) const GONE: i16 = 2;
 }
 
 /// The entry of a record, as columns of the table `log`.
@@ -96,52 +136,88 @@ pub(super) struct LogRow<'a> {
     pub(super) event: i16,
     /// Type, namespace and name.
     pub(super) parts: [Option<&'a str>; 3],
+    /// The value of an object, or the digest of access rules.
     pub(super) value: Option<&'a [u8]>,
     pub(super) owner: Option<&'a str>,
     pub(super) client: Option<ClientId>,
+    pub(super) cause: Option<i16>,
+    pub(super) previous_owner: Option<&'a str>,
 }
 
 impl<'a> LogRow<'a> {
     pub(super) fn of(entry: &'a Entry) -> Self {
-        let object = |event, object: &'a Object| Self {
+        let empty = |event| Self {
             event,
+            parts: [None; 3],
+            value: None,
+            owner: None,
+            client: None,
+            cause: None,
+            previous_owner: None,
+        };
+        let object = |event, object: &'a Object| Self {
             parts: object.key.parts().map(Some),
             value: Some(object.value.as_bytes()),
             owner: Some(object.owner.as_str()),
-            client: None,
+            ..empty(event)
         };
         let pattern = |event, client: &ClientId, pattern: &'a Pattern| Self {
-            event,
             parts: pattern.parts().map(Some),
-            value: None,
-            owner: None,
             client: Some(*client),
+            ..empty(event)
         };
         match entry {
-            Entry::Set(set) => object(event::SET, set),
-            Entry::Delete(deleted) => object(event::DELETE, deleted),
+            Entry::Set(set, before) => Self {
+                previous_owner: before.as_ref().map(Owner::as_str),
+                ..object(event::SET, set)
+            },
+            Entry::Delete(deleted, by_service) => {
+                let cause = by_service.map(|cause| match cause {
+                    Cause::Expired => cause::EXPIRED,
+                    Cause::Gone => cause::GONE,
+                });
+                Self { cause, ..object(event::DELETE, deleted) }
+            }
             Entry::Watch(client, watched) => pattern(event::WATCH, client, watched),
             Entry::Unwatch(client, watched) => pattern(event::UNWATCH, client, watched),
-            Entry::Forget(client) => Self {
-                event: event::FORGET,
-                parts: [None; 3],
-                value: None,
-                owner: None,
-                client: Some(*client),
-            },
+            Entry::Forget(client) => Self { client: Some(*client), ..empty(event::FORGET) },
+            Entry::Rules(RulesDigest(digest)) => {
+                Self { value: digest.as_ref().map(|digest| &digest[..]), ..empty(event::RULES) }
+            }
         }
     }
 
     /// `None` if the columns do not make an entry: the database was changed from outside.
     fn entry(&self) -> Option<Entry> {
         match self.event {
-            event::SET => Some(Entry::Set(self.object()?)),
-            event::DELETE => Some(Entry::Delete(self.object()?)),
+            event::SET => Some(Entry::Set(self.object()?, self.previous_owner()?)),
+            event::DELETE => Some(Entry::Delete(self.object()?, self.cause()?)),
             event::WATCH => Some(Entry::Watch(self.client?, self.pattern()?)),
             event::UNWATCH => Some(Entry::Unwatch(self.client?, self.pattern()?)),
             event::FORGET => Some(Entry::Forget(self.client?)),
+            event::RULES => Some(Entry::Rules(self.rules()?)),
             _ => None,
         }
+    }
+
+    /// `None` if the cause is unknown.
+    fn cause(&self) -> Option<Option<Cause>> {
+        match self.cause {
+            None => Some(None),
+            Some(cause::EXPIRED) => Some(Some(Cause::Expired)),
+            Some(cause::GONE) => Some(Some(Cause::Gone)),
+            Some(_) => None,
+        }
+    }
+
+    /// `None` if the text is no owner.
+    fn previous_owner(&self) -> Option<Option<Owner>> {
+        self.previous_owner.map(Owner::new).transpose().ok()
+    }
+
+    /// `None` if the value is no digest.
+    fn rules(&self) -> Option<RulesDigest> {
+        self.value.map(<[u8; 32]>::try_from).transpose().ok().map(RulesDigest)
     }
 
     fn object(&self) -> Option<Arc<Object>> {

@@ -1,7 +1,10 @@
 //! Limits, state and decisions that the writers of both engines have in common.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -9,13 +12,13 @@ use common::batch::{Cost, Decided, Limits, Panicked};
 
 use super::{StoreConfig, positions::Positions, sessions::SessionCache};
 use crate::domain::{
-    Answer, ClientId, Epoch, Operation, Revision, Rules,
+    Answer, ClientId, Entry, Epoch, Operation, PresenceGrace, Revision, Rules,
     fold::{self, Changes, Known},
 };
 
 /// One batch runs at a time, because its revisions follow those of the batch before it; so
-/// `another_at` is never reached. An [`Operation::Reap`] costs all rows of a batch, so that no
-/// other operation joins its batch.
+/// `another_at` is never reached. An operation that must be alone in its batch costs all rows of a
+/// batch.
 pub(super) const LIMITS: Limits = Limits {
     batches: 1,
     another_at: usize::MAX,
@@ -32,6 +35,7 @@ pub(super) struct Shared {
     positions: Mutex<Positions>,
     /// The newest epoch that this process has seen.
     epoch: Mutex<Epoch>,
+    expired: AtomicU64,
 }
 
 impl Shared {
@@ -39,11 +43,18 @@ impl Shared {
         let rules = Rules {
             owner: config.owner,
             lifetime: config.lifetime,
+            grace: PresenceGrace::new(config.presence_grace),
             max_clients: u64::try_from(config.max_clients).unwrap_or(u64::MAX),
             max_watches: u64::try_from(config.max_watches).unwrap_or(u64::MAX),
         };
         let (sessions, positions) = (SessionCache::new(), Mutex::default());
-        Arc::new(Self { rules, sessions, positions, epoch: Mutex::new(epoch) })
+        Arc::new(Self {
+            rules,
+            sessions,
+            positions,
+            epoch: Mutex::new(epoch),
+            expired: AtomicU64::new(0),
+        })
     }
 
     pub(super) fn epoch(&self) -> Epoch {
@@ -97,11 +108,25 @@ impl Shared {
         if !changes.positions.is_empty() {
             self.positions().written();
         }
+        let entries = changes.records.iter().map(|(record, _)| &record.entry);
+        let expired = entries.filter(|entry| matches!(entry, Entry::Delete(_, Some(_)))).count();
+        self.expired.fetch_add(u64::try_from(expired).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Objects that this process deleted because they expired or their client was gone.
+    pub(super) fn expired(&self) -> u64 {
+        self.expired.load(Ordering::Relaxed)
     }
 }
 
 /// How much of the limits of a batch an operation uses.
 pub(super) fn cost(operation: &Operation) -> Cost {
-    let rows = if matches!(operation, Operation::Reap { .. }) { LIMITS.rows } else { 1 };
-    Cost { rows, bytes: operation.size(), is_follow_up: false }
+    let is_timed = matches!(operation, Operation::Expire { .. } | Operation::KeepPresences { .. });
+    let is_alone = is_timed || matches!(operation, Operation::Reap { .. });
+    Cost {
+        rows: if is_alone { LIMITS.rows } else { 1 },
+        bytes: operation.size(),
+        // The set that limits the life of the object was admitted before.
+        is_follow_up: is_timed,
+    }
 }

@@ -33,9 +33,15 @@ use common::{
 };
 use rusqlite::Connection;
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
-use super::{ClientState, Feed, LogPage, Page, PageEnd, Shared, Stats, StoreConfig, StoreError};
-use crate::domain::{ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, TokenDigest};
+use super::{
+    ClientState, Feed, LogPage, Page, PageEnd, Presence, Shared, Stats, StoreConfig, StoreError,
+    now,
+};
+use crate::domain::{
+    ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, Timestamp, TokenDigest,
+};
 
 mod find;
 mod load;
@@ -180,6 +186,18 @@ impl Sqlite {
 
     pub(super) async fn log(&self, after: Revision) -> Result<LogPage, StoreError> {
         self.read_on(&self.socket_reads, move |connection| read::log(connection, after)).await
+    }
+
+    pub(super) async fn is_due(&self, gone: bool) -> Result<bool, StoreError> {
+        Ok(self.lookups.read(|connection| read::is_due(connection, gone, now()))?)
+    }
+
+    pub(super) async fn presences(
+        &self,
+        after: (Timestamp, Uuid),
+    ) -> Result<Vec<Presence>, StoreError> {
+        let before = now().saturating_add(self.shared.rules.grace.extend_below());
+        Ok(self.lookups.read(|connection| read::presences(connection, after, before))?)
     }
 
     async fn read_on<T: Send + 'static>(

@@ -81,6 +81,13 @@ const DELETED_OBJECTS: Table<Key> = Table {
     params: |key, params| params.extend(parts(key.parts())),
 };
 
+const ENDED_PRESENCES: Table<ClientId> = Table {
+    name: "presences",
+    key: &[CLIENT],
+    values: &[],
+    params: |client, params| params.push(client.param()),
+};
+
 const WATCHES: Table<WatchRow> = Table {
     name: "watches",
     key: &[CLIENT, TYPE, NAMESPACE, NAME, ("since", Kind::Int)],
@@ -101,7 +108,7 @@ fn parts(parts: [&str; 3]) -> [Param<'_>; 3] {
     parts.map(|part| Param::Text(part.into()))
 }
 
-/// Writes sessions, clients and watches, and deletes objects. The order matters: rows that
+/// Writes sessions, clients and watches, and deletes objects and presences. The order matters: rows that
 /// reference a client are deleted before the client, and inserted after it.
 pub(super) fn write<'a, R: Rows<'a>>(rows: &mut R, changes: &'a Changes) -> Result<(), R::Error> {
     rows.delete(&ENDED_SESSIONS, &changes.deleted_sessions)?;
@@ -112,6 +119,7 @@ pub(super) fn write<'a, R: Rows<'a>>(rows: &mut R, changes: &'a Changes) -> Resu
     rows.update(&USED_CLIENTS, &changes.used_clients)?;
     rows.insert(&NEW_SESSIONS, &changes.new_sessions)?;
     rows.delete(&DELETED_OBJECTS, &changes.deleted_objects)?;
+    rows.delete(&ENDED_PRESENCES, &changes.ended_presences)?;
     rows.update(&WATCHES, &changes.ended_watches)?;
     rows.insert(&WATCHES, &changes.new_watches)
 }

@@ -19,20 +19,27 @@
 //!    gets its ended watches from the store.
 //! 5. **A pong moves the position only if the socket started at or before it.** Otherwise the
 //!    socket did not send the changes between the position and its start (`since`), so its pongs
-//!    do not prove that the client has them.
+//!    do not prove that the client has them. A stream of events moves no position from the time when
+//!    new rules apply until its reset is over: a client that disconnects before gets the reset.
+//! 6. **New access rules apply at once**, and their record follows ([`Entry::Rules`]). A stream of
+//!    events whose client may see other objects is then reset. Until this process has the rules of
+//!    the newest record, streams show no revision to resume after that record
+//!    ([`State::state_revision`]): another process may apply other rules.
 
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
 
-use bytes::Bytes;
 use indexmap::IndexMap;
 use slab::Slab;
 use tokio::sync::Notify;
 
-use super::ring::{self, MessageFormat, Ring};
-use crate::domain::{ClientId, Entry, Key, Object, Pattern, Record, Revision, Shape, Watches};
+use super::ring::{self, Change, Frame, MessageFormat, Ring};
+use crate::domain::{
+    AccessRules, Action, AdoptedRules, ClientId, Entry, Key, Object, Pattern, Record, Revision,
+    Shape, Sight, Watches,
+};
 
 mod clients;
 
@@ -51,6 +58,10 @@ const SCAN_LENGTH: usize = 256;
 
 pub(super) struct State {
     ring: Ring,
+    /// The rules of this process.
+    rules: Arc<AccessRules>,
+    /// The rules of the newest record.
+    adopted: AdoptedRules,
     /// The clients (by slot) that watch each pattern, each with the revision of its watch.
     index: HashMap<Pattern, IndexMap<usize, Revision>>,
     /// The number of patterns of each shape in the index. If it is 0, the shape is skipped.
@@ -68,12 +79,17 @@ pub(super) struct State {
 
 /// A client that has a socket.
 struct Client {
+    id: ClientId,
+    /// The objects of which it may receive changes.
+    sight: Sight,
     /// The open watches, and the ended ones that a socket still needs.
     watches: Watches,
     position: Revision,
     sockets: Vec<usize>,
     /// The last revision queued. A change that several patterns match is pushed once.
     queued: Revision,
+    /// The revision of the newest watch, open or ended.
+    newest_watch: Revision,
 }
 
 struct Socket {
@@ -86,8 +102,15 @@ struct Socket {
     /// The socket does not need watches that ended at or before this revision. It is the cursor;
     /// during a reset it is the revision after which the socket continues.
     after: Revision,
+    /// The client has the current objects of all watches that began up to this revision. `None` if
+    /// the socket does not send the current objects of new watches.
+    shown: Option<Revision>,
     queue: VecDeque<Revision>,
     wake: Arc<Notify>,
+    /// Whether the client may see other objects than it has received.
+    must_reset: bool,
+    /// Whether it sends current objects, which [`State::start_pass`] has begun.
+    in_pass: bool,
     /// Whether the socket cannot continue and has to be closed.
     lost: bool,
 }
@@ -106,14 +129,21 @@ pub(super) enum Next {
     Idle(Revision),
     /// Read the change log: the ring has dropped records after the cursor.
     Log,
+    /// Send all current objects again.
+    Reset,
+    /// Send the current objects of the watches that have begun up to the cursor: see
+    /// [`State::new_watches`].
+    NewWatches,
     /// Close the socket: the client has to reconnect.
     Lost,
 }
 
 impl State {
-    pub(super) fn new(revision: Revision, max_ended: usize) -> Self {
+    pub(super) fn new(revision: Revision, max_ended: usize, rules: Arc<AccessRules>) -> Self {
         Self {
             ring: Ring::new(revision),
+            rules,
+            adopted: AdoptedRules::default(),
             index: HashMap::new(),
             shapes: [0; 8],
             clients: Slab::new(),
@@ -141,11 +171,12 @@ impl State {
         let record = Arc::new(record);
         self.ring.push(Arc::clone(&record));
         match &record.entry {
-            Entry::Set(object) => self.queue(record.revision, &object.key, false, woken),
-            Entry::Delete(object) => self.queue(record.revision, &object.key, true, woken),
+            Entry::Set(object, _) | Entry::Delete(object, _) => {
+                self.queue(&record, &object.key, woken)
+            }
             Entry::Watch(client, pattern) => {
                 if let Some(&slot) = self.slots.get(client) {
-                    self.begin(slot, pattern, record.revision);
+                    self.begin(slot, pattern, record.revision, woken);
                 }
                 0
             }
@@ -164,6 +195,11 @@ impl State {
                 }
                 0
             }
+            &Entry::Rules(digest) => {
+                self.adopted = AdoptedRules { digest, revision: record.revision };
+                self.wake_resets(woken);
+                0
+            }
         }
     }
 
@@ -172,6 +208,7 @@ impl State {
     /// The clients reconnect, and are read from the store again. Returns the sockets to wake.
     pub(super) fn start_over(&mut self, revision: Revision) -> Vec<Arc<Notify>> {
         self.ring = Ring::new(revision);
+        self.adopted = AdoptedRules::default();
         self.index.clear();
         self.shapes = [0; 8];
         self.slots.clear();
@@ -181,13 +218,8 @@ impl State {
         self.sockets.iter().map(|(_, socket)| Arc::clone(&socket.wake)).collect()
     }
 
-    fn queue(
-        &mut self,
-        revision: Revision,
-        key: &Key,
-        is_delete: bool,
-        woken: &mut Vec<Arc<Notify>>,
-    ) -> usize {
+    fn queue(&mut self, record: &Record, key: &Key, woken: &mut Vec<Arc<Notify>>) -> usize {
+        let revision = record.revision;
         let mut queued = 0;
         for shape in Shape::ALL {
             if self.shapes[shape.index()] == 0 {
@@ -199,8 +231,9 @@ impl State {
                 let client = &mut self.clients[slot];
                 if since < revision && client.queued < revision {
                     client.queued = revision;
+                    let Some(change) = Change::of(&record.entry, &client.sight) else { continue };
                     for &socket in &client.sockets {
-                        self.sockets[socket].queue(revision, is_delete, woken);
+                        self.sockets[socket].queue(revision, change, woken);
                     }
                     queued += client.sockets.len();
                 }
@@ -212,9 +245,11 @@ impl State {
     /// Moves the position of a socket's client forward to `revision`. Returns whether it moved: see
     /// rule 5 of the module.
     pub(super) fn acknowledge(&mut self, socket: usize, revision: Revision) -> bool {
-        let Socket { client, start, .. } = self.sockets[socket];
+        let Socket { client, start, format, must_reset, in_pass, .. } = self.sockets[socket];
+        let is_reset = must_reset || in_pass || !self.is_settled();
+        let has_all = format == MessageFormat::Objects || !is_reset;
         let position = &mut self.clients[client].position;
-        let moves = start <= *position && revision > *position;
+        let moves = has_all && start <= *position && revision > *position;
         if moves {
             *position = revision;
         }
@@ -222,10 +257,15 @@ impl State {
     }
 
     /// Determines the next step for a socket with this cursor, without reading the store. Adds its
-    /// messages to `burst`.
-    pub(super) fn next(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Bytes>) -> Next {
+    /// messages to `burst`. A pass must be over.
+    pub(super) fn next(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Frame>) -> Next {
+        self.sockets[socket].in_pass = false;
         let next = if self.sockets[socket].lost {
             Next::Lost
+        } else if self.is_reset_due(socket) {
+            Next::Reset
+        } else if self.has_new_watches(socket) && cursor >= self.newest_watch(socket) {
+            Next::NewWatches
         } else if self.sockets[socket].live {
             self.next_queued(socket, burst)
         } else if cursor >= self.head() {
@@ -237,7 +277,90 @@ impl State {
         if let Next::Messages(cursor) | Next::Idle(cursor) = next {
             self.advance(socket, cursor);
         }
-        next
+        match next {
+            // The socket must not wait now.
+            Next::Idle(cursor) if self.has_new_watches(socket) => Next::Messages(cursor),
+            next => next,
+        }
+    }
+
+    /// The revision of the state that a client has after the messages up to `cursor`. `None` if it
+    /// has the state of no revision: before the newest record of rules, other rules were valid.
+    /// Until the client has the objects that the rules of that record show, it is the revision before,
+    /// so that the client is reset if it resumes there.
+    pub(super) fn state_revision(&self, socket: usize, cursor: Revision) -> Option<Revision> {
+        let Socket { lost, must_reset, .. } = self.sockets[socket];
+        let is_complete = !lost && !self.has_new_watches(socket) && cursor >= self.adopted.revision;
+        let newest = if self.is_settled() && !must_reset {
+            Some(cursor)
+        } else {
+            self.adopted.revision.checked_sub(1)
+        };
+        newest.filter(|_| is_complete)
+    }
+
+    /// Whether this process has the rules of the newest record.
+    fn is_settled(&self) -> bool {
+        self.rules.digest() == self.adopted.digest
+    }
+
+    pub(super) fn is_reset_due(&self, socket: usize) -> bool {
+        self.sockets[socket].must_reset && self.is_settled()
+    }
+
+    /// Replaces the rules of this process. Returns the sockets to wake.
+    pub(super) fn set_rules(&mut self, rules: Arc<AccessRules>) -> Vec<Arc<Notify>> {
+        self.rules = rules;
+        for (_, client) in &mut self.clients {
+            let sight = self.rules.sight(client.id, Action::Watch);
+            if sight != client.sight {
+                client.sight = sight;
+                for &socket in &client.sockets {
+                    let socket = &mut self.sockets[socket];
+                    socket.must_reset = socket.format == MessageFormat::Events;
+                }
+            }
+        }
+        let mut woken = Vec::new();
+        self.wake_resets(&mut woken);
+        woken
+    }
+
+    /// Wakes every stream of events. Each continues with a reset, or with a mark.
+    fn wake_resets(&self, woken: &mut Vec<Arc<Notify>>) {
+        let events = self.sockets.iter().filter(|(_, one)| one.format == MessageFormat::Events);
+        woken.extend(events.map(|(_, socket)| Arc::clone(&socket.wake)));
+    }
+
+    /// Whether the client has watches whose current objects the socket must still send.
+    fn has_new_watches(&self, socket: usize) -> bool {
+        self.sockets[socket].shown.is_some_and(|shown| shown < self.newest_watch(socket))
+    }
+
+    /// The open watches whose current objects the socket must still send. It will have sent them,
+    /// so that the next call returns only newer ones.
+    pub(super) fn new_watches(&mut self, socket: usize) -> Watches {
+        let newest = self.newest_watch(socket);
+        let shown = self.sockets[socket].shown.replace(newest).unwrap_or(newest);
+        self.watches(socket).open_since(shown)
+    }
+
+    fn newest_watch(&self, socket: usize) -> Revision {
+        self.clients[self.sockets[socket].client].newest_watch
+    }
+
+    /// All open watches, and the newest revision, for a pass over all current objects. The socket
+    /// continues after that revision.
+    pub(super) fn start_pass(&mut self, socket: usize) -> (Watches, Revision) {
+        let head = self.head();
+        self.sockets[socket].fall_behind();
+        self.sockets[socket].must_reset = false;
+        self.sockets[socket].in_pass = true;
+        self.advance(socket, head);
+        if let Some(shown) = &mut self.sockets[socket].shown {
+            *shown = head;
+        }
+        (self.watches(socket).open_only(), head)
     }
 
     /// Records that a socket does not need watches that ended at or before `cursor`.
@@ -246,7 +369,7 @@ impl State {
         self.remove_ended(self.sockets[socket].client);
     }
 
-    fn next_queued(&mut self, socket: usize, burst: &mut Vec<Bytes>) -> Next {
+    fn next_queued(&mut self, socket: usize, burst: &mut Vec<Frame>) -> Next {
         let head = self.head();
         let socket = &mut self.sockets[socket];
         let mut bytes = 0;
@@ -254,13 +377,16 @@ impl State {
             && bytes < BURST_BYTES
             && let Some(&revision) = socket.queue.front()
         {
-            let Some(frame) = self.ring.frame(revision, socket.format) else {
+            let Some(slot) = self.ring.slot(revision) else {
                 // The ring has dropped it: the socket is slower than the traffic.
                 socket.fall_behind();
                 return Next::Messages(revision - 1);
             };
-            bytes += frame.len();
-            burst.push(frame);
+            // The rules may have changed since the revision was queued.
+            if let Some(frame) = slot.frame(socket.format, &self.clients[socket.client].sight) {
+                bytes += frame.json.len();
+                burst.push(frame);
+            }
             socket.queue.pop_front();
             socket.after = revision;
         }
@@ -274,9 +400,9 @@ impl State {
         }
     }
 
-    fn next_in_ring(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Bytes>) -> Next {
+    fn next_in_ring(&mut self, socket: usize, cursor: Revision, burst: &mut Vec<Frame>) -> Next {
         let Socket { client, format, .. } = self.sockets[socket];
-        let watches = &self.clients[client].watches;
+        let client = &self.clients[client];
         let Some(records) = self.ring.after(cursor) else { return Next::Log };
         let (mut cursor, mut bytes) = (cursor, 0);
         let mut pushed = Vec::new();
@@ -285,12 +411,14 @@ impl State {
                 break;
             }
             cursor = record.revision;
-            if is_pushed(watches, record, format) {
+            if is_watched(&client.watches, record) {
                 bytes += record.entry.size();
                 pushed.push(cursor);
             }
         }
-        burst.extend(pushed.into_iter().filter_map(|revision| self.ring.frame(revision, format)));
+        burst.extend(pushed.into_iter().filter_map(|revision| {
+            self.ring.slot(revision).and_then(|slot| slot.frame(format, &client.sight))
+        }));
         Next::Messages(cursor)
     }
 
@@ -301,16 +429,16 @@ impl State {
         &mut self,
         socket: usize,
         records: &[Record],
-        burst: &mut Vec<Bytes>,
+        burst: &mut Vec<Frame>,
     ) -> Option<Revision> {
         let Socket { client, format, .. } = self.sockets[socket];
-        let watches = &self.clients[client].watches;
+        let client = &self.clients[client];
         let dispatched = records.iter().take_while(|record| record.revision <= self.head());
         let mut cursor = None;
         for record in dispatched {
             cursor = Some(record.revision);
-            if is_pushed(watches, record, format) {
-                burst.extend(ring::frame(record, format));
+            if is_watched(&client.watches, record) {
+                burst.extend(ring::frame(record, format, &client.sight));
             }
         }
         if let Some(cursor) = cursor {
@@ -322,14 +450,17 @@ impl State {
     pub(super) fn watches(&self, socket: usize) -> &Watches {
         &self.clients[self.sockets[socket].client].watches
     }
+
+    /// Whether the client of a socket watches this current object, and may see it.
+    pub(super) fn shows(&self, socket: usize, object: &Object) -> bool {
+        let Client { watches, sight, .. } = &self.clients[self.sockets[socket].client];
+        watches.match_current(&object.key).is_some() && sight.has(&object.key, &object.owner)
+    }
 }
 
 impl Socket {
-    fn queue(&mut self, revision: Revision, is_delete: bool, woken: &mut Vec<Arc<Notify>>) {
-        if !self.live
-            || revision <= self.after
-            || (is_delete && self.format == MessageFormat::Objects)
-        {
+    fn queue(&mut self, revision: Revision, change: Change, woken: &mut Vec<Arc<Notify>>) {
+        if !self.live || revision <= self.after || !change.is_sent(self.format) {
             return;
         }
         if self.queue.len() >= QUEUE_LENGTH {
@@ -356,13 +487,13 @@ impl Socket {
     }
 }
 
-/// Whether a client with these watches gets a push for the record.
-fn is_pushed(watches: &Watches, record: &Record, format: MessageFormat) -> bool {
-    let matches = |object: &Object| watches.match_change(&object.key, record.revision);
+/// Whether the record is a change that matches these watches.
+fn is_watched(watches: &Watches, record: &Record) -> bool {
     match &record.entry {
-        Entry::Set(object) => matches(object),
-        Entry::Delete(object) => format == MessageFormat::Events && matches(object),
-        Entry::Watch(..) | Entry::Unwatch(..) | Entry::Forget(_) => false,
+        Entry::Set(object, _) | Entry::Delete(object, _) => {
+            watches.match_change(&object.key, record.revision)
+        }
+        Entry::Watch(..) | Entry::Unwatch(..) | Entry::Forget(_) | Entry::Rules(_) => false,
     }
 }
 

@@ -5,7 +5,8 @@ use uuid::Uuid;
 use super::*;
 use crate::{
     domain::{
-        Intent, Key, Lifetime, Object, Owner, OwnerRule, Pattern, Precondition, TokenDigest, Value,
+        Intent, Key, Lifespan, Lifetime, Object, Owner, OwnerRule, Pattern, Permit, Precondition,
+        TokenDigest, Value,
     },
     store::StoreConfig,
 };
@@ -18,6 +19,7 @@ async fn store(data_dir: &std::path::Path) -> (Store, Feed) {
         data_dir: data_dir.to_owned(),
         database: None,
         lifetime: Lifetime::new(Duration::from_secs(60)),
+        presence_grace: Duration::from_secs(10),
         owner: OwnerRule::Free,
         max_clients: 10,
         max_watches: 10,
@@ -42,24 +44,31 @@ async fn set(store: &Store) -> Revision {
         owner: Owner::new("o").unwrap(),
     };
     let precondition = Precondition::parse(&[], &[]).unwrap();
-    store.set(object, Intent { client: client(), precondition }).await.unwrap().unwrap()
+    let permit = Permit::Always;
+    let intent = Intent { client: client(), precondition, permit, tracks_owner: false };
+    store.set(object, intent, Lifespan::default()).await.unwrap().unwrap()
+}
+
+fn stream(begin: Begin) -> Stream {
+    let format = MessageFormat::Events;
+    Stream { format, begin, initial: false, marks: false, pattern: None }
 }
 
 async fn next(subscriber: &mut Subscriber) -> Vec<String> {
     let mut burst = Burst::new();
     timeout(Duration::from_secs(10), subscriber.next(&mut burst)).await.unwrap().unwrap();
-    burst.iter().map(|frame| String::from_utf8(frame.to_vec()).unwrap()).collect()
+    burst.iter().map(|frame| String::from_utf8(frame.json.to_vec()).unwrap()).collect()
 }
 
 #[tokio::test]
 async fn a_reset_covers_changes_committed_before_the_socket_opened() {
     let directory = tempfile::tempdir().unwrap();
     let (store, feed) = store(directory.path()).await;
-    let hub = Hub::new(store.clone(), feed.revision, 10);
+    let hub = Hub::new(store.clone(), feed.revision, 10, Arc::default());
     let revision = set(&store).await;
     let subscribing = tokio::spawn({
         let hub = Arc::clone(&hub);
-        async move { hub.subscribe(client(), MessageFormat::Events, Some(1000)).await }
+        async move { hub.subscribe(client(), &stream(Begin::After(1000))).await }
     });
     while !subscribing.is_finished() && hub.dispatched.receiver_count() == 0 {
         yield_now().await;
@@ -76,12 +85,12 @@ async fn a_reset_covers_changes_committed_before_the_socket_opened() {
 async fn no_socket_opens_once_dispatching_has_ended() {
     let directory = tempfile::tempdir().unwrap();
     let (store, feed) = store(directory.path()).await;
-    let hub = Hub::new(store.clone(), feed.revision, 10);
+    let hub = Hub::new(store.clone(), feed.revision, 10, Arc::default());
     set(&store).await;
     store.close().await;
     let (sender, news) = tokio::sync::mpsc::channel(1);
     drop(sender);
     Arc::clone(&hub).run(Feed { revision: feed.revision, news }).await;
-    let subscribed = hub.subscribe(client(), MessageFormat::Objects, None).await;
+    let subscribed = hub.subscribe(client(), &stream(Begin::Position)).await;
     assert!(matches!(subscribed, Err(StoreError::DispatchTimeout)));
 }

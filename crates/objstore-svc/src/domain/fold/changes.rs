@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::Head;
 use crate::domain::{
-    ClientId, Key, Object, Pattern, Record, Revision, Timestamp, TokenDigest, WatchCounts,
+    AdoptedRules, ClientId, Key, Lifespan, Object, Pattern, Record, Revision, Timestamp,
+    TokenDigest, WatchCounts,
 };
 
 /// The row changes of a batch. Each row occurs at most once. Rows that reference a client need an
@@ -27,18 +28,29 @@ pub(crate) struct Changes {
     pub(crate) postponed_removals: Vec<(ClientId, Timestamp)>,
     pub(crate) used_clients: Vec<ClientId>,
     pub(crate) new_sessions: Vec<NewSession>,
+    /// Sessions to end before others are extended, each with the time. They get the digest
+    /// [`TokenDigest::ended`].
+    pub(crate) ended_sessions: Vec<(TokenDigest, Timestamp)>,
     /// New expiry of sessions, unless the stored one is later.
     pub(crate) extended_sessions: Vec<(TokenDigest, Timestamp)>,
     /// Objects to delete, if they exist.
     pub(crate) deleted_objects: Vec<Key>,
-    /// Objects to insert or replace, each with the revision that set it.
-    pub(crate) set_objects: Vec<(Arc<Object>, Revision)>,
+    /// Objects to insert or replace.
+    pub(crate) set_objects: Vec<SetObject>,
+    /// Presences to insert, and how many milliseconds they last. An existing one is extended.
+    pub(crate) begun_presences: Vec<(ClientId, Timestamp)>,
+    /// How many milliseconds these presences last, if they exist.
+    pub(crate) kept_presences: Vec<(ClientId, Timestamp)>,
+    /// Presences to delete.
+    pub(crate) ended_presences: Vec<ClientId>,
     /// Watches from before the batch that end in it.
     pub(crate) ended_watches: Vec<WatchRow>,
     /// Watches that begin in the batch. Some also end in it.
     pub(crate) new_watches: Vec<WatchRow>,
     /// New positions of clients, unless the stored one is greater.
     pub(crate) positions: Vec<(ClientId, Revision)>,
+    /// New access rules.
+    pub(crate) rules: Option<AdoptedRules>,
     /// Records to append, each with the bytes of all records up to it.
     pub(crate) records: Vec<(Record, i64)>,
     /// Whether to trim the change log.
@@ -50,6 +62,15 @@ impl Changes {
     pub(crate) fn relative_revision(&self, revision: Revision) -> i64 {
         (revision - self.before.revision).cast_signed()
     }
+}
+
+/// An object to insert or replace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SetObject {
+    pub(crate) object: Arc<Object>,
+    /// The revision that set it.
+    pub(crate) revision: Revision,
+    pub(crate) lifespan: Lifespan,
 }
 
 /// A client to insert.

@@ -6,19 +6,25 @@ use std::{
 };
 
 use crate::domain::{
-    ClientId, EpochId, Key, Object, Operation, Pattern, Revision, Rules, Timestamp, TokenDigest,
-    WatchCounts,
+    Cause, ClientId, EpochId, Key, Object, Operation, Owner, Pattern, Revision, Rules, RulesDigest,
+    Timestamp, TokenDigest, WatchCounts,
 };
 
 /// Maximum number of clients with expired sessions, and of unused clients, in one
 /// [`Operation::Reap`].
 pub(crate) const REAP_CLIENTS: usize = 256;
 
+/// Maximum number of objects that one [`Operation::Expire`] deletes for each cause.
+pub(crate) const EXPIRE_OBJECTS: usize = 1024;
+
+/// Bytes of values after which [`Operation::Expire`] deletes no further object.
+pub(crate) const EXPIRE_BYTES: usize = 8 * 1024 * 1024;
+
 /// The stored rows that a batch depends on.
 #[derive(Debug, Default)]
 pub(crate) struct Needs<'a> {
-    /// Objects of which only the revision is read.
-    pub(crate) revisions: HashSet<&'a Key>,
+    /// Objects of which only the owner and the revision are read.
+    pub(crate) owners: HashSet<&'a Key>,
     pub(crate) objects: HashSet<&'a Key>,
     pub(crate) clients: HashSet<ClientId>,
     /// The stored number of a client's ended watches is an upper bound. If it is at least
@@ -32,6 +38,12 @@ pub(crate) struct Needs<'a> {
     pub(crate) sessions: HashSet<ClientId>,
     /// Clients to examine for expired sessions, or because they are unused.
     pub(crate) reap: Option<Reap>,
+    /// Whether objects are read whose time has passed by the clock of the store.
+    pub(crate) expired: bool,
+    /// Whether presences that have ended are read, too.
+    pub(crate) gone: bool,
+    /// Whether the newest access rules are read.
+    pub(crate) rules: bool,
 }
 
 /// Which clients [`Operation::Reap`] examines.
@@ -56,8 +68,8 @@ impl<'a> Needs<'a> {
         let mut ends: u64 = 0;
         for operation in batch {
             match operation {
-                Operation::Set { object, intent } if !intent.precondition.is_empty() => {
-                    needs.revisions.insert(&object.key);
+                Operation::Set { object, intent, .. } if intent.needs_current() => {
+                    needs.owners.insert(&object.key);
                 }
                 Operation::Delete { key, .. } => drop(needs.objects.insert(key)),
                 Operation::Register { client, .. } => {
@@ -69,11 +81,18 @@ impl<'a> Needs<'a> {
                     needs.watches.insert((*client, pattern));
                     ends += u64::from(matches!(operation, Operation::Unwatch { .. }));
                 }
+                Operation::Expire { gone } => {
+                    needs.expired = true;
+                    needs.gone = *gone;
+                }
+                Operation::AdoptRules { .. } => needs.rules = true,
                 Operation::Reap { now } => needs.reap = Some(Reap::at(*now, rules)),
                 Operation::Set { .. }
                 | Operation::Extend { .. }
+                | Operation::End { .. }
                 | Operation::PostponeRemoval { .. }
                 | Operation::MarkUsed { .. }
+                | Operation::KeepPresences { .. }
                 | Operation::Upkeep { .. } => {}
             }
         }
@@ -85,10 +104,12 @@ impl<'a> Needs<'a> {
     /// Whether the batch needs neither rows nor the head. Needed watches and sessions always come
     /// with needed clients.
     pub(crate) fn is_empty(&self) -> bool {
-        self.revisions.is_empty()
+        self.owners.is_empty()
             && self.objects.is_empty()
             && self.clients.is_empty()
             && self.reap.is_none()
+            && !self.expired
+            && !self.rules
     }
 }
 
@@ -110,8 +131,8 @@ pub(crate) struct Known {
     pub(crate) epoch: EpochId,
     /// The head before the batch.
     pub(crate) head: Head,
-    /// The revisions of [`Needs::revisions`].
-    pub(crate) revisions: HashMap<Key, Revision>,
+    /// The owners and revisions of [`Needs::owners`].
+    pub(crate) owners: HashMap<Key, (Owner, Revision)>,
     /// The objects of [`Needs::objects`], with their revisions.
     pub(crate) objects: HashMap<Key, (Arc<Object>, Revision)>,
     /// The clients of [`Needs::clients`] that are registered.
@@ -122,6 +143,12 @@ pub(crate) struct Known {
     pub(crate) sessions: HashMap<ClientId, Vec<(TokenDigest, Timestamp)>>,
     /// The clients of [`Needs::reap`].
     pub(crate) due: Due,
+    /// The objects of [`Needs::expired`] and [`Needs::gone`], and why they end.
+    pub(crate) expired: Vec<(Arc<Object>, Cause)>,
+    /// Clients of [`Needs::gone`] without presence objects.
+    pub(crate) absent: Vec<ClientId>,
+    /// The newest access rules.
+    pub(crate) rules: RulesDigest,
 }
 
 /// How many watches a client has.

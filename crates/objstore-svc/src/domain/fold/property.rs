@@ -6,7 +6,10 @@ use proptest::{prelude::*, sample::select};
 use uuid::Uuid;
 
 use super::*;
-use crate::domain::{ETag, EpochId, Lifetime, Owner, OwnerRule, Precondition, Value};
+use crate::domain::{
+    Cause, ETag, EpochId, Lifetime, Owner, OwnerRule, Permit, Precondition, PresenceGrace, Ttl,
+    Value,
+};
 
 const LIFETIME: Timestamp = 60_000;
 
@@ -17,6 +20,7 @@ fn rules() -> Rules {
     Rules {
         owner: OwnerRule::Free,
         lifetime: Lifetime::new(Duration::from_secs(60)),
+        grace: PresenceGrace::new(Duration::from_secs(1)),
         max_clients: 3,
         max_watches: 2,
     }
@@ -25,13 +29,27 @@ fn rules() -> Rules {
 /// A store in memory, with the tables of the engines.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Rows {
+    /// The clock of the store.
+    now: Timestamp,
     head: Head,
-    objects: BTreeMap<[String; 3], (Arc<Object>, Revision)>,
+    objects: BTreeMap<[String; 3], ObjectRow>,
+    /// The last millisecond of each presence.
+    presences: BTreeMap<ClientId, Timestamp>,
     clients: BTreeMap<ClientId, ClientRow>,
     sessions: BTreeMap<[u8; 32], (ClientId, Timestamp)>,
     /// Client, pattern and begin of each watch, with its end.
     watches: BTreeMap<(ClientId, [String; 3], Revision), Option<Revision>>,
     log: Vec<(Record, i64)>,
+    rules: Option<AdoptedRules>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct ObjectRow {
+    object: Arc<Object>,
+    revision: Revision,
+    /// The last millisecond.
+    expires: Option<Timestamp>,
+    present: Option<ClientId>,
 }
 
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -51,10 +69,17 @@ impl Rows {
         if needs.is_empty() {
             return Known::default();
         }
-        let object = |key: &Key| self.objects.get(&owned(key.parts())).cloned();
+        let object = |key: &Key| {
+            let row = self.objects.get(&owned(key.parts()))?;
+            Some((Arc::clone(&row.object), row.revision))
+        };
         let mut known = Known { epoch: EPOCH, head: self.head, ..Known::default() };
-        for &key in &needs.revisions {
-            known.revisions.extend(object(key).map(|(_, revision)| (key.clone(), revision)));
+        for &key in &needs.owners {
+            let owner = object(key).map(|(object, revision)| (object.owner.clone(), revision));
+            known.owners.extend(owner.map(|owner| (key.clone(), owner)));
+        }
+        if needs.rules {
+            known.rules = self.rules();
         }
         for &key in &needs.objects {
             known.objects.extend(object(key).map(|object| (key.clone(), object)));
@@ -81,6 +106,9 @@ impl Rows {
         for &client in &needs.sessions {
             known.sessions.insert(client, self.sessions_of(client));
         }
+        if needs.expired {
+            (known.expired, known.absent) = self.expired(needs.gone);
+        }
         if let Some(Reap { before, now }) = needs.reap {
             for (&client, row) in &self.clients {
                 let sessions = self.sessions_of(client);
@@ -96,11 +124,38 @@ impl Rows {
         known
     }
 
-    /// All rows, with ended watches counted, and every client due for a reap.
-    fn everything(&self) -> Known {
-        let mut known = Known { epoch: EPOCH, head: self.head, ..Known::default() };
-        for stored in self.objects.values() {
-            known.objects.insert(stored.0.key.clone(), stored.clone());
+    /// The objects that end, and the clients of ended presences without an object.
+    fn expired(&self, gone: bool) -> (Vec<(Arc<Object>, Cause)>, Vec<ClientId>) {
+        let causes: &[_] = if gone { &[Cause::Expired, Cause::Gone] } else { &[Cause::Expired] };
+        let with = |cause| {
+            let rows = self.objects.values().filter(move |row| self.is_over(row, cause));
+            rows.map(move |row| (Arc::clone(&row.object), cause))
+        };
+        let objects = causes.iter().flat_map(|cause| with(*cause)).collect();
+        let has_object = |id| self.objects.values().any(|row| row.present == Some(id));
+        let absent = self
+            .presences
+            .iter()
+            .filter(|(id, last)| gone && **last < self.now && !has_object(**id));
+        (objects, absent.map(|(id, _)| *id).collect())
+    }
+
+    fn is_over(&self, row: &ObjectRow, cause: Cause) -> bool {
+        let last = match cause {
+            Cause::Expired => row.expires,
+            Cause::Gone => row.present.map(|client| self.presences[&client]),
+        };
+        last.is_some_and(|last| last < self.now)
+    }
+
+    /// All rows, with ended watches counted, every client due for a reap, and the objects that end.
+    fn everything(&self, gone: bool) -> Known {
+        let (expired, absent) = self.expired(gone);
+        let mut known =
+            Known { epoch: EPOCH, head: self.head, expired, absent, ..Known::default() };
+        known.rules = self.rules();
+        for ObjectRow { object, revision, .. } in self.objects.values() {
+            known.objects.insert(object.key.clone(), (Arc::clone(object), *revision));
         }
         for (&client, row) in &self.clients {
             let ClientRow { position, unused_until, mut counts } = *row;
@@ -116,6 +171,10 @@ impl Rows {
             }
         }
         known
+    }
+
+    fn rules(&self) -> RulesDigest {
+        self.rules.map_or_else(RulesDigest::default, |rules| rules.digest)
     }
 
     fn still_needed(&self, client: ClientId, position: Revision) -> u64 {
@@ -164,15 +223,40 @@ impl Rows {
             assert!(self.clients.contains_key(&client));
             assert_eq!(self.sessions.insert(*token.as_bytes(), (client, expires)), None);
         }
+        for (token, at) in changes.ended_sessions {
+            if let Some((client, _)) = self.sessions.remove(token.as_bytes()) {
+                self.sessions.insert(*token.ended().as_bytes(), (client, at));
+            }
+        }
         for (token, expires) in changes.extended_sessions {
             let session = self.sessions.entry(*token.as_bytes());
             session.and_modify(|session| session.1 = session.1.max(expires));
         }
+        for (record, _) in &changes.records {
+            if let Entry::Delete(object, Some(cause)) = &record.entry {
+                assert!(self.is_over(&self.objects[&owned(object.key.parts())], *cause));
+            }
+        }
         for key in changes.deleted_objects {
             self.objects.remove(&owned(key.parts()));
         }
-        for (object, revision) in changes.set_objects {
-            self.objects.insert(owned(object.key.parts()), (object, revision + shift));
+        for SetObject { object, revision, lifespan } in changes.set_objects {
+            let revision = revision + shift;
+            let expires = lifespan.ttl.map(|ttl| self.now + ttl.millis());
+            let parts = owned(object.key.parts());
+            let present = lifespan.presence;
+            self.objects.insert(parts, ObjectRow { object, revision, expires, present });
+        }
+        for (client, millis) in changes.begun_presences {
+            let last = self.presences.entry(client).or_default();
+            *last = (self.now + millis).max(*last);
+        }
+        for (client, millis) in changes.kept_presences {
+            self.presences.entry(client).and_modify(|last| *last = self.now + millis);
+        }
+        for client in changes.ended_presences {
+            self.presences.remove(&client).unwrap();
+            assert!(self.objects.values().all(|row| row.present != Some(client)));
         }
         for WatchRow { client, pattern, since, until } in changes.ended_watches {
             let open = self.watches.get_mut(&(client, owned(pattern.parts()), since)).unwrap();
@@ -185,6 +269,7 @@ impl Rows {
             let row = self.clients.entry(client);
             row.and_modify(|row| row.position = row.position.max(position));
         }
+        self.rules = changes.rules.or(self.rules);
         for (mut record, through) in changes.records {
             record.revision += shift;
             self.log.push((record, through + bytes));
@@ -237,54 +322,79 @@ fn operation() -> impl Strategy<Value = Operation> {
                 Precondition::parse(&[&tag], &[]).unwrap()
             }),
         ];
-        (client(), precondition).prop_map(|(client, precondition)| Intent { client, precondition })
+        let permit = select(vec![Permit::Always, Permit::AsOwner]);
+        (client(), precondition, permit, any::<bool>()).prop_map(
+            |(client, precondition, permit, tracks_owner)| Intent {
+                client,
+                precondition,
+                permit,
+                tracks_owner,
+            },
+        )
     };
     let object = || {
-        (key(), 0..9).prop_map(|(key, number)| {
+        (key(), 0..9, client()).prop_map(|(key, number, owner)| {
             let value = Value::compact(&format!("{{\"n\":{number}}}")).unwrap();
-            Arc::new(Object { key, value, owner: Owner::new("o").unwrap() })
+            Arc::new(Object { key, value, owner: Owner::new(&owner.uuid().to_string()).unwrap() })
         })
+    };
+    let lifespan = || {
+        let ttl = (1..=3_u64).prop_map(|seconds| Ttl::new(Duration::from_secs(seconds)).unwrap());
+        (prop::option::of(ttl), prop::option::of(client()))
+            .prop_map(|(ttl, presence)| Lifespan { ttl, presence })
     };
     let position = || (client(), 0..20_u64);
     prop_oneof![
         3 => (client(), token(), now())
             .prop_map(|(client, token, now)| Operation::Register { client, token, now }),
         1 => (token(), now()).prop_map(|(token, now)| Operation::Extend { token, now }),
+        1 => (token(), now()).prop_map(|(token, now)| Operation::End { token, now }),
         1 => (client(), now()).prop_map(|(client, now)| Operation::PostponeRemoval { client, now }),
         1 => client().prop_map(|client| Operation::MarkUsed { client }),
         1 => now().prop_map(|now| Operation::Reap { now: now * 20 }),
-        3 => (object(), intent()).prop_map(|(object, intent)| Operation::Set { object, intent }),
+        3 => (object(), intent(), lifespan())
+            .prop_map(|(object, intent, lifespan)| Operation::Set { object, intent, lifespan }),
+        3 => any::<bool>().prop_map(|gone| Operation::Expire { gone }),
+        1 => (prop::collection::vec(client(), 1..3), any::<bool>()).prop_map(
+            |(clients, connected)| Operation::KeepPresences { clients, connected }),
         3 => (key(), intent()).prop_map(|(key, intent)| Operation::Delete { key, intent }),
         6 => (client(), pattern())
             .prop_map(|(client, pattern)| Operation::Watch { client, pattern }),
         6 => (client(), pattern())
             .prop_map(|(client, pattern)| Operation::Unwatch { client, pattern }),
+        1 => prop::option::of(0..3_u8).prop_map(|digest| {
+            let digest = RulesDigest(digest.map(|digest| [digest; 32]));
+            Operation::AdoptRules { digest }
+        }),
         2 => prop::collection::vec(position(), 1..5)
             .prop_map(|positions| Operation::Upkeep { positions, trims: false }),
     ]
 }
 
-/// Splits the operations into batches as the runner does: a reap is alone, and the engine's own
-/// work is the last operation of a batch. Removes operations that reuse a token or extend an
+/// Splits the operations into batches as the runner does: a reap, an expiry and kept presences are alone, and the engine's own
+/// work is the last operation of a batch. Removes operations that reuse a token, or extend or end an
 /// unknown one. Returns the index of the first operation of each batch, and then the number of
 /// operations.
 fn batches(operations: &mut Vec<Operation>, lengths: &[usize]) -> Vec<usize> {
     let mut used = HashSet::new();
     operations.retain(|operation| match operation {
         Operation::Register { token, .. } => used.insert(*token),
-        Operation::Extend { token, .. } => used.contains(token),
+        Operation::Extend { token, .. } | Operation::End { token, .. } => used.contains(token),
         _ => true,
     });
     let mut lengths = lengths.iter().copied().cycle();
     let mut ends = Vec::new();
     let mut left = 0;
     for (index, operation) in operations.iter().enumerate() {
-        let is_reap = matches!(operation, Operation::Reap { .. });
-        if left == 0 || is_reap {
+        let is_alone = matches!(
+            operation,
+            Operation::Reap { .. } | Operation::Expire { .. } | Operation::KeepPresences { .. }
+        );
+        if left == 0 || is_alone {
             ends.push(index);
             left = lengths.next().unwrap_or(1);
         }
-        let is_last = is_reap || matches!(operation, Operation::Upkeep { .. });
+        let is_last = is_alone || matches!(operation, Operation::Upkeep { .. });
         left = if is_last { 0 } else { left - 1 };
     }
     ends.push(operations.len());
@@ -296,10 +406,13 @@ proptest! {
     fn a_batch_has_the_same_effect_as_single_operations(
         mut operations in prop::collection::vec(operation(), 1..80),
         lengths in prop::collection::vec(1..20_usize, 1..8),
+        pauses in prop::collection::vec(0..2_000_i64, 1..8),
     ) {
         let ends = batches(&mut operations, &lengths);
         let (mut batched, mut single) = (Rows::default(), Rows::default());
-        for (from, to) in ends.iter().zip(&ends[1..]) {
+        for ((from, to), pause) in ends.iter().zip(&ends[1..]).zip(pauses.iter().cycle()) {
+            batched.now += pause;
+            single.now += pause;
             let operations = &mut operations[*from..*to];
             if let Some(Operation::Upkeep { positions, .. }) = operations.last_mut() {
                 // A client cannot acknowledge a future revision.
@@ -307,10 +420,16 @@ proptest! {
             }
             let batch: Vec<_> = operations.iter().collect();
             let answers = batched.run(batched.load(&Needs::of(&batch, &rules())), &batch);
-            let run_alone = |operation| single.run(single.everything(), &[operation]);
-            let one_by_one: Vec<_> = batch.into_iter().flat_map(run_alone).collect();
+            let run_alone = |operation: &Operation| {
+                let gone = matches!(operation, Operation::Expire { gone: true });
+                single.run(single.everything(gone), &[operation])
+            };
+            let one_by_one: Vec<_> = batch.iter().copied().flat_map(run_alone).collect();
             prop_assert_eq!(answers, one_by_one);
             prop_assert_eq!(batched.clone().without_unneeded(), single.clone().without_unneeded());
+            if let [Operation::Expire { gone }] = operations {
+                prop_assert!(batched.expired(*gone).0.is_empty());
+            }
         }
     }
 }

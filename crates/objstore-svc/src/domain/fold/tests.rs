@@ -5,7 +5,9 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::*;
-use crate::domain::{ETag, EpochId, Lifetime, Owner, OwnerRule, Precondition, Value};
+use crate::domain::{
+    Cause, ETag, EpochId, Lifetime, Owner, OwnerRule, Permit, Precondition, PresenceGrace, Value,
+};
 
 const EPOCH: u64 = 7;
 
@@ -13,6 +15,7 @@ fn rules() -> Rules {
     Rules {
         owner: OwnerRule::Free,
         lifetime: Lifetime::new(Duration::from_secs(60)),
+        grace: PresenceGrace::new(Duration::from_secs(10)),
         max_clients: 2,
         max_watches: 2,
     }
@@ -42,13 +45,14 @@ fn pattern(kind: &str) -> Pattern {
 
 fn intent(if_match: &[&str], if_none_match: &[&str]) -> Intent {
     let precondition = Precondition::parse(if_match, if_none_match).unwrap();
-    Intent { client: client(1), precondition }
+    Intent { client: client(1), precondition, permit: Permit::Always, tracks_owner: false }
 }
 
 fn set(if_match: &[&str], if_none_match: &[&str]) -> Operation {
     let value = Value::compact("{}").unwrap();
     let object = Object { key: key(), value, owner: Owner::new("o").unwrap() };
-    Operation::Set { object: Arc::new(object), intent: intent(if_match, if_none_match) }
+    let intent = intent(if_match, if_none_match);
+    Operation::Set { object: Arc::new(object), intent, lifespan: Lifespan::default() }
 }
 
 fn delete() -> Operation {
@@ -90,7 +94,7 @@ fn a_precondition_sees_the_operations_before_it() {
 fn an_object_is_written_once_and_logged_each_time() {
     let (_, changes) = fold(known(), &[set(&[], &[]), set(&[], &[]), delete(), set(&[], &[])]);
     assert_eq!(
-        (changes.set_objects.len(), changes.set_objects[0].1, changes.deleted_objects.len()),
+        (changes.set_objects.len(), changes.set_objects[0].revision, changes.deleted_objects.len()),
         (1, 14, 0)
     );
     let revisions: Vec<_> = changes.records.iter().map(|(record, _)| record.revision).collect();
@@ -224,4 +228,84 @@ fn clients_without_sessions_and_unused_clients_are_removed() {
     assert_eq!(changes.deleted_clients, [client(1), client(3)]);
     assert_eq!((changes.used_clients, changes.head.clients), (vec![client(4)], 3));
     assert!(changes.deleted_sessions == [over(1).0, over(2).0, live(3).0]);
+}
+
+#[test]
+fn an_expiry_deletes_each_object_once_with_its_first_cause() {
+    let object = |name| {
+        let key = Key::new("t", "ns", name).unwrap();
+        let (value, owner) = (Value::compact("{}").unwrap(), Owner::new("o").unwrap());
+        Arc::new(Object { key, value, owner })
+    };
+    let [first, second] = ["first", "second"].map(object);
+    let expired = [(&first, Cause::Expired), (&first, Cause::Gone), (&second, Cause::Gone)]
+        .map(|(object, cause)| (Arc::clone(object), cause));
+    let known = Known { expired: expired.into(), absent: vec![client(2)], ..known() };
+    let (answers, changes) = fold(known, &[Operation::Expire { gone: true }]);
+    assert_eq!(answers, [Ok(12)]);
+    let keys = [&first, &second].map(|object| object.key.clone());
+    assert_eq!(changes.deleted_objects.into_iter().collect::<HashSet<_>>(), HashSet::from(keys));
+    assert_eq!(changes.ended_presences, [client(2)]);
+    let entries: Vec<_> = changes.records.into_iter().map(|(record, _)| record.entry).collect();
+    let deletions = [(first, Cause::Expired), (second, Cause::Gone)];
+    assert_eq!(entries, deletions.map(|(object, cause)| Entry::Delete(object, Some(cause))));
+}
+
+const OWNER: &str = "00000000-0000-0000-0000-000000000001";
+const OTHER: &str = "00000000-0000-0000-0000-000000000002";
+
+/// A set of client 1, which may write its own objects.
+fn set_as_owner(owner: &str) -> Operation {
+    let value = Value::compact("{}").unwrap();
+    let object = Object { key: key(), value, owner: Owner::new(owner).unwrap() };
+    let intent = Intent { permit: Permit::AsOwner, tracks_owner: true, ..intent(&[], &[]) };
+    Operation::Set { object: Arc::new(object), intent, lifespan: Lifespan::default() }
+}
+
+fn delete_as_owner() -> Operation {
+    let intent = Intent { permit: Permit::AsOwner, ..intent(&[], &[]) };
+    Operation::Delete { key: key(), intent }
+}
+
+#[test]
+fn an_owner_writes_and_deletes_only_own_objects() {
+    let foreign =
+        Known { owners: HashMap::from([(key(), (Owner::new(OTHER).unwrap(), 3))]), ..known() };
+    let (answers, _) = decide(&rules(), foreign, &[&set_as_owner(OWNER)]).unwrap();
+    assert_eq!(answers, [Err(Refusal::NotAllowed)]);
+
+    let batch = [set_as_owner(OTHER), delete_as_owner(), set_as_owner(OWNER), set_as_owner(OWNER)];
+    let batch = [&batch[0], &batch[1], &batch[2], &batch[3], &delete_as_owner()];
+    let (answers, changes) = decide(&rules(), known(), &batch).unwrap();
+    let revisions: Vec<_> = answers.iter().map(|done| done.map(|done| done.revision)).collect();
+    let refused = Err(Refusal::NotAllowed);
+    assert_eq!(revisions, [refused, refused, Ok(11), Ok(12), Ok(13)]);
+    assert_eq!(changes.records.len(), 3);
+}
+
+#[test]
+fn a_set_records_the_owner_that_it_replaces() {
+    let of = |owner: &str, tracks_owner| {
+        let Operation::Set { object, .. } = set_as_owner(owner) else { unreachable!() };
+        let intent = Intent { tracks_owner, ..intent(&[], &[]) };
+        Operation::Set { object, intent, lifespan: Lifespan::default() }
+    };
+    let batch = [of(OWNER, true), of(OWNER, true), of(OTHER, true), of(OWNER, false)];
+    let batch: Vec<_> = batch.iter().collect();
+    let (_, changes) = decide(&rules(), known(), &batch).unwrap();
+    let before = changes.records.iter().map(|(record, _)| match &record.entry {
+        Entry::Set(_, before) => before.as_ref().map(Owner::as_str),
+        entry => panic!("{entry:?}"),
+    });
+    assert_eq!(before.collect::<Vec<_>>(), [None, None, Some(OWNER), None]);
+}
+
+#[test]
+fn rules_are_recorded_once() {
+    let adopt = |digest| Operation::AdoptRules { digest: RulesDigest(digest) };
+    let batch = [adopt(None), adopt(Some([1; 32])), adopt(Some([1; 32])), adopt(None)];
+    let batch: Vec<_> = batch.iter().collect();
+    let (_, changes) = decide(&rules(), known(), &batch).unwrap();
+    assert_eq!(changes.rules, Some(AdoptedRules { digest: RulesDigest(None), revision: 12 }));
+    assert_eq!(changes.records.len(), 2);
 }

@@ -11,8 +11,11 @@ use uuid::Uuid;
 
 use super::{super::rows, read};
 use crate::domain::{
-    ClientId, Epoch, WatchCounts,
-    fold::{ClientWatches, Due, DueClient, Head, Known, Needs, REAP_CLIENTS},
+    Cause, ClientId, Epoch, WatchCounts,
+    fold::{
+        ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, Known, Needs,
+        REAP_CLIENTS,
+    },
 };
 
 /// The process ID of a PostgreSQL backend. A notification contains the ID of its sender.
@@ -26,8 +29,8 @@ pub(super) const LOCK: Statement<'_> = (
     &[],
 );
 
-/// Revisions of objects, by their types `$1`, namespaces `$2` and names `$3`.
-const REVISIONS: &str = "SELECT type, namespace, name, revision FROM objects
+/// Owners and revisions of objects, by their types `$1`, namespaces `$2` and names `$3`.
+const OWNERS: &str = "SELECT type, namespace, name, owner, revision FROM objects
      JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
          USING (type, namespace, name)";
 
@@ -67,6 +70,32 @@ const DUE: &str = "WITH ended AS (
          greatest((SELECT count(*) FROM ended), (SELECT count(*) FROM unused)) >= $3
      FROM taken LEFT JOIN sessions ON client = id";
 
+/// Up to `$1` objects whose time has passed, those due first at the front. No object follows after
+/// `$2` bytes of values.
+const EXPIRED: &str = "SELECT type, namespace, name, value, owner, revision FROM (
+         SELECT *, sum(octet_length(value)) OVER (
+             ORDER BY expires ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+         ) AS before FROM (
+             SELECT * FROM objects
+             WHERE expires < (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+             ORDER BY expires LIMIT $1
+         ) AS due
+     ) AS page WHERE coalesce(before, 0) < $2 ORDER BY expires";
+
+/// Presences that have ended, each with its objects. The limits are those of [`EXPIRED`].
+const GONE: &str = "SELECT client, type, namespace, name, value, owner, revision FROM (
+         SELECT *, sum(octet_length(value)) OVER (
+             ORDER BY until ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+         ) AS before FROM (
+             SELECT until, client, type, namespace, name, value, owner, revision
+             FROM presences LEFT JOIN objects ON present = client
+             WHERE until < (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+             ORDER BY until LIMIT $1
+         ) AS due
+     ) AS page WHERE coalesce(before, 0) < $2";
+
+const RULES: &str = "SELECT rules FROM store";
+
 /// The `store` row, as it was when it was locked.
 #[derive(Clone, Copy)]
 pub(super) struct Locked {
@@ -91,7 +120,7 @@ pub(super) async fn load(
     transaction: &mut Transaction,
     needs: &Needs<'_>,
 ) -> Result<(Known, Locked), Error> {
-    let revisions = Keys::of(needs.revisions.iter().map(|key| key.parts()));
+    let owners = Keys::of(needs.owners.iter().map(|key| key.parts()));
     let objects = Keys::of(needs.objects.iter().map(|key| key.parts()));
     let clients: Vec<Uuid> = needs.clients.iter().map(|client| *client.uuid()).collect();
     let recount_at = i64::try_from(needs.recount_at).unwrap_or(i64::MAX);
@@ -99,23 +128,28 @@ pub(super) async fn load(
     let patterns = Keys::of(needs.watches.iter().map(|(_, pattern)| pattern.parts()));
     let with_sessions: Vec<Uuid> = needs.sessions.iter().map(|client| *client.uuid()).collect();
     let (before, now) = needs.reap.map(|reap| (reap.before, reap.now)).unwrap_or_default();
-    let limit = i64::try_from(REAP_CLIENTS).unwrap_or(i64::MAX);
+    let [limit, objects_at_once, bytes_at_once] = [REAP_CLIENTS, EXPIRE_OBJECTS, EXPIRE_BYTES]
+        .map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
 
-    let of_revisions: [&(dyn ToSql + Sync); 3] = revisions.parameters();
+    let of_owners: [&(dyn ToSql + Sync); 3] = owners.parameters();
     let of_objects: [&(dyn ToSql + Sync); 3] = objects.parameters();
     let of_clients: [&(dyn ToSql + Sync); 2] = [&clients, &recount_at];
     let [kinds, namespaces, names] = patterns.parameters();
     let of_watches: [&(dyn ToSql + Sync); 4] = [&watchers, kinds, namespaces, names];
     let of_sessions: [&(dyn ToSql + Sync); 1] = [&with_sessions];
     let of_due: [&(dyn ToSql + Sync); 3] = [&before, &now, &limit];
-    let statements: [(bool, Statement<'_>); 7] = [
+    let of_expired: [&(dyn ToSql + Sync); 2] = [&objects_at_once, &bytes_at_once];
+    let statements: [(bool, Statement<'_>); 10] = [
         (true, LOCK),
-        (!needs.revisions.is_empty(), (REVISIONS, &of_revisions)),
+        (!needs.owners.is_empty(), (OWNERS, &of_owners)),
         (!needs.objects.is_empty(), (read::OBJECTS, &of_objects)),
         (!needs.clients.is_empty(), (CLIENTS, &of_clients)),
         (!needs.watches.is_empty(), (WATCHES, &of_watches)),
         (!needs.sessions.is_empty(), (SESSIONS, &of_sessions)),
         (needs.reap.is_some(), (DUE, &of_due)),
+        (needs.expired, (EXPIRED, &of_expired)),
+        (needs.gone, (GONE, &of_expired)),
+        (needs.rules, (RULES, &[])),
     ];
     let needed = statements.iter().filter(|(is_needed, _)| *is_needed);
     let needed: Vec<_> = needed.map(|(_, statement)| *statement).collect();
@@ -127,12 +161,12 @@ pub(super) async fn load(
 }
 
 /// Converts the results of the statements; a statement that was not needed has no rows.
-fn known(locked: Locked, results: &[Vec<Row>; 7]) -> Result<Known, Error> {
-    let [_, revisions, objects, clients, watches, sessions, due] = results;
+fn known(locked: Locked, results: &[Vec<Row>; 10]) -> Result<Known, Error> {
+    let [_, owners, objects, clients, watches, sessions, due, expired, gone, rules] = results;
     let mut known = Known {
         epoch: locked.epoch.id,
         head: locked.head,
-        revisions: each(revisions, |columns| Ok((rows::key(columns)?, rows::number(columns)?)))?,
+        owners: each(owners, |columns| Ok(rows::owned(columns)?))?,
         objects: each(objects, |columns| {
             let stored = rows::stored(columns)?;
             Ok((stored.object.key.clone(), (Arc::new(stored.object), stored.revision)))
@@ -146,6 +180,9 @@ fn known(locked: Locked, results: &[Vec<Row>; 7]) -> Result<Known, Error> {
             let (client, pattern) = (columns.read()?, rows::pattern(columns)?);
             Ok(((client, pattern), rows::number(columns)?))
         })?,
+        expired: each(expired, |columns| {
+            Ok((Arc::new(rows::stored(columns)?.object), Cause::Expired))
+        })?,
         ..Known::default()
     };
     for row in sessions {
@@ -154,6 +191,15 @@ fn known(locked: Locked, results: &[Vec<Row>; 7]) -> Result<Known, Error> {
         of_client.push((columns.read()?, columns.read()?));
     }
     read_due(due, &mut known)?;
+    if let Some(row) = rules.first() {
+        known.rules = rows::rules_digest(&mut row.into())?;
+    }
+    for row in gone {
+        match rows::gone(&mut row.into())? {
+            (_, Some(object)) => known.expired.push((Arc::new(object), Cause::Gone)),
+            (client, None) => known.absent.push(client),
+        }
+    }
     Ok(known)
 }
 

@@ -21,9 +21,22 @@ pub(super) const OBJECTS: &str = "SELECT type, namespace, name, value, owner, re
      JOIN unnest($1::text[], $2::text[], $3::text[]) AS asked (type, namespace, name)
          USING (type, namespace, name)";
 
+/// Whether the time of an object, or if `$1` of a presence, has passed. `least` ignores nulls. Only
+/// the indexes of deadlines have their order.
+pub(super) const IS_DUE: &str = "SELECT coalesce(least(
+         (SELECT expires FROM objects WHERE expires IS NOT NULL ORDER BY expires LIMIT 1),
+         (SELECT until FROM presences WHERE $1 ORDER BY until LIMIT 1)
+     ) < floor(extract(epoch FROM clock_timestamp()) * 1000), FALSE)";
+
+/// The first `$4` presences after `($2, $3)` that end within `$1` milliseconds.
+pub(super) const PRESENCES: &str = "SELECT until, client FROM presences
+     WHERE until < (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint + $1)
+         AND (until, client) > ($2, $3)
+     ORDER BY until, client LIMIT $4";
+
 /// A snapshot of the client `$1`. All its watches are in one row, because it may have very many.
-pub(super) const CLIENT: &str = "SELECT store.revision, store.epoch, store.epoch_start, position,
-         types, namespaces, names, since, until
+pub(super) const CLIENT: &str = "SELECT store.revision, store.epoch, store.epoch_start, rules,
+         rules_revision, position, types, namespaces, names, since, until
      FROM store LEFT JOIN clients ON clients.id = $1, LATERAL (
          SELECT array_agg(type) AS types, array_agg(namespace) AS namespaces,
              array_agg(name) AS names, array_agg(since) AS since, array_agg(until) AS until
@@ -33,7 +46,7 @@ pub(super) const CLIENT: &str = "SELECT store.revision, store.epoch, store.epoch
 /// A page of the change log after the revision `$1`: at most 512 records, and fewer if they are
 /// large. Each row starts with the newest revision and the epoch of the same snapshot.
 const LOG: &str = "SELECT store.revision, store.epoch, store.epoch_start,
-         page.revision, event, type, namespace, name, value, owner, client
+         page.revision, event, type, namespace, name, value, owner, client, cause, previous_owner
      FROM store LEFT JOIN (
          SELECT * FROM (SELECT * FROM log WHERE revision > $1 ORDER BY revision LIMIT 512) AS next
          WHERE bytes_through <
@@ -55,11 +68,12 @@ pub(super) fn client(found: &[Row]) -> Result<(ClientState, Epoch), Error> {
     let row = found.first().ok_or(Error::NoRow)?;
     let mut columns = Columns::from(row);
     let (revision, epoch) = (rows::number(&mut columns)?, rows::epoch(&mut columns)?);
+    let rules = rows::adopted_rules(&mut columns)?;
     let position = columns.read::<Option<i64>>()?.map(i64::cast_unsigned);
     let parts = |column| Ok::<_, Error>(row.try_get::<_, Option<Vec<&str>>>(column)?);
-    let (kinds, namespaces, names) = (parts(4)?, parts(5)?, parts(6)?);
-    let since: Option<Vec<i64>> = row.try_get(7)?;
-    let until: Option<Vec<Option<i64>>> = row.try_get(8)?;
+    let (kinds, namespaces, names) = (parts(6)?, parts(7)?, parts(8)?);
+    let since: Option<Vec<i64>> = row.try_get(9)?;
+    let until: Option<Vec<Option<i64>>> = row.try_get(10)?;
     let ends = since.into_iter().flatten().zip(until.into_iter().flatten());
     let watches = kinds
         .into_iter()
@@ -73,7 +87,7 @@ pub(super) fn client(found: &[Row]) -> Result<(ClientState, Epoch), Error> {
             Ok((pattern, since.cast_unsigned(), until.map(i64::cast_unsigned)))
         });
     let watches = Watches::stored(watches.collect::<Result<Vec<_>, Error>>()?);
-    Ok((ClientState::new(revision, epoch.start, watches, position), epoch))
+    Ok((ClientState::new(revision, epoch.start, watches, position, rules), epoch))
 }
 
 /// A page of the change log, and the newest revision and the epoch of the same snapshot.

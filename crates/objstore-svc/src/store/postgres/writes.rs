@@ -12,7 +12,7 @@ use super::{
     super::{rows::LogRow, tables},
     load::Keys,
 };
-use crate::domain::{ClientId, Revision, fold::Changes};
+use crate::domain::{AdoptedRules, ClientId, Revision, TokenDigest, Ttl, fold::Changes};
 
 /// Deletes the ended watches of the clients `$1` up to their positions.
 const PRUNE_WATCHES: &str = "DELETE FROM watches USING clients
@@ -21,6 +21,10 @@ const PRUNE_WATCHES: &str = "DELETE FROM watches USING clients
 const POSTPONE: &str = "UPDATE clients SET unused_until = new.until
      FROM unnest($1::uuid[], $2::bigint[]) AS new (id, until)
      WHERE clients.id = new.id AND unused_until < new.until";
+
+const END: &str = "UPDATE sessions SET digest = ended.after, expires = ended.at
+     FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS ended (before, after, at)
+     WHERE sessions.digest = ended.before";
 
 const EXTEND: &str = "UPDATE sessions SET expires = greatest(sessions.expires, new.expires)
      FROM unnest($1::bytea[], $2::bigint[]) AS new (digest, expires)
@@ -32,21 +36,39 @@ const MOVE_POSITIONS: &str = "UPDATE clients SET position = moved.position
      WHERE clients.id = moved.id AND clients.position < moved.position
          AND moved.position >= store.epoch_start";
 
-/// `$6` are revisions relative to `store`.
+/// `$6` are revisions relative to `store`, `$7` the times to live in milliseconds, `$8` the clients
+/// whose presence the objects need.
 const SET: &str = "INSERT INTO objects
-     SELECT type, namespace, name, value, owner, store.revision + set.revision
-     FROM store, unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[])
-         AS set (type, namespace, name, value, owner, revision)
+     SELECT type, namespace, name, value, owner, store.revision + set.revision,
+         floor(extract(epoch FROM clock_timestamp()) * 1000) + ttl, present
+     FROM store, unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::bigint[],
+             $7::bigint[], $8::uuid[])
+         AS set (type, namespace, name, value, owner, revision, ttl, present)
      ON CONFLICT (type, namespace, name) DO UPDATE
-     SET value = excluded.value, owner = excluded.owner, revision = excluded.revision";
+     SET value = excluded.value, owner = excluded.owner, revision = excluded.revision,
+         expires = excluded.expires, present = excluded.present";
+
+const BEGIN_PRESENCES: &str = "INSERT INTO presences
+     SELECT client, floor(extract(epoch FROM clock_timestamp()) * 1000) + millis
+     FROM unnest($1::uuid[], $2::bigint[]) AS begun (client, millis)
+     ON CONFLICT (client) DO UPDATE SET until = greatest(presences.until, excluded.until)";
+
+const KEEP_PRESENCES: &str = "UPDATE presences
+     SET until = floor(extract(epoch FROM clock_timestamp()) * 1000) + millis
+     FROM unnest($1::uuid[], $2::bigint[]) AS kept (client, millis)
+     WHERE presences.client = kept.client";
 
 /// `$1` and `$2` are revisions and bytes relative to `store`.
 const APPEND: &str = "INSERT INTO log
      SELECT store.revision + new.revision, floor(extract(epoch FROM clock_timestamp()) * 1000),
-         store.bytes_through + new.bytes_through, event, type, namespace, name, value, owner, client
+         store.bytes_through + new.bytes_through, event, type, namespace, name, value, owner, client,
+         cause, previous_owner
      FROM store, unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::text[], $5::text[], $6::text[],
-             $7::bytea[], $8::text[], $9::uuid[])
-         AS new (revision, bytes_through, event, type, namespace, name, value, owner, client)";
+             $7::bytea[], $8::text[], $9::uuid[], $10::smallint[], $11::text[])
+         AS new (revision, bytes_through, event, type, namespace, name, value, owner, client, cause,
+             previous_owner)";
+
+const ADOPT_RULES: &str = "UPDATE store SET rules = $1, rules_revision = $2";
 
 /// Must be the last statement, because the others read these columns.
 const ADVANCE: &str = "UPDATE store
@@ -82,6 +104,15 @@ impl<'a> Writes<'a> {
             writes.push(PRUNE_WATCHES, parameters![ids]);
         }
         writes.by_client(POSTPONE, changes.postponed_removals.iter().copied());
+        if !changes.ended_sessions.is_empty() {
+            let of = |of: fn(TokenDigest) -> TokenDigest| -> Vec<Vec<u8>> {
+                let ended = changes.ended_sessions.iter();
+                ended.map(|(token, _)| of(*token).as_bytes().to_vec()).collect()
+            };
+            let (before, after) = (of(|token| token), of(TokenDigest::ended));
+            let times: Vec<i64> = changes.ended_sessions.iter().map(|(_, at)| *at).collect();
+            writes.push(END, parameters![before, after, times]);
+        }
         if !changes.extended_sessions.is_empty() {
             let (digests, expiries): (Vec<&[u8]>, Vec<i64>) = changes
                 .extended_sessions
@@ -93,8 +124,16 @@ impl<'a> Writes<'a> {
         let position =
             |&(client, position): &(ClientId, Revision)| (client, position.cast_signed());
         writes.by_client(MOVE_POSITIONS, changes.positions.iter().map(position));
+        // The time of a record is not later than that from which its object's time to live counts.
+        writes.append(changes);
         writes.set(changes);
-        writes.log(changes);
+        writes.by_client(BEGIN_PRESENCES, changes.begun_presences.iter().copied());
+        writes.by_client(KEEP_PRESENCES, changes.kept_presences.iter().copied());
+        if let Some(AdoptedRules { digest, revision }) = changes.rules {
+            let digest = digest.0.map(|digest| digest.to_vec());
+            writes.push(ADOPT_RULES, parameters![digest, revision.cast_signed()]);
+        }
+        writes.advance(changes);
         writes
     }
 
@@ -132,29 +171,35 @@ impl<'a> Writes<'a> {
         if changes.set_objects.is_empty() {
             return;
         }
-        let set = changes.set_objects.iter();
-        let Keys([kinds, namespaces, names]) =
-            Keys::of(set.clone().map(|(object, _)| object.key.parts()));
-        let values: Vec<&[u8]> = set.clone().map(|(object, _)| object.value.as_bytes()).collect();
-        let owners: Vec<&str> = set.clone().map(|(object, _)| object.owner.as_str()).collect();
+        let set = || changes.set_objects.iter();
+        let objects = || set().map(|set| &set.object);
+        let Keys([kinds, namespaces, names]) = Keys::of(objects().map(|object| object.key.parts()));
+        let values: Vec<&[u8]> = objects().map(|object| object.value.as_bytes()).collect();
+        let owners: Vec<&str> = objects().map(|object| object.owner.as_str()).collect();
         let revisions: Vec<i64> =
-            set.map(|(_, revision)| changes.relative_revision(*revision)).collect();
-        self.push(SET, parameters![kinds, namespaces, names, values, owners, revisions]);
+            set().map(|set| changes.relative_revision(set.revision)).collect();
+        let ttls: Vec<Option<i64>> = set().map(|set| set.lifespan.ttl.map(Ttl::millis)).collect();
+        let present: Vec<Option<Uuid>> =
+            set().map(|set| set.lifespan.presence.map(|client| *client.uuid())).collect();
+        self.push(
+            SET,
+            parameters![kinds, namespaces, names, values, owners, revisions, ttls, present],
+        );
     }
 
-    fn log(&mut self, changes: &'a Changes) {
-        let Changes { before, head, records, .. } = changes;
-        if !records.is_empty() {
+    fn append(&mut self, changes: &'a Changes) {
+        if !changes.records.is_empty() {
             self.push(APPEND, appended(changes));
             self.push(NOTIFY, Vec::new());
         }
+    }
+
+    fn advance(&mut self, Changes { before, head, .. }: &'a Changes) {
         if before != head {
             let bytes = head.bytes - before.bytes;
             let clients = head.clients.cast_signed() - before.clients.cast_signed();
-            self.push(
-                ADVANCE,
-                parameters![changes.relative_revision(head.revision), bytes, clients],
-            );
+            let revisions = (head.revision - before.revision).cast_signed();
+            self.push(ADVANCE, parameters![revisions, bytes, clients]);
         }
     }
 }
@@ -173,5 +218,19 @@ fn appended(changes: &Changes) -> Parameters<'_> {
     let owners: Vec<Option<&str>> = rows.iter().map(|row| row.owner).collect();
     let clients: Vec<Option<Uuid>> =
         rows.iter().map(|row| row.client.map(|client| *client.uuid())).collect();
-    parameters![revisions, bytes_through, events, kinds, namespaces, names, values, owners, clients]
+    let causes: Vec<Option<i16>> = rows.iter().map(|row| row.cause).collect();
+    let previous_owners: Vec<Option<&str>> = rows.iter().map(|row| row.previous_owner).collect();
+    parameters![
+        revisions,
+        bytes_through,
+        events,
+        kinds,
+        namespaces,
+        names,
+        values,
+        owners,
+        clients,
+        causes,
+        previous_owners,
+    ]
 }

@@ -5,15 +5,29 @@ use std::{collections::HashSet, sync::Arc};
 use common::sql::Columns;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{super::rows, read};
+use super::{
+    super::{now, rows},
+    read,
+};
 use crate::domain::{
-    ClientId, Timestamp, TokenDigest, WatchCounts,
-    fold::{ClientWatches, Due, DueClient, Head, Known, Needs, REAP_CLIENTS, Reap},
+    Cause, ClientId, Object, Timestamp, TokenDigest, WatchCounts,
+    fold::{
+        ClientWatches, Due, DueClient, EXPIRE_BYTES, EXPIRE_OBJECTS, Head, Known, Needs,
+        REAP_CLIENTS, Reap,
+    },
 };
 
 /// Counts the watches of a client that ended after its position.
 pub(super) const COUNT_ENDED: &str =
     "SELECT count(*) FROM watches WHERE client = ?1 AND until > ?2";
+
+/// Objects whose last millisecond is before `?1`.
+pub(super) const EXPIRED: &str = "SELECT type, namespace, name, value, owner, revision FROM objects
+     WHERE expires < ?1 ORDER BY expires";
+
+/// Presences whose last millisecond is before `?1`, each with its objects.
+pub(super) const GONE: &str = "SELECT client, type, namespace, name, value, owner, revision
+     FROM presences LEFT JOIN objects ON present = client WHERE until < ?1 ORDER BY until";
 
 /// `head` is the head before the batch.
 pub(super) fn load(
@@ -22,10 +36,8 @@ pub(super) fn load(
     head: Head,
 ) -> rusqlite::Result<Known> {
     let mut known = Known { head, ..Known::default() };
-    for &key in &needs.revisions {
-        if let Some(revision) = read::revision_of(connection, key)? {
-            known.revisions.insert(key.clone(), revision);
-        }
+    for &key in &needs.owners {
+        known.owners.extend(read::owner_of(connection, key)?);
     }
     for &key in &needs.objects {
         if let Some(stored) = read::object(connection, key)? {
@@ -50,6 +62,15 @@ pub(super) fn load(
         for &DueClient { client, .. } in &known.due.clients {
             known.sessions.insert(client, sessions(connection, client)?);
         }
+    }
+    if needs.expired {
+        known.expired = expired(connection, now())?;
+    }
+    if needs.rules {
+        known.rules = read::adopted_rules(connection)?.digest;
+    }
+    if needs.gone {
+        gone(connection, now(), &mut known)?;
     }
     Ok(known)
 }
@@ -89,6 +110,45 @@ fn sessions(
             Ok((columns.read()?, columns.read()?))
         })?
         .collect()
+}
+
+/// The objects whose last millisecond is before `now`, within the limits of one operation.
+fn expired(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<(Arc<Object>, Cause)>> {
+    let mut statement = connection.prepare_cached(EXPIRED)?;
+    let mut found = statement.query([now])?;
+    let mut expired = Vec::new();
+    let mut bytes = 0;
+    while expired.len() < EXPIRE_OBJECTS
+        && bytes < EXPIRE_BYTES
+        && let Some(row) = found.next()?
+    {
+        let object = rows::stored(&mut row.into())?.object;
+        bytes += object.size();
+        expired.push((Arc::new(object), Cause::Expired));
+    }
+    Ok(expired)
+}
+
+/// Reads the objects of presences whose last millisecond is before `now`, within the limits of one
+/// operation, and the clients of presences without an object.
+fn gone(connection: &Connection, now: Timestamp, known: &mut Known) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(GONE)?;
+    let mut found = statement.query([now])?;
+    let (mut count, mut bytes) = (0, 0);
+    while count < EXPIRE_OBJECTS
+        && bytes < EXPIRE_BYTES
+        && let Some(row) = found.next()?
+    {
+        count += 1;
+        match rows::gone(&mut row.into())? {
+            (_, Some(object)) => {
+                bytes += object.size();
+                known.expired.push((Arc::new(object), Cause::Gone));
+            }
+            (client, None) => known.absent.push(client),
+        }
+    }
+    Ok(())
 }
 
 /// Finds clients with a session to delete, and unused clients whose removal is due.

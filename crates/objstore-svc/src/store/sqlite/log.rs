@@ -81,11 +81,12 @@ pub(super) fn append(
     records: &[(Record, i64)],
     at: Timestamp,
 ) -> rusqlite::Result<()> {
-    let mut statement = transaction
-        .prepare_cached("INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    )?;
     for (Record { revision, entry }, bytes_through) in records {
-        let LogRow { event, parts: [kind, namespace, name], value, owner, client } =
-            LogRow::of(entry);
+        let row = LogRow::of(entry);
+        let LogRow { event, parts: [kind, namespace, name], value, owner, client, cause, .. } = row;
         let client = client.as_ref().map(|client| Uuid::as_bytes(client.uuid()));
         statement.execute((
             revision.cast_signed(),
@@ -98,6 +99,8 @@ pub(super) fn append(
             value,
             owner,
             client,
+            cause,
+            row.previous_owner,
         ))?;
     }
     Ok(())

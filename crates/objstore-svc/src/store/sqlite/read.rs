@@ -2,10 +2,12 @@
 
 use common::sql::Columns;
 use rusqlite::{Connection, OptionalExtension as _};
+use uuid::Uuid;
 
-use super::super::{ClientState, LogPage, rows};
+use super::super::{ClientState, LogPage, PRESENCE_PAGE, Presence, rows};
 use crate::domain::{
-    ClientId, Epoch, Key, Pattern, Revision, Session, StoredObject, TokenDigest, Watches,
+    AdoptedRules, ClientId, Epoch, Key, Owner, Pattern, Revision, Session, StoredObject, Timestamp,
+    TokenDigest, Watches,
 };
 
 /// Maximum number of records in a page of the change log.
@@ -57,16 +59,56 @@ pub(super) fn object(connection: &Connection, key: &Key) -> rusqlite::Result<Opt
         .optional()
 }
 
-pub(super) fn revision_of(
+/// Whether the last millisecond of an object, or if `gone` of a presence, is before `now`.
+pub(super) fn is_due(
     connection: &Connection,
-    key: &Key,
-) -> rusqlite::Result<Option<Revision>> {
+    gone: bool,
+    now: Timestamp,
+) -> rusqlite::Result<bool> {
+    Ok(connection.prepare_cached(EXPIRED)?.exists([now])?
+        || gone && connection.prepare_cached(GONE)?.exists([now])?)
+}
+
+pub(super) const EXPIRED: &str = "SELECT 1 FROM objects WHERE expires < ?1";
+
+pub(super) const GONE: &str = "SELECT 1 FROM presences WHERE until < ?1";
+
+/// The first presences after `after` that end before `before`.
+pub(super) fn presences(
+    connection: &Connection,
+    (until, client): (Timestamp, Uuid),
+    before: Timestamp,
+) -> rusqlite::Result<Vec<Presence>> {
+    let limit = i64::try_from(PRESENCE_PAGE).unwrap_or(i64::MAX);
     connection
         .prepare_cached(
-            "SELECT revision FROM objects WHERE type = ?1 AND namespace = ?2 AND name = ?3",
+            "SELECT until, client FROM presences WHERE until < ?1 AND (until, client) > (?2, ?3)
+             ORDER BY until, client LIMIT ?4",
         )?
-        .query_row(key.parts(), |row| Ok(rows::number(&mut row.into())?))
+        .query_map((before, until, client.as_bytes(), limit), |row| {
+            Ok(rows::presence(&mut row.into())?)
+        })?
+        .collect()
+}
+
+/// The key, owner and revision of an object.
+pub(super) fn owner_of(
+    connection: &Connection,
+    key: &Key,
+) -> rusqlite::Result<Option<(Key, (Owner, Revision))>> {
+    connection
+        .prepare_cached(
+            "SELECT type, namespace, name, owner, revision FROM objects
+             WHERE type = ?1 AND namespace = ?2 AND name = ?3",
+        )?
+        .query_row(key.parts(), |row| Ok(rows::owned(&mut row.into())?))
         .optional()
+}
+
+pub(super) fn adopted_rules(connection: &Connection) -> rusqlite::Result<AdoptedRules> {
+    connection
+        .prepare_cached("SELECT rules, rules_revision FROM store")?
+        .query_row([], |row| Ok(rows::adopted_rules(&mut row.into())?))
 }
 
 /// The newest revision, and the start of the epoch. The newest record is never deleted, so it is in
@@ -122,14 +164,15 @@ pub(super) fn client(connection: &Connection, client: ClientId) -> rusqlite::Res
         Ok((pattern, since, until.map(i64::cast_unsigned)))
     })?;
     let watches = Watches::stored(watches.collect::<rusqlite::Result<Vec<_>>>()?);
-    Ok(ClientState::new(revision, epoch_start, watches, position))
+    let rules = adopted_rules(connection)?;
+    Ok(ClientState::new(revision, epoch_start, watches, position, rules))
 }
 
 /// Reads the records after `after`.
 pub(super) fn log(connection: &Connection, after: Revision) -> rusqlite::Result<LogPage> {
     let mut statement = connection.prepare_cached(
-        "SELECT revision, event, type, namespace, name, value, owner, client FROM log
-         WHERE revision > ?1 ORDER BY revision",
+        "SELECT revision, event, type, namespace, name, value, owner, client, cause, previous_owner
+         FROM log WHERE revision > ?1 ORDER BY revision",
     )?;
     let mut found = statement.query([after.cast_signed()])?;
     let mut records = Vec::new();

@@ -4,23 +4,28 @@ use std::{collections::VecDeque, sync::Arc};
 
 use tokio::sync::Notify;
 
-use super::{super::ring::MessageFormat, Attached, Client, Socket, State};
+use super::{
+    super::{Begin, Stream, ring::MessageFormat},
+    Attached, Client, Socket, State,
+};
 use crate::{
-    domain::{ClientId, Entry, Pattern, Revision, Watches},
+    domain::{Action, AdoptedRules, ClientId, Entry, Pattern, Revision, Watches},
     store::ClientState,
 };
 
 impl State {
-    /// Adds a socket for a client. `known` is the client as it was read from the store. Returns
-    /// `None` if `known` is too old: the ring has dropped some of the later records.
+    /// Adds a socket for a client. `known` is the client as it was read from the store. The socket
+    /// starts after `since`, or else after the position. Returns `None` if `known` is too old: the
+    /// ring has dropped some of the later records.
     pub(in super::super) fn attach(
         &mut self,
         id: ClientId,
         known: ClientState,
-        format: MessageFormat,
+        stream: &Stream,
         since: Option<Revision>,
     ) -> Option<Attached> {
-        let ClientState { watches, position, .. } = self.up_to_date(id, known)?;
+        let ClientState { watches, position, rules, .. } = self.up_to_date(id, known)?;
+        self.adopt(rules);
         let slot = match self.slots.get(&id) {
             Some(&slot) => {
                 // Ended watches that the other sockets did not need were removed: add them again
@@ -28,23 +33,63 @@ impl State {
                 self.update_watches(slot, |known| known.add_ended(watches));
                 slot
             }
-            None => self.attach_client(id, watches, position),
+            None => {
+                let slot = self.insert_client(id, watches, position);
+                self.slots.insert(id, slot);
+                slot
+            }
         };
         let start = since.unwrap_or(self.clients[slot].position);
+        let attached = self.attach_socket(slot, stream, start);
+        self.remove_ended(slot);
+        Some(attached)
+    }
+
+    /// Adds a socket of a client that watches one pattern, instead of those of the client. It starts
+    /// after `start`. Returns `None` if `known` is too old: the ring may have dropped a record of
+    /// newer rules.
+    pub(in super::super) fn attach_pattern(
+        &mut self,
+        id: ClientId,
+        known: &ClientState,
+        pattern: Pattern,
+        stream: &Stream,
+        start: Revision,
+    ) -> Option<Attached> {
+        let _ = self.ring.after(known.revision)?;
+        self.adopt(known.rules);
+        let mut watches = Watches::default();
+        watches.begin(pattern, 0);
+        let slot = self.insert_client(id, watches, start);
+        Some(self.attach_socket(slot, stream, start))
+    }
+
+    /// Records the newest rules of the store, as they were read with a client.
+    fn adopt(&mut self, rules: AdoptedRules) {
+        if rules.revision > self.adopted.revision {
+            self.adopted = rules;
+        }
+    }
+
+    fn attach_socket(&mut self, slot: usize, stream: &Stream, start: Revision) -> Attached {
         let wake = Arc::new(Notify::new());
+        let resumes = !stream.initial || matches!(stream.begin, Begin::After(_));
+        let saw_other_rules = resumes && start < self.adopted.revision || !self.is_settled();
         let socket = self.sockets.insert(Socket {
             client: slot,
-            format,
+            format: stream.format,
             start,
             live: false,
             after: start,
+            shown: stream.initial.then_some(start),
             queue: VecDeque::new(),
             wake: Arc::clone(&wake),
+            must_reset: stream.format == MessageFormat::Events && saw_other_rules,
+            in_pass: false,
             lost: false,
         });
         self.clients[slot].sockets.push(socket);
-        self.remove_ended(slot);
-        Some(Attached { socket, cursor: start, wake })
+        Attached { socket, cursor: start, wake }
     }
 
     /// Applies the records that were dispatched since the client was read from the store. `None` if
@@ -65,14 +110,23 @@ impl State {
         Some(known)
     }
 
-    fn attach_client(&mut self, id: ClientId, watches: Watches, position: Revision) -> usize {
+    fn insert_client(&mut self, id: ClientId, watches: Watches, position: Revision) -> usize {
         let slot = self.clients.vacant_key();
         for (pattern, since) in watches.open() {
             self.index(slot, pattern.clone(), since);
         }
         self.ended += watches.ended_count();
-        self.slots.insert(id, slot);
-        self.clients.insert(Client { watches, position, sockets: Vec::new(), queued: 0 })
+        let newest_watch = watches.newest();
+        let sight = self.rules.sight(id, Action::Watch);
+        self.clients.insert(Client {
+            id,
+            sight,
+            watches,
+            position,
+            sockets: Vec::new(),
+            queued: 0,
+            newest_watch,
+        })
     }
 
     /// Removes a socket. The last socket of a client removes the client, too.
@@ -95,8 +149,20 @@ impl State {
         }
     }
 
-    pub(super) fn begin(&mut self, slot: usize, pattern: &Pattern, since: Revision) {
-        self.clients[slot].watches.begin(pattern.clone(), since);
+    /// Begins a watch, and wakes the sockets that send the current objects of new watches.
+    pub(super) fn begin(
+        &mut self,
+        slot: usize,
+        pattern: &Pattern,
+        since: Revision,
+        woken: &mut Vec<Arc<Notify>>,
+    ) {
+        let client = &mut self.clients[slot];
+        client.watches.begin(pattern.clone(), since);
+        client.newest_watch = since;
+        let sockets = client.sockets.iter().map(|&socket| &self.sockets[socket]);
+        let showing = sockets.filter(|socket| socket.shown.is_some());
+        woken.extend(showing.map(|socket| Arc::clone(&socket.wake)));
         self.index(slot, pattern.clone(), since);
     }
 

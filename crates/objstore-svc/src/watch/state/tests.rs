@@ -1,4 +1,4 @@
-//! How long ended watches are kept.
+//! How long ended watches are kept, and what new access rules interrupt.
 
 use uuid::Uuid;
 
@@ -6,6 +6,7 @@ use super::*;
 use crate::{
     domain::{Owner, Value},
     store::ClientState,
+    watch::{Begin, Stream},
 };
 
 const MAX_ENDED: usize = 10;
@@ -18,6 +19,15 @@ fn pattern() -> Pattern {
     Pattern::new("t", "", "").unwrap()
 }
 
+fn stream(format: MessageFormat) -> Stream {
+    Stream { format, begin: Begin::Position, initial: false, marks: false, pattern: None }
+}
+
+fn known(revision: Revision) -> ClientState {
+    let (watches, rules) = (Watches::default(), AdoptedRules::default());
+    ClientState { revision, watches, position: 0, rules }
+}
+
 /// An empty hub, and the sockets that it woke.
 struct Fixture {
     state: State,
@@ -26,12 +36,12 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Self { state: State::new(0, MAX_ENDED), woken: Vec::new() }
+        Self { state: State::new(0, MAX_ENDED, Arc::default()), woken: Vec::new() }
     }
 
     fn attach(&mut self, watches: Watches, position: Revision) -> usize {
-        let known = ClientState { revision: self.state.head(), watches, position };
-        self.state.attach(id(), known, MessageFormat::Objects, None).unwrap().socket
+        let known = ClientState { watches, position, ..known(self.state.head()) };
+        self.state.attach(id(), known, &stream(MessageFormat::Objects), None).unwrap().socket
     }
 
     fn dispatch(&mut self, entry: Entry) {
@@ -43,7 +53,7 @@ impl Fixture {
         let key = Key::new("t", "ns", "n").unwrap();
         let value = Value::compact(&format!("{{\"n\":{}}}", self.state.head() + 1)).unwrap();
         let owner = Owner::new("o").unwrap();
-        self.dispatch(Entry::Set(Arc::new(Object { key, value, owner })));
+        self.dispatch(Entry::Set(Arc::new(Object { key, value, owner }), None));
     }
 
     /// A watch, a change, and the end of the watch.
@@ -65,6 +75,8 @@ impl Fixture {
                 Next::Idle(_) => return Some(messages),
                 Next::Lost => return None,
                 Next::Log => panic!("the ring holds everything"),
+                Next::Reset => panic!("there are no rules"),
+                Next::NewWatches => panic!("no socket shows current objects"),
             }
         }
     }
@@ -135,4 +147,40 @@ fn too_many_ended_watches_close_lagging_sockets() {
     assert_eq!(fixture.drain(behind, 0), None);
     fixture.toggle();
     assert_eq!(fixture.drain(live, 0), Some(1));
+}
+
+#[test]
+fn a_reset_for_new_rules_is_acknowledged_after_its_end() {
+    for format in [MessageFormat::Objects, MessageFormat::Events] {
+        let mut fixture = Fixture::new();
+        let socket = fixture.state.attach(id(), known(0), &stream(format), None).unwrap().socket;
+        fixture.drain(socket, 0);
+        let rules = Arc::new(AccessRules::new(Vec::new(), b""));
+        fixture.dispatch(Entry::Rules(rules.digest()));
+        fixture.set();
+        let is_reset = format == MessageFormat::Events;
+        assert_eq!(fixture.state.acknowledge(socket, 1), !is_reset, "other rules are newer");
+        fixture.state.set_rules(rules);
+        assert_eq!(fixture.state.acknowledge(socket, 2), !is_reset, "a reset is due");
+        let next = fixture.state.next(socket, 2, &mut Vec::new());
+        assert_eq!(matches!(next, Next::Reset), is_reset);
+        if is_reset {
+            fixture.state.start_pass(socket);
+            assert!(!fixture.state.acknowledge(socket, 2), "the reset is not over");
+            fixture.state.next(socket, 2, &mut Vec::new());
+            assert!(fixture.state.acknowledge(socket, 2), "the client has all objects");
+        }
+    }
+}
+
+#[test]
+fn rules_read_before_missed_records_are_read_again() {
+    let mut fixture = Fixture::new();
+    fixture.state.start_over(5);
+    let stream = stream(MessageFormat::Events);
+    for (revision, is_new) in [(4, false), (5, true)] {
+        let attached =
+            fixture.state.attach_pattern(id(), &known(revision), pattern(), &stream, revision);
+        assert_eq!(attached.is_some(), is_new);
+    }
 }

@@ -1,0 +1,290 @@
+// The console: the session, the watches and the editor. All texts of strangers become text nodes.
+
+import { $, command, copy, element, highlighted } from '/page.js';
+import { idOf, keyNodes, keyText, matches, objectOf, PARTS, send, textOf } from './api.js';
+import * as changes from './changes.js';
+import * as objects from './objects.js';
+
+const STORED_ID = 'objstore-client';
+const MAX_SHOWN_WATCHES = 100;
+const OUTDATED = 'Another client changed this object after you opened it.';
+const SAMPLE = { key: { Type: 'note', Namespace: 'demo', Name: 'hello' }, owner: 'console', value: '{"text":"Hello"}' };
+
+let registration;
+let watches = [];
+/** The object in the editor: its key, and its entity tag if it is stored. */
+let opened;
+
+$('register').addEventListener('submit', attempt('register-error', register));
+$('new-id').addEventListener('click', () => $('id').value = randomId());
+$('logout').addEventListener('click', attempt('logout-error', logOut));
+$('watch').addEventListener('submit', attempt('watch-error', () => watch(keyIn('watch'))));
+$('watch-list').addEventListener('click', attempt('watch-error', async ({ target }) => {
+  if (target.dataset.unwatch) await unwatch(watches[target.dataset.unwatch]);
+}));
+$('filter').addEventListener('submit', attempt('filter-error', () => list(objects.show(keyIn('filter')))));
+$('more').addEventListener('click', attempt('filter-error', () => list(objects.more())));
+$('rows').addEventListener('click', attempt('edit-error', async ({ target }) => {
+  if (!target.dataset.open) return;
+  const [Type, Namespace, Name] = JSON.parse(target.dataset.open);
+  $('editor-heading').focus();
+  await open({ Type, Namespace, Name });
+}));
+$('edit').addEventListener('submit', attempt('edit-error', () => set(condition())));
+$('load').addEventListener('click', attempt('edit-error', () => open(keyIn('edit'))));
+$('overwrite').addEventListener('click', attempt('edit-error', () => set({})));
+$('delete').addEventListener('click', attempt('edit-error', remove));
+$('clear').addEventListener('click', () => {
+  edit({ ...SAMPLE, key: { ...SAMPLE.key, Name: '' } });
+  $('edit-Name').focus();
+});
+$('copy').addEventListener('click', async () => $('copied').textContent = await copy($('curl'), 'Copied.'));
+// All tabs share the cookie. So they also share the client.
+addEventListener('storage', () => location.reload());
+$('value').addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) $('edit').requestSubmit();
+});
+objects.start((path, body) => request('POST', path, body));
+$('sample').replaceChildren(...highlighted(textOf(SAMPLE)));
+edit(SAMPLE);
+resume();
+
+/** A listener that shows a failure of an action in the element `place`. */
+function attempt(place, action) {
+  return async (event) => {
+    event.preventDefault();
+    $(place).textContent = '';
+    if (place === 'edit-error') {
+      $('conflict').hidden = true;
+      $('edit-status').textContent = '';
+      $('value').removeAttribute('aria-invalid');
+    }
+    try {
+      await action(event);
+    } catch (error) {
+      $(place).textContent = error.message;
+    }
+  };
+}
+
+/** Sends a request. If the session has ended, the user can register again. */
+async function request(method, url, body, headers = {}) {
+  try {
+    return await send({ method, url, headers: { ...(body && { 'Content-Type': 'application/json' }), ...headers }, body });
+  } catch (error) {
+    // 401 can also mean that the client is not the owner of an object.
+    if (error.status === 401) await isSignedIn();
+    throw error;
+  }
+}
+
+/** Whether the session of the cookie is valid. Throws if the service does not answer. */
+async function isSignedIn() {
+  try {
+    await send({ method: 'GET', url: '/watches', headers: {} });
+    return true;
+  } catch (error) {
+    if (error.status !== 401) throw error;
+    signOut();
+    $('register-error').textContent = 'The session has ended. Register again.';
+    return false;
+  }
+}
+
+/** Sends a request of the user, and shows it as a command. */
+async function act(method, path, body, headers = {}) {
+  const shown = { method, url: location.origin + path, headers: { 'Content-Type': 'application/json', ...headers }, body };
+  $('curl').textContent = `# Once, for the cookie:\n${registration}\n\n# The last request of this page:\n${command('curl -i -b cookies', shown)}`;
+  $('copied').textContent = '';
+  return request(method, path, body, headers);
+}
+
+// The session
+
+async function resume() {
+  const id = localStorage.getItem(STORED_ID);
+  $('id').value = id ?? randomId();
+  if (!id) return;
+  try {
+    await signIn(id);
+  } catch (error) {
+    $('register-error').textContent ||= error.message; // The end of a session has its own message.
+  }
+}
+
+async function register() {
+  const id = $('id').value.trim();
+  const secret = $('secret').value;
+  try {
+    await request('POST', '/register', JSON.stringify({ ID: id }), secret && { Authorization: `Bearer ${secret}` });
+  } catch (error) {
+    // The operator can require a secret for an ID.
+    if (error.status === 401) $('secret-field').hidden = false;
+    throw error;
+  }
+  $('secret').value = '';
+  localStorage.setItem(STORED_ID, id);
+  await signIn(id);
+  $('watches-heading').focus();
+}
+
+async function signIn(id) {
+  await loadWatches();
+  const body = JSON.stringify({ ID: id });
+  registration = command('curl -i -c cookies', {
+    method: 'POST', url: `${location.origin}/register`, headers: { 'Content-Type': 'application/json' }, body,
+  });
+  $('curl').textContent = registration;
+  $('registered-id').textContent = id;
+  showSession(true);
+  changes.connect({ take, reload, isSignedIn });
+  await reload();
+}
+
+async function logOut() {
+  await request('POST', '/logout');
+  localStorage.removeItem(STORED_ID);
+  signOut();
+  $('id').focus();
+}
+
+function signOut() {
+  changes.disconnect();
+  showSession(false);
+}
+
+function showSession(exists) {
+  for (const id of ['session', 'watches', 'work', 'changes']) $(id).hidden = !exists;
+  for (const id of ['register', 'tour']) $(id).hidden = exists;
+  $('main').dataset.session = exists;
+}
+
+/** A random UUID. `crypto.randomUUID` exists only on HTTPS and on this machine. */
+function randomId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+// The watches
+
+async function watch(pattern) {
+  await act('POST', '/watch', JSON.stringify({ Key: pattern }));
+  $('watch').reset();
+  await loadWatches();
+}
+
+async function unwatch(pattern) {
+  await act('POST', '/unwatch', JSON.stringify({ Key: pattern }));
+  await loadWatches();
+  $('watches-heading').focus();
+}
+
+async function loadWatches() {
+  const { text } = await request('GET', '/watches');
+  watches = JSON.parse(text).map(({ Key }) => Key);
+  $('watch-list').replaceChildren(...watches.slice(0, MAX_SHOWN_WATCHES).map((pattern, index) =>
+    element('li', {}, element('span', {}, ...keyNodes(pattern)), element('button', {
+      type: 'button', class: 'small', 'data-unwatch': index, 'aria-label': `Unwatch ${keyText(pattern)}`,
+    }, 'Unwatch'))));
+  const more = watches.length - MAX_SHOWN_WATCHES;
+  $('watch-count').textContent = watches.length === 0
+    ? 'No watches yet: nothing is pushed. Press Watch to watch every object.'
+    : more > 0 ? `And ${more} more.` : '';
+  objects.showWatched((key) => watches.some((watched) => matches(watched, key)));
+}
+
+// The list and its changes
+
+/** The number of objects changes often. So it is announced only when the user asks for a list. */
+async function list(loaded) {
+  await loaded;
+  $('announcement').textContent = $('object-count').textContent;
+}
+
+function take(event) {
+  objects.take(event);
+  const isOpened = opened.tag && idOf(opened.key) === idOf(event.key);
+  if (!isOpened || opened.isChanging || event.revision <= revisionOf(opened.tag)) return;
+  if ($('edit-status').textContent !== OUTDATED) $('edit-status').textContent = OUTDATED;
+}
+
+/** The list shows its state by itself; a failure is shown beside it. */
+async function reload() {
+  await objects.load().catch((error) => $('filter-error').textContent = error.message);
+}
+
+/** The revision in an entity tag, `"<epoch>-<revision>"`. */
+function revisionOf(tag) {
+  return Number(/-(\d+)"$/.exec(tag)?.[1]);
+}
+
+// The editor
+
+function keyIn(form) {
+  return Object.fromEntries(PARTS.map((part) => [part, $(`${form}-${part}`).value]));
+}
+
+/** Shows an object. It is stored if it has an entity tag. */
+function edit({ key, owner, value, tag }) {
+  opened = { key, tag };
+  for (const part of PARTS) $(`edit-${part}`).value = key[part];
+  $('owner').value = owner;
+  $('value').value = highlighted(value).map((node) => node.textContent ?? node).join('');
+  for (const id of ['edit-error', 'edit-status']) $(id).textContent = '';
+  $('conflict').hidden = true;
+}
+
+async function open(key) {
+  const { text, headers } = await act('POST', '/get', JSON.stringify({ Key: key }));
+  edit({ ...objectOf(text), tag: headers.get('etag') });
+  $('edit-status').textContent = `Opened, revision ${revisionOf(opened.tag)}.`;
+}
+
+/** The condition of a write: the object is as it was opened, or does not exist. */
+function condition() {
+  const isOpened = opened.tag && idOf(opened.key) === idOf(keyIn('edit'));
+  return isOpened ? { 'If-Match': opened.tag } : { 'If-None-Match': '*' };
+}
+
+async function set(headers) {
+  const key = keyIn('edit');
+  const value = $('value').value;
+  try {
+    JSON.parse(value);
+  } catch (error) {
+    $('value').setAttribute('aria-invalid', 'true');
+    $('value').focus();
+    throw new Error(`The value is not JSON. ${error.message}`);
+  }
+  const { headers: answer } = await write('/set', textOf({ key, value, owner: $('owner').value }), headers);
+  opened = { key, tag: answer.get('etag') };
+  $('edit-status').textContent = `Stored, revision ${revisionOf(opened.tag)}.`;
+}
+
+async function remove() {
+  const { 'If-Match': tag } = condition();
+  await write('/delete', JSON.stringify({ Key: keyIn('edit') }), tag ? { 'If-Match': tag } : {});
+  opened.tag = undefined;
+  $('edit-status').textContent = 'Deleted. The form still shows it: Set stores it again.';
+}
+
+async function write(path, body, headers) {
+  const written = opened;
+  // A push can arrive before the response.
+  written.isChanging = true;
+  try {
+    return await act('POST', path, body, headers);
+  } catch (error) {
+    if (error.status !== 412) throw error;
+    $('conflict').hidden = false;
+    $('overwrite').hidden = path !== '/set';
+    throw new Error(headers['If-Match']
+      ? 'Refused: another client changed or deleted this object after you opened it (412).'
+      : 'Refused: there is an object with this key already (412).');
+  } finally {
+    written.isChanging = false;
+  }
+}

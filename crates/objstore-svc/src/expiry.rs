@@ -1,0 +1,80 @@
+//! Deletes the objects whose time has passed, and keeps those whose client is present.
+//!
+//! 1. Each replica looks for them on its own. The clock of the store decides, under the lock of the
+//!    batch, so several replicas delete an object once, and the clock of a replica does not matter.
+//! 2. A presence lasts for the grace time after the last stream of its client. Each replica extends
+//!    the presences of its own connected clients, before they are close to their end.
+//! 3. While a replica or the database is down, clients cannot connect. So after a start, and after
+//!    a failure, a replica waits for the grace time before it treats a client as gone.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::{
+    store::{PRESENCE_PAGE, Store, StoreError},
+    watch::Connected,
+};
+
+/// How often a replica looks for objects to delete. So a deletion is late by this time and its
+/// commit.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// If presences could not be extended for this time, clients may have been unable to connect.
+const OUTAGE: Duration = Duration::from_secs(2);
+
+pub(crate) struct Expiry {
+    pub(crate) store: Store,
+    pub(crate) connected: Arc<Connected>,
+    /// How long presence objects stay after the last stream of their client.
+    pub(crate) grace: Duration,
+}
+
+impl Expiry {
+    /// Runs until it is aborted.
+    pub(crate) async fn run(self) {
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut warns = true;
+        let (mut kept, mut outage) = (Instant::now(), Instant::now());
+        loop {
+            ticks.tick().await;
+            let keeping = self.keep_presences().await;
+            if keeping.is_err() || kept.elapsed() > OUTAGE {
+                outage = Instant::now();
+            }
+            kept = Instant::now();
+            // A client that connects at the last moment is noticed at the next tick.
+            let gone = outage.elapsed() > self.grace + 2 * EVERY;
+            let expiring = self.store.expire(gone).await;
+            match keeping.and(expiring) {
+                Ok(()) => warns = true,
+                Err(error) if std::mem::take(&mut warns) => {
+                    tracing::warn!(cause = %error, "cannot delete expired objects, retrying");
+                }
+                Err(error) => {
+                    tracing::debug!(cause = %error, "still cannot delete expired objects");
+                }
+            }
+        }
+    }
+
+    async fn keep_presences(&self) -> Result<(), StoreError> {
+        for left in self.connected.take_left().chunks(PRESENCE_PAGE) {
+            self.store.keep_presences(left.to_vec(), false).await?;
+        }
+        let mut after = None;
+        while !self.connected.is_empty() {
+            let page = self.store.presences(after).await?;
+            let connected = self.connected.among(page.iter().map(|presence| presence.client));
+            if !connected.is_empty() {
+                self.store.keep_presences(connected, true).await?;
+            }
+            if page.len() < PRESENCE_PAGE {
+                break;
+            }
+            after = page.last().copied();
+        }
+        Ok(())
+    }
+}
